@@ -4,6 +4,7 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { unpackVersion } from "../e2e/versions.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { findServer } from "../gateway/src/limits/testing.ts";
 import { builder, natsReleases } from "../tools/nats-servers.ts";
@@ -20,7 +21,7 @@ import { whyNoNetwork } from "./parts/network.ts";
 import { until } from "./parts/processes.ts";
 import { reportOf, tableOf } from "./report.ts";
 import { ROOT } from "./stage/gateway.ts";
-import { findOldVersion, unpackVersion } from "./stage/old-version.ts";
+import { findOldVersion } from "./stage/old-version.ts";
 import { openStage, type Stage } from "./stage/stage.ts";
 
 /** Holds end with their lease; a short run waits no longer for it than a long one struck. */

@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, mock, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -118,6 +120,53 @@ function everyCommand(where: string): void {
     assert.ok((await said<Entry>("account", "suspend", opened.id, "--reason", "unpaid")).suspendedAt);
     assert.equal((await said<Entry>("account", "restore", opened.id, "--reason", "paid")).suspendedAt, null);
     assert.doesNotMatch(await good("account", "restore", opened.id, "--reason", "paid"), /SUSPENDED/);
+  });
+
+  test(`${where}: a builder's alert is shown and set, its automatic top-up shown and turned off`, async () => {
+    type Entry = { id: string; alert_mark_micro: string | null; top_up: Record<string, unknown> | null };
+    const { id, ...before } = await said<Entry>("account", "open", "builder", "Careful");
+    assert.deepEqual([before.alert_mark_micro, before.top_up], [null, null]);
+    assert.match(await good("account", "show", id), /^Alert {4}none\nTop-up {3}never set$/m);
+    const why = ["--reason", "asked for"];
+    assert.match(
+      await good("account", "alert", id, "--below", "2.50", ...why),
+      /^Alert {4}below \$2\.50, which it is$/m,
+    );
+    assert.equal((await said<Entry>("account", "show", id)).alert_mark_micro, "2500000.000000");
+    assert.match(await good("account", "alert", id, "--below", "none", ...why), /^Alert {4}none$/m);
+    const refused = await run("account", "top-up-off", id, ...why);
+    assert.deepEqual(refused, { code: 1, out: "automatic top-up was never set for this account" });
+    await query(
+      `insert into auto_topup (account_id, enabled, amount, mark, month_max)
+       values ('${parseId("acc", id)}', true, 20000000000000, 5000000000000, 100000000000000)`,
+    );
+    const settings = "\\$20\\.00 when below \\$5\\.00, \\$0\\.00 of \\$100\\.00 this month";
+    assert.match(await good("account", "show", id), new RegExp(`^Top-up {3}on: ${settings}$`, "m"));
+    const off = await said<Entry>("account", "top-up-off", id, ...why);
+    assert.deepEqual([off.top_up?.enabled, off.top_up?.amount_micro], [false, "20000000.000000"]);
+    assert.match(await good("account", "show", id), new RegExp(`^Top-up {3}off: ${settings}$`, "m"));
+    assert.doesNotMatch(await good("account", "show", host), /Alert|Top-up/);
+    type Act = { action: string; outcome: string; subject: string };
+    const acts = await said<Act[]>("audit", "list", "--account", id);
+    assert.deepEqual(
+      acts.map(({ action, outcome }) => `${action} ${outcome}`),
+      ["account.top_up_off done", "account.top_up_off failed", "account.alert done", "account.alert done"],
+    );
+    const count = async (...flags: string[]) => (await said<Act[]>("audit", "list", "--account", id, ...flags)).length;
+    assert.deepEqual(
+      [
+        await count("--action", "account.alert"),
+        await count("--outcome", "failed"),
+        await count("--operator", "COMMAND"),
+        await count("--operator", "olga@"),
+        await count("--from", "2020-01-01", "--to", "2999-01-01"),
+        await count("--to", "2020-01-01"),
+        await count("--subject", builder),
+      ],
+      [2, 1, 4, 0, 4, 0, 0],
+    );
+    assert.ok((await said<Act[]>("audit", "list", "--subject", id)).every(({ subject }) => subject === id));
+    assert.equal(await good("audit", "list", "--action", "moon.paint"), "Nothing of the kind was done.");
   });
 
   test(`${where}: keys and host tokens are made, listed, limited and revoked`, async () => {
@@ -375,6 +424,34 @@ describe("on a live platform", () => {
     await good("key", "revoke", made.id);
     await eventually("it is refused", async () => (await status()) === 401, 10_000);
   });
+
+  test("secrets of the data directory are replaced beside the old ones, which go when nothing depends on them", async () => {
+    const file = join(dataDir, "secrets.json");
+    const before = await readFile(file, "utf8");
+    try {
+      assert.match(
+        await good("secrets"),
+        /^Pepper +[0-9a-f]{16}\nSessions +signed with what is drawn from the pepper\n/,
+      );
+      assert.match(await good("secrets", "rotate", "pepper"), /^Replaced\. Next: restart the gateway/);
+      const { code, out } = await run("secrets");
+      assert.deepEqual([code, /^API keys +(\d+) of \1 not shown since/m.test(out)], [3, true], out);
+      assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is needed still\.$/m);
+      const again = await run("secrets", "rotate", "pepper");
+      assert.deepEqual(again, { code: 1, out: "the pepper is being replaced already: forget the old one first" });
+      const early = await run("secrets", "forget", "pepper");
+      assert.deepEqual([early.code, / depend on the old pepper and would end/.test(early.out)], [1, true], early.out);
+      assert.match(await good("secrets", "forget", "pepper", "--force"), /^Forgotten/);
+      assert.deepEqual(await run("secrets", "forget", "plane"), { code: 1, out: "there is no old plane" });
+      assert.deepEqual(Object.keys(await said<object>("secrets", "rotate", "receipts")), ["rotated", "next"]);
+      const to = join(dataDir, "taken");
+      const taken = await said<{ deployment: string; files: { name: string }[] }>("backup", "--to", to);
+      const names = taken.files.map(({ name }) => name.replace(/^spool.*/, "spool"));
+      assert.deepEqual(names.slice(0, 2), ["secrets.json", "gateway.env"]);
+    } finally {
+      await writeFile(file, before);
+    }
+  });
 });
 
 test("a grant that the books of an account cannot hold is refused, and the record says so", async () => {
@@ -413,6 +490,19 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["grant", builder, "--usd", "1000000.000001", "--reason", "r"], /^--usd must be dollars, .* at most 1000000/],
     [["grant", builder, "--usd", "5"], /^--reason is missing/],
     [["grant", host, "--usd", "5", "--reason", "r"], /^credit is granted to builder accounts only$/],
+    [["account", "alert", builder, "--reason", "r"], /^--below is missing/],
+    ...["2,5", "0.009", "1000000.01", "-1", ""].map((usd): [string[], RegExp] => [
+      ["account", "alert", builder, `--below=${usd}`, "--reason", "r"],
+      /^--below must be dollars from 0\.01 to 1000000, or none: 2, 0\.50$/,
+    ]),
+    [["account", "alert", host, "--below", "2", "--reason", "r"], /^credit is looked after for builder accounts only$/],
+    [["account", "top-up-off", builder], /^--reason is missing/],
+    [["audit", "list", "--outcome", "good"], /^--outcome must be one of done, refused, failed, running$/],
+    [["audit", "list", "--account", "acme"], /^--account must be an account's id \(acc_…\)$/],
+    [
+      ["audit", "list", "--from", "2026-02-30", "--to", "soon", "--operator", "x".repeat(201)],
+      /^--operator must have at most 200 characters; --from must be a time: .*; --to must be a time: /,
+    ],
     [["key", "list", unknown.acc], /^there is no account/],
     [["key", "create", unknown.acc, "k"], /^there is no account/],
     [["key", "create", builder, ""], /^NAME must have 1 to 200 characters$/],
@@ -459,6 +549,9 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["payout", "create", "--minimum-usd", "none"], /^--minimum-usd must be dollars/],
     [["payout", "create", "--note", "x".repeat(201)], /^--note must have at most 200 characters/],
     [["payout", "paid", builder], /is not a batch's id \(pay_…\)$/],
+    [["secrets", "rotate", "salt"], /^SECRET must be one of pepper, plane, receipts$/],
+    [["secrets", "forget", "receipts"], /^SECRET must be pepper or plane$/],
+    [["backup"], /^--to is missing: the folder to make; it is secret$/],
     [["payout", "refund"], /^there is no command 'admin payout refund'; there are create, list, show, export, paid$/],
   ];
 

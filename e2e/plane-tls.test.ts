@@ -87,7 +87,7 @@ describe("a plane under TLS", () => {
     const none = join(dataDir, "none.pem");
     for (const [env, words] of [
       [{ PLANE_TLS_CERT: none, PLANE_TLS_KEY: key }, /PLANE_TLS_CERT: .*none\.pem cannot be read/],
-      [{ PLANE_TLS_CERT: key, PLANE_TLS_KEY: key }, /TLS certificate or its key cannot be read/],
+      [{ PLANE_TLS_CERT: key, PLANE_TLS_KEY: key }, /PLANE_TLS_CERT: .*key\.pem is no certificate in PEM/],
       [{ PLANE_TLS_CERT: cert }, /PLANE_TLS_CERT and PLANE_TLS_KEY must be set together/],
     ] as [Record<string, string>, RegExp][]) {
       const run = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS], env);

@@ -1,6 +1,11 @@
-/** `npm run check`: types, lint and format, and the tests that hold the structure of the sources and the API documents. */
-import { spawnSync } from "node:child_process";
+/**
+ * `npm run check`: types, lint and format, the tests that hold the structure of the sources and the API documents, and the files in
+ * deploy/, while those run. What cannot be checked here is named.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { checkDeployFiles } from "./deploy-files.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = (name: string): string => `${root}node_modules/.bin/${name}`;
@@ -21,8 +26,13 @@ const steps: [string, string[]][] = [
   ],
 ];
 
+const checkingDeployFiles = checkDeployFiles();
 for (const [command, args] of steps) {
-  const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
+  const [status] = await once(spawn(command, args, { cwd: root, stdio: "inherit" }), "exit");
   if (status !== 0) process.exit(1);
 }
-console.log("check: types, lint, format, imports and API documents are in order");
+const { wrong, leftOut } = await checkingDeployFiles;
+for (const line of leftOut) console.log(line);
+for (const line of wrong) console.error(line);
+if (wrong.length > 0) process.exit(1);
+console.log("check: types, lint, format, imports, API documents and deployment files are in order");

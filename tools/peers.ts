@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { buildAsDependency, buildOnce, cacheFolder, install } from "./go-builds.ts";
+import { installPythonTools } from "./python-tools.ts";
 
 const CACHE = cacheFolder("peers");
 
@@ -41,7 +42,7 @@ export const skipWithout = (name: Peer): string | false =>
 
 /** Takes minutes the first time. A line says what is left out. */
 export async function buildPeers(): Promise<string[]> {
-  const lines: string[] = [];
+  const lines = await installPythonTools(["caddy", "envoy"]);
   // One after the other: each takes all processors.
   for (const name of Object.keys(PEERS) as Peer[]) {
     const why = await buildOnce(pathOf(name), name, PEERS[name].make);

@@ -18,6 +18,10 @@ const SERVERS: Server[] = [
   { binary: "redis-server", package: "redis-server", tests: "limits on Valkey or Redis" },
   { binary: "nats-server", package: "nats-server", tests: "the dispatch plane on NATS" },
   { binary: "/usr/lib/postgresql/15/bin/postgres", package: "postgresql-15", tests: "the books on PostgreSQL 15" },
+  { binary: "prometheus", package: "prometheus", tests: "alerts and dashboards on a real Prometheus" },
+  { binary: "/usr/sbin/nginx", package: "nginx-light", tests: "nginx in front of the gateways" },
+  { binary: "/usr/sbin/haproxy", package: "haproxy", tests: "HAProxy in front of the gateways" },
+  { binary: "bwrap", package: "bubblewrap", tests: "the image's file trees, run as containers run them" },
   { binary: "chromium", package: "chromium", tests: "the console in a real browser" },
 ];
 

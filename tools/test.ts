@@ -41,6 +41,7 @@ const GROUPS: Record<string, Group> = {
       "tools/**/*.test.ts",
       "bench/**/*.test.ts",
       "chaos/{*,audit/*,load/*}.test.ts",
+      "sim/**/*.test.ts",
       "engines/*.test.ts",
     ],
     // Some wait for servers while others compute.

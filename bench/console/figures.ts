@@ -17,7 +17,7 @@ export interface Seen {
 
 export interface Loaded {
   serverMs: number;
-  files: { name: string; transferSize: number; encodedBodySize: number }[];
+  files: { name: string; transferSize: number; encodedBodySize: number; tookMs: number }[];
 }
 
 export interface Processor {
@@ -29,14 +29,24 @@ export interface Processor {
   heapBytes: number;
 }
 
+export interface Visit {
+  seen: Seen;
+  loaded: Loaded;
+  processor: Processor;
+}
+
 export interface Figures extends Processor {
   fcpMs: number;
   lcpMs: number;
   shift: number;
   blockedMs: number;
+  /** When the frame was drawn that shows all of it. */
+  drawnMs: number;
   interactiveMs: number;
   serverMs: number;
   requests: number;
+  /** How long the console's API took with each answer, by its path. */
+  answersMs: Map<string, number>;
   scriptBytes: number;
   /** The same scripts for a client that takes gzip and nothing better. */
   scriptGzipBytes: number;
@@ -44,9 +54,10 @@ export interface Figures extends Processor {
   allBytes: number;
 }
 
-export async function figuresOf(seen: Seen, { serverMs, files }: Loaded, processor: Processor): Promise<Figures> {
+export async function figuresOf({ seen, loaded: { serverMs, files }, processor }: Visit): Promise<Figures> {
   if (seen.fcp === null || seen.lcp === null) throw new Error("the page painted nothing");
-  const interactiveMs = freeFrom(Math.max(seen.drawnAt, seen.fcp), seen.tasks);
+  const drawnMs = Math.max(seen.drawnAt, seen.fcp);
+  const interactiveMs = freeFrom(drawnMs, seen.tasks);
   const fetched = files.filter(({ transferSize }) => transferSize > 0);
   const bytes = (ending: string): number =>
     sum(fetched.filter(({ name }) => name.endsWith(ending)).map(({ transferSize }) => transferSize));
@@ -57,14 +68,26 @@ export async function figuresOf(seen: Seen, { serverMs, files }: Loaded, process
     lcpMs: seen.lcp,
     shift: worstShift(seen.shifts),
     blockedMs: blocked(seen.tasks, seen.fcp, interactiveMs),
+    drawnMs,
     interactiveMs,
     serverMs,
     requests: fetched.length,
+    answersMs: new Map(files.filter(isAnswer).map(({ name, tookMs }) => [questionOf(name), tookMs])),
     scriptBytes: bytes(".js"),
     scriptGzipBytes: sum(await Promise.all(scripts.map(({ name }) => gzipBytes(name)))),
     styleBytes: bytes(".css"),
     allBytes: sum(fetched.map(({ transferSize }) => transferSize)),
   };
+}
+
+const API = "/console/api/";
+const isAnswer = ({ name }: Loaded["files"][number]): boolean => new URL(name).pathname.startsWith(API);
+
+/** Without the moment from which on, which is another in every run. */
+function questionOf(address: string): string {
+  const { pathname, searchParams } = new URL(address);
+  const asked = [...searchParams].filter(([field]) => field !== "from").map((pair) => pair.join("="));
+  return [pathname.slice(API.length), ...asked].join(" ");
 }
 
 type Task = Seen["tasks"][number];

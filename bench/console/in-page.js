@@ -73,8 +73,13 @@
   const loaded = () => {
     const [page] = performance.getEntriesByType("navigation");
     const parts = performance.getEntriesByType("resource");
-    const sizes = ({ name, transferSize, encodedBodySize }) => ({ name, transferSize, encodedBodySize });
-    return { serverMs: page.responseStart - page.requestStart, files: [page, ...parts].map(sizes) };
+    const fileOf = ({ name, transferSize, encodedBodySize, requestStart, responseEnd }) => ({
+      name,
+      transferSize,
+      encodedBodySize,
+      tookMs: responseEnd - requestStart,
+    });
+    return { serverMs: page.responseStart - page.requestStart, files: [page, ...parts].map(fileOf) };
   };
 
   globalThis.tollgateBench = { expect, loaded };

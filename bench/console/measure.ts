@@ -1,4 +1,4 @@
-/** The pages that are measured, and what has to be there before somebody can use them; one visit to a page, and two journeys. */
+/** One visit to a page, and two journeys. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
@@ -6,65 +6,14 @@ import { type BrowserSession, openBrowser } from "../../e2e/console/browser.ts";
 import { PERSON } from "../../e2e/console/lifelike/cast.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
 import type { Platform } from "../../e2e/platform.ts";
-import { type Figures, figuresOf, freeFrom, type Loaded, type Processor, type Seen } from "./figures.ts";
-
-/** In the page's own terms: so many elements, each with this text where one is given. */
-interface Wanted {
-  css: string;
-  least?: number;
-  text?: string;
-}
-
-interface MeasuredPage {
-  name: string;
-  path: string;
-  who: "nobody" | "builder" | "operator";
-  /** With an empty cache in a fresh profile, or after a first visit with the same one. */
-  cache: "cold" | "warm";
-  wanted: Wanted[];
-}
-
-const rows = (table: string, least = 1): Wanted => ({ css: `table[aria-label="${table}"] tbody tr`, least });
-const CHART = { css: "figure svg.recharts-surface" };
-
-const REQUESTS_PAGE = [{ css: "h1", text: "Requests" }, rows("Requests", 50), { css: "select", least: 3 }];
-const OVERVIEW = [{ css: "h1", text: "Overview" }, rows("Latest requests"), CHART];
-const SIGN_IN = [{ css: "input[name=email]" }, { css: "input[name=password]" }, { css: "button[type=submit]" }];
-
-export const PAGES: MeasuredPage[] = [
-  { name: "sign-in", path: "/sign-in", who: "nobody", cache: "cold", wanted: SIGN_IN },
-  { name: "overview", path: "/overview", who: "builder", cache: "cold", wanted: OVERVIEW },
-  { name: "overview", path: "/overview", who: "builder", cache: "warm", wanted: OVERVIEW },
-  { name: "requests", path: "/requests", who: "builder", cache: "warm", wanted: REQUESTS_PAGE },
-  {
-    name: "playground",
-    path: "/playground",
-    who: "builder",
-    cache: "warm",
-    wanted: [
-      { css: "h1", text: "Playground" },
-      { css: "select option" },
-      { css: "section[aria-label=Conversation] button" },
-    ],
-  },
-  {
-    name: "operator's platform",
-    path: "/operator",
-    who: "operator",
-    cache: "warm",
-    wanted: [
-      { css: "h1", text: "Platform" },
-      { css: "table tbody tr", least: 6 },
-      { ...CHART, least: 2 },
-    ],
-  },
-];
+import { type Figures, figuresOf, freeFrom, type Loaded, type Processor, type Seen, type Visit } from "./figures.ts";
+import { type MeasuredPage, OVERVIEW, REQUESTS, SIGN_IN, type Wanted } from "./pages.ts";
 
 const IN_PAGE = readFileSync(fileURLToPath(new URL("in-page.js", import.meta.url)), "utf8");
 const SCREEN = { width: 1280, height: 800 };
 
 /** Its cookies, as a browser takes them. */
-type Session = { name: string; value: string; url: string }[];
+export type Session = { name: string; value: string; url: string }[];
 
 export async function sessionOf(platform: Platform, who: { email: string; password: string }): Promise<Session> {
   const client = await new ConsoleClient(platform).signIn(who);
@@ -99,9 +48,10 @@ const loadedBy = (page: Page): Promise<Loaded> => page.evaluate("tollgateBench.l
 
 export type Sessions = Record<MeasuredPage["who"], Session | undefined>;
 
-export async function measurePage(platform: Platform, sessions: Sessions, measured: MeasuredPage): Promise<Figures> {
-  const { path, who, cache, wanted } = measured;
-  const browser = await freshBrowser(platform, sessions[who]);
+/** One visit, with what the page's main thread did for it. */
+export async function visit(platform: Platform, session: Session | undefined, measured: MeasuredPage): Promise<Visit> {
+  const { path, cache, wanted } = measured;
+  const browser = await freshBrowser(platform, session);
   try {
     if (cache === "warm") {
       const before = await browser.context.newPage();
@@ -113,11 +63,14 @@ export async function measurePage(platform: Platform, sessions: Sessions, measur
     const processor = await processorOf(page);
     await page.goto(`/console${path}`, { waitUntil: "commit" });
     const seen = await expectOn(page, wanted);
-    return await figuresOf(seen, await loadedBy(page), await processor());
+    return { seen, loaded: await loadedBy(page), processor: await processor() };
   } finally {
     await browser.close();
   }
 }
+
+export const measurePage = async (platform: Platform, sessions: Sessions, measured: MeasuredPage): Promise<Figures> =>
+  figuresOf(await visit(platform, sessions[measured.who], measured));
 
 const METRICS = {
   TaskDuration: "taskMs",
@@ -152,11 +105,11 @@ export async function measureSignIn(platform: Platform): Promise<Journey> {
   const { page } = browser;
   try {
     await page.goto("/console/sign-in", { waitUntil: "commit" });
-    await expectOn(page, SIGN_IN);
+    await expectOn(page, SIGN_IN.wanted);
     await page.getByLabel("E-mail").fill(PERSON.email);
     await page.getByLabel("Password", { exact: true }).fill(PERSON.password);
     const act = () => page.keyboard.press("Enter");
-    return journeyOf(await expectAfter(page, { event: "submit", act, wanted: OVERVIEW }));
+    return journeyOf(await expectAfter(page, { event: "submit", act, wanted: OVERVIEW.wanted }));
   } finally {
     await browser.close();
   }
@@ -169,7 +122,7 @@ export async function measureFilter(platform: Platform, sessions: Sessions): Pro
   const hundred = [{ css: 'table[aria-label="Requests"] tbody tr', least: 100 }];
   try {
     await page.goto("/console/requests", { waitUntil: "commit" });
-    await expectOn(page, REQUESTS_PAGE);
+    await expectOn(page, REQUESTS.wanted);
     await page.getByRole("button", { name: "Load more" }).scrollIntoViewIfNeeded();
     await expectOn(page, hundred);
     const filtered = [{ css: 'table[aria-label="Requests"] tbody td:nth-child(2)', least: 20, text: "small-8b" }];

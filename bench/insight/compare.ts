@@ -16,6 +16,7 @@ import {
   slotsOf,
 } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
+import { ofMoney } from "./compare-money.ts";
 
 interface Compared {
   name: string;
@@ -28,7 +29,7 @@ interface Compared {
   plainMs: number;
 }
 
-interface Setting {
+export interface Setting {
   /** For the plain queries, which may take long. */
   pool: pg.Pool;
   /** A new connection for what is asked first. */
@@ -38,7 +39,7 @@ interface Setting {
   repeats?: number;
 }
 
-interface Question {
+export interface Question {
   name: string;
   ask: (pool: pg.Pool) => Promise<unknown[]>;
   plain: () => Promise<unknown[]>;
@@ -49,7 +50,16 @@ const DAY_MS = 86_400_000;
 const SHARES = [0.5, 0.95, 0.99];
 
 export async function* compare(setting: Setting): AsyncGenerator<Compared> {
-  for (const question of [...ofPerformance(setting), ...ofUsage(setting), ...ofTotals(setting), ...ofOrder(setting)]) {
+  const { account } = setting;
+  const questions = [
+    ...ofPerformance(setting, { scope: "account", subjects: [account], where: "account_id = $1" }),
+    ...ofPerformance(setting, { scope: "platform", where: "$1::uuid is not null" }),
+    ...ofUsage(setting),
+    ...ofTotals(setting),
+    ...ofOrder(setting),
+    ...ofMoney(setting),
+  ];
+  for (const question of questions) {
     yield await asked(question, setting);
   }
 }
@@ -79,17 +89,37 @@ async function timed(work: () => Promise<unknown[]>): Promise<{ found: unknown[]
   return { found, ms: performance.now() - startedAt };
 }
 
-const PERFORMANCE_BY = { all: [], model: ["model"], key: ["key"], slot: ["slot"] } as const;
+type Dimension = "model" | "key" | "slot";
+const PERFORMANCE_BY: Record<"all" | Dimension, Dimension[]> = {
+  all: [],
+  model: ["model"],
+  key: ["key"],
+  slot: ["slot"],
+};
 
-function ofPerformance({ pool, account, now }: Setting): Question[] {
+interface Whose {
+  scope: "account" | "platform";
+  subjects?: Uuid[];
+  /** The same in a plain query, `$1` being the account. */
+  where: string;
+}
+
+function ofPerformance({ pool, account, now }: Setting, { scope, subjects, where }: Whose): Question[] {
+  // Keys are an account's alone.
+  const all = (Object.keys(PERFORMANCE_BY) as ("all" | Dimension)[]).filter(
+    (by) => scope === "account" || by !== "key",
+  );
   return RANGES.flatMap((range) =>
-    Object.entries(PERFORMANCE_BY).map(([by, dimensions]) => {
+    all.map((by) => {
       const slots: Slots = slotsOf(range, now);
       return {
-        name: `performance of ${range} by ${by}`,
+        name: `${scope === "account" ? "" : "platform's "}performance of ${range} by ${by}`,
         ask: async (fresh: pg.Pool) => {
-          const query = { scope: "account" as const, subjects: [account], by: [...dimensions], ...slots };
-          return (await openPerformance({ pool: fresh }).sums(query)).map(figuresOf).sort(byText);
+          const query = { scope, ...(subjects && { subjects }), ...slots };
+          // As the console asks: the total and the course beside them, all read at once.
+          const asked = { all: PERFORMANCE_BY.all, slot: PERFORMANCE_BY.slot, [by]: PERFORMANCE_BY[by] };
+          const sums = await openPerformance({ pool: fresh }).each<string>(query, asked);
+          return (sums[by] ?? []).map(figuresOf).sort(byText);
         },
         plain: async () => {
           const of = {
@@ -98,7 +128,7 @@ function ofPerformance({ pool, account, now }: Setting): Question[] {
             key: "key_id::text",
             slot: `extract(epoch from date_bin('${slots.slotMs / 1000} seconds', created_at, '2000-01-01Z'))::bigint::text`,
           }[by];
-          const { rows } = await pool.query(plainText(String(of)), [account, slots.from, slots.to]);
+          const { rows } = await pool.query(plainText(String(of), where), [account, slots.from, slots.to]);
           return rows.map(exactOf).sort(byText);
         },
       };
@@ -124,7 +154,7 @@ const figuresOf = (sum: PerformanceSum) => ({
 
 const WELL = "outcome = 'ok'";
 const FLOWS = `${WELL} and completion_tokens > 1 and duration_ms > ttft_ms`;
-const plainText = (of: string): string => {
+const plainText = (of: string, where: string): string => {
   const percentiles = (ms: string): string =>
     `percentile_disc(array[${SHARES.join(", ")}]) within group (order by ${ms}) filter (where ${WELL})`;
   return `select ${of} as of, count(*)::int as requests, (count(*) filter (where ${WELL}))::int as ok,
@@ -135,7 +165,7 @@ const plainText = (of: string): string => {
       sum(duration_ms - ttft_ms) filter (where ${FLOWS})::float8 as flow_ms,
       ${percentiles("ttft_ms")} as ttft, ${percentiles("histogram_bucket(ttft_ms)")} as ttft_buckets,
       ${percentiles("duration_ms")} as duration, ${percentiles("histogram_bucket(duration_ms)")} as duration_buckets
-    from request where account_id = $1 and created_at >= $2 and created_at < $3 and outcome not like 'rate_limit_%'
+    from request where ${where} and created_at >= $2 and created_at < $3 and outcome not like 'rate_limit_%'
    group by 1`;
 };
 

@@ -1,29 +1,36 @@
 /**
  * The console's figures on a million requests: each beside a plain query over the requests, which it must equal, and how long both
- * take; and how fast the rollups are made. BENCH_ROWS=100000 makes it smaller.
+ * take; how fast the rollups are made; and how long the console's pages take with them in a browser. BENCH_ROWS=100000 makes it
+ * smaller, BENCH_ROUNDS=3 visits the pages less often.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
-import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { openRollups } from "../../gateway/src/history/rollups.ts";
 import { nanosecondsRun } from "../history/plans.ts";
-import { seed } from "../history/seed.ts";
+import { type Cast, seed } from "../history/seed.ts";
 import { compare } from "./compare.ts";
+import { measureInBrowser } from "./in-browser.ts";
 
 const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const NAME_WIDTH = 40;
 const log = createLog("silent");
 
+type Connection = PrivatePostgres["connection"];
+
 /** By one connection, whose process tells what it ran: the machine is shared. */
-async function rollUp(): Promise<void> {
-  const alone = openPool(postgres.connection, { log, sizeMax: 1 });
+async function rollUp(connection: Connection): Promise<void> {
+  const alone = openPool(connection, { log, sizeMax: 1 });
   try {
     const { rows } = await alone.query("select pg_backend_pid() as pid");
     const server = `/proc/${rows[0].pid}/schedstat`;
@@ -39,16 +46,11 @@ async function rollUp(): Promise<void> {
   }
 }
 
-const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
-await chmod(dataDir, 0o711);
-const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
-const connect = async () => openPool(postgres.connection, { log, sizeMax: 2 });
-const pool = openPool(postgres.connection, { log, sizeMax: 1 });
-try {
+async function makePast(pool: pg.Pool, connection: Connection): Promise<Cast> {
   await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
   console.log(`Seeding ${ROWS} requests …`);
   const cast = await seed(pool, ROWS);
-  await rollUp();
+  await rollUp(connection);
   await pool.query("set statement_timeout = 0");
   for (const table of ["performance", "label_day", "unrolled"]) {
     await pool.query(`vacuum (analyze) ${table}`);
@@ -60,6 +62,11 @@ try {
       `${table}: ${Math.round(Number(rows[0].bytes) / 1024)} KiB${table === "performance" ? `, ${rows[0].n} rows` : ""}`,
     );
   }
+  return cast;
+}
+
+async function compareAll(pool: pg.Pool, connection: Connection, cast: Cast): Promise<void> {
+  const connect = async () => openPool(connection, { log, sizeMax: 2 });
   console.log(
     `\n${"figures".padEnd(NAME_WIDTH)}${["equal", "first ms", "least ms", "plain ms"].map((head) => head.padStart(11)).join("")}`,
   );
@@ -74,9 +81,32 @@ try {
     const columns = [figures, ...[firstMs, leastMs, plainMs].map((ms) => ms.toFixed(1))];
     console.log(`${name.padEnd(NAME_WIDTH)}${columns.map((value) => String(value).padStart(11)).join("")}`);
   }
-  console.log(`\n${total} rows of figures are those of the plain queries.`);
+  console.log(`\n${total} figures are those of the plain queries.`);
+}
+
+/** Leaves the past in the data directory. */
+async function makeAndCompare(dataDir: string): Promise<Cast> {
+  const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
+  const pool = openPool(postgres.connection, { log, sizeMax: 1 });
+  try {
+    const cast = await makePast(pool, postgres.connection);
+    await compareAll(pool, postgres.connection, cast);
+    return cast;
+  } finally {
+    await pool.end();
+    await postgres.stop();
+  }
+}
+
+const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
+await chmod(dataDir, 0o711);
+try {
+  const cast = await makeAndCompare(dataDir);
+  if (CHROMIUM === undefined) console.log("\nChromium is not installed: the pages are not measured.");
+  else {
+    buildConsole();
+    await measureInBrowser(dataDir, cast, ROUNDS);
+  }
 } finally {
-  await pool.end();
-  await postgres.stop();
   await rm(dataDir, { recursive: true, force: true });
 }

@@ -16,7 +16,7 @@ export async function rollingRestart(stage: Stage): Promise<void> {
   }
 }
 
-/** Gateways of the release before do not say that they are draining: an operator takes each out of the balancer first. */
+/** Gateways of an older version may not say that they are draining: an operator takes each out of the balancer first. */
 export async function rollingUpgrade(stage: Stage): Promise<void> {
   for (const gateway of stage.gateways) {
     gateway.isTakenOut = true;

@@ -8,8 +8,10 @@ import {
   countText,
   dayText,
   decimalText,
+  evenShareText,
   minuteText,
   momentText,
+  shareText,
   utcMonthDayText,
 } from "./locale.ts";
 
@@ -23,6 +25,12 @@ test("numbers and dates are written in one way, whoever reads them", () => {
   assert.equal(clockText(new Date(2026, 10, 5)), "00:00:00");
   assert.equal(utcMonthDayText(Date.parse("2026-11-05T00:00:00Z")), "Nov 5");
   assert.equal(agoText(-3, "minute"), "3 minutes ago");
+});
+
+test("shares of a column have their points below each other, and nothing is nothing", () => {
+  assert.deepEqual([shareText(0.05), shareText(0.0403), shareText(0)], ["5 %", "4.03 %", "0 %"]);
+  assert.deepEqual([evenShareText(0.05), evenShareText(0.0403), evenShareText(0)], ["5.00 %", "4.03 %", "0 %"]);
+  assert.equal(evenShareText(0.00001), "0.00 %", "a little is told apart from nothing");
 });
 
 test("no other file asks the browser how to write a number or a date", () => {

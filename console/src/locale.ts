@@ -16,6 +16,9 @@ export const decimalText = (value: number): string => some.format(value);
 const share = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 });
 /** "0.42 %", of a share from 0 to 1. */
 export const shareText = (value: number): string => `${share.format(value * 100)} %`;
+const evenShare = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+/** The same in a column: "4.00 %" below "0.42 %". Nothing at all is "0 %". */
+export const evenShareText = (value: number): string => (value === 0 ? "0 %" : `${evenShare.format(value * 100)} %`);
 
 const moment = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium", ...H24 });
 const day = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium" });

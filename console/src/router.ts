@@ -1,8 +1,8 @@
 /** The route tree. Each part of the console has its routes in a file of its own; pages are loaded when they are opened. */
 import { createRouter } from "@tanstack/react-router";
 import { reach } from "./api/gateway.ts";
-import { onForbidden, onSignedOut, readEverythingAgain } from "./data/query-client.ts";
-import { forgetAll, leave, readRightsAgain } from "./data/session.ts";
+import { onForbidden, onSignedOut, queryClient, readEverythingAgain } from "./data/query-client.ts";
+import { forgetAll, isLeaving, leave, readRightsAgain } from "./data/session.ts";
 import { accountsRoute, appRoute, homeRoute, oldAccountsRoute, settingsRoute } from "./routes/app.tsx";
 import { authRoute, authRoutes } from "./routes/auth.tsx";
 import { builderRoutes } from "./routes/builder.tsx";
@@ -36,6 +36,7 @@ export const router = createRouter({
 });
 
 onSignedOut(() => {
+  if (isLeaving()) return;
   const {
     location: { pathname, searchStr },
     matches,
@@ -45,13 +46,15 @@ onSignedOut(() => {
   leave({ next: `${pathname}${searchStr}` });
 });
 
-/** Where rights were lost the door is asked again: it leads to what is left, and what was shown of the rest goes. */
+/** Where rights changed the door is asked again: it leads to what is left, and what was shown of the rest goes. */
 onForbidden(async () => {
   const changed = await readRightsAgain();
   if (changed === undefined) return;
-  toast(changed, "bad");
+  const { text, lost } = changed;
+  toast(text, lost ? "bad" : "good");
   await router.invalidate();
-  await forgetAll();
+  if (lost) await forgetAll();
+  else await queryClient.invalidateQueries({ queryKey: ["team"] });
 });
 
 let wasAway = false;

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sinceThen, span, startOfUtcDay, startOfUtcMonth, utcMoment } from "./time.ts";
+import { sinceThen, span, startOfUtcDay, startOfUtcMonth, utcDay, utcMoment } from "./time.ts";
 
 const at = (text: string): number => Date.parse(text) / 1000;
 
 test("UTC is said in words", () => {
   assert.equal(utcMoment(at("2026-11-15T06:30:09Z")), "2026-11-15 06:30:09 UTC");
+});
+
+test("a day of the sums keeps its name in every time zone", () => {
+  assert.equal(utcDay("2026-11-15"), "Nov 15, 2026");
 });
 
 test("how long ago, in the unit that fits", () => {

@@ -6,6 +6,8 @@ const DAY_S = 86_400;
 export const asDate = (unixSeconds: number): Date => new Date(unixSeconds * 1000);
 export const localMoment = (unixSeconds: number): string => momentText(asDate(unixSeconds));
 export const localDay = (unixSeconds: number): string => dayText(asDate(unixSeconds));
+/** A day of the API's sums, which is one in UTC: "Nov 15, 2026" of `2026-11-15`. */
+export const utcDay = (day: string): string => dayText(new Date(`${day}T12:00:00`));
 export const utcMoment = (unixSeconds: number): string =>
   `${asDate(unixSeconds).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 

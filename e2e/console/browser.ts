@@ -21,6 +21,8 @@ const FLAGS = [
   "--disable-sync",
   "--no-first-run",
 ];
+/** A busy machine takes its time for what is done in a frame. */
+const SETTLED_WITHIN_MS = 10_000;
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -31,8 +33,11 @@ export const NEEDS_CHROMIUM =
 
 /** The journeys look at what is built from the sources as they are. */
 export function buildConsole(): void {
-  spawnSync(process.execPath, [join(ROOT, "tools/build-console.mjs")], { cwd: ROOT, stdio: "inherit" });
+  for (const tool of ["build-console", "build-guide"]) {
+    spawnSync(process.execPath, [join(ROOT, `tools/${tool}.mjs`)], { cwd: ROOT, stdio: "inherit" });
+  }
   assert.ok(existsSync(join(ROOT, "console/dist/index.html")), "the console could not be built");
+  assert.ok(existsSync(join(ROOT, "docs/dist/index.html")), "the guide could not be built");
 }
 
 export type Theme = "light" | "dark";
@@ -114,41 +119,110 @@ export async function signIn(page: Page, who: { email: string; password: string 
     .waitFor();
 }
 
+/** A telephone, a small screen, a desk. */
+const SCREENS = [
+  { width: 360, height: 740 },
+  { width: 1024, height: 768 },
+  { width: 1440, height: 900 },
+];
+
+/** Which screen a page is loaded on when it is one of many: each gets its share, and is then turned into the others. */
+export async function takeScreen({ page }: BrowserSession, index: number): Promise<void> {
+  await page.setViewportSize(SCREENS[index % SCREENS.length] as (typeof SCREENS)[number]);
+}
+
+/** The rules whose findings depend on colours. */
+const COLOUR_RULES = ["color-contrast", "link-in-text-block"];
+
+interface Findings {
+  said: string[];
+  /** The page without what names its theme. */
+  tree: string;
+}
+
 /** What axe finds on the page as it stands, but for trifles, each with the elements it is about. */
 export async function axeFindings(page: Page): Promise<string[]> {
+  return (await findings(page)).said;
+}
+
+/** Where the page is the same as when it was looked at `before`, in another theme, only what colours can change is looked for. */
+async function findings(page: Page, before?: Findings): Promise<Findings> {
   const session = await page.context().newCDPSession(page);
   try {
-    // What still fades in has not its colours yet; what never ends (a skeleton's breathing) is not waited for.
-    await page.evaluate(`Promise.all(document.getAnimations()
+    // What still fades in has not its colours yet, so it is brought to its end; what never ends (a skeleton's breathing) is
+    // left alone. Not waited for: what is out of sight does not move on by itself.
+    await page.evaluate(`document.getAnimations()
       .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
-      .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`);
+      .forEach((animation) => animation.finish())`);
     // Through the debugger: the page's own policy lets no other script in.
     const { result: loaded } = await session.send("Runtime.evaluate", { expression: "typeof axe" });
     if (loaded.value === "undefined") await session.send("Runtime.evaluate", { expression: AXE });
+    const read = "document.documentElement.outerHTML.replace(/^<html[^>]*>/, '')";
+    const tree = String((await session.send("Runtime.evaluate", { expression: read })).result.value);
+    const rules = tree === before?.tree ? `, runOnly: ${JSON.stringify(COLOUR_RULES)}` : "";
     const { result } = await session.send("Runtime.evaluate", {
-      expression: `axe.run({ resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations
+      expression: `axe.run({ resultTypes: ["violations"]${rules} }).then((found) => JSON.stringify(found.violations
         .filter(({ impact }) => impact !== "minor")
         .map(({ id, help, nodes }) => id + " (" + help + "): " + nodes.map(({ target }) => target.join(" ")).join(", "))))`,
       awaitPromise: true,
     });
-    return JSON.parse(String(result.value));
+    return { said: JSON.parse(String(result.value)), tree };
   } finally {
     await session.detach();
   }
 }
 
-/** How many pixels the page is wider than the screen. */
+/** How many pixels the page is wider than the screen, once what follows the screen's width by a script has followed. */
 async function sidewaysScroll(page: Page): Promise<number> {
-  return Number(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
+  const deadline = performance.now() + SETTLED_WITHIN_MS;
+  for (;;) {
+    const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    const pixels = Number(await page.evaluate(wider));
+    if (pixels === 0 || performance.now() > deadline) return pixels;
+    await page.waitForTimeout(50);
+  }
 }
 
 /** The page as it stands, in both themes: nothing but trifles for axe, nothing to scroll sideways, no complaints. */
 export async function assertLooksRight({ page, complaints }: BrowserSession, where: string): Promise<void> {
+  let before: Findings | undefined;
   for (const theme of ["light", "dark"] satisfies Theme[]) {
     await page.emulateMedia({ colorScheme: theme });
     await page.locator(`html[data-theme=${theme}]`).waitFor();
-    assert.deepEqual(await axeFindings(page), [], `${where}, ${theme}: axe`);
+    const found = await findings(page, before);
+    assert.deepEqual(found.said, [], `${where}, ${theme}: axe`);
     assert.equal(await sidewaysScroll(page), 0, `${where}, ${theme}: scrolls sideways`);
+    before = found;
   }
   assert.deepEqual(complaints(), [], where);
+}
+
+/** The same on every screen. */
+export function assertLooksRightEverywhere(browser: BrowserSession, where: string): Promise<void> {
+  return onEveryScreen(browser.page, (width) => assertLooksRight(browser, `${where}, ${width} pixels wide`));
+}
+
+/** Nothing to scroll sideways on any screen, and no complaints. */
+export async function assertFitsEverywhere({ page, complaints }: BrowserSession, where: string): Promise<void> {
+  await onEveryScreen(page, async (width) => {
+    assert.equal(await sidewaysScroll(page), 0, `${where}, ${width} pixels wide: scrolls sideways`);
+  });
+  assert.deepEqual(complaints(), [], where);
+}
+
+/** First the one that the page was loaded on, and that again when all is done. */
+async function onEveryScreen(page: Page, look: (width: number) => Promise<void>): Promise<void> {
+  const own = page.viewportSize() ?? assert.fail("the page has no size");
+  const isOther = ({ width }: { width: number }): number => Number(width !== own.width);
+  for (const screen of SCREENS.toSorted((a, b) => isOther(a) - isOther(b))) {
+    await turn(page, screen);
+    await look(screen.width);
+  }
+  await turn(page, own);
+}
+
+/** What the page draws by a script has been told of its new width when two frames have passed. */
+async function turn(page: Page, screen: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize(screen);
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
 }

@@ -284,7 +284,19 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.goto(address);
     await drawer.getByText("in the last 30 days", { exact: false }).first().waitFor();
     await drawer.getByRole("figure", { name: /Spend in the last 30 days/ }).waitFor();
-    await drawer.getByText("1 in the last 30 days, errors: 0.0 %").waitFor();
+    await drawer.getByText("1 in the last 30 days").waitFor();
+    for (const name of ["First token, p95", "Duration, p95"]) {
+      await drawer
+        .locator(`dt:text-is("${name}") + dd`)
+        .filter({ hasText: /^\d[\d.,]* m?s$/ })
+        .waitFor();
+    }
+    await drawer
+      .locator('dt:text-is("Error rate") + dd')
+      .filter({ hasText: /^0\s?%$/ })
+      .waitFor();
+    const ofKey = await drawer.getByRole("link", { name: "Performance of this key" }).getAttribute("href");
+    assert.equal(ofKey, `/console/performance?key=${new URL(address).searchParams.get("key")}`);
     await drawer.getByText("Ada", { exact: false }).waitFor();
     await drawer.getByRole("table", { name: "Latest requests" }).getByRole("button").first().click();
     await page.getByRole("dialog").getByText(id, { exact: true }).waitFor();
@@ -548,6 +560,21 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.goto("/console/keys");
     await page.getByText("No API keys yet").waitFor();
     await actFor("Analytical engines");
+    await page.getByText("typed", { exact: true }).waitFor();
+
+    // From the keyboard, too: those that the pages do not act for already are offered.
+    const field = page.getByRole("combobox", { name: /^Search/ });
+    const choose = async (account: string, others: string): Promise<void> => {
+      await page.keyboard.press("Control+k");
+      await field.fill("act for");
+      await page.getByRole("option", { name: new RegExp(`^${account}.*builder account`) }).waitFor();
+      assert.equal(await page.getByRole("option", { name: new RegExp(`^${others}`) }).count(), 0);
+      await page.keyboard.press("Enter");
+      await field.waitFor({ state: "detached" });
+    };
+    await choose("Second account", "Analytical engines");
+    await page.getByText("No API keys yet").waitFor();
+    await choose("Analytical engines", "Second account");
     await page.getByText("typed", { exact: true }).waitFor();
 
     // What was said in the playground was the other account's, too.

@@ -5,7 +5,16 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { assertLooksRight, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
+import {
+  assertFitsEverywhere,
+  assertLooksRightEverywhere,
+  type BrowserSession,
+  buildConsole,
+  NEEDS_CHROMIUM,
+  openBrowser,
+  openSession,
+  takeScreen,
+} from "./browser.ts";
 
 const OUTSIDE = [
   { path: "/sign-in", heading: "Sign in" },
@@ -28,11 +37,11 @@ const INSIDE = [
   { path: "/accounts", heading: "Accounts", there: "Your accounts" },
   { path: "/team", heading: "Team", there: "Recent changes" },
 ];
-const SCREENS = [
-  { width: 360, height: 740 },
-  { width: 1024, height: 768 },
-  { width: 1440, height: 900 },
-];
+/** The gateway's own pages. Those of the second list are made of the same parts as the others, and long. */
+const OWN = {
+  inDetail: ["/", "/docs", "/status", "/docs/guide", "/docs/guide/operators", "/docs/guide/operators/settings"],
+  byShape: ["/docs/node", "/docs/console", "/docs/guide/console", "/docs/guide/clients", "/docs/guide/threats"],
+};
 
 /** What a program prints, run where the suite's own packages are. */
 async function said(program: string, args: string[]): Promise<string> {
@@ -65,78 +74,82 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  for (const screen of SCREENS) {
-    test(`${screen.width} pixels wide, light and dark`, async () => {
-      const browser = await openBrowser({ baseUrl: platform.ready.base_url, ...screen });
-      const { page } = browser;
-      const judge = (where: string): Promise<void> => assertLooksRight(browser, where);
-      try {
-        for (const { path, heading } of OUTSIDE) {
-          await page.goto(`/console${path}`);
-          await page.getByRole("heading", { name: heading }).waitFor();
-          await judge(path);
-        }
-        await openSession(page, platform.ready.builder);
-        for (const { path, heading, there } of INSIDE) {
-          await page.goto(`/console${path}`);
-          await page.getByRole("heading", { name: heading, exact: true }).waitFor();
-          await page.getByText(there).filter({ visible: true }).first().waitFor();
-          await judge(path);
-        }
-        await page.goto("/console/requests");
-        await page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1).click();
-        await page.getByRole("heading", { name: "Timeline" }).waitFor();
-        await judge("the details of a request");
-        await page.goto("/console/keys");
-        await page.getByRole("button", { name: "Create key" }).click();
-        await page.getByText("Budget, expiry, models, limits").click();
-        await page.getByLabel("Only some").check();
-        await judge("the dialog for a new key");
-        await page.goto("/console/keys");
-        await page.getByRole("row", { name: /local/ }).click();
-        await page.getByRole("figure", { name: /Spend in the last 30 days/ }).waitFor();
-        await judge("the details of a key");
-        await page.getByRole("button", { name: "Edit" }).click();
-        await page.getByLabel("Name").waitFor();
-        await judge("the dialog for a key's settings");
-        await page.getByRole("button", { name: "Cancel" }).click();
-        await page.getByRole("button", { name: "Rotate" }).click();
-        await page.getByLabel("Old secret").waitFor();
-        await judge("the dialog for a new secret");
-        await page.goto("/console/keys");
-        await page
-          .getByRole("button", { name: /^Search/ })
-          .filter({ visible: true })
-          .click();
-        await page.getByRole("option", { name: /local/ }).first().waitFor();
-        await judge("the command palette");
-      } finally {
-        await browser.close();
-      }
-    });
-  }
+  const inOneBrowser = async (look: (browser: BrowserSession) => Promise<void>): Promise<void> => {
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    await look(browser).finally(() => browser.close());
+  };
 
-  test("the gateway's own pages, at every width", async () => {
-    for (const width of [390, 1024, 1440]) {
-      const browser = await openBrowser({ baseUrl: platform.ready.base_url, width });
+  test("the pages before the sign-in", () =>
+    inOneBrowser(async (browser) => {
       const { page } = browser;
-      try {
-        for (const path of ["/", "/docs", "/docs/node", "/docs/console", "/status"]) {
-          await page.goto(path);
-          await page.getByRole("heading", { level: 1 }).waitFor();
-          const wider = await page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-          );
-          assert.equal(wider, 0, `${path} at ${width} scrolls sideways`);
-          // The other two are made of the same parts, and long.
-          if (width !== 1024 && ["/", "/docs", "/status"].includes(path))
-            await assertLooksRight(browser, `${path} at ${width}`);
-        }
-      } finally {
-        await browser.close();
+      for (const [index, { path, heading }] of OUTSIDE.entries()) {
+        await takeScreen(browser, index);
+        await page.goto(`/console${path}`);
+        await page.getByRole("heading", { name: heading }).waitFor();
+        await assertLooksRightEverywhere(browser, path);
       }
-    }
-  });
+    }));
+
+  test("the builder's pages", () =>
+    inOneBrowser(async (browser) => {
+      const { page } = browser;
+      await openSession(page, platform.ready.builder);
+      for (const [index, { path, heading, there }] of INSIDE.entries()) {
+        await takeScreen(browser, index);
+        await page.goto(`/console${path}`);
+        await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+        await page.getByText(there).filter({ visible: true }).first().waitFor();
+        await assertLooksRightEverywhere(browser, path);
+      }
+    }));
+
+  // Opened on the telephone, where something else is most easily in the way.
+  test("what opens on the builder's pages", () =>
+    inOneBrowser(async (browser) => {
+      const { page } = browser;
+      const judge = (where: string): Promise<void> => assertLooksRightEverywhere(browser, where);
+      await openSession(page, platform.ready.builder);
+      await takeScreen(browser, 0);
+      await page.goto("/console/requests");
+      await page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1).click();
+      await page.getByRole("heading", { name: "Timeline" }).waitFor();
+      await judge("the details of a request");
+      await page.goto("/console/keys");
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByText("Budget, expiry, models, limits").click();
+      await page.getByLabel("Only some").check();
+      await judge("the dialog for a new key");
+      await page.goto("/console/keys");
+      await page.getByRole("row", { name: /local/ }).click();
+      await page.getByRole("figure", { name: /Spend in the last 30 days/ }).waitFor();
+      await judge("the details of a key");
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Name").waitFor();
+      await judge("the dialog for a key's settings");
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("button", { name: "Rotate" }).click();
+      await page.getByLabel("Old secret").waitFor();
+      await judge("the dialog for a new secret");
+      await page.goto("/console/keys");
+      await page
+        .getByRole("button", { name: /^Search/ })
+        .filter({ visible: true })
+        .click();
+      await page.getByRole("option", { name: /local/ }).first().waitFor();
+      await judge("the command palette");
+    }));
+
+  test("the gateway's own pages", () =>
+    inOneBrowser(async (browser) => {
+      const { page } = browser;
+      for (const [index, path] of [...OWN.inDetail, ...OWN.byShape].entries()) {
+        await takeScreen(browser, index);
+        await page.goto(path);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        if (OWN.inDetail.includes(path)) await assertLooksRightEverywhere(browser, path);
+        else await assertFitsEverywhere(browser, path);
+      }
+    }));
 
   test("from the bare address to a first call: docs, one language for all, copied code that works, and back", async () => {
     const { base_url: baseUrl, api_key: apiKey } = platform.ready;
@@ -176,6 +189,41 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       assert.equal(await page.locator("html").getAttribute("data-theme"), "dark", "the theme is the console's too");
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Docs" }).click();
       await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
+      assert.deepEqual(browser.complaints(), []);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test("the guide: from the first page to a page of it, its headings, code to copy, and back to docs and console", async () => {
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    const { page } = browser;
+    try {
+      await page.goto("/");
+      await page.getByRole("main").getByRole("link", { name: "Guide" }).click();
+      await page.getByRole("main").getByRole("link", { name: "For operators" }).click();
+      await page.getByRole("heading", { level: 1, name: "For operators" }).waitFor();
+      const contents = page.getByRole("navigation", { name: "Contents" });
+      await contents.locator('[aria-current="page"]').getByText("For operators").waitFor();
+      await contents.getByRole("link", { name: "Upgrading" }).click();
+      await contents.locator('[aria-current="location"]').getByText("Upgrading").waitFor();
+      await page.getByRole("button", { name: "Copy: Shell, in 1. Install" }).click();
+      await page.getByRole("status").getByText("Copied: Shell").waitFor();
+      assert.equal(
+        await page.evaluate("navigator.clipboard.readText()"),
+        "mkdir tollgate && cd tollgate\nnpm install tollgate",
+      );
+      await contents.getByRole("link", { name: "The console" }).click();
+      const picture = page.getByRole("img", { name: /^Overview: credit/ });
+      await picture.scrollIntoViewIfNeeded();
+      await page.evaluate(`document.querySelector("img[src$='/overview.webp']").decode()`);
+      await page.getByRole("navigation", { name: "Docs" }).getByRole("link", { name: "Public API" }).click();
+      await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
+      await openSession(page, platform.ready.builder);
+      await page.getByRole("link", { name: "Console", exact: true }).click();
+      await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Guide" }).click();
+      await page.getByRole("heading", { level: 1, name: "Guide" }).waitFor();
+      assert.equal((await page.request.get("/docs/guide/no-such-page")).status(), 404);
       assert.deepEqual(browser.complaints(), []);
     } finally {
       await browser.close();

@@ -21,19 +21,25 @@ function copyOf(build: string): string {
   return dir;
 }
 
-/** The same console under other names, as another build would be. */
+/** The same console with every file under another name, as another build would be: a page never has parts of both. */
 function nextBuild(build: string): string {
   const dir = copyOf(build);
+  const assets = join(dir, "assets");
   const old = entryOf(dir);
+  const parts = readdirSync(assets)
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => name.slice(0, -".js".length));
+  const renamed = (part: string): string => (part === old ? "index-next" : `${part}-next`);
   for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
     if (!/\.(js|html)$/.test(entry.name)) continue;
     const path = join(entry.parentPath, entry.name);
-    const text = readFileSync(path, "utf8")
-      .replaceAll(old, "index-next")
-      .replace(/BUILD = "\w+"/, 'BUILD = "next"');
-    writeFileSync(path, text);
+    const text = readFileSync(path, "utf8").replace(/BUILD = "\w+"/, 'BUILD = "next"');
+    writeFileSync(
+      path,
+      parts.reduce((changed, part) => changed.replaceAll(part, renamed(part)), text),
+    );
   }
-  renameSync(join(dir, "assets", `${old}.js`), join(dir, "assets/index-next.js"));
+  for (const part of parts) renameSync(join(assets, `${part}.js`), join(assets, `${renamed(part)}.js`));
   return dir;
 }
 

@@ -424,6 +424,28 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await operator.send("PUT", `operator/keys/${keyId}/limits`, { ...limits, requests_per_minute: null });
   });
 
+  test("its requests are found by its name where keys are offered, whichever session they were made in", async () => {
+    await page.goto("/console/requests");
+    const table = page.getByRole("table", { name: "Requests" });
+    const own = table.getByRole("row").filter({ hasNotText: "Playground" });
+    const headers = 1;
+    await table.waitFor();
+    await page.getByLabel("Key", { exact: true }).selectOption("Playground");
+    await page.waitForURL("**/console/requests?key=playground");
+    await eventually("no other key's are left", async () => (await own.count()) === headers);
+    assert.ok((await table.getByRole("row").count()) > headers);
+    const builder = await new ConsoleClient(platform).signIn(platform.ready.builder);
+    const count = async (query: string): Promise<number> =>
+      (await builder.get<{ requests: number }>(`requests/totals${query}`)).requests;
+    const [all, one, playground] = await Promise.all([count(""), count(`?key=${keyId}`), count("?key=playground")]);
+    assert.ok(playground >= one && one > 0 && all > playground, `${all}, ${one}, ${playground}`);
+    await page.goto("/console/playground");
+    assert.deepEqual(
+      browser.complaints().filter((said) => !/429/.test(said)),
+      [],
+    );
+  });
+
   test("the conversation outlives a session, for the same person alone", async () => {
     await clear();
     await say(order({ text: "between us" }));
@@ -451,12 +473,26 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     ({ secret } = await (await issued).json());
     await answer().getByText("the last word").waitFor();
     assert.equal(await statusWith(secret), 200);
+    // What is asked meanwhile is answered that nobody is signed in, before the answer to leaving is there.
+    await page.route("**/console/api/auth/sign-out", async (route) => {
+      const left = await route.fetch();
+      const asked = page.waitForResponse("**/console/api/auth/get-session");
+      await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+      await (await asked).finished();
+      await route.fulfill({ response: left });
+    });
     await page.getByRole("button", { name: /Accounts and settings/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.unroute("**/console/api/auth/sign-out");
+    assert.deepEqual([new URL(page.url()).pathname, new URL(page.url()).search], ["/console/sign-in", ""]);
     await eventually("the key is dead", async () => (await statusWith(secret)) === 401);
     assert.doesNotMatch(await kept(), /the last word|tsk_live_/);
-    assert.deepEqual(browser.complaints(), []);
+    // The browser itself remarks on a 401 to what was under way.
+    assert.deepEqual(
+      browser.complaints().filter((said) => !/401/.test(said)),
+      [],
+    );
   });
 
   const signInHere = async (who: { email: string; password: string }): Promise<void> => {
@@ -496,7 +532,9 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       await poor.page.getByRole("button", { name: "Create builder account" }).click();
       await poor.page.getByRole("link", { name: "Playground" }).click();
       await poor.page.getByText(/has no available credit$/).waitFor();
-      await poor.page.getByText("If you cannot buy credit, ask an owner of the account.").waitFor();
+      await poor.page.getByText("Messages are refused until there is some.", { exact: true }).waitFor();
+      const way = poor.page.getByRole("link", { name: "Add credit" });
+      assert.equal(await way.getAttribute("href"), "/console/credits");
       await poor.page.getByLabel("Message", { exact: true }).fill("Hello?");
       await poor.page.keyboard.press("Enter");
       await poor.page.getByText("Your credit is used up.").waitFor();

@@ -264,8 +264,13 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await theirs.getByRole("heading", { name: "Overview" }).waitFor();
     });
 
-    test("a viewer creates no key, a member does", async () => {
+    test("a viewer creates no key and is told whom to ask for credit; who becomes a member sees it where they are", async () => {
       const { page: theirs } = guest;
+      await theirs.goto("/console/playground");
+      await theirs.getByText("Compilers has no available credit").waitFor();
+      await theirs.getByText("Ask an owner or somebody with the role billing to add it.").waitFor();
+      assert.equal(await theirs.getByRole("link", { name: "Add credit" }).count(), 0);
+
       await theirs.goto("/console/keys");
       await theirs.getByText("Your role in Compilers is viewer").waitFor();
       assert.equal(await theirs.getByRole("button", { name: "Create key" }).count(), 0);
@@ -280,7 +285,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await dialog.getByRole("button", { name: "Change role" }).click();
       await page.getByText(`changed the role of ${GUEST} to member`).waitFor();
 
-      await theirs.reload();
+      await theirs.getByText("Your role in Compilers is now member.").first().waitFor();
       await theirs.getByRole("button", { name: "Create key" }).first().click();
       await theirs.getByRole("dialog").getByLabel("Name").fill("theirs");
       await theirs.getByRole("dialog").getByRole("button", { name: "Create key" }).click();

@@ -14,7 +14,7 @@ import type { RecordRow } from "../ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir } from "../platform.ts";
 import { requestUuid } from "../raw-http.ts";
 
-const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const READY_WITHIN_MS = 90_000;
 /** $100, in picodollars. */
 const CREDIT = 100_000_000_000_000n;
@@ -26,7 +26,7 @@ export interface Builder {
   key: string;
 }
 
-interface Gateway {
+export interface Gateway {
   baseUrl: string;
   internalPort: number;
   process: ChildProcess;
@@ -34,12 +34,17 @@ interface Gateway {
   stop(): Promise<number | null>;
 }
 
-/** Runs `tollgate serve` until it serves. Its log goes to a file, as an operator's would. */
-export async function serve(dataDir: string, env: Record<string, string>, name = "gateway"): Promise<Gateway> {
+/** Runs `tollgate serve` until it serves, of these sources or of others. Its log goes to a file, as an operator's would. */
+export async function serve(
+  dataDir: string,
+  env: Record<string, string>,
+  name = "gateway",
+  root = ROOT,
+): Promise<Gateway> {
   const logFile = join(dataDir, `${name}.log`);
   const log = openSync(logFile, "a", 0o600);
   if (env.DATABASE_URL === undefined) await openDatabase(dataDir);
-  const child = spawn(process.execPath, ["--max-semi-space-size=16", TOLLGATE, "serve"], {
+  const child = spawn(process.execPath, ["--max-semi-space-size=16", join(root, "gateway/bin/tollgate.mjs"), "serve"], {
     stdio: ["ignore", log, log],
     env: {
       ...process.env,

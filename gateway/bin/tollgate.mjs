@@ -22,11 +22,25 @@ if (Number(process.versions.node.split(".")[0]) >= 24) {
   }
   await import("../src/commands/cli.ts");
 } else {
-  const pinned = join(dirname(createRequire(import.meta.url).resolve("node/package.json")), "bin", "node");
-  const child = spawn(pinned, ["--max-semi-space-size=16", fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: ["inherit", "inherit", "inherit", "pipe"],
-    env: { ...env, [LIFELINE]: String(LIFELINE_FD) },
-  });
+  const child = spawn(
+    pinnedNode(),
+    ["--max-semi-space-size=16", fileURLToPath(import.meta.url), ...process.argv.slice(2)],
+    {
+      stdio: ["inherit", "inherit", "inherit", "pipe"],
+      env: { ...env, [LIFELINE]: String(LIFELINE_FD) },
+    },
+  );
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
+}
+
+/** Of the npm package `node`: the workspace has it, and who installs `tollgate` where Node is older may add it. */
+function pinnedNode() {
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve("node/package.json")), "bin", "node");
+  } catch {
+    console.error(`tollgate: Node 24 or newer is needed, and this is ${process.version}`);
+    console.error("  next: npm install node@24 beside it, or use a newer Node");
+    process.exit(1);
+  }
 }

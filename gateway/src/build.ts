@@ -2,18 +2,20 @@
  * Puts the gateway together from its configuration: the only place that knows which adapter stands behind a port. What
  * was started is stopped in reverse order, also when a later step fails, so nothing is left half-started.
  */
-import { readFileSync } from "node:fs";
+import { type LiveCertificate, openCertificate } from "./base/certificate.ts";
 import { sleep, systemClock } from "./base/clock.ts";
 import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
 import { systemRandom } from "./base/random.ts";
 import { sparingLog } from "./base/sparing-log.ts";
+import { VERSION } from "./base/version.ts";
 import { type AccountParts, openAccountParts } from "./build/accounts.ts";
-import { CATALOGUE_FILE, openCatalogue, openMeters } from "./build/catalogue.ts";
+import { openCatalogue, openMeters } from "./build/catalogue.ts";
 import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
 import { openDispatch, openTrust } from "./build/fleet.ts";
 import { openAlerting, openLimits, openMoney, openPurchases } from "./build/money.ts";
 import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
+import { openTracing } from "./build/tracing.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, openBroadcast, TEAM_TOPIC } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import { openAvailability } from "./history/availability.ts";
@@ -29,17 +31,18 @@ import { openBodyBudget } from "./http/body-budget.ts";
 import { Live } from "./http/console/live.ts";
 import { healthOf } from "./http/health.ts";
 import { openCursors } from "./http/lists/cursors.ts";
-import { openMetrics } from "./http/metrics.ts";
+import { openMetrics } from "./http/metrics/metrics.ts";
 import type { ConnectedNodes, Parts } from "./http/parts.ts";
 import { openReading } from "./http/reading.ts";
 import { internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import { runPrivately } from "./inference/private-job.ts";
+import { openTelling } from "./inference/story.ts";
 import { UnderWay } from "./inference/under-way.ts";
 import { openHostMoney } from "./ledger/host-money.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openStatement } from "./ledger/statement.ts";
-import { loadCatalogue } from "./metering/catalogue.ts";
+import { CATALOGUE_FILE, loadCatalogue } from "./metering/catalogue.ts";
 import { openAttention } from "./operators/attention.ts";
 import { openAudit } from "./operators/audit.ts";
 import { keepProving, openBooks, watchVerdict } from "./operators/books.ts";
@@ -53,8 +56,6 @@ import { loadSecretCanaries } from "./trust/canaries.ts";
 
 /** Nodes of a shared plane are asked for their state when a gateway starts, and have so long to tell it. */
 const NODES_REPORT_MS = 1_000;
-const VERSION = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
-  .version;
 
 export interface App extends AccountParts {
   ledger: Ledger;
@@ -85,12 +86,16 @@ export async function build(options: BuildOptions): Promise<App> {
   };
   const { clock = systemClock, random = systemRandom() } = options;
   const newId = newIds(clock, random);
+  const gatewayId = suffixOf(newId());
   const context = {
     ...options,
+    // Lines of several gateways end up in one place.
+    log: options.log.child({ instance: gatewayId, version: VERSION }),
     clock,
     random,
     newId,
-    gatewayId: suffixOf(newId()),
+    gatewayId,
+    version: VERSION,
     onClose: (stop: Stop) => stack.push(stop),
   };
   try {
@@ -106,14 +111,11 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   // Read once before anything is started, so that a mistake in them leaves nothing to clean up.
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
+  const tracing = await openTracing(context);
+  const certificate = await openPublicCertificate(context);
   const store = await openStore(context);
   const { pool } = store;
-  const secrets = await serverSecrets({
-    dataDir: config.dataDir,
-    pepper: config.keyPepper,
-    receiptSeed: config.receiptSeed,
-    planeSeed: config.plane.seed,
-  });
+  const secrets = await serverSecrets(config);
   const broadcast = await openBroadcast({ ...store, clock, log });
   onClose(() => broadcast.close());
   const { meter, tables } = await openMeters(context);
@@ -124,7 +126,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const joining = openDeployment(context, { pool, plane });
   // Awaited below; should another step fail before, its own error is the one to tell.
   joining.catch(() => undefined);
-  const accounts = await openAccountParts(context, { pool, broadcast }, secrets);
+  const accounts = await openAccountParts(context, { pool, broadcast, schema: store.schema }, secrets);
   const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
   const { roster, dispatcher, peers, enforce } = openDispatch(context, { plane, fleet, broadcast });
@@ -133,14 +135,25 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const verdict = watchVerdict(books, { clock, log });
   onClose(() => verdict.stop());
   if (config.provesBooks) onClose(keepProving(books, { pool, clock, log }));
+  // Before those who wait for it.
+  onClose(() => books.close());
   const metrics = openMetrics({
+    about: { gateway: context.gatewayId, version: VERSION },
+    isReady: () => health.ready().status === "ready",
     nodes: () => roster.nodes().length,
     holds: () => money.leases.alive,
     models: () => catalogue.current().active.keys(),
     capacityOf: (model) => roster.capacity(model),
+    waitingFor: (model) => dispatcher.waiting(model),
     dependencies: () => [store.guard.health, limits.health, plane.health],
+    pool: () => ({
+      max: config.databasePoolMax,
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     clockOffsetMs: () => store.guard.clocks.offsetMs,
-    settlements: () => money.ledger.tallies,
+    ledger: () => money.ledger,
     settlementsWaiting: () => money.ledger.unsettled().length,
     verdict: verdict.current,
     now: () => clock.now(),
@@ -166,6 +179,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
         money.rollups.soon();
       },
     },
+    telling: openTelling({ log, clock, tracing }),
     ...money,
   };
   // From here on nodes are told things: not before it is sure that the plane is this database's own.
@@ -205,6 +219,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       bodies: { budget: openBodyBudget(config.bodyBudget), parseForm: reading.parseForm },
       cors: config.corsOrigins,
       trustedProxies: config.trustedProxies,
+      watch: metrics.http,
+      publicUrl: config.publicUrl,
     },
     pool,
     log,
@@ -212,6 +228,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     now: () => clock.now(),
     cursors: openCursors(derived(secrets, "cursors")),
     publicUrl: config.publicUrl,
+    certificate,
     ...accounts,
     ...money,
     statement: openStatement({ pool }),
@@ -290,4 +307,13 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
 function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): SeenNode[] {
   const id = parseId("node", text);
   return id === undefined ? [] : [{ id, slots, busy: Math.min(slots, outstanding) }];
+}
+
+/** Undefined where the public listener speaks plain HTTP. */
+async function openPublicCertificate({ config, clock, log, onClose }: Context): Promise<LiveCertificate | undefined> {
+  if (config.tls === undefined) return undefined;
+  const settings = { cert: "TLS_CERT", key: "TLS_KEY" };
+  const certificate = await openCertificate({ files: config.tls, settings, clock, log });
+  onClose(certificate.stop);
+  return certificate;
 }

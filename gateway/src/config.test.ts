@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { ConfigError, parseConfig } from "./config.ts";
+import { ConfigError, databaseUrlOf, parseConfig } from "./config.ts";
 import { NODE_RULES } from "./fleet/rules.ts";
 import { HOLD_LEASE_MS } from "./ledger/ledger.ts";
 
@@ -74,6 +77,28 @@ test("whose pages may call: anybody's, nobody's, or those of a list, written as 
   ]) {
     assert.throws(() => originsOf(wrong), /CORS_ORIGINS must be \*, none, or origins such as/, wrong);
   }
+});
+
+test("a secret that is being replaced stands beside the one before it or the one after it", () => {
+  const [one, two] = ["1".repeat(32), "2".repeat(32)];
+  assert.equal(parseConfig({ KEY_PEPPER: two, KEY_PEPPER_OLD: one }).keyPepperOld, one);
+  assert.equal(parseConfig({ KEY_PEPPER: one, KEY_PEPPER_NEXT: two }).keyPepperNext, two);
+  assert.equal(parseConfig({ SESSION_SECRET: two, SESSION_SECRET_OLD: "derived" }).sessionSecretOld, "derived");
+  assert.equal(parseConfig({ SESSION_SECRET_NEXT: two }).sessionSecretNext, two);
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ KEY_PEPPER_OLD: one }, /KEY_PEPPER must be set beside KEY_PEPPER_OLD/],
+    [{ KEY_PEPPER: one, KEY_PEPPER_OLD: one }, /KEY_PEPPER_OLD must not be the same as KEY_PEPPER/],
+    [{ KEY_PEPPER: one, KEY_PEPPER_OLD: "short" }, /KEY_PEPPER_OLD must have 32 characters or more/],
+    [
+      { KEY_PEPPER: one, KEY_PEPPER_OLD: two, KEY_PEPPER_NEXT: "3".repeat(32) },
+      /must not both be set: one replacement/,
+    ],
+    [{ SESSION_SECRET_OLD: one }, /SESSION_SECRET must be set beside SESSION_SECRET_OLD/],
+    [{ PLANE_SIGNING_SEED: `SA${"A".repeat(56)}` }, /PLANE_SIGNING_SEED is for NATS servers/],
+    [{ NATS_URL: "nats://a.test", PLANE_ACCOUNT: `A${"A".repeat(55)}` }, /PLANE_SEED must be set beside NATS_URL/],
+    [{ PLANE_SEED_OLD: `SA${"A".repeat(56)}` }, /PLANE_SEED must be set beside PLANE_SEED_OLD/],
+  ];
+  for (const [env, message] of wrong) assert.throws(() => parseConfig(env), message);
 });
 
 test("a shared database needs a shared pepper", () => {
@@ -172,8 +197,14 @@ test("no proxy is trusted unless a number says so", () => {
 test("payments need both of Stripe's secrets or neither", () => {
   assert.equal(parseConfig({}).payments, undefined);
   const [secretKey, webhookSecret] = ["sk_test_1", "whsec_1"];
+  const webhookSecrets = [webhookSecret];
   const both = { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret };
-  assert.deepEqual(parseConfig(both).payments, { secretKey, webhookSecret, apiBase: undefined, invoices: false });
+  assert.deepEqual(parseConfig(both).payments, { secretKey, webhookSecrets, apiBase: undefined, invoices: false });
+  const two = { ...both, STRIPE_WEBHOOK_SECRET: "whsec_2,whsec_1" };
+  assert.deepEqual(parseConfig(two).payments?.webhookSecrets, ["whsec_2", "whsec_1"]);
+  for (const wrong of ["whsec_2,", "whsec_2, whsec_1", "whsec_2,sk_1"]) {
+    assert.throws(() => parseConfig({ ...both, STRIPE_WEBHOOK_SECRET: wrong }), /STRIPE_WEBHOOK_SECRET must be/);
+  }
   for (const name of Object.keys(both)) {
     const together = /STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together/;
     assert.throws(() => parseConfig({ ...both, [name]: undefined }), together);
@@ -196,4 +227,76 @@ test("a secret key goes over plain HTTP only on this machine", () => {
     "https://x/v1",
   ];
   for (const url of bad) assert.throws(() => at(url), /STRIPE_API_BASE must be https/, url);
+});
+
+test("a private database is brought up to date by its gateway, and connections have Tollgate's names", () => {
+  const given = { DATABASE_URL: "postgres://db/tollgate", KEY_PEPPER: "p".repeat(32) };
+  assert.equal(parseConfig(given).migrate, "auto");
+  assert.equal(parseConfig({ ...given, MIGRATE: "check" }).migrate, "check");
+  assert.throws(() => parseConfig({ MIGRATE: "check" }), /MIGRATE must be auto without DATABASE_URL/);
+  assert.throws(() => parseConfig({ ...given, MIGRATE: "no" }), /MIGRATE must be auto or check/);
+  const named = { ...given, DATABASE_URL: "postgres://db/tollgate?sslmode=require&application_name=mine" };
+  assert.throws(() => parseConfig(named), /DATABASE_URL must not set application_name/);
+});
+
+test("traces: off, or sent where the standard's variables say; what cannot be kept to is a mistake", () => {
+  const tracingOf = (env: Record<string, string>) => parseConfig(env).tracing;
+  const OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:4318";
+  assert.equal(tracingOf({}), undefined);
+  assert.deepEqual(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT }), { encoding: "protobuf" });
+  const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector.example/v1/traces" };
+  assert.deepEqual(tracingOf({ ...traces, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" }), { encoding: "json" });
+  const both = { OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/protobuf" };
+  assert.deepEqual(tracingOf({ ...traces, ...both }), { encoding: "protobuf" });
+  assert.equal(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: "true" }), undefined);
+  assert.equal(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: "none" }), undefined);
+  for (const [name, value] of [
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+    ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+    ["OTEL_TRACES_EXPORTER", "zipkin"],
+    ["OTEL_TRACES_SAMPLER", "sometimes"],
+    ["OTEL_TRACES_SAMPLER_ARG", "2"],
+  ] as const) {
+    assert.throws(() => tracingOf({ [name]: value }), new RegExp(`${name} must`));
+  }
+});
+
+test("the API's certificate: both files or none, and a public address that fits", () => {
+  const tls = { TLS_CERT: "c.pem", TLS_KEY: "k.pem" };
+  assert.equal(parseConfig({}).tls, undefined);
+  assert.deepEqual(parseConfig(tls).tls, { certFile: "c.pem", keyFile: "k.pem" });
+  assert.equal(parseConfig({ ...tls, PUBLIC_URL: "https://a.test" }).publicUrl, "https://a.test");
+  for (const alone of ["TLS_CERT", "TLS_KEY"]) {
+    assert.throws(() => parseConfig({ [alone]: "x.pem" }), /TLS_CERT and TLS_KEY must be set together/);
+  }
+  const clear = { ...tls, PUBLIC_URL: "http://a.test" };
+  assert.throws(() => parseConfig(clear), /PUBLIC_URL must begin with https:\/\/ beside TLS_CERT/);
+});
+
+test("a secret may stand in a file, and every mistake about it names the setting and the file", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-secrets-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const pepper = file("pepper", `${"p".repeat(43)}\n`);
+  assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper }).keyPepper, "p".repeat(43));
+  const url = file("url", "postgres://a.test/books");
+  assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper, DATABASE_URL_FILE: url }).databaseUrl, "postgres://a.test/books");
+  assert.equal(databaseUrlOf({ DATABASE_URL_FILE: url }), "postgres://a.test/books");
+  assert.equal(databaseUrlOf({ DATABASE_URL: "postgres://b.test/books" }), "postgres://b.test/books");
+  assert.throws(() => databaseUrlOf({ DATABASE_URL: "" }), /DATABASE_URL must name the database/);
+  assert.throws(
+    () => databaseUrlOf({ DATABASE_URL_FILE: join(folder, "none") }),
+    /DATABASE_URL_FILE: .*cannot be read/,
+  );
+  for (const [env, words] of [
+    [{ KEY_PEPPER_FILE: join(folder, "none") }, /KEY_PEPPER_FILE: .*none cannot be read \(ENOENT\)/],
+    [{ KEY_PEPPER_FILE: file("empty", "\n") }, /KEY_PEPPER_FILE: .*empty is empty/],
+    [{ KEY_PEPPER_FILE: pepper, KEY_PEPPER: "x" }, /KEY_PEPPER and KEY_PEPPER_FILE must not both be set/],
+    [{ DATABASE_URL_FILE: pepper, KEY_PEPPER_FILE: pepper }, /DATABASE_URL must begin with postgres:/],
+  ] as const) {
+    assert.throws(() => parseConfig(env), words);
+  }
 });

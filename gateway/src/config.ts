@@ -1,6 +1,8 @@
 /** The environment, parsed once. Every mistake is reported, not only the first. Nothing else reads process.env. */
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import type { CertificateFiles } from "./base/certificate.ts";
+import { SECRET_FILES, withSecretFiles } from "./base/secret-files.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -23,6 +25,8 @@ const Seconds = z.coerce
   .int("must be a whole number of seconds")
   .min(0, "must be 0 or more")
   .max(3_600, "must be 3600 or less");
+
+const LongSecret = z.string().min(32, "must have 32 characters or more");
 
 const Seed = (letter: string, whose: string) =>
   z.string().regex(new RegExp(`^S${letter}[A-Z2-7]{56}$`), `must be an nkey ${whose} seed (S${letter}…)`);
@@ -78,18 +82,39 @@ const CorsOrigins = z.string().transform((text, context): "any" | string[] => {
   return z.NEVER;
 });
 
+const WebAddress = z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" });
+
+/** Of OpenTelemetry's own variables those are checked here that its packages would pass over in silence; they read the rest. */
+const OtlpProtocol = z.enum(
+  ["http/protobuf", "http/json"],
+  "must be http/protobuf or http/json: traces are not sent by gRPC",
+);
+const SAMPLERS = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+
 const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
   INTERNAL_HOST: z.string().min(1).default("127.0.0.1"),
   INTERNAL_PORT: Port.default(9090),
+  TLS_CERT: z.string().min(1).optional(),
+  TLS_KEY: z.string().min(1).optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }).optional(),
   DATA_DIR: z.string().min(1).default("./data"),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, "must begin with postgres:// or postgresql://")
+    // By the names of their connections gateways know of each other, and of which version they are.
+    .refine((url) => !/[?&]application_name=/.test(url), "must not set application_name: Tollgate does")
     .optional(),
   DATABASE_POOL_MAX: z.coerce.number("must be a number").int().min(2, "must be 2 or more").max(100).default(10),
+  MIGRATE: z.enum(["auto", "check"], "must be auto or check").default("auto"),
   VALKEY_URL: z
     .string()
     .regex(
@@ -98,7 +123,12 @@ const Environment = z.object({
     )
     .optional(),
   LIMITS_WHEN_AWAY: z.enum(["refuse", "local"], "must be refuse or local").default("refuse"),
-  KEY_PEPPER: z.string().min(32, "must have 32 characters or more").optional(),
+  KEY_PEPPER: LongSecret.optional(),
+  KEY_PEPPER_OLD: LongSecret.optional(),
+  KEY_PEPPER_NEXT: LongSecret.optional(),
+  SESSION_SECRET: LongSecret.optional(),
+  SESSION_SECRET_OLD: LongSecret.or(z.literal("derived")).optional(),
+  SESSION_SECRET_NEXT: LongSecret.optional(),
   PLANE: z.enum(["on", "off"], "must be on or off").default("on"),
   PLANE_HOST: z.string().min(1).optional(),
   PLANE_PORT: Port.default(4222),
@@ -107,6 +137,15 @@ const Environment = z.object({
     .regex(/^(nats|tls):\/\//, "must begin with nats:// or tls://")
     .optional(),
   PLANE_SEED: Seed("A", "account").optional(),
+  PLANE_SEED_OLD: Seed("A", "account").optional(),
+  PLANE_SIGNING_SEED: z
+    .string()
+    .regex(/^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/, "must be an nkey account seed (SA…), or several separated by commas")
+    .optional(),
+  PLANE_ACCOUNT: z
+    .string()
+    .regex(/^A[A-Z2-7]{55}$/, "must be the public key of an account (A…)")
+    .optional(),
   PLANE_TLS_CERT: z.string().min(1).optional(),
   PLANE_TLS_KEY: z.string().min(1).optional(),
   PLANE_CREDENTIAL_TTL_S: z.coerce
@@ -185,7 +224,10 @@ const Environment = z.object({
     .optional(),
   STRIPE_WEBHOOK_SECRET: z
     .string()
-    .regex(/^whsec_\S+$/, "must be the signing secret of a Stripe webhook endpoint (whsec_…)")
+    .regex(
+      /^whsec_[^\s,]+(,whsec_[^\s,]+)*$/,
+      "must be the signing secret of a Stripe webhook endpoint (whsec_…), or several separated by commas",
+    )
     .optional(),
   STRIPE_API_BASE: z
     .string()
@@ -210,11 +252,26 @@ const Environment = z.object({
     .refine((seconds) => 3_600 % seconds === 0, "must divide an hour evenly")
     .default(60),
   BOOKS_PROVE: z.enum(["on", "off"], "must be on or off").default("on"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: WebAddress.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: WebAddress.optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: OtlpProtocol.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: OtlpProtocol.optional(),
+  OTEL_TRACES_EXPORTER: z.enum(["otlp", "none"], "must be otlp or none").default("otlp"),
+  OTEL_SDK_DISABLED: z
+    .string()
+    .regex(/^(true|false)$/i, "must be true or false")
+    .default("false"),
+  OTEL_TRACES_SAMPLER: z.enum(SAMPLERS, `must be one of ${SAMPLERS.join(", ")}`).optional(),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number("must be a number from 0 to 1")
+    .min(0, "must be 0 or more")
+    .max(1, "must be 1 or less")
+    .optional(),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
 /** The names of every variable that is read here. */
-export const SETTINGS: string[] = Object.keys(Environment.shape);
+export const SETTINGS: string[] = [...Object.keys(Environment.shape), ...SECRET_FILES];
 
 export interface Config {
   host: string;
@@ -222,18 +279,30 @@ export interface Config {
   /** Where health and metrics are told. Loopback unless somebody else is to read them. */
   internalHost: string;
   internalPort: number;
-  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  /** The files of the certificate that API and console are served under. Undefined: over plain HTTP. */
+  tls: CertificateFiles | undefined;
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
   publicUrl: string | undefined;
   dataDir: string;
   /** Undefined: the private PostgreSQL under the data directory. */
   databaseUrl: string | undefined;
   databasePoolMax: number;
+  /** At the start: `auto` brings the database up to date; `check` only looks whether it can be worked with. */
+  migrate: "auto" | "check";
   /** Where limits are counted. Undefined: in memory, for one gateway. */
   valkeyUrl: string | undefined;
   /** While the limits' store is away: nothing is admitted, or each gateway counts alone with its share. */
   limitsWhenAway: "refuse" | "local";
   /** Undefined: kept in the data directory. */
   keyPepper: string | undefined;
+  /** While it is being replaced: the one before it, or the one that comes after it. */
+  keyPepperOld: string | undefined;
+  keyPepperNext: string | undefined;
+  /** Signs session cookies. Undefined: drawn from the pepper. */
+  sessionSecret: string | undefined;
+  /** `derived`: the one that is drawn from the pepper. */
+  sessionSecretOld: string | undefined;
+  sessionSecretNext: string | undefined;
   plane: PlaneConfig;
   /** How letters are sent. Undefined: none are. */
   mail: { url: string; from: string } | undefined;
@@ -273,6 +342,8 @@ export interface Config {
   status: { isPublic: boolean; sampleEveryMs: number };
   /** Prove the books once a day without being asked. */
   provesBooks: boolean;
+  /** How traces are encoded on their way to the collector. Undefined: there are none. */
+  tracing: { encoding: "json" | "protobuf" } | undefined;
   logLevel: string;
 }
 
@@ -287,7 +358,8 @@ interface OidcProviderConfig {
 
 interface PaymentsConfig {
   secretKey: string;
-  webhookSecret: string;
+  /** Events are signed with one of these: two while it is being replaced. */
+  webhookSecrets: string[];
   /** Undefined: Stripe's own address. */
   apiBase: string | undefined;
   /** Whether Stripe makes an invoice of every checkout. */
@@ -301,11 +373,16 @@ interface PlaneConfig {
   publicUrl: string | undefined;
   /** Signs credentials. Undefined: kept in the data directory. */
   seed: string | undefined;
+  /** The one before it: what it signed is taken as long as it lives. */
+  seedOld: string | undefined;
+  /** On NATS servers: the account's public key, and keys that sign for it in the place of its own. */
+  account: string | undefined;
+  signingSeeds: string[];
   credentialTtlMs: number;
   /** Where the embedded hub listens, and the files of its certificate. */
   host: string;
   port: number;
-  tls: { certFile: string; keyFile: string } | undefined;
+  tls: CertificateFiles | undefined;
   /** Servers to use instead of the embedded hub. */
   nats: { url: string; operatorSeed: string; system: { jwt: string; seed: string } } | undefined;
 }
@@ -319,15 +396,33 @@ export class ConfigError extends Error {
   }
 }
 
+/** For a command that needs nothing but the database: DATABASE_URL, or what its file says. */
+export function databaseUrlOf({
+  DATABASE_URL = "",
+  DATABASE_URL_FILE = "",
+}: Record<string, string | undefined>): string {
+  const { variables, mistakes } = withSecretFiles({
+    ...(DATABASE_URL !== "" && { DATABASE_URL }),
+    ...(DATABASE_URL_FILE !== "" && { DATABASE_URL_FILE }),
+  });
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  if (variables.DATABASE_URL === undefined) throw new ConfigError(["DATABASE_URL must name the database to migrate"]);
+  return variables.DATABASE_URL;
+}
+
 export function parseConfig(env: Record<string, string | undefined>): Config {
   // An empty variable is one that is not set, as container files write it.
-  const variables = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");
+  const { variables, mistakes } = withSecretFiles(Object.fromEntries(set));
   const result = Environment.safeParse(variables);
-  const mistakes = result.success ? [] : result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+  if (!result.success) mistakes.push(...result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`));
   if (variables.DATABASE_URL !== undefined && variables.KEY_PEPPER === undefined) {
     mistakes.push(
       "KEY_PEPPER must be set beside DATABASE_URL: several gateways have to share it, and it must not be lost",
     );
+  }
+  if (variables.MIGRATE === "check" && variables.DATABASE_URL === undefined) {
+    mistakes.push("MIGRATE must be auto without DATABASE_URL: nobody else brings a private database up to date");
   }
   if ((variables.STRIPE_SECRET_KEY === undefined) !== (variables.STRIPE_WEBHOOK_SECRET === undefined)) {
     mistakes.push("STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together");
@@ -335,7 +430,12 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   if (result.success && result.data.BODY_BUDGET_ACCOUNT_MB > result.data.BODY_BUDGET_MB) {
     mistakes.push("BODY_BUDGET_ACCOUNT_MB must not be more than BODY_BUDGET_MB");
   }
-  mistakes.push(...planeMistakes(variables), ...signInMistakes(variables));
+  mistakes.push(
+    ...rotationMistakes(variables),
+    ...planeMistakes(variables),
+    ...certificateMistakes(variables),
+    ...signInMistakes(variables),
+  );
   if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
   const e = result.data;
   return {
@@ -343,13 +443,20 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     port: e.PORT,
     internalHost: e.INTERNAL_HOST,
     internalPort: e.INTERNAL_PORT,
+    tls: certificateFiles(e.TLS_CERT, e.TLS_KEY),
     publicUrl: e.PUBLIC_URL,
     dataDir: resolve(e.DATA_DIR),
     databaseUrl: e.DATABASE_URL,
     databasePoolMax: e.DATABASE_POOL_MAX,
+    migrate: e.MIGRATE,
     valkeyUrl: e.VALKEY_URL,
     limitsWhenAway: e.LIMITS_WHEN_AWAY,
     keyPepper: e.KEY_PEPPER,
+    keyPepperOld: e.KEY_PEPPER_OLD,
+    keyPepperNext: e.KEY_PEPPER_NEXT,
+    sessionSecret: e.SESSION_SECRET,
+    sessionSecretOld: e.SESSION_SECRET_OLD,
+    sessionSecretNext: e.SESSION_SECRET_NEXT,
     plane: planeConfig(e),
     mail: e.SMTP_URL !== undefined && e.MAIL_FROM !== undefined ? { url: e.SMTP_URL, from: e.MAIL_FROM } : undefined,
     oidcProviders: (e.OIDC_PROVIDERS ?? []).map(
@@ -381,6 +488,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     payoutHoldDays: e.PAYOUT_HOLD_DAYS,
     status: { isPublic: e.STATUS_PAGE === "on", sampleEveryMs: e.STATUS_SAMPLE_S * 1000 },
     provesBooks: e.BOOKS_PROVE === "on",
+    tracing: tracingConfig(e),
     logLevel: e.LOG_LEVEL,
   };
 }
@@ -399,37 +507,91 @@ function signInMistakes(variables: Record<string, string | undefined>): string[]
   return mistakes;
 }
 
+/** Secrets that may be replaced while gateways serve: the one before, or the one after, stands beside the present one. */
+function rotationMistakes(variables: Record<string, string | undefined>): string[] {
+  const mistakes: string[] = [];
+  for (const name of ["KEY_PEPPER", "SESSION_SECRET", "PLANE_SEED"]) {
+    const { [name]: current, [`${name}_OLD`]: old, [`${name}_NEXT`]: next } = variables;
+    for (const [other, value] of Object.entries({ [`${name}_OLD`]: old, [`${name}_NEXT`]: next })) {
+      if (value === undefined) continue;
+      // A session's secret may come after the one that is drawn from the pepper.
+      const standsAlone = other === "SESSION_SECRET_NEXT";
+      if (current === undefined && !standsAlone) mistakes.push(`${name} must be set beside ${other}`);
+      if (value === current) mistakes.push(`${other} must not be the same as ${name}`);
+    }
+    if (old !== undefined && next !== undefined) {
+      mistakes.push(`${name}_OLD and ${name}_NEXT must not both be set: one replacement after the other`);
+    }
+  }
+  if (variables.PLANE_SEED_OLD !== undefined && variables.NATS_URL !== undefined) {
+    mistakes.push("PLANE_SEED_OLD must not be set beside NATS_URL: the servers know the account by its key");
+  }
+  return mistakes;
+}
+
 /** What a plane on NATS cannot do without; `tollgate admin plane init` writes all of it. */
 const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
 
 function planeMistakes(variables: Record<string, string | undefined>): string[] {
-  const mistakes: string[] = [];
-  if ((variables.PLANE_TLS_CERT === undefined) !== (variables.PLANE_TLS_KEY === undefined)) {
-    mistakes.push("PLANE_TLS_CERT and PLANE_TLS_KEY must be set together");
+  const { NATS_URL, PLANE_SEED, PLANE_SIGNING_SEED, PLANE_ACCOUNT } = variables;
+  if (NATS_URL === undefined) {
+    return PLANE_SIGNING_SEED === undefined
+      ? []
+      : ["PLANE_SIGNING_SEED is for NATS servers: NATS_URL must be set beside it"];
   }
-  if (variables.NATS_URL === undefined) return mistakes;
-  const missing = BESIDE_NATS_URL.filter((name) => variables[name] === undefined);
-  return [...mistakes, ...missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`)];
+  const isSigned = PLANE_SIGNING_SEED !== undefined && PLANE_ACCOUNT !== undefined;
+  const missing = BESIDE_NATS_URL.filter(
+    (name) => variables[name] === undefined && !(name === "PLANE_SEED" && isSigned),
+  );
+  const mistakes = missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`);
+  if (PLANE_SEED !== undefined && PLANE_ACCOUNT !== undefined) {
+    mistakes.push("PLANE_SEED and PLANE_ACCOUNT must not both be set: the second stands in the place of the first");
+  }
+  return mistakes;
 }
 
+function certificateMistakes(variables: Record<string, string | undefined>): string[] {
+  const mistakes = ["TLS", "PLANE_TLS"]
+    .filter((name) => (variables[`${name}_CERT`] === undefined) !== (variables[`${name}_KEY`] === undefined))
+    .map((name) => `${name}_CERT and ${name}_KEY must be set together`);
+  // Cookies and links follow it, and nothing would answer them.
+  if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
+    mistakes.push("PUBLIC_URL must begin with https:// beside TLS_CERT");
+  }
+  return mistakes;
+}
+
+const certificateFiles = (certFile: string | undefined, keyFile: string | undefined): CertificateFiles | undefined =>
+  certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined;
+
 function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
-  const { PLANE_TLS_CERT: certFile, PLANE_TLS_KEY: keyFile } = e;
   const { NATS_URL: url, NATS_OPERATOR_SEED: operatorSeed, NATS_SYSTEM_JWT: jwt, NATS_SYSTEM_SEED: seed } = e;
   const isNats = url !== undefined && operatorSeed !== undefined && jwt !== undefined && seed !== undefined;
   return {
     absent: e.PLANE === "off",
     publicUrl: e.PLANE_PUBLIC_URL,
     seed: e.PLANE_SEED,
+    seedOld: e.PLANE_SEED_OLD,
+    account: e.PLANE_ACCOUNT,
+    signingSeeds: e.PLANE_SIGNING_SEED?.split(",") ?? [],
     credentialTtlMs: e.PLANE_CREDENTIAL_TTL_S * 1000,
     host: e.PLANE_HOST ?? e.HOST,
     port: e.PLANE_PORT,
-    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    tls: certificateFiles(e.PLANE_TLS_CERT, e.PLANE_TLS_KEY),
     nats: isNats ? { url, operatorSeed, system: { jwt, seed } } : undefined,
   };
 }
 
+function tracingConfig(e: z.infer<typeof Environment>): Config["tracing"] {
+  const endpoint = e.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? e.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const isOff = e.OTEL_TRACES_EXPORTER === "none" || e.OTEL_SDK_DISABLED.toLowerCase() === "true";
+  if (endpoint === undefined || isOff) return undefined;
+  const protocol = e.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? e.OTEL_EXPORTER_OTLP_PROTOCOL;
+  return { encoding: protocol === "http/json" ? "json" : "protobuf" };
+}
+
 function paymentsConfig(e: z.infer<typeof Environment>): PaymentsConfig | undefined {
-  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_BASE: apiBase } = e;
-  if (secretKey === undefined || webhookSecret === undefined) return undefined;
-  return { secretKey, webhookSecret, apiBase, invoices: e.STRIPE_INVOICES === "true" };
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecrets, STRIPE_API_BASE: apiBase } = e;
+  if (secretKey === undefined || webhookSecrets === undefined) return undefined;
+  return { secretKey, webhookSecrets: webhookSecrets.split(","), apiBase, invoices: e.STRIPE_INVOICES === "true" };
 }

@@ -1,7 +1,7 @@
 /**
  * The secrets a gateway cannot lose: the pepper of every key's hash, the seed that signs nodes' credentials, the seed that
  * signs receipts. Each is given by the environment, or made on the first start and kept in the data directory for its
- * owner alone.
+ * owner alone. One that was replaced stands beside its successor for as long as something depends on it.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -9,52 +9,104 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { readIfThere } from "./base/files.ts";
 
+const Pepper = z.string().min(32);
 const SecretsFile = z.object({
-  key_pepper: z.string().min(32),
+  key_pepper: Pepper,
+  key_pepper_old: Pepper.optional(),
   receipt_seed: z.string().length(43).optional(),
   plane_seed: z.string().optional(),
+  plane_seed_old: z.string().optional(),
 });
 type SecretsFile = z.infer<typeof SecretsFile>;
 
 export interface ServerSecrets {
   pepper: string;
+  /** While the pepper is being replaced: the one before it, or the one that comes after it. */
+  pepperOld: string | undefined;
+  pepperNext: string | undefined;
   /** 32 bytes, base64url. */
   receiptSeed: string;
   /** Undefined until the plane has made one. */
   planeSeed: string | undefined;
+  planeSeedOld: string | undefined;
   keepPlaneSeed(seed: string): Promise<void>;
 }
 
-interface ConfiguredSecrets {
+/** As the configuration has them. */
+interface Configured {
   dataDir: string;
-  pepper: string | undefined;
+  keyPepper: string | undefined;
+  keyPepperOld: string | undefined;
+  keyPepperNext: string | undefined;
   receiptSeed: string | undefined;
-  planeSeed: string | undefined;
+  plane: { seed: string | undefined; seedOld: string | undefined };
 }
 
-export async function serverSecrets(configured: ConfiguredSecrets): Promise<ServerSecrets> {
-  const { pepper, receiptSeed, planeSeed } = configured;
-  if (pepper !== undefined && receiptSeed !== undefined && planeSeed !== undefined) {
+export async function serverSecrets(configured: Configured): Promise<ServerSecrets> {
+  const { keyPepper, keyPepperOld, keyPepperNext: pepperNext, receiptSeed, plane } = configured;
+  if (keyPepper !== undefined && receiptSeed !== undefined && plane.seed !== undefined) {
     // Nothing is read from disk that need not be there.
-    return { pepper, receiptSeed, planeSeed, keepPlaneSeed: async () => {} };
+    const given = { pepper: keyPepper, pepperOld: keyPepperOld, pepperNext, receiptSeed };
+    return { ...given, planeSeed: plane.seed, planeSeedOld: plane.seedOld, keepPlaneSeed: async () => {} };
   }
-  const file = join(configured.dataDir, "secrets.json");
+  const file = secretsFileIn(configured.dataDir);
   const before = await read(file);
   const stored = {
     ...before,
-    key_pepper: before?.key_pepper ?? randomBytes(32).toString("base64url"),
-    receipt_seed: before?.receipt_seed ?? randomBytes(32).toString("base64url"),
+    key_pepper: before?.key_pepper ?? drawn(),
+    receipt_seed: before?.receipt_seed ?? drawn(),
   };
   if (before?.receipt_seed === undefined) await write(file, stored);
   return {
-    pepper: pepper ?? stored.key_pepper,
+    pepper: keyPepper ?? stored.key_pepper,
+    pepperOld: keyPepper === undefined ? stored.key_pepper_old : keyPepperOld,
+    pepperNext,
     receiptSeed: receiptSeed ?? stored.receipt_seed,
-    planeSeed: planeSeed ?? stored.plane_seed,
+    planeSeed: plane.seed ?? stored.plane_seed,
+    planeSeedOld: plane.seed === undefined ? stored.plane_seed_old : plane.seedOld,
     keepPlaneSeed: async (seed) => {
-      if (planeSeed === undefined && stored.plane_seed !== seed) await write(file, { ...stored, plane_seed: seed });
+      if (plane.seed === undefined && stored.plane_seed !== seed) await write(file, { ...stored, plane_seed: seed });
     },
   };
 }
+
+export const secretsFileIn = (dataDir: string): string => join(dataDir, "secrets.json");
+
+/** What may be replaced of the data directory's secrets. */
+export type KeptSecret = "pepper" | "plane" | "receipts";
+
+/** A new one takes the place of the one that is kept. Gateways have it from their next start on. */
+export async function replaceKept(dataDir: string, which: KeptSecret): Promise<void> {
+  const file = secretsFileIn(dataDir);
+  const stored = await read(file);
+  if (stored === undefined) throw new Error(`${file} is not there: this platform was never started`);
+  if (
+    (which === "pepper" ? stored.key_pepper_old : which === "plane" ? stored.plane_seed_old : undefined) !== undefined
+  ) {
+    throw new Error(`the ${which} is being replaced already: forget the old one first`);
+  }
+  const { plane_seed: planeSeed, ...others } = stored;
+  const replaced: Record<KeptSecret, () => SecretsFile> = {
+    pepper: () => ({ ...stored, key_pepper: drawn(), key_pepper_old: stored.key_pepper }),
+    // The plane makes its own at the next start.
+    plane: () => ({ ...others, ...(planeSeed !== undefined && { plane_seed_old: planeSeed }) }),
+    receipts: () => ({ ...stored, receipt_seed: drawn() }),
+  };
+  await write(file, replaced[which]());
+}
+
+/** Takes away the one that was replaced. False where there is none. */
+export async function forgetReplaced(dataDir: string, which: "pepper" | "plane"): Promise<boolean> {
+  const file = secretsFileIn(dataDir);
+  const stored = await read(file);
+  const name = which === "pepper" ? "key_pepper_old" : "plane_seed_old";
+  if (stored?.[name] === undefined) return false;
+  const { [name]: _, ...kept } = stored;
+  await write(file, kept as SecretsFile);
+  return true;
+}
+
+const drawn = (): string => randomBytes(32).toString("base64url");
 
 async function read(file: string): Promise<SecretsFile | undefined> {
   const text = await readIfThere(file);

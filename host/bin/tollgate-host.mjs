@@ -25,11 +25,9 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) {
   process.exit(await run(args));
 }
 
-const manifest = createRequire(import.meta.url).resolve("node/package.json");
 const isWindows = process.platform === "win32";
-const pinned = join(dirname(manifest), "bin", isWindows ? "node.exe" : "node");
 const isSupervised = process.send !== undefined;
-const child = spawn(pinned, [fileURLToPath(import.meta.url), ...args], {
+const child = spawn(pinnedNode(), [fileURLToPath(import.meta.url), ...args], {
   stdio: ["inherit", "inherit", "inherit", isSupervised ? "ipc" : "pipe"],
   env: isSupervised || isWindows ? env : { ...env, [LIFELINE]: String(LIFELINE_FD) },
 });
@@ -48,3 +46,15 @@ child.on("error", (error) => {
 child.on("exit", (code, signal) => {
   process.exit(code ?? (signal === null ? 1 : 128));
 });
+
+/** Of the npm package `node`: the workspace has it, and who installs `tollgate-host` where Node is older may add it. */
+function pinnedNode() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve("node/package.json");
+    return join(dirname(manifest), "bin", isWindows ? "node.exe" : "node");
+  } catch {
+    console.error(`tollgate-host: Node ${NODE_MAJOR} or newer is needed, and this is ${process.version}`);
+    console.error(`  next: npm install node@${NODE_MAJOR} beside it, or use a newer Node`);
+    process.exit(1);
+  }
+}

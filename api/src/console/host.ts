@@ -6,9 +6,9 @@ import { PageQuery } from "../lists.ts";
 import * as nodes from "../nodes/answers.ts";
 import { Elections, NodeRename } from "../nodes/fields.ts";
 import * as insight from "../nodes/insight.ts";
-import { JOBS_ABOUT, MARKET_ABOUT, NODE_MOVE_FAULTS, NODE_RETIRE_WORDS } from "../nodes/routes.ts";
+import { NODE_PATH, nodeRoutes } from "../nodes/routes.ts";
 import * as samples from "../nodes/samples.ts";
-import { routes } from "../route.ts";
+import { type Route, routes } from "../route.ts";
 import { Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { SecretName, tooManySecrets } from "./keys.ts";
 
@@ -74,8 +74,6 @@ const sampleToken = {
   revoked_at: null,
 };
 
-const NODE_PATH = { id: "The node's id, `node_…`." };
-
 const tokens = routes({
   listHostTokens: {
     at: "GET /console/api/host-tokens",
@@ -121,16 +119,14 @@ const tokens = routes({
   },
 });
 
+/** A route of the node API for somebody who is signed in: what it takes, answers and refuses with is declared there. */
+function forHost<Of extends Route, const At extends Route["at"]>(route: Of, at: At) {
+  const { at: _at, guard: _guard, tag: _tag, ...same } = route;
+  return { ...same, at, guard: "host" as const };
+}
+
 const fleet = routes({
-  listNodes: {
-    at: "GET /console/api/nodes",
-    summary: "List the nodes",
-    description: "All of the host's, the oldest first.",
-    guard: "host",
-    query: PageQuery,
-    answer: { description: "A page of nodes.", json: nodes.NodeList, example: sampleList(samples.sampleListedNode) },
-    faults: codes("invalid_cursor"),
-  },
+  listNodes: forHost(nodeRoutes.listNodes, "GET /console/api/nodes"),
   getNode: {
     at: "GET /console/api/nodes/{id}",
     summary: "Read a node and how it does",
@@ -143,108 +139,16 @@ const fleet = routes({
     },
     faults: codes("node_not_found"),
   },
-  electModels: {
-    at: "PUT /console/api/nodes/{id}/elections",
-    summary: "Elect the models that a node serves",
-    description: "Takes the place of what was elected before. An empty list elects none.",
-    guard: "host",
-    needs: "work",
-    path: NODE_PATH,
-    body: { fields: Elections, example: { models: ["small-8b"] } },
-    answer: { description: "The node.", json: nodes.Node, example: { ...samples.sampleNode, state: "ready" } },
-    faults: codes("node_not_found", "node_state_conflict"),
-  },
-  pauseNode: {
-    at: "POST /console/api/nodes/{id}/pause",
-    summary: "Pause a node",
-    description: "It finishes what it has and is offered nothing more.",
-    guard: "host",
-    needs: "work",
-    path: NODE_PATH,
-    answer: { description: "The node.", json: nodes.Node, example: { ...samples.sampleNode, state: "paused" } },
-    faults: NODE_MOVE_FAULTS,
-  },
-  resumeNode: {
-    at: "POST /console/api/nodes/{id}/resume",
-    summary: "Resume a node",
-    guard: "host",
-    needs: "work",
-    path: NODE_PATH,
-    answer: { description: "The node.", json: nodes.Node, example: samples.sampleNode },
-    faults: NODE_MOVE_FAULTS,
-  },
-  renameNode: {
-    at: "PATCH /console/api/nodes/{id}",
-    summary: "Rename a node",
-    guard: "host",
-    needs: "work",
-    path: NODE_PATH,
-    body: { fields: NodeRename, example: { name: "workshop-2" } },
-    answer: { description: "The node.", json: nodes.Node, example: { ...samples.sampleNode, name: "workshop-2" } },
-    faults: codes("node_not_found", "node_name_taken"),
-  },
-  retireNode: {
-    at: "POST /console/api/nodes/{id}/retire",
-    summary: "Retire a node",
-    description: NODE_RETIRE_WORDS,
-    guard: "host",
-    needs: "work",
-    path: NODE_PATH,
-    answer: { description: "The node.", json: nodes.Node, example: { ...samples.sampleNode, state: "retired" } },
-    faults: codes("node_not_found", "node_state_conflict"),
-  },
-  getInsight: {
-    at: "GET /console/api/insight",
-    summary: "Read how all nodes did over time",
-    description: "All nodes of the account together, and each. A request is counted a few seconds after it ended.",
-    guard: "host",
-    query: insight.InsightQuery,
-    words: insight.INSIGHT_WORDS,
-    answer: { description: "The figures.", json: insight.HostInsight, example: insight.sampleHostInsight },
-  },
-  getNodeInsight: {
-    at: "GET /console/api/nodes/{id}/insight",
-    summary: "Read how a node did over time",
-    description:
-      "Utilisation, throughput, failures, speeds and earnings. A request is counted a few seconds after it ended.",
-    guard: "host",
-    path: NODE_PATH,
-    query: insight.InsightQuery,
-    words: insight.INSIGHT_WORDS,
-    answer: { description: "The figures.", json: insight.NodeInsight, example: insight.sampleNodeInsight },
-    faults: codes("node_not_found"),
-  },
-  listJobs: {
-    at: "GET /console/api/nodes/{id}/jobs",
-    summary: "List a node's jobs",
-    description: JOBS_ABOUT,
-    guard: "host",
-    path: NODE_PATH,
-    query: insight.JobsQuery,
-    words: insight.JOBS_WORDS,
-    answer: { description: "A page of jobs.", json: insight.JobList, example: sampleList(insight.sampleJob) },
-    faults: codes("node_not_found", "invalid_cursor"),
-  },
-  getMarket: {
-    at: "GET /console/api/market",
-    summary: "Read what each model could earn",
-    description: MARKET_ABOUT,
-    guard: "host",
-    query: insight.MarketQuery,
-    words: insight.MARKET_WORDS,
-    answer: { description: "Every active model.", json: insight.Market, example: insight.sampleMarket },
-    faults: codes("node_not_found"),
-  },
-  listNodeModels: {
-    at: "GET /console/api/node-models",
-    summary: "List the models that can be elected",
-    guard: "host",
-    answer: {
-      description: "Every active model.",
-      json: nodes.NodeModelList,
-      example: sampleList(samples.sampleModel),
-    },
-  },
+  electModels: { ...forHost(nodeRoutes.electModels, "PUT /console/api/nodes/{id}/elections"), needs: "work" },
+  pauseNode: { ...forHost(nodeRoutes.pauseNode, "POST /console/api/nodes/{id}/pause"), needs: "work" },
+  resumeNode: { ...forHost(nodeRoutes.resumeNode, "POST /console/api/nodes/{id}/resume"), needs: "work" },
+  renameNode: { ...forHost(nodeRoutes.renameNode, "PATCH /console/api/nodes/{id}"), needs: "work" },
+  retireNode: { ...forHost(nodeRoutes.retireNode, "POST /console/api/nodes/{id}/retire"), needs: "work" },
+  getInsight: forHost(nodeRoutes.getInsight, "GET /console/api/insight"),
+  getNodeInsight: forHost(nodeRoutes.getNodeInsight, "GET /console/api/nodes/{id}/insight"),
+  listJobs: forHost(nodeRoutes.listJobs, "GET /console/api/nodes/{id}/jobs"),
+  getMarket: forHost(nodeRoutes.getMarket, "GET /console/api/market"),
+  listNodeModels: forHost(nodeRoutes.listModels, "GET /console/api/node-models"),
 });
 
 export const hostRoutes = { ...tokens, ...fleet };

@@ -143,6 +143,7 @@ const SAMPLE_SECRET = `tsk_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}`;
 
 const KEY_PATH = { id: "The key's id, `key_…`." };
 const NO_KEY = refusal("not_found", "No such key.");
+const TOO_MANY = refusal("limit_reached", tooManySecrets(OPEN_KEYS_MAX, "API keys"));
 
 export const keyRoutes = routes({
   listKeys: {
@@ -157,7 +158,7 @@ export const keyRoutes = routes({
   createKey: {
     at: "POST /console/api/keys",
     summary: "Create an API key",
-    description: "An account has at most 500 that work.",
+    description: "An account has at most 500 that work; those that expired do not count.",
     guard: "builder",
     needs: "work",
     body: { fields: KeyFields, example: { name: "production", budget_day_micro: "2000000", models: ["small-8b"] } },
@@ -167,7 +168,7 @@ export const keyRoutes = routes({
       json: NewApiKey,
       example: { ...sampleKey, last_used_at: null, secret: SAMPLE_SECRET },
     },
-    faults: [refusal("limit_reached", tooManySecrets(OPEN_KEYS_MAX, "API keys"))],
+    faults: [TOO_MANY],
   },
   getKey: {
     at: "GET /console/api/keys/{id}",
@@ -181,13 +182,13 @@ export const keyRoutes = routes({
     at: "PATCH /console/api/keys/{id}",
     summary: "Change an API key",
     description:
-      "What is not named stays as it is. Requests that were made under an old name keep it in the history. What is under way when a budget is set counts against it.",
+      "What is not named stays as it is. Requests that were made under an old name keep it in the history. What is under way when a budget is set counts against it. A key that has expired and is given a later end counts among the 500 that work again.",
     guard: "builder",
     needs: "work",
     path: KEY_PATH,
     body: { fields: KeyChangeFields, example: { budget_day_micro: "2000000" } },
     answer: { description: "The key.", json: ApiKey, example: sampleKey },
-    faults: [NO_KEY],
+    faults: [NO_KEY, TOO_MANY],
   },
   rotateKey: {
     at: "POST /console/api/keys/{id}/rotate",

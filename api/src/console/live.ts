@@ -39,7 +39,7 @@ export const liveRoutes = routes({
     answer: {
       description: "A stream of events named `balance` and `requests`.",
       events: {
-        description: STREAM,
+        description: `${STREAM} It also ends when the role of who watches changes: read the session again then.`,
         named: { balance: Balance, requests: LiveRequests },
         example: transcript({ balance: sampleBalance, requests: { in_flight: 1, latest: sampleId("req") } }),
       },

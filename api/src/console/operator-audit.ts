@@ -8,7 +8,7 @@ import { SearchText } from "./operator-fields.ts";
 
 export const AUDIT_OUTCOMES = ["done", "refused", "failed", "running"] as const;
 
-const AuditFilter = {
+export const AuditFilter = {
   operator: SearchText.optional(),
   action: SearchText.optional(),
   subject: SearchText.optional(),

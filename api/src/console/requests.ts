@@ -21,6 +21,9 @@ import {
 
 export const REQUEST_SORTS = ["newest", "oldest", "cost", "duration"] as const;
 
+/** As a key's id: the playground's keys, which no list has, all together. */
+export const PLAYGROUND = "playground";
+
 const RequestsFilter = z.object({
   ...SpanFields,
   model: z.string().optional(),
@@ -143,7 +146,7 @@ const CSV_COLUMNS =
 const REQUEST_PATH = { id: "The request's id, `req_…`, or its answer's: `chatcmpl-…`, `cmpl-…`." };
 const FILTER_WORDS = {
   model: "Only requests for this model.",
-  key: "Only requests with this key, `key_…`.",
+  key: "Only requests with this key, `key_…`; `playground`: those of the console's playground.",
   outcome: "Only requests that ended like this, such as `ok`; 422 `unknown_outcome` for one that there is not.",
   label: "Only requests with this label.",
 };

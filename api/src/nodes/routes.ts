@@ -8,15 +8,15 @@ import { EarningsQuery, Elections, NodeRename, Registration, Try } from "./field
 import * as insight from "./insight.ts";
 import * as samples from "./samples.ts";
 
-const NODE_PATH = { id: "The node's id, `node_…`." };
+export const NODE_PATH = { id: "The node's id, `node_…`." };
 
 export const EARNINGS_WORDS = { node: "Only what this node earned, `node_…`." };
-export const NODE_MOVE_FAULTS = codes("node_not_found", "node_quarantined", "node_state_conflict");
-export const NODE_RETIRE_WORDS =
+const NODE_MOVE_FAULTS = codes("node_not_found", "node_quarantined", "node_state_conflict");
+const NODE_RETIRE_WORDS =
   "For good: it is offered nothing more and gets no credentials. What it runs, it finishes; then it is disconnected. What it earned stays. An open quarantine still counts for its host.";
-export const JOBS_ABOUT =
+const JOBS_ABOUT =
   "Requests whose last attempt was this node's, the newest first: how each ended, its tokens, its times and what it earned. Neither what was asked and answered, nor who asked.";
-export const MARKET_ABOUT =
+const MARKET_ABOUT =
   "For every active model: how much builders use it, who serves it, and an estimate of what a slot would earn. Demand is of all builders together, rounded. Estimates are no promise: they take for granted that a slot is never idle.";
 
 export const nodeRoutes = routes({

@@ -11,11 +11,10 @@ import { reach } from "../api/gateway.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
 import { pagesIn } from "./pages.ts";
-import { noticeForbidden, noticeSignedOut, queryClient } from "./query-client.ts";
+import { LIVE_OPEN, noticeForbidden, noticeSignedOut, queryClient } from "./query-client.ts";
 import { useAway } from "./reach.ts";
 
 const LIVE_REQUESTS = ["live requests"];
-const LIVE_OPEN = ["live open"];
 const READ_AGAIN_MS = 4_000;
 const OF_REQUESTS = /^(requests recent|requests list|requests totals|performance|usage|keys|statement|credits)/;
 
@@ -39,6 +38,7 @@ export function useEventStream(
   useEffect(() => {
     if (!enabled || !seen || away) return;
     const account = actingFor(path);
+    let wasOpen = false;
     const close = openEventStream({
       url: path,
       headers: account === undefined ? {} : { [ACCOUNT_HEADER]: account },
@@ -47,6 +47,9 @@ export function useEventStream(
         setOpen(now);
         if (now) reach.answered();
         else reach.missed();
+        // The gateway ends a stream also when the role of who looks changes: what they may do is read again.
+        if (now && wasOpen) noticeForbidden();
+        wasOpen ||= now;
       },
       onRefused: (status) => {
         setOpen(false);

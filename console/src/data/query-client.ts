@@ -3,6 +3,9 @@ import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
 import { pagesIn } from "./pages.ts";
 
+/** Where it is kept whether the builder's live stream is open. */
+export const LIVE_OPEN = ["live open"];
+
 const TRIES_MAX = 2;
 const FRESH_MS = 15_000;
 /** What a page shows is read again this often while somebody looks; a list of many pages, less often. */

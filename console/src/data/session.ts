@@ -6,7 +6,8 @@ import { call } from "../api/client.ts";
 import { Unreachable } from "../api/gateway.ts";
 import type { Account, AccountKind, Me, Need } from "../api/types.ts";
 import { keepingToken } from "./joining.ts";
-import { noticeSignedOut, queryClient } from "./query-client.ts";
+import { LIVE_OPEN, noticeSignedOut, queryClient } from "./query-client.ts";
+import { changeOfRights } from "./rights.ts";
 
 const STORED_AS = "tollgate.me";
 
@@ -14,7 +15,8 @@ const STORED_AS = "tollgate.me";
 export const meQuery = queryOptions({
   queryKey: ["me"],
   staleTime: 60_000,
-  refetchInterval: 60_000,
+  // Where no live stream tells of a change of role (data/live.ts), as for hosts, it is asked for more often.
+  refetchInterval: () => (queryClient.getQueryData(LIVE_OPEN) === true ? 60_000 : 10_000),
   refetchOnWindowFocus: "always",
   queryFn: async (): Promise<Me | null> => {
     const before = queryClient.getQueryData<Me | null>(["me"]);
@@ -34,6 +36,7 @@ export const meQuery = queryOptions({
     if (before != null && before.identity.id !== identity.id) leave({});
     knowAccounts(accounts);
     rememberMe({ identity, accounts });
+    compared ??= { identity, accounts };
     return { identity, accounts };
   },
 });
@@ -98,29 +101,41 @@ export async function switchAccount(account: Account): Promise<void> {
 export const forgetAll = (): Promise<void> =>
   queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
 
-/** What they may do, where it is another than when it was last read: in a sentence. */
-export async function readRightsAgain(): Promise<string | undefined> {
-  const read = () => queryClient.getQueryData(meQuery.queryKey);
-  const rights = (me: Me | null | undefined): string =>
-    `${me?.identity.operator} ${me?.accounts.map(({ id, role, suspended }) => `${id} ${role} ${suspended}`)}`;
-  const before = read();
+/** What they could do when it was last compared: questions asked meanwhile for other reasons hide no change. */
+let compared: Me | null | undefined;
+
+/** What changed of what they may do since it was last asked for here, or since they came. */
+export async function readRightsAgain(): Promise<ReturnType<typeof changeOfRights>> {
   await queryClient.refetchQueries({ queryKey: meQuery.queryKey });
-  const now = read();
-  if (rights(now) === rights(before)) return undefined;
-  const lost = before?.accounts.find(({ id }) => !now?.accounts.some((account) => account.id === id));
-  return lost === undefined
-    ? "Your access has changed: some pages are no longer available to you."
-    : `You are no longer in the team of ${lost.name}.`;
+  const [before, now] = [compared, queryClient.getQueryData(meQuery.queryKey)];
+  compared = now;
+  return before == null || now == null ? undefined : changeOfRights(before, now);
 }
 
 /** After a sign-in, a sign-out or a new account: asks again who this is, and forgets everything else. */
 export async function refreshSession(): Promise<Me | null> {
   queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
-  return await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+  compared = await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+  return compared;
 }
 
+let leaving = false;
+// A page that the browser keeps and shows again is not on its way out any more.
+addEventListener("pagehide", () => {
+  leaving = false;
+});
+
+/** Whether they asked to leave: that a question under way is refused then is no news, and leads nowhere. */
+export const isLeaving = (): boolean => leaving;
+
 export async function signOut(): Promise<void> {
-  await call("POST /console/api/auth/sign-out");
+  leaving = true;
+  try {
+    await call("POST /console/api/auth/sign-out");
+  } catch (error) {
+    leaving = false;
+    throw error;
+  }
   forgetTab();
   leave({});
 }

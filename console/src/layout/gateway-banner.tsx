@@ -1,10 +1,11 @@
 /** While the gateway does not answer: since when, and of when the data on the page is. It goes away by itself. */
-import { CloudOff } from "lucide-react";
+
 import { useState } from "react";
 import { reach } from "../api/gateway.ts";
 import { useAway } from "../data/reach.ts";
 import { clockText } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
+import { CloudOff } from "../ui/icons.tsx";
 
 export function GatewayBanner() {
   const away = useAway();

@@ -1,6 +1,8 @@
 /** Where somebody can go, by what they have. */
 
-import type { LucideIcon } from "lucide-react";
+import { actingAccount } from "../api/acting.ts";
+import type { Me } from "../api/types.ts";
+import type { Icon } from "../ui/icons.tsx";
 import {
   Activity,
   Banknote,
@@ -20,14 +22,12 @@ import {
   Timer,
   Users,
   UsersRound,
-} from "lucide-react";
-import { actingAccount } from "../api/acting.ts";
-import type { Me } from "../api/types.ts";
+} from "../ui/icons.tsx";
 
 interface NavItem {
   to: string;
   label: string;
-  icon: LucideIcon;
+  icon: Icon;
   /** Only this very page is marked as the current one, not those below it. */
   exact?: boolean;
 }

@@ -1,9 +1,9 @@
 /** Who is signed in, which accounts the pages act for, and the way out. */
 import { useNavigate } from "@tanstack/react-router";
-import { ChevronsUpDown, LogOut, Plus, Settings } from "lucide-react";
 import { actingAccount } from "../api/acting.ts";
 import type { AccountKind, Me } from "../api/types.ts";
 import { signOut, switchAccount } from "../data/session.ts";
+import { ChevronsUpDown, LogOut, Plus, Settings } from "../ui/icons.tsx";
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
 import { toastError } from "../ui/toast.tsx";
 

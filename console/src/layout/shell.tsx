@@ -1,12 +1,12 @@
 /** The frame of every page behind the sign-in: navigation at the side, or behind a button where the screen is narrow. */
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { BookOpen, Menu as MenuIcon, X } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { Me } from "../api/types.ts";
 import { useBuilderLive } from "../data/live.ts";
 import { useActing, useMe } from "../data/session.ts";
 import { IconButton } from "../ui/button.tsx";
+import { BookOpen, Code, Menu as MenuIcon, X } from "../ui/icons.tsx";
 import { Loading } from "../ui/states.tsx";
 import { useFetchAhead } from "./fetch-ahead.ts";
 import { GatewayBanner } from "./gateway-banner.tsx";
@@ -106,6 +106,12 @@ function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
   );
 }
 
+/** The gateway's own pages. */
+const ELSEWHERE = [
+  { href: "/docs", label: "Docs", icon: Code },
+  { href: "/docs/guide", label: "Guide", icon: BookOpen },
+];
+
 function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
   return (
     <nav aria-label="Console" className="flex flex-col gap-5">
@@ -129,13 +135,19 @@ function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
           </ul>
         </div>
       ))}
-      <a
-        href="/docs"
-        className="flex h-9 items-center gap-2.5 rounded-md px-2 text-ink-soft hover:bg-sunken hover:text-ink"
-      >
-        <BookOpen aria-hidden className="size-4 shrink-0" />
-        Docs
-      </a>
+      <ul className="flex flex-col gap-0.5">
+        {ELSEWHERE.map(({ href, label, icon: Icon }) => (
+          <li key={href}>
+            <a
+              href={href}
+              className="flex h-9 items-center gap-2.5 rounded-md px-2 text-ink-soft hover:bg-sunken hover:text-ink"
+            >
+              <Icon aria-hidden className="size-4 shrink-0" />
+              {label}
+            </a>
+          </li>
+        ))}
+      </ul>
     </nav>
   );
 }

@@ -1,6 +1,7 @@
 /** The switch between light, dark and the system's choice. */
-import { Monitor, Moon, Sun } from "lucide-react";
+
 import { IconButton } from "../ui/button.tsx";
+import { Monitor, Moon, Sun } from "../ui/icons.tsx";
 import { Menu, MenuChoice } from "../ui/menu.tsx";
 import { setTheme, type Theme, useTheme } from "../ui/theme.ts";
 

@@ -1,11 +1,11 @@
 /** A page of secrets of one kind: the list, and creating, opening and revoking them. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import { Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useMay } from "../data/session.ts";
 import { RoleNote } from "../team/role-note.tsx";
 import { Button } from "../ui/button.tsx";
 import { Card, PageHeader } from "../ui/card.tsx";
+import { Plus } from "../ui/icons.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import type { Column } from "../ui/table.tsx";
 import { CreateSecretDialog } from "./create-secret.tsx";

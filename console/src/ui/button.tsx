@@ -1,7 +1,8 @@
 /** Buttons. One primary action per view; everything else is plain. */
-import { LoaderCircle } from "lucide-react";
+
 import type { ComponentProps, ReactNode } from "react";
 import { classes } from "./classes.ts";
+import { LoaderCircle } from "./icons.tsx";
 
 type ButtonLook = "primary" | "plain" | "quiet" | "danger";
 

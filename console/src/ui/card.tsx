@@ -71,11 +71,18 @@ export function Stat({ label, children, note }: { label: ReactNode; children: Re
   );
 }
 
+/** Five beside each other on a small screen would break their amounts in two: they stand three and two there. */
+const FIVE =
+  "lg:max-xl:has-[>:nth-child(5)]:grid-flow-row lg:max-xl:has-[>:nth-child(5)]:grid-cols-3 lg:max-xl:*:last:nth-[5]:col-span-2!";
+
 export function Stats({ label, children }: { label: string; children: ReactNode }) {
   return (
     <dl
       aria-label={label}
-      className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line *:last:odd:col-span-2 lg:*:last:odd:col-span-1 lg:auto-cols-fr lg:grid-flow-col lg:grid-cols-none"
+      className={classes(
+        "grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line *:last:odd:col-span-2 lg:*:last:odd:col-span-1 lg:auto-cols-fr lg:grid-flow-col lg:grid-cols-none",
+        FIVE,
+      )}
     >
       {children}
     </dl>

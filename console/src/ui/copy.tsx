@@ -1,7 +1,8 @@
 /** Copying to the clipboard, with a word when it is done. */
-import { Check, Copy } from "lucide-react";
+
 import { useEffect, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
+import { Check, Copy } from "./icons.tsx";
 import { toast } from "./toast.tsx";
 
 const DONE_MS = 2_000;

@@ -1,5 +1,5 @@
 /** Dialogs. The focus goes in when they open, stays in, and goes back where it was. */
-import { X } from "lucide-react";
+
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { sentenceOf } from "../api/fault.ts";
@@ -7,6 +7,7 @@ import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
 import { useFocusBack } from "./focus-back.ts";
 import { Problem } from "./form.tsx";
+import { X } from "./icons.tsx";
 
 interface DialogProps {
   open: boolean;
@@ -24,7 +25,8 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
-        <Radix.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
+        {/* As high as a drawer, which it covers when it was opened there. */}
+        <Radix.Overlay className="fixed inset-0 z-50 animate-fade-in bg-shade" />
         <Radix.Content
           {...focusBack}
           {...(about === undefined && { "aria-describedby": undefined })}

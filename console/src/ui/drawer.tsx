@@ -1,10 +1,11 @@
 /** A panel at the right edge for the details of one thing of a list; the whole screen on a phone. */
-import { X } from "lucide-react";
+
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { IconButton } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { useFocusBack } from "./focus-back.ts";
+import { X } from "./icons.tsx";
 
 interface DrawerProps {
   open: boolean;

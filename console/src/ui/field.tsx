@@ -1,8 +1,9 @@
 /** A field of a form: its label, its hint, and what is wrong with it, tied together for screen readers. */
-import { Eye, EyeOff } from "lucide-react";
+
 import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import { ApiFault } from "../api/fault.ts";
 import { classes } from "./classes.ts";
+import { Eye, EyeOff } from "./icons.tsx";
 
 interface FieldProps {
   label: string;

@@ -1,8 +1,9 @@
 /** A form that says what went wrong: beside its field where the API named one, else above the button, and aloud. */
-import { TriangleAlert } from "lucide-react";
+
 import type { ReactNode } from "react";
 import { ApiFault, sentenceOf } from "../api/fault.ts";
 import { classes } from "./classes.ts";
+import { TriangleAlert } from "./icons.tsx";
 
 interface FormProps {
   onSubmit: (fields: FormData) => void;

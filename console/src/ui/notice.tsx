@@ -1,7 +1,8 @@
 /** Something to know before going on, in a coloured box; with what can be done about it. */
-import { CircleAlert, CircleCheck, Info, TriangleAlert } from "lucide-react";
+
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
+import { CircleAlert, CircleCheck, Info, TriangleAlert } from "./icons.tsx";
 
 type NoticeTone = "good" | "warn" | "bad" | "neutral";
 

@@ -1,8 +1,8 @@
 /** A button that saves a file: busy while it is fetched, and says why where it could not be had. */
 import { useMutation } from "@tanstack/react-query";
-import { Download } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
+import { Download } from "./icons.tsx";
 import { toastError } from "./toast.tsx";
 
 export function SaveButton({ save, children }: { save: () => Promise<unknown>; children: ReactNode }) {

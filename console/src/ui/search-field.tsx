@@ -1,9 +1,10 @@
 /** A field to search by, which asks once somebody pauses. */
-import { Search } from "lucide-react";
+
 import { useEffect, useEffectEvent } from "react";
 import { classes } from "./classes.ts";
 import { useDebounced } from "./debounce.ts";
 import { INPUT } from "./field.tsx";
+import { Search } from "./icons.tsx";
 
 interface Props {
   label: string;

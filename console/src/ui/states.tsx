@@ -1,11 +1,11 @@
 /** What a list or a number shows when it has nothing to show: still loading, empty, or refused. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { ApiFault, sentenceOf } from "../api/fault.ts";
 import { Button } from "./button.tsx";
 import { Stat } from "./card.tsx";
 import { classes } from "./classes.ts";
+import { CircleAlert } from "./icons.tsx";
 
 export function Skeleton({ className }: { className?: string }) {
   return <div aria-hidden className={classes("animate-breathe rounded-md bg-sunken", className)} />;

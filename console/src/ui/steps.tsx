@@ -1,7 +1,8 @@
 /** A way in numbered steps; what is done has a tick. */
-import { Check } from "lucide-react";
+
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
+import { Check } from "./icons.tsx";
 
 export const Steps = ({ children }: { children: ReactNode }) => <ol className="flex flex-col">{children}</ol>;
 

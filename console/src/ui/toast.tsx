@@ -1,9 +1,10 @@
 /** Short news at the edge of the screen, read aloud by screen readers: `toast("Key revoked")`. */
-import { CircleAlert, CircleCheck, X } from "lucide-react";
+
 import { Toast as Radix } from "radix-ui";
 import { useSyncExternalStore } from "react";
 import { sentenceOf } from "../api/fault.ts";
 import { IconButton } from "./button.tsx";
+import { CircleAlert, CircleCheck, X } from "./icons.tsx";
 
 interface News {
   id: number;

@@ -7,12 +7,12 @@ import type { Platform } from "../../platform.ts";
 import { performAgain } from "./performed.ts";
 import { chances } from "./traffic.ts";
 
-export const DAYS = 9;
-const DAY_MS = 24 * 3_600_000;
-/** So much of it happened in the last 24 hours. */
-const RECENT_SHARE = 0.45;
+export const DAYS = 30;
+const HOUR_MS = 3_600_000;
+/** What is still under way when the times are moved must not get to be of the future. */
+const NEWEST_MS = 40_000;
 
-/** What was done until then is said to have been done so many hours earlier. */
+/** What was done until then is said to have been done so many hours earlier; its requests are spread from the era before it to there. */
 interface Era {
   until: Date;
   hours: number;
@@ -25,6 +25,8 @@ const DEEDS: Record<string, string[]> = {
   node_quarantine: ["at"],
   payout_batch: ["created_at", "paid_at"],
   account: ["created_at"],
+  account_owner: ["created_at"],
+  account_member: ["created_at"],
   api_key: ["created_at"],
   host_token: ["created_at"],
   node: ["created_at"],
@@ -36,8 +38,16 @@ const GUARDED = ["request", "transfer", "operator_action"];
 export async function age(platform: Platform, eras: Era[]): Promise<void> {
   const { query } = platform;
   // In the order of the statement.
-  const requests = await query<{ id: string }>("select id from request order by id");
-  const times = moments(requests.length, Date.now());
+  const requests = await query<{ id: string; era: number }>(
+    `select r.id, (select count(*)::int from unnest($1::timestamptz[]) until where until < r.finished_at) as era
+       from request r left join ledger_entry e on e.operation = r.id and e.account_id = r.account_id
+      order by r.finished_at, e.id, r.id`,
+    [eras.map(({ until }) => until)],
+  );
+  const times = moments(
+    eras.map(({ hours }, i) => ({ hours, count: requests.filter(({ era }) => era === i + 1).length })),
+    Date.now(),
+  );
   await query("begin");
   for (const table of GUARDED) await query(`alter table ${table} disable trigger user`);
   await query(
@@ -62,6 +72,10 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
   for (const [table, columns] of Object.entries(DEEDS)) {
     await query(`update ${table} set ${columns.map(earlier).join(", ")}`);
   }
+  // An invitation that is still open is of today: it would have lapsed since.
+  await query(
+    `update account_event set ${earlier("at")} where email not in (select email from account_invitation where accepted_at is null)`,
+  );
   await performAgain(query, DAYS);
   await query("update transfer set position = overlay(id::text placing left(uuid_floor(at)::text, 13) from 1)::uuid");
   for (const table of GUARDED) await query(`alter table ${table} enable trigger user`);
@@ -105,23 +119,30 @@ async function sampleAgain(query: Platform["query"]): Promise<void> {
   );
 }
 
-/** Oldest first, up to a few seconds ago: busier by day than by night, and more from day to day. */
-function moments(count: number, now: number): Date[] {
+interface Span {
+  /** So many hours ago it begins; it ends where the next one does, the last one now. */
+  hours: number;
+  count: number;
+}
+
+/** Oldest first: busier by day than by night, on working days than on others. */
+function moments(spans: Span[], now: number): Date[] {
   const next = chances(7);
-  const first = now - (DAYS - 0.5) * DAY_MS;
-  const recent = now - DAY_MS;
-  const inSpan = (howMany: number, from: number, to: number): number[] => {
+  const inSpan = (count: number, from: number, to: number): number[] => {
     const found: number[] = [];
-    while (found.length < howMany) {
+    while (found.length < count) {
       const at = from + next() * (to - from);
-      const hour = new Date(at).getUTCHours();
-      const byDay = 0.35 + 0.65 * Math.max(0, Math.sin(((hour - 5) / 17) * Math.PI));
-      const growth = 0.4 + (0.6 * (at - first)) / (now - first);
-      if (next() < byDay * growth) found.push(at);
+      const day = new Date(at);
+      const byHour = 0.25 + 0.75 * Math.max(0, Math.sin(((day.getUTCHours() - 5) / 17) * Math.PI));
+      const byDay = day.getUTCDay() % 6 === 0 ? 0.5 : 1;
+      if (next() < byHour * byDay) found.push(at);
     }
-    return found;
+    return found.sort((a, b) => a - b);
   };
-  const lately = Math.round(count * RECENT_SHARE);
-  const times = [...inSpan(count - lately, first, recent), ...inSpan(lately, recent, now - 40_000)];
-  return times.sort((a, b) => a - b).map((at) => new Date(at));
+  return spans
+    .flatMap(({ hours, count }, i) => {
+      const to = now - (spans[i + 1]?.hours ?? 0) * HOUR_MS;
+      return inSpan(count, now - hours * HOUR_MS, to - NEWEST_MS);
+    })
+    .map((at) => new Date(at));
 }

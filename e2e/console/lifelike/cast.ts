@@ -18,7 +18,7 @@ const OTHERS = [
   { person: "Jo Tanaka", email: "jo@example.com", account: "Copper Loop", credit: "5000000" },
 ];
 
-/** Who shares the account of the person. */
+/** Who shares the account of the person, and who is asked to. */
 const TEAM = [
   { name: "Ines Haddad", email: "ines@example.com", role: "member" },
   { name: "Theo Brandt", email: "theo@example.com", role: "billing" },
@@ -27,7 +27,7 @@ const INVITED = { email: "noor@example.com", role: "viewer" };
 
 const GIB = 1024 ** 3;
 const CARD = { maker: "nvidia", driver: "570.86" };
-const MACHINES = [
+export const MACHINES = [
   {
     name: "attic",
     models: ["tiny-3b", "small-8b", "small-7b-alt", "embed-m3"],

@@ -1,9 +1,9 @@
 /** How requests went is counted anew in their new times, and the nodes that served them are said to have been seen all along. */
 import type { Platform } from "../../platform.ts";
+import { MACHINES } from "./cast.ts";
 
 const PLATFORM = "00000000-0000-0000-0000-000000000000";
-/** How many slots each of the nodes has, and how often somebody looked. */
-const SLOTS = 4;
+/** How often somebody looked. */
 const SAMPLE_MS = 60_000;
 
 export async function performAgain(query: Platform["query"], days: number): Promise<void> {
@@ -19,16 +19,16 @@ export async function performAgain(query: Platform["query"], days: number): Prom
        select grain, slot, greatest(1, floor(extract(epoch from least(slot + length, now()) - slot) * 1000 / $3))::bigint as samples
          from grains, generate_series(date_bin(length, now() - make_interval(days => $1), timestamptz '2000-01-01 00:00Z'), now(), length) slot
      ), seen as (
-       select n.id, s.grain, s.slot, s.samples, coalesce(round(sum(p.busy_ms) / $3), 0)::bigint as busy
-         from (select distinct node_id as id from request where node_id is not null) n cross join slots s
+       select n.id, n.slots, s.grain, s.slot, s.samples, coalesce(round(sum(p.busy_ms) / $3), 0)::bigint as busy
+         from (select node.id, own.slots from node join unnest($4::text[], $5::int[]) own (name, slots) using (name)) n cross join slots s
          left join performance p on p.scope = 'node' and p.subject = n.id and p.grain = s.grain and p.slot = s.slot
-        group by 1, 2, 3, 4
+        group by 1, 2, 3, 4, 5
      )
      insert into node_presence (node_id, grain, slot, samples, nodes, slots, busy, last_at)
-     select id, grain, slot, samples, samples, samples * $4, least(busy, samples * $4), now() from seen
+     select id, grain, slot, samples, samples, samples * slots, least(busy, samples * slots), now() from seen
      union all
-     select $2::uuid, grain, slot, samples, samples * count(*), samples * count(*) * $4, least(sum(busy), samples * count(*) * $4), now()
+     select $2::uuid, grain, slot, samples, samples * count(*), samples * sum(slots), least(sum(busy), samples * sum(slots)), now()
        from seen group by grain, slot, samples`,
-    [days, PLATFORM, SAMPLE_MS, SLOTS],
+    [days, PLATFORM, SAMPLE_MS, MACHINES.map(({ name }) => name), MACHINES.map(({ slots }) => slots)],
   );
 }

@@ -1,6 +1,6 @@
 /**
- * A platform that looks as one does after nine days of use: a builder with four keys who also hosts three machines, one of them
- * in quarantine; other builders; requests of every ending; a payout that was sent and one that was not. All of it was done through
+ * A platform that looks as one does after a month of use: a builder with four keys who also hosts three machines, one of them
+ * in quarantine; other builders; requests of every ending; payouts that were sent and one that was not. All of it was done through
  * the doors that people and programs use; afterwards its times were moved into the past.
  */
 
@@ -10,10 +10,22 @@ import { age, DAYS } from "./aged.ts";
 import { assemble, type Cast } from "./cast.ts";
 import { send } from "./traffic.ts";
 
-/** How many requests were made before the first payout, between it and the quarantine, and since then. */
-const COUNTS = [270, 150, 60] as const;
-/** How long ago each was. */
-const HOURS = { opened: DAYS * 24, payout: 24, quarantine: 5 };
+/** So many requests, and then, so many hours ago, something that somebody did. */
+interface Act {
+  requests: number;
+  hoursAgo: number;
+  deed: (cast: Cast) => Promise<unknown>;
+}
+
+/** From the oldest. What comes after the last of them is `SINCE` requests up to now. */
+const ACTS: Act[] = [
+  { requests: 190, hoursAgo: 22 * 24, deed: payOut("First week") },
+  { requests: 220, hoursAgo: 15 * 24, deed: payOut("Second week") },
+  { requests: 250, hoursAgo: 8 * 24, deed: payOut("Third week") },
+  { requests: 270, hoursAgo: 24, deed: payOut("Fourth week") },
+  { requests: 70, hoursAgo: 5, deed: (cast) => quarantine(cast, "workshop") },
+];
+const SINCE = 40;
 
 export interface Stage {
   platform: Platform;
@@ -42,25 +54,26 @@ export async function openStage(): Promise<Stage> {
 
 async function live(platform: Platform, cast: Cast): Promise<void> {
   const { operator, person } = cast;
-  const opened = new Date();
-  await send(platform, cast, { count: COUNTS[0], seed: 1 });
-  const { id } = await operator.send<{ id: string }>("POST", "operator/payouts", { note: "First week" });
-  await operator.send("POST", `operator/payouts/${id}/paid`);
-  const paid = new Date();
-  await send(platform, cast, { count: COUNTS[1], seed: 2 });
-  await quarantine(cast, "workshop");
-  const barred = new Date();
-  await send(platform, cast, { count: COUNTS[2], seed: 3 });
-  await age(platform, [
-    { until: opened, hours: HOURS.opened },
-    { until: paid, hours: HOURS.payout },
-    { until: barred, hours: HOURS.quarantine },
-  ]);
+  const eras = [{ until: new Date(), hours: DAYS * 24 }];
+  for (const [seed, { requests, hoursAgo, deed }] of ACTS.entries()) {
+    await send(platform, cast, { count: requests, seed });
+    await deed(cast);
+    eras.push({ until: new Date(), hours: hoursAgo });
+  }
+  await send(platform, cast, { count: SINCE, seed: ACTS.length });
+  await age(platform, eras);
   // Only now: where a budget stands is of the times that requests have.
   await setKeys(person);
-  await operator.send("POST", "operator/payouts", { note: "Second week" });
+  await operator.send("POST", "operator/payouts", { note: "Fifth week" });
   await suspend(operator, "Copper Loop");
   for (const client of [operator, person]) await client.send("POST", "auth/sign-out", {});
+}
+
+function payOut(note: string): Act["deed"] {
+  return async ({ operator }) => {
+    const { id } = await operator.send<{ id: string }>("POST", "operator/payouts", { note });
+    await operator.send("POST", `operator/payouts/${id}/paid`);
+  };
 }
 
 interface Named {

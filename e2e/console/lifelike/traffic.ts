@@ -80,7 +80,7 @@ function orderOf(next: () => number): Order {
     key: pick(KEY_SHARES, next()),
     model,
     client: pick(CLIENT_SHARES, next()),
-    promptWords: Math.round(120 + next() * next() * 3_500),
+    promptWords: Math.round(150 + next() * next() * 6_000),
     script: { tokens, ttft_ms: Math.round(60 + next() * 200), delta_ms: PACE_MS[model] ?? 0, ...thinks, ...fault },
     stream: leaves || fate > 0.4,
     leaveAfterMs: leaves ? 500 : undefined,

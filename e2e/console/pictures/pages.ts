@@ -24,7 +24,7 @@ interface Chapter {
   pictures: Picture[];
 }
 
-const chart = async (page: Page): Promise<void> => page.locator("figure svg.recharts-surface").first().waitFor();
+const chart = async (page: Page): Promise<void> => page.locator("figure svg[role=application]").first().waitFor();
 const dialog = async (page: Page, row: RegExp): Promise<void> => {
   await page.getByRole("button", { name: row }).first().click();
   await page.getByRole("dialog").waitFor();
@@ -37,6 +37,7 @@ const OUTSIDE: Chapter = {
   enter: async () => {},
   pictures: [
     { name: "sign-in", path: "/sign-in", there: "Forgot" },
+    { name: "home", outside: "/", there: "The base address" },
     { name: "docs", outside: "/docs", there: "Quick start" },
     { name: "status", outside: "/status", there: "Incidents", also: ["-dark", "-narrow"] },
   ],
@@ -50,7 +51,7 @@ const BUILDER: Chapter = {
     { name: "keys", path: "/keys", there: "nightly summaries", also: ["-narrow"] },
     { name: "key", path: "/keys", there: "nightly summaries", open: openKey, also: ["-narrow"] },
     { name: "requests", path: "/requests", there: "reason-32b", open: openRequest, also: ["-narrow"] },
-    { name: "performance", path: "/performance?range=24h", there: "Tokens/s", open: chart, also: ["-dark"] },
+    { name: "performance", path: "/performance?range=30d", there: "Tokens/s", open: chart, also: ["-dark"] },
     {
       name: "playground",
       path: "/playground?model=reason-32b",
@@ -60,7 +61,7 @@ const BUILDER: Chapter = {
     },
     { name: "playground-compare", path: "/playground?model=reason-32b", there: "Playground", open: compare },
     { name: "models", path: "/models", there: "reason-32b" },
-    { name: "model", path: "/models/small-8b?range=7d", there: "Availability by hour", open: chart, also: ["-narrow"] },
+    { name: "model", path: "/models/small-8b?range=30d", there: "Availability by day", open: chart, also: ["-narrow"] },
     { name: "credits", path: "/credits", there: "$20", open: buy },
     { name: "team", path: "/team", there: "Ines Haddad" },
     { name: "nodes", path: "/host", there: "workshop is quarantined" },
@@ -89,7 +90,7 @@ const OPERATOR: Chapter = {
     },
     { name: "account", path: "/operator/accounts", there: "Lantern Notes", open: accountPage },
     { name: "all-nodes", path: "/operator/nodes", there: "workshop", open: (page) => dialog(page, /^workshop/) },
-    { name: "payouts", path: "/operator/payouts", there: "First week", open: (page) => dialog(page, /Second week/) },
+    { name: "payouts", path: "/operator/payouts", there: "First week", open: (page) => dialog(page, /Fourth week/) },
     { name: "ledger", path: "/operator/ledger", there: "The ledger balances" },
     { name: "audit", path: "/operator/audit", there: /suspended/ },
   ],

@@ -1,6 +1,8 @@
 /** One question to better-auth, as the HTTP request it expects, and its answer without its own words and codes. */
-import { AUTH_PATH, type Auth, CLIENT_ADDRESS_HEADER } from "./auth.ts";
+import type { Auth } from "./auth.ts";
+import { AUTH_PATH, CLIENT_ADDRESS_HEADER } from "./auth-names.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
+import type { Resigning } from "./resigning.ts";
 import type { Witness } from "./witness.ts";
 
 /** Who asks. */
@@ -59,19 +61,20 @@ const REASONS: Record<string, RefusalReason> = {
   PROVIDER_AWAY: "provider_away",
 };
 
-export function openAsk(auth: Auth, witness: Witness): Ask {
+export function openAsk(loaded: () => Promise<Auth>, witness: Witness, resigning?: Resigning): Ask {
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);
     if (query !== undefined) url.search = query.toString();
     // A new request rather than a copy: no other header of the caller's can mean anything.
     const headers = new Headers({ [CLIENT_ADDRESS_HEADER]: caller.address });
-    if (caller.cookie !== undefined) headers.set("cookie", caller.cookie);
+    if (caller.cookie !== undefined) headers.set("cookie", resigning?.cookies(caller.cookie) ?? caller.cookie);
     if (caller.userAgent !== undefined) headers.set("user-agent", caller.userAgent);
     if (body !== undefined) headers.set("content-type", "application/json");
     const request = new Request(
       url,
       body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) },
     );
+    const auth = await loaded();
     const response = await witness.ask(
       () => auth.handler(request),
       ({ status }) => status >= 400,

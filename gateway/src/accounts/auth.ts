@@ -14,17 +14,12 @@ import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
+import { AUTH_PATH, CHALLENGE_PATH, CLIENT_ADDRESS_HEADER, COOKIE_PREFIX, originOf } from "./auth-names.ts";
 import type { Letters } from "./letters.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
 import { voidLinks } from "./sessions.ts";
 import type { Witness } from "./witness.ts";
-
-/** Where its requests live. */
-export const AUTH_PATH = "/console/api/auth";
-/** The caller's address, for the record of a session. Set by us, whatever the caller sent. */
-export const CLIENT_ADDRESS_HEADER = "x-tollgate-client-address";
-export const COOKIE_PREFIX = "tollgate";
 
 const SESSION_S_MAX = 7 * 24 * 60 * 60;
 const LINK_S_MAX = 60 * 60;
@@ -90,8 +85,10 @@ interface AuthOptions {
   log: Log;
   /** Signs session cookies and encrypts the second factor's secrets. Another secret ends every session. */
   secret: string;
-  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
   publicUrl: string | undefined;
+  /** Whether they come over TLS where no URL says so. */
+  isSecure?: boolean;
   /** Undefined: nothing can be mailed. */
   letters: Letters | undefined;
   /** Whether an e-mail address must be confirmed before its first sign-in. */
@@ -104,13 +101,13 @@ export type Auth = ReturnType<typeof openAuth>;
 
 // The return type is inferred: it carries the additional fields.
 export function openAuth(options: AuthOptions) {
-  const { pool, newId, secret, publicUrl, letters, verifyEmails, passwordHash } = options;
+  const { pool, newId, secret, publicUrl, isSecure = false, letters, verifyEmails, passwordHash } = options;
   return betterAuth({
     appName: "Tollgate",
     database: options.witness.pool,
     secret,
     // Its scheme and its links matter; the path is what requests are matched by.
-    baseURL: originOf(publicUrl),
+    baseURL: originOf(publicUrl, isSecure),
     basePath: AUTH_PATH,
     emailAndPassword: {
       enabled: true,
@@ -154,17 +151,13 @@ export function openAuth(options: AuthOptions) {
       database: { generateId: () => newId() },
       ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER], ipv6Subnet: 128 },
       cookiePrefix: COOKIE_PREFIX,
-      useSecureCookies: publicUrl?.startsWith("https:") ?? false,
+      useSecureCookies: originOf(publicUrl, isSecure).startsWith("https:"),
       defaultCookieAttributes: { httpOnly: true, sameSite: "lax", path: "/console" },
       disableCSRFCheck: true,
     },
     telemetry: { enabled: false },
     ...logging(options.log),
   });
-}
-
-export function originOf(publicUrl: string | undefined): string {
-  return publicUrl === undefined ? "http://localhost" : new URL(publicUrl).origin;
 }
 
 /** What a provider lets us do in a person's name is nothing we do: none of it is kept. */
@@ -191,8 +184,6 @@ function secondFactor() {
   return plugin;
 }
 
-/** Where it is asked: answers `{identity}`, or refuses where nobody's code is asked for. */
-export const CHALLENGE_PATH = "/two-factor/challenge";
 /** The library's names: of its cookie, and of the refusal where there is no challenge behind it. */
 const COOKIE = "two_factor";
 const NO_CHALLENGE = "INVALID_TWO_FACTOR_COOKIE";

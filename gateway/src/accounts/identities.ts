@@ -11,15 +11,18 @@ import { inTransaction } from "../db/pool.ts";
 import { accountsOf, addOwner, insertAccount, type Membership } from "./accounts.ts";
 import { openAsk } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
-import { openAuth, originOf } from "./auth.ts";
+import type { Auth, openAuth } from "./auth.ts";
+import { originOf } from "./auth-names.ts";
 import { createIdentity, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
+import { openKeptSecrets } from "./kept-secrets.ts";
 import { openLetters } from "./letters.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { type OpenId, openOpenId } from "./openid.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
+import { openResigning } from "./resigning.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { openTeam, type Team } from "./team.ts";
@@ -70,10 +73,15 @@ export interface IdentitiesOptions {
   pool: pg.Pool;
   newId: NewId;
   log: Log;
-  /** Signs session cookies and encrypts secrets. Another one ends every session and every second factor. */
+  /** Signs session cookies and encrypts secrets. Another one ends every session and every second factor, unless it is known: */
   secret: string;
-  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  /** The one before it, or the one that other gateways may have already. */
+  oldSecret?: string | undefined;
+  nextSecret?: string | undefined;
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
   publicUrl: string | undefined;
+  /** Whether they come over TLS where no URL says so. */
+  isSecure?: boolean;
   /** Undefined: nothing can be mailed. */
   mail?: Mail | undefined;
   /** Where links in letters lead; by default to the public address. */
@@ -83,29 +91,66 @@ export interface IdentitiesOptions {
   providers?: OidcProvider[];
   /** Scrypt, at the cost of production. */
   passwordHash?: PasswordHash | undefined;
+  /**
+   * Loads better-auth when somebody first comes to the console: a third of all that a gateway loads. For a platform on the
+   * machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
+   */
+  loadedLate?: boolean;
 }
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
-  const { pool, newId, log, secret, publicUrl, mail, verifyEmails = false, providers = [] } = options;
-  const { linkOrigin = originOf(publicUrl), passwordHash = scryptHash } = options;
+  const {
+    pool,
+    newId,
+    log,
+    secret,
+    oldSecret,
+    nextSecret,
+    publicUrl,
+    isSecure = false,
+    mail,
+    verifyEmails = false,
+    providers = [],
+    loadedLate = false,
+  } = options;
+  const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
   const witness = openWitness(pool);
-  const library = { pool, witness, newId, log, secret, publicUrl, letters, verifyEmails, providers, passwordHash };
-  const auth = openAuth(library);
+  const sources = { pool, witness, newId, log, secret };
+  const library = { ...sources, publicUrl, isSecure, letters, verifyEmails, providers, passwordHash };
+  let loading: Promise<Auth> | undefined;
+  const loaded = (): Promise<Auth> => {
+    // What failed, because the store was away, say, is tried again.
+    loading ??= load(library).catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
   // Awaited, so that a mistake in the options or the tables stops the start rather than the first sign-in.
-  const { checkSchema } = await auth.$context;
-  await checkSchema?.();
-  const ask = openAsk(auth, witness);
-  const attempts = openAttempts({ pool, secret });
+  if (!loadedLate) await loaded();
+  const others = [oldSecret, nextSecret].filter((other) => other !== undefined);
+  const resigning = others.length === 0 ? undefined : openResigning({ secret, others });
+  const kept = openKeptSecrets({ pool, secret, others });
+  const ask = openAsk(loaded, witness, resigning);
+  // Gateways that have changed already, and those that have not, count together.
+  const attempts = openAttempts({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitations({ pool, newId, attempts, letters, canMail, origin: linkOrigin });
-  const passwords = openPasswords({ pool, ask, attempts, log, canMail: mail !== undefined });
+  const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
+  const passwords = openPasswords({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
 
   return {
     create: (identity) => createIdentity({ pool, newId, passwordHash }, identity),
     own: (identityId, accountId) => addOwner(pool, identityId, accountId),
     async session(headers) {
       // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
+      const auth = await loaded();
+      const cookie = headers.get("cookie");
+      if (resigning !== undefined && cookie !== null) {
+        headers = new Headers(headers);
+        headers.set("cookie", resigning.cookies(cookie));
+      }
       const found = await witness.ask(() => auth.api.getSession({ headers, query: { disableRefresh: true } }));
       if (found === null) return undefined;
       const { id, email, name, operator, emailVerified, twoFactorEnabled } = found.user;
@@ -134,21 +179,32 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     async renameAccount(accountId, name) {
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
-    team: openTeam({ pool, newId, attempts, invitations, verifyEmails }),
-    signIn: openSignIn({ ask, attempts, pool, verifyEmails }),
+    team,
+    signIn: openSignIn({ ask, attempts, pool, verifyEmails, kept }),
     passwords,
-    twoFactor: openTwoFactor({ ask, attempts }),
+    twoFactor: openTwoFactor({ ask, attempts, kept }),
     openId: openOpenId({ ask, attempts, providers, log }),
     sessions: openSessions({ pool }),
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async sweep() {
       await sweepExpired(pool);
       await invitations.sweep();
+      await team.sweep();
       await attempts.sweep();
+      // Not while this gateway's own secret is the one that goes.
+      if (oldSecret !== undefined) await kept.sweep();
     },
     async idle() {
       await passwords.idle();
       await letters?.idle();
     },
   };
+}
+
+async function load(options: Parameters<typeof openAuth>[0]): Promise<Auth> {
+  const library = await import("./auth.ts");
+  const auth = library.openAuth(options);
+  const { checkSchema } = await auth.$context;
+  await checkSchema?.();
+  return auth;
 }

@@ -5,6 +5,7 @@ import type { Log } from "../base/log.ts";
 import type { Ask, Caller } from "./ask.ts";
 import { type Attempts, networkOf } from "./attempts.ts";
 import { SignInRefusal } from "./refusals.ts";
+import type { Resigning } from "./resigning.ts";
 import { voidLinks } from "./sessions.ts";
 
 export interface Passwords {
@@ -28,11 +29,13 @@ interface PasswordsOptions {
   ask: Ask;
   attempts: Attempts;
   log: Log;
+  /** While the secret that signs links is being replaced. */
+  resigning?: Resigning | undefined;
   /** Whether anything can be mailed at all. */
   canMail: boolean;
 }
 
-export function openPasswords({ pool, ask, attempts, log, canMail }: PasswordsOptions): Passwords {
+export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: PasswordsOptions): Passwords {
   const underWay = new Set<Promise<unknown>>();
   /** What goes to a mailbox is done behind the answer's back. */
   const mail = async (path: string, email: string, caller: Caller): Promise<void> => {
@@ -62,7 +65,8 @@ export function openPasswords({ pool, ask, attempts, log, canMail }: PasswordsOp
     },
     async verify(token, caller) {
       await attempts.take("address", networkOf(caller.address));
-      await ask({ ...caller, cookie: undefined }, { path: "/verify-email", query: new URLSearchParams({ token }) });
+      const query = new URLSearchParams({ token: resigning?.token(token) ?? token });
+      await ask({ ...caller, cookie: undefined }, { path: "/verify-email", query });
     },
     async idle() {
       await Promise.all(underWay);

@@ -64,7 +64,7 @@ async function openGateway(): Promise<Gateway> {
     passwordHash: cheapHash,
   });
   await auth.$context;
-  const asked = openAsk(auth, witness);
+  const asked = openAsk(async () => auth, witness);
   const ask: Ask = (caller, question) => {
     const isGuess = GUESSED.test(question.path) || JSON.stringify(question.body)?.includes(PASSWORD_GUESSED);
     if (isGuess) evaluated++;

@@ -4,7 +4,8 @@ import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
 import { type Answer, type Ask, type Caller, UnknownRefusal } from "./ask.ts";
 import { type Attempts, networkOf, useCode } from "./attempts.ts";
-import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth.ts";
+import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth-names.ts";
+import type { KeptSecrets } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 /** How far somebody came, and the cookies that say so to their browser. */
@@ -31,13 +32,15 @@ interface SignInOptions {
   attempts: Attempts;
   pool: pg.Pool;
   verifyEmails: boolean;
+  /** While the secret that encrypts second factors is being replaced. */
+  kept?: Pick<KeptSecrets, "makeReadable"> | undefined;
 }
 
 const CONFLICT = 409;
 
 const Address = row({ address: z.string() });
 
-export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions): SignIn {
+export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOptions): SignIn {
   return {
     async signUp({ email, password, name, remember }, caller) {
       await attempts.take("address", networkOf(caller.address));
@@ -74,6 +77,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions)
       const { body } = await ask(challenged, { path: CHALLENGE_PATH });
       const identityId = String(body?.identity);
       await attempts.take("secondFactor", identityId);
+      await kept?.makeReadable(identityId);
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       const answer = await ask(challenged, { path, body: { code } }).catch((error: Error) => {

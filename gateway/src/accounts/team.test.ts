@@ -221,3 +221,34 @@ test("what happened is kept for the account's people, with whom it was about", a
     ],
   );
 });
+
+test("what happened long ago is forgotten, but for what the team's page shows", async () => {
+  const [busy, quiet] = [await owned(), await owned()];
+  const noteAt = async (accountId: Uuid, count: number, daysAgo: number): Promise<void> => {
+    for (let i = 0; i < count; i++) {
+      await database.pool.query(
+        `insert into account_event (id, account_id, action, email, at)
+         values ($1, $2, 'left', 'gone@example.test', now() - make_interval(days => $3))`,
+        [newId(), accountId, daysAgo],
+      );
+    }
+  };
+  /** How many are left, by their age in days. */
+  const left = async (accountId: Uuid): Promise<Record<string, number>> => {
+    const text = `select extract(day from now() - at)::text as days, count(*)::int as count from account_event
+                   where account_id = $1 group by 1`;
+    const { rows } = await database.pool.query<{ days: string; count: number }>(text, [accountId]);
+    return Object.fromEntries(rows.map(({ days, count }) => [days, count]));
+  };
+  await noteAt(busy.accountId, 45, 401);
+  await noteAt(busy.accountId, 10, 399);
+  await noteAt(quiet.accountId, 3, 401);
+  const shown = await identities.team.events(busy.accountId);
+  await identities.sweep();
+  assert.deepEqual(await left(busy.accountId), { 401: 40, 399: 10 });
+  assert.deepEqual(await identities.team.events(busy.accountId), shown);
+  assert.deepEqual(await left(quiet.accountId), { 401: 3 });
+  await noteAt(busy.accountId, 60, 1);
+  await identities.sweep();
+  assert.deepEqual(await left(busy.accountId), { 399: 10, 1: 60 }, "what is younger stays, however much");
+});

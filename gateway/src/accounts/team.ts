@@ -17,6 +17,8 @@ import { findOffer, type Invitations, type Offer, revokeOpen, revokeOpenOf } fro
 import { type Actor, lockAccount, lockForOwner, note, PEOPLE, sizeOf } from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
+/** How long events are kept that a team's page does not show any more. */
+const EVENTS_KEPT_DAYS = 400;
 
 const Member = row({
   id: column.uuid,
@@ -62,6 +64,8 @@ export interface Team {
   /** What the link of an invitation offers to this person. */
   look(token: string, by: Joining): Promise<Offer | NotOffered>;
   accept(token: string, by: Joining): Promise<Membership | NotOffered | "limit_reached">;
+  /** Forgets what happened long ago, but for what a team's page shows. */
+  sweep(): Promise<void>;
 }
 
 interface TeamOptions {
@@ -182,6 +186,16 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
       });
       if (typeof outcome !== "string") await changed(outcome.id);
       return outcome;
+    },
+
+    async sweep() {
+      await pool.query(
+        `delete from account_event e
+          where e.at < now() - make_interval(days => $1)
+            and e.id < (select n.id from account_event n where n.account_id = e.account_id
+                         order by n.id desc offset $2 limit 1)`,
+        [EVENTS_KEPT_DAYS, EVENTS_SHOWN - 1],
+      );
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Answer, Ask, Caller } from "./ask.ts";
 import { type Attempts, useCode } from "./attempts.ts";
+import type { KeptSecrets } from "./kept-secrets.ts";
 
 /** Whose session changes its second factor. */
 export interface Owner {
@@ -20,9 +21,17 @@ export interface TwoFactor {
   end(password: string, by: Owner): Promise<{ cookies: string[] }>;
 }
 
-export function openTwoFactor({ ask, attempts }: { ask: Ask; attempts: Attempts }): TwoFactor {
+interface TwoFactorOptions {
+  ask: Ask;
+  attempts: Attempts;
+  /** While the secret that encrypts them is being replaced. */
+  kept?: Pick<KeptSecrets, "makeReadable"> | undefined;
+}
+
+export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFactor {
   const asOwner = async ({ identityId, caller }: Owner, path: string, body: object): Promise<Answer> => {
     await attempts.take("identity", identityId);
+    await kept?.makeReadable(identityId);
     const answer = await ask(caller, { path: `/two-factor/${path}`, body });
     await attempts.forget("identity", identityId);
     return answer;

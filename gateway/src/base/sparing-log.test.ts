@@ -5,7 +5,7 @@ import { createLog } from "./log.ts";
 import { sparingLog } from "./sparing-log.ts";
 import { manualClock } from "./testing.ts";
 
-function setting() {
+function setting(options?: { linesOfOne: number }) {
   const lines: { msg: string; n?: number; unsaid?: number; of?: string }[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -14,7 +14,7 @@ function setting() {
     },
   });
   const clock = manualClock();
-  return { lines, clock, log: sparingLog(createLog("info", sink), clock) };
+  return { lines, clock, log: sparingLog(createLog("info", sink), clock, options) };
 }
 
 test("of one stranger and message one line a minute, and then how many there would have been", () => {
@@ -57,6 +57,25 @@ test("of many strangers sixty lines a minute, and the others as a number", () =>
     [
       ["more of the kind was not written", 941, "it comes"],
       ["it comes", undefined, undefined],
+    ],
+  );
+});
+
+test("where a few lines of each are wanted they are written, and it says of each whether it was", () => {
+  const { lines, clock, log } = setting({ linesOfOne: 3 });
+  const written = Array.from({ length: 5 }, (_, n) => log.info("a", { n }, "it ended"));
+  assert.deepEqual(written, [true, true, true, false, false]);
+  assert.equal(log.info("b", {}, "it ended"), true);
+  clock.advance(60_000);
+  assert.equal(log.info("a", { n: 5 }, "it ended"), true);
+  assert.deepEqual(
+    lines.map(({ n, unsaid }) => [n, unsaid]),
+    [
+      [0, undefined],
+      [1, undefined],
+      [2, undefined],
+      [undefined, undefined],
+      [5, 2],
     ],
   );
 });

@@ -1,17 +1,13 @@
 /** The models on offer and the meters that count for them. */
-
-import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { invariant } from "../base/invariant.ts";
 import { type Broadcast, CATALOGUE_TOPIC } from "../db/broadcast.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { recordPrices } from "../ledger/prices.ts";
-import type { Catalogue } from "../metering/catalogue.ts";
+import { CATALOGUE_FILE, type Catalogue } from "../metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
 import { type Metering, openMetering } from "../metering/metering.ts";
 import type { Context } from "./context.ts";
-
-export const CATALOGUE_FILE = fileURLToPath(new URL("../../catalogue/models.json", import.meta.url));
 
 export async function openMeters({ log, progress, onClose }: Context): Promise<{
   meter: Gateway["meter"];

@@ -5,6 +5,7 @@ import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
+import type { Replaceable } from "../base/replaceable.ts";
 import type { Config } from "../config.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 
@@ -28,9 +29,35 @@ export interface Context extends BuildOptions {
   random: Random;
   newId: NewId;
   gatewayId: string;
+  /** Of this gateway's software. */
+  version: string;
   onClose: (stop: Stop) => void;
 }
 
-/** Drawn from the pepper: gateways that share keys share these too, and there are fewer secrets to keep. */
-export const derived = ({ pepper }: ServerSecrets, purpose: string): string =>
-  createHmac("sha256", pepper).update(purpose).digest("base64url");
+/**
+ * Drawn from the pepper: gateways that share keys share these too, and there are fewer secrets to keep. While the pepper is being
+ * replaced, so are they.
+ */
+export function derived({ pepper, pepperOld, pepperNext }: ServerSecrets, purpose: string): Replaceable {
+  const from = (secret: string): string => createHmac("sha256", secret).update(purpose).digest("base64url");
+  return {
+    current: from(pepper),
+    ...(pepperOld !== undefined && { old: from(pepperOld) }),
+    ...(pepperNext !== undefined && { next: from(pepperNext) }),
+  };
+}
+
+/** What signs in people's sessions: a setting of its own, or drawn from the pepper. */
+export function sessionSecrets(config: Config, secrets: ServerSecrets): Replaceable {
+  const drawn = derived(secrets, "console sessions");
+  const { sessionSecret, sessionSecretOld, sessionSecretNext } = config;
+  if (sessionSecret === undefined) {
+    return { ...drawn, ...(sessionSecretNext !== undefined && { next: sessionSecretNext }) };
+  }
+  const old = sessionSecretOld === "derived" ? drawn.current : sessionSecretOld;
+  return {
+    current: sessionSecret,
+    ...(old !== undefined && { old }),
+    ...(sessionSecretNext !== undefined && { next: sessionSecretNext }),
+  };
+}

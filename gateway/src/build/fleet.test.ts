@@ -48,6 +48,7 @@ describe("two gateways", () => {
       newId,
       clock: systemClock,
       gatewayId: String(stops.length),
+      version: "0.0.0",
       progress: () => {},
       onLost: () => {},
       onClose: (stop: Stop) => void stops.push(stop),

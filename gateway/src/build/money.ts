@@ -31,7 +31,7 @@ const CLOSE_MS_MAX = 2_000;
 /** Money and the record of it. */
 export async function openMoney(
   { config: { holdLeaseMs, spoolDir }, clock, log, gatewayId, onClose }: Context,
-  { pool, ledgerPool }: Store,
+  { pool, ledgerPool, schema }: Store,
   { receiptSeed }: ServerSecrets,
 ) {
   const history = openHistory({ pool });
@@ -48,7 +48,7 @@ export async function openMoney(
     throw new Error(`SPOOL_DIR (${spoolDir}) cannot be written to: ${cause.message}`, { cause });
   });
   onClose(() => spool.close());
-  const ledger = openLedger({ pool: ledgerPool, clock, gatewayId, holdLeaseMs, spool, log });
+  const ledger = openLedger({ pool: ledgerPool, schema, clock, gatewayId, holdLeaseMs, spool, log });
   onClose(() => ledger.close());
   const replay = openReplay({ spool, clock, log, ledger });
   onClose(() => replay.stop());

@@ -1,8 +1,8 @@
 /** The dispatch plane: the hub inside the gateway, or NATS servers, which belong to one deployment. */
 
-import { readFile } from "node:fs/promises";
 import type pg from "pg";
-import { invariant } from "../base/invariant.ts";
+import { openCertificate } from "../base/certificate.ts";
+import type { Config } from "../config.ts";
 import { absentPlane } from "../dispatch/absent-plane.ts";
 import { joinPlane } from "../dispatch/deployment/join.ts";
 import { openDeploymentRecord } from "../dispatch/deployment/record.ts";
@@ -18,24 +18,35 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
   const { planeSeed: accountSeed } = secrets;
   const common = { clock, random, log, credentialTtlMs, ...(publicUrl !== undefined && { publicUrl }) };
   if (nats !== undefined) {
-    invariant(accountSeed !== undefined, "the configuration has an account's seed beside NATS_URL");
     // Loaded where it is used, as every library that few gateways need: a start has enough to read.
     const { openNatsPlane } = await import("../dispatch/nats/plane.ts");
-    const plane = await openNatsPlane({ ...common, ...nats, accountSeed, gatewayId });
+    const plane = await openNatsPlane({ ...common, ...nats, ...signedBy(config.plane), gatewayId });
     onClose(() => plane.close());
     return plane;
   }
+  const settings = { cert: "PLANE_TLS_CERT", key: "PLANE_TLS_KEY" };
+  const certificate = tls === undefined ? undefined : await openCertificate({ files: tls, settings, clock, log });
   const hub = await openHub({
     ...common,
     host,
     port,
     ...(accountSeed !== undefined && { accountSeed }),
-    ...(tls !== undefined && { tls: await readCertificate(tls) }),
+    ...(secrets.planeSeedOld !== undefined && { oldAccountSeed: secrets.planeSeedOld }),
+    ...(certificate !== undefined && { tls: certificate.current() }),
   });
   onClose(() => hub.close());
+  certificate?.onRenewal((renewed) => hub.renewCertificate(renewed));
+  if (certificate !== undefined) onClose(certificate.stop);
   await secrets.keepPlaneSeed(hub.accountSeed);
   return hub;
 }
+
+/** Who signs credentials on NATS servers. */
+export const signedBy = ({ seed: accountSeed, account, signingSeeds }: Config["plane"]) => ({
+  accountSeed,
+  account,
+  signingSeeds,
+});
 
 /** Makes sure that the plane is this database's, before anything is asked of its nodes. Returns the deployment's id. */
 export async function openDeployment(
@@ -47,12 +58,4 @@ export async function openDeployment(
   const { deployment, leave } = await joinPlane({ plane, record, gatewayId, clock, log, refused: onLost });
   onClose(leave);
   return deployment;
-}
-
-async function readCertificate({ certFile, keyFile }: { certFile: string; keyFile: string }) {
-  const read = (file: string, variable: string): Promise<string> =>
-    readFile(file, "utf8").catch((cause) => {
-      throw new Error(`${variable}: ${file} cannot be read (${cause.code})`, { cause });
-    });
-  return { cert: await read(certFile, "PLANE_TLS_CERT"), key: await read(keyFile, "PLANE_TLS_KEY") };
 }

@@ -1,15 +1,12 @@
 /** The store: the private PostgreSQL or the one of the configuration, brought up to date. */
 
-import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
-import { migrate } from "../db/migrate.ts";
 import { type Connection, LEDGER_SESSION } from "../db/pool.ts";
+import { openSchema, type Schema } from "../db/schema.ts";
 import type { Context } from "./context.ts";
-
-const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
 
 /** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
 const LEDGER_CONNECTIONS = 4;
@@ -21,6 +18,8 @@ export interface Store {
   connection: Connection;
   /** Knows whether the store is there. */
   guard: StoreGuard;
+  /** Which migrations it has had. Parts that need a later one wait for it. */
+  schema: Schema;
   /** Of the private PostgreSQL; null when the store is another. */
   pid: number | null;
 }
@@ -47,8 +46,9 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
     sessionOptions: LEDGER_SESSION,
   });
   onClose(() => ledgerPool.end());
-  progress("bringing the database up to date");
-  await migrate(pool, { directory: SQL_DIRECTORY, log });
+  progress(config.migrate === "auto" ? "bringing the database up to date" : "looking at the database's schema");
+  const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   guard.watch();
-  return { pool, ledgerPool, connection, guard, pid };
+  onClose(schema.watch());
+  return { pool, ledgerPool, connection, guard, schema, pid };
 }

@@ -4,7 +4,7 @@
  * when the channel to this process breaks, so none is left behind.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../base/clock.ts";
@@ -14,12 +14,14 @@ import type { App } from "../build.ts";
 import { SETTINGS } from "../config.ts";
 import type { ListedNode } from "../fleet/fleet.ts";
 
-const AGENT = fileURLToPath(new URL("../../../host/bin/tollgate-host.mjs", import.meta.url));
+const AGENT = "tollgate-host/bin/tollgate-host.mjs";
 const ONLINE_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 10_000;
 const RESTART_AFTER_MS = 2_000;
 
 interface NodeOptions {
+  /** The file of its program. */
+  agent: string;
   name: string;
   gatewayUrl: string;
   hostToken: string;
@@ -27,6 +29,19 @@ interface NodeOptions {
   models: string[];
   dataDir: string;
   log: Log;
+}
+
+/** The agent's program. It is a package of its own, and who runs a gateway alone does without. */
+export function findAgent(specifier = AGENT): string {
+  try {
+    return fileURLToPath(import.meta.resolve(specifier));
+  } catch (cause) {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    throw new Error(
+      `A local node needs the npm package tollgate-host: npm install tollgate-host@${version}, or start without one (--no-node).`,
+      { cause },
+    );
+  }
 }
 
 /** What the agent reports once it serves. */
@@ -78,11 +93,11 @@ export class LocalNode {
   }
 
   #spawn(): ChildProcess {
-    const { name, gatewayUrl, hostToken, engine, models, dataDir } = this.#options;
+    const { agent, name, gatewayUrl, hostToken, engine, models, dataDir } = this.#options;
     const log = openSync(join(dataDir, `${name}.log`), "a", 0o600);
     const args = ["up", "--gateway", gatewayUrl, "--name", name, "--engine", engine, "--models", models.join(",")];
     try {
-      return spawn(process.execPath, [AGENT, ...args], {
+      return spawn(process.execPath, [agent, ...args], {
         detached: true,
         stdio: ["ignore", log, log, "ipc"],
         // By environment, not by argument: arguments are visible to every user of the machine.

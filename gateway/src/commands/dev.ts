@@ -9,14 +9,13 @@ import pino from "pino";
 import { systemClock } from "../base/clock.ts";
 import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { CATALOGUE_FILE } from "../build/catalogue.ts";
 import { type Config, parseConfig } from "../config.ts";
-import { type RunningGateway, startGateway } from "../main.ts";
-import { loadCatalogue } from "../metering/catalogue.ts";
-import { type DemoProvider, openDemoProvider } from "../payments/demo-provider/demo-provider.ts";
+import type { RunningGateway } from "../main.ts";
+import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
+import type { DemoProvider } from "../payments/demo-provider/demo-provider.ts";
 import { type DevAccounts, devAccounts } from "./dev-accounts.ts";
 import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
-import { LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
+import { findAgent, LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
 import { type Command, type Given, UsageError } from "./line/command.ts";
 import { Screen } from "./screen.ts";
 import { type Stop, untilStopped } from "./signals.ts";
@@ -51,12 +50,23 @@ async function run(given: Given): Promise<number> {
     throw new Error("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe. Unset it first.");
   }
   const models = await modelsToElect(config, flags.models);
+  // Before anything is started: a person who lacks it is told at once.
+  const agent = flags.nodes === 0 ? "" : findAgent();
   makeDataDir(dataDir);
   if (flags.readyFile !== undefined) await rm(flags.readyFile, { force: true });
   const destination = pino.destination({ dest: join(dataDir, "gateway.log"), mode: 0o600, sync: false });
   const log = createLog(config.logLevel, destination);
   const stop = untilStopped();
-  const platform = new DevPlatform({ flags, models, config, dataDir, log, stop, screen: new Screen(process.stdout) });
+  const platform = new DevPlatform({
+    flags,
+    agent,
+    models,
+    config,
+    dataDir,
+    log,
+    stop,
+    screen: new Screen(process.stdout),
+  });
   try {
     await platform.start();
     const lost = await stop.asked;
@@ -70,6 +80,8 @@ async function run(given: Given): Promise<number> {
 
 interface DevOptions {
   flags: DevFlags;
+  /** The program of the local nodes; empty where there are none. */
+  agent: string;
   models: string[];
   config: Config;
   dataDir: string;
@@ -92,6 +104,8 @@ class DevPlatform {
     const { flags, dataDir, log, stop, screen } = this.#o;
     const config = await this.#withPayments();
     screen.step("starting the gateway");
+    // Loaded here: the table of commands is read for every command, and this is by far the most of it.
+    const { startGateway } = await import("../main.ts");
     const gateway = await startGateway({
       config,
       log,
@@ -101,7 +115,7 @@ class DevPlatform {
       development: true,
     });
     this.#gateway = gateway;
-    const baseUrl = `http://${config.host}:${gateway.port}`;
+    const baseUrl = `${config.tls === undefined ? "http" : "https"}://${config.host}:${gateway.port}`;
     this.#payments?.deliveries.to(`${baseUrl}/webhooks/stripe`);
     const accounts = await devAccounts(gateway, dataDir);
     const consoleUrl = `${baseUrl}/console`;
@@ -118,11 +132,12 @@ class DevPlatform {
   async #withPayments(): Promise<Config> {
     const { flags, config, dataDir, log } = this.#o;
     if (flags.payments !== "demo") return config;
+    const { openDemoProvider } = await import("../payments/demo-provider/demo-provider.ts");
     const file = join(dataDir, "demo-payments.json");
     const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log, file });
     this.#payments = demo;
     const { url: apiBase, secretKey, webhookSecret } = demo;
-    return { ...config, payments: { apiBase, secretKey, webhookSecret, invoices: true } };
+    return { ...config, payments: { apiBase, secretKey, webhookSecrets: [webhookSecret], invoices: true } };
   }
 
   /** First what is under way, for which the nodes are needed; then they, then the gateway, and with it the database. */
@@ -141,7 +156,7 @@ class DevPlatform {
     gatewayUrl: string,
     accounts: DevAccounts,
   ): Promise<{ online: Online[]; notes: string[] }> {
-    const { flags, models, dataDir, log, screen } = this.#o;
+    const { flags, agent, models, dataDir, log, screen } = this.#o;
     if (flags.nodes > 0) screen.step(`starting ${flags.nodes === 1 ? "a local node" : `${flags.nodes} local nodes`}`);
     const names = Array.from({ length: flags.nodes }, (_, i) => `local-${i + 1}`);
     const left = await localNodes(gateway, accounts, names);
@@ -150,6 +165,7 @@ class DevPlatform {
       .filter((name) => !barred.some((node) => node.name === name))
       .map((name) =>
         LocalNode.start({
+          agent,
           name,
           gatewayUrl,
           hostToken: accounts.host_token,

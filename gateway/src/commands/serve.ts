@@ -1,7 +1,6 @@
 /** `tollgate serve`: the production gateway. Logs to standard output; stops cleanly on SIGINT and SIGTERM. */
 import { createLog } from "../base/log.ts";
 import { parseConfig } from "../config.ts";
-import { startGateway } from "../main.ts";
 import type { Command } from "./line/command.ts";
 import { untilStopped } from "./signals.ts";
 
@@ -9,7 +8,7 @@ export const serve: Command = {
   help: "the gateway, configured by environment variables alone",
   more: [
     "PORT and HOST say where it listens, DATABASE_URL and KEY_PEPPER which database it keeps, DATA_DIR where the rest is;",
-    "docs/operators.md has all of them. It logs JSON lines to standard output and drains on SIGTERM.",
+    "docs/operators/settings.md has all of them. It logs JSON lines to standard output and drains on SIGTERM.",
   ],
   example: "",
   run,
@@ -19,6 +18,8 @@ async function run(): Promise<number> {
   const config = parseConfig(process.env);
   const log = createLog(config.logLevel);
   const stop = untilStopped();
+  // Loaded here: the table of commands is read for every command, and this is by far the most of it.
+  const { startGateway } = await import("../main.ts");
   const gateway = await startGateway({
     config,
     log,

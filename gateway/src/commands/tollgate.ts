@@ -1,5 +1,5 @@
 /** Every command of `tollgate`, by its words. */
-import { readFileSync } from "node:fs";
+import { VERSION } from "../base/version.ts";
 import { adminCommands } from "./admin/admin.ts";
 import { dev } from "./dev.ts";
 import type { CommandTable } from "./line/command.ts";
@@ -9,7 +9,7 @@ import { serve } from "./serve.ts";
 
 export const TOLLGATE: CommandTable = {
   program: "tollgate",
-  version: versionOf(new URL("../../package.json", import.meta.url)),
+  version: VERSION,
   help: "Prepaid, metered inference: the gateway, and what its operators do",
   example: "dev --port 8081",
   commands: { dev, serve, ...adminCommands, "receipt verify": receiptVerify, migrate: migrateOnly },
@@ -24,7 +24,3 @@ export const TOLLGATE: CommandTable = {
     },
   },
 };
-
-function versionOf(manifest: URL): string {
-  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
-}

@@ -123,3 +123,32 @@ test("what the store refuses fails alone", async () => {
   assert.deepEqual(await Promise.all(asked), ["done", "23514"]);
   assert.deepEqual(undone, []);
 });
+
+test("how large batches are, how long operations wait for theirs, and how long one is on its way", async () => {
+  const { batcher, last, clock } = open();
+  const first = batcher.add("a");
+  await turn();
+  const others = [batcher.add("b"), batcher.add("c")];
+  clock.advance(300);
+  last().answer.resolve(["a"]);
+  await turn();
+  clock.advance(40);
+  last().answer.resolve(["b", "c"]);
+  await Promise.all([first, ...others]);
+  const { sizes, waitS, tripS } = batcher.figures;
+  const spread = ({ bounds, counts }: typeof sizes) =>
+    counts.flatMap((count, i) => (count === 0 ? [] : [[bounds[i], count]]));
+  assert.deepEqual(spread(sizes), [
+    [1, 1],
+    [2, 1],
+  ]);
+  assert.deepEqual(spread(waitS), [
+    [0.0005, 1],
+    [0.5, 2],
+  ]);
+  assert.deepEqual(spread(tripS), [
+    [0.05, 1],
+    [0.5, 1],
+  ]);
+  assert.equal(sizes.sum, 3);
+});

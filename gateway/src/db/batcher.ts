@@ -9,8 +9,21 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import { openDeadlines } from "../base/deadlines.ts";
 import { Away } from "../base/dependency.ts";
+import { Distribution } from "../base/figures.ts";
 import { invariant } from "../base/invariant.ts";
 import { growingPauseMs } from "../base/pauses.ts";
+
+/** How a batcher does, since the start. Tries that failed are among them. */
+export interface BatchFigures {
+  sizes: Distribution;
+  /** How long operations waited for their batch to leave. */
+  waitS: Distribution;
+  /** How long batches were on their way. */
+  tripS: Distribution;
+}
+
+const SIZES = [1, 2, 4, 8, 16, 32, 64, 128];
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 interface BatcherOptions<Op> {
   clock: Clock;
@@ -27,6 +40,7 @@ interface Waiting<Op, Result> {
   op: Op;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
+  since: number;
   isOver: boolean;
   /** It was sent, and nobody knows what became of it. */
   isInDoubt: boolean;
@@ -34,6 +48,11 @@ interface Waiting<Op, Result> {
 }
 
 export class Batcher<Op, Result> {
+  readonly figures: BatchFigures = {
+    sizes: new Distribution(SIZES),
+    waitS: new Distribution(SECONDS),
+    tripS: new Distribution(SECONDS),
+  };
   readonly #send: (ops: Op[]) => Promise<Result[]>;
   readonly #options: BatcherOptions<Op>;
   #queue: Waiting<Op, Result>[] = [];
@@ -55,7 +74,8 @@ export class Batcher<Op, Result> {
 
   add(op: Op): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const waiting = { op, resolve, reject, isOver: false, isInDoubt: false, trouble: undefined };
+      const since = this.#options.clock.monotonic();
+      const waiting = { op, resolve, reject, since, isOver: false, isInDoubt: false, trouble: undefined };
       this.#deadlines?.add(waiting);
       this.#open += 1;
       this.#queue.push(waiting);
@@ -75,7 +95,10 @@ export class Batcher<Op, Result> {
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, this.#options.sizeMax).filter((waiting) => !waiting.isOver);
-      if (batch.length > 0) await this.#serve(batch);
+      if (batch.length === 0) continue;
+      const now = this.#options.clock.monotonic();
+      for (const { since } of batch) this.figures.waitS.add((now - since) / 1000);
+      await this.#serve(batch);
     }
     this.#isRunning = false;
   }
@@ -112,6 +135,9 @@ export class Batcher<Op, Result> {
 
   /** Sends the batch once. What went wrong, or undefined where everybody has their answer. */
   async #attempt(batch: Waiting<Op, Result>[]): Promise<unknown> {
+    const { clock } = this.#options;
+    const began = clock.monotonic();
+    this.figures.sizes.add(batch.length);
     try {
       const results = await this.#send(batch.map(({ op }) => op));
       invariant(results.length === batch.length, "a batch has one result per operation");
@@ -127,6 +153,8 @@ export class Batcher<Op, Result> {
       return undefined;
     } catch (error) {
       return error ?? new Error("a batch failed without saying why");
+    } finally {
+      this.figures.tripS.add((clock.monotonic() - began) / 1000);
     }
   }
 

@@ -5,6 +5,7 @@
 import pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { BROADCAST_CONNECTION } from "./connected.ts";
 import { isAway } from "./errors.ts";
 import type { StoreGuard } from "./guard.ts";
 import { type Connection, clientConfig } from "./pool.ts";
@@ -77,7 +78,7 @@ class Listener {
 
   async listen(): Promise<void> {
     const { connection, guard, log } = this.#options;
-    const client = new pg.Client(clientConfig(connection, "tollgate broadcast"));
+    const client = new pg.Client(clientConfig(connection, BROADCAST_CONNECTION));
     // A network that went away may take long to tell an idle connection; what was missed on it would stay missed.
     guard.adopt(client);
     client.on("notification", ({ payload = "" }) => {

@@ -7,17 +7,18 @@
 import pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
-import { column, queryRows, row } from "./rows.ts";
+import { column, queryOne, queryRows, row } from "./rows.ts";
 import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
 
-interface FunctionFile extends SqlFile {
+export interface FunctionFile extends SqlFile {
   /** The function's name, which is the file's. */
   function: string;
   /** Of what the database gets to see: constants put in, the opening comment left out. */
   sha256: string;
 }
 
-const FunctionRecord = row({ name: z.string(), sha256: z.string() });
+const FunctionRecord = row({ name: z.string(), sha256: z.string(), isThere: z.boolean() });
+const There = row({ isThere: z.boolean() });
 const FunctionForm = row({ oid: column.count, form: z.string() });
 
 const FILE_NAME = /^([a-z][a-z0-9_]*)\.sql$/;
@@ -49,16 +50,34 @@ export const FUNCTION_RECORDS = `create table if not exists function_file (
   applied_at timestamptz not null default now()
 )`;
 
+interface Differences {
+  /** Those that the database does not have as their files say. */
+  changed: FunctionFile[];
+  /** On record, and without a file. */
+  gone: string[];
+}
+
+/** Reads only. */
+export async function compareFunctions(db: pg.Pool | pg.PoolClient, files: FunctionFile[]): Promise<Differences> {
+  const { isThere } = await queryOne(db, There, `select to_regclass('function_file') is not null as "isThere"`);
+  if (!isThere) return { changed: files, gone: [] };
+  const records = await queryRows(
+    db,
+    FunctionRecord,
+    `select f.name, f.sha256,
+            exists (select from pg_proc where proname = f.name and pronamespace = current_schema()::regnamespace) as "isThere"
+       from function_file f`,
+  );
+  const applied = new Map(records.filter((record) => record.isThere).map(({ name, sha256 }) => [name, sha256]));
+  return {
+    changed: files.filter((file) => applied.get(file.function) !== file.sha256),
+    gone: records.map(({ name }) => name).filter((name) => !files.some((file) => file.function === name)),
+  };
+}
+
 /** Brings the functions to what the files say, within the caller's transaction. Returns the names of those it applied. */
 export async function applyFunctions(client: pg.PoolClient, files: FunctionFile[]): Promise<string[]> {
-  const records = await queryRows(
-    client,
-    FunctionRecord,
-    `select f.name, f.sha256 from function_file f
-      where exists (select from pg_proc where proname = f.name and pronamespace = current_schema()::regnamespace)`,
-  );
-  const applied = new Map(records.map(({ name, sha256 }) => [name, sha256]));
-  const changed = files.filter((file) => applied.get(file.function) !== file.sha256);
+  const { changed, gone } = await compareFunctions(client, files);
   // Twice: a function in SQL may call one that comes after it, so bodies are checked when all of them are there.
   for (const checked of ["off", "on"]) {
     await client.query(`set local check_function_bodies = ${checked}`);
@@ -72,7 +91,7 @@ export async function applyFunctions(client: pg.PoolClient, files: FunctionFile[
     );
   }
   // The function itself is left: a gateway of the version before may call it. A migration drops it.
-  await client.query("delete from function_file where name <> all ($1)", [files.map((file) => file.function)]);
+  await client.query("delete from function_file where name = any ($1)", [gone]);
   return changed.map((file) => file.function);
 }
 

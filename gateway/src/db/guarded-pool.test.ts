@@ -5,6 +5,7 @@ import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
+import { connectionName } from "./connected.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { inTransaction } from "./pool.ts";
@@ -91,10 +92,12 @@ describe("a guarded pool", () => {
     };
     const client = await pool.connect();
     await eventually("signs of life come", () => guard.health.latencyMs !== null);
-    await end("application_name = 'tollgate' and pid <> pg_backend_pid() and query not like '%pg_terminate%'");
+    await end(
+      `application_name = '${connectionName()}' and pid <> pg_backend_pid() and query not like '%pg_terminate%'`,
+    );
     await eventually("it was looked into", () => said("was lost").length > 0);
     client.release(true);
-    await end("application_name = 'tollgate heartbeat'");
+    await end(`application_name = '${connectionName("heartbeat")}'`);
     guard.health.latencyMs = null;
     await eventually("signs of life come again", () => guard.health.latencyMs !== null);
     await pool.query("select 1");

@@ -7,6 +7,7 @@ import pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { ClockWatch } from "./clock-watch.ts";
+import { connectionName } from "./connected.ts";
 import { cut } from "./cut.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { type Connection, clientConfig } from "./pool.ts";
@@ -55,7 +56,7 @@ export class Heartbeat {
   }
 
   #newClient(): pg.Client {
-    const client = new pg.Client(clientConfig(this.#options.connection, "tollgate heartbeat"));
+    const client = new pg.Client(clientConfig(this.#options.connection, connectionName("heartbeat")));
     // Without a listener the end of an idle connection would end the process.
     client.on("error", () => {
       if (this.#client !== client) return;

@@ -15,7 +15,7 @@ import { makeSqlDirectory } from "./testing/sql-directory.ts";
 import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
-const NOTHING = { migrations: [], functions: [] };
+const NOTHING = { migrations: [], functions: [], left: [] };
 const TWO = { "0001_first.sql": "create table first (a int);", "0002_second.sql": "create table second (a int);" };
 
 const empty = await makeSqlDirectory({ after });
@@ -48,10 +48,10 @@ const refuses = (directory: string, pattern: RegExp): Promise<void> =>
 
 test("migrations run once, in order", async (t) => {
   const directory = await files(t, { ...TWO, "README.md": "not a migration" });
-  assert.deepEqual(await migrate(database.pool, { directory, log }), { migrations: Object.keys(TWO), functions: [] });
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { ...NOTHING, migrations: Object.keys(TWO) });
   assert.deepEqual(await migrate(database.pool, { directory, log }), NOTHING);
   await write(directory, "0003_third.sql", "alter table first add b text;");
-  assert.deepEqual(await migrate(database.pool, { directory, log }), { migrations: ["0003_third.sql"], functions: [] });
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { ...NOTHING, migrations: ["0003_third.sql"] });
   assert.deepEqual(await tables(), ["first", "function_file", "migration", "second"]);
   const { rows } = await database.pool.query("select version, name, length(sha256) as hex from migration order by 1");
   assert.deepEqual(rows[2], { version: 3, name: "0003_third.sql", hex: 64 });
@@ -98,10 +98,15 @@ test("a migration changed after it was applied is refused; other line ends are n
   await refuses(directory, /^Migration 0001_first\.sql was changed after it was applied/);
 });
 
-test("a database newer than the program is refused", async (t) => {
+test("a database newer than the program is refused, unless its migrations are told to work with it", async (t) => {
   await migrate(database.pool, { directory: await files(t, TWO), log });
   const older = await files(t, { "0001_first.sql": TWO["0001_first.sql"] });
   await refuses(older, /^The database is newer than this program: it has migration 0002_second\.sql/);
+  await database.pool.query("update migration set works_with = 1 where version = 2");
+  assert.deepEqual(await migrate(database.pool, { directory: older, log }), NOTHING);
+  // As a program wrote it that knew nothing of this.
+  await database.pool.query("alter table migration drop column works_with");
+  await refuses(older, /newer than this program/);
 });
 
 test("a migration waits for locks as long as it needs, also where the gateway's statements do not", async (t) => {
@@ -125,15 +130,10 @@ test("of two processes that start at once one migrates and the other waits", asy
   const gate = new pg.Client(database.connection);
   await gate.connect();
   await gate.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.migration]);
-  const both = Promise.all([migrate(database.pool, { directory, log }), migrate(other, { directory, log })]);
-  await eventually("both wait for the lock", async () => {
-    const { rows } = await database.pool.query(
-      `select from pg_locks
-        where locktype = 'advisory' and not granted
-          and database = (select oid from pg_database where datname = current_database())`,
-    );
-    return rows.length === 2;
-  });
+  const lines: string[] = [];
+  const telling = createLog("info", { write: (line) => lines.push(line) });
+  const both = Promise.all([database.pool, other].map((pool) => migrate(pool, { directory, log: telling })));
+  await eventually("both wait for the lock", () => lines.filter((line) => line.includes("waiting")).length === 2);
   await gate.end();
   const applied = (await both).map((run) => run.migrations.length).sort();
   assert.deepEqual(applied, [0, 2]);

@@ -1,62 +1,72 @@
 /**
  * Brings a database up to date: numbered, forward-only migrations, then the functions (functions.ts). All of it is one
  * transaction, so that a gateway that runs meanwhile finds tables and functions that fit each other, and one that fails
- * leaves the database at the version it had. One lock is held for the whole run, so that of two processes started at once
- * one migrates and the other waits.
+ * leaves the database at the version it had; only a migration that asks to run alone (alone.ts) cuts it in two. One lock is
+ * held for the whole run, so that of two processes started at once one migrates and the other waits.
+ *
+ * What takes something away from the version before (`-- phase: after`) runs only where nobody of it is connected.
  */
-import { join } from "node:path";
 import type pg from "pg";
-import { z } from "zod";
 import type { Log } from "../base/log.ts";
-import { LOCK, LOCK_CLASS } from "./advisory.ts";
-import { applyFunctions, FUNCTION_RECORDS, readFunctions } from "./functions.ts";
-import { column, queryOne, queryRows, row } from "./rows.ts";
-import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
+import { runAlone } from "./alone.ts";
+import { connectedPrograms, shownPrograms } from "./connected.ts";
+import { applyFunctions, compareFunctions, FUNCTION_RECORDS } from "./functions.ts";
+import { takeMigrationLock } from "./migration-lock.ts";
+import type { Migration } from "./migrations.ts";
+import { type Program, readProgram, worksWith } from "./program.ts";
+import { MigrationError, runSqlFile } from "./sql-files.ts";
+import { readStanding, type Standing } from "./standing.ts";
 
-interface Migration extends SqlFile {
-  version: number;
-  sha256: string;
-}
-
-const MigrationRow = row({ version: column.count, name: z.string(), sha256: z.string() });
-type MigrationRow = z.infer<typeof MigrationRow>;
-const Taken = row({ taken: z.boolean() });
-
-const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
-const LOCK_WAIT = "10min";
 const MIGRATION_RECORDS = `create table if not exists migration (
   version int primary key,
   name text not null,
   sha256 text not null,
   applied_at timestamptz not null default now()
-)`;
+);
+alter table migration add column if not exists works_with int`;
 
 /** What was done: the names of migrations and of functions. */
-interface Applied {
+export interface Applied {
   migrations: string[];
   functions: string[];
+  /** Of the phase after, and left for later. */
+  left: string[];
 }
 
-/** `directory` holds the folders migrations/ and functions/. */
-export async function migrate(pool: pg.Pool, options: { directory: string; log: Log }): Promise<Applied> {
-  const migrations = await readMigrations(join(options.directory, "migrations"));
-  const functions = await readFunctions(join(options.directory, "functions"));
+/**
+ * What becomes of migrations of the phase after: `leave` them; run them `if alone`, when no program is connected that they would
+ * hurt; or `insist`, and refuse where one is.
+ */
+export type AfterPhase = "leave" | "if alone" | "insist";
+
+interface MigrateOptions {
+  /** Holds the folders migrations/ and functions/. */
+  directory: string;
+  log: Log;
+  after?: AfterPhase;
+  /** For tests: the release before, in a directory that is made up. */
+  oldestSchema?: number;
+}
+
+export async function migrate(
+  pool: pg.Pool,
+  { log, after = "if alone", ...options }: MigrateOptions,
+): Promise<Applied> {
+  const program = await readProgram(options);
+  if (await isNothingToDo(pool, program)) return { migrations: [], functions: [], left: [] };
   const client = await pool.connect();
   try {
-    await takeLock(client, options.log);
+    await takeMigrationLock(client, log);
+    const standing = await readStanding(client, program.migrations);
+    if (standing.isNewer) return { migrations: [], functions: [], left: [] };
+    const { now, left } = await choose(client, standing, after);
     await client.query(MIGRATION_RECORDS);
     await client.query(FUNCTION_RECORDS);
-    const pending = choosePending(migrations, await readRecords(client));
-    // Where anything fails the connection is closed, which rolls back.
-    await client.query("begin");
-    for (const migration of pending) await apply(client, migration);
-    const applied = {
-      migrations: pending.map((migration) => migration.name),
-      functions: await applyFunctions(client, functions),
-    };
-    await client.query("commit");
-    if (applied.migrations.length + applied.functions.length > 0)
-      options.log.info(applied, "database brought up to date");
+    const functions = await apply(client, program, now);
+    const names = (migrations: Migration[]): string[] => migrations.map(({ name }) => name);
+    const applied = { migrations: names(now), functions, left: names(left) };
+    if (now.length + functions.length > 0) log.info(applied, "database brought up to date");
+    else if (left.length > 0) log.info(applied, "left for when no gateway of an older version is connected");
     return applied;
   } finally {
     // Closed rather than given back: its end frees the lock, and what a migration has set goes with it.
@@ -64,72 +74,61 @@ export async function migrate(pool: pg.Pool, options: { directory: string; log: 
   }
 }
 
-async function readMigrations(directory: string): Promise<Migration[]> {
-  const migrations: Migration[] = [];
-  for (const { name, sql } of await readSqlFiles(directory)) {
-    const version = Number(FILE_NAME.exec(name)?.[1] ?? Number.NaN);
-    if (Number.isNaN(version)) {
-      throw new MigrationError(`Migration ${name} is not named like 0001_what_it_does.sql.`);
-    }
-    const before = migrations.at(-1);
-    if (before?.version === version) {
-      throw new MigrationError(`Migrations ${before.name} and ${name} have the same number: renumber one.`);
-    }
-    const expected = migrations.length + 1;
-    if (version !== expected) {
-      throw new MigrationError(`Migration ${padded(expected)} is missing: the next file is ${name}.`);
-    }
-    migrations.push({ version, name, sql, sha256: sha256Of(sql) });
-  }
-  return migrations;
+/** Then nobody waits for the lock either: somebody may be at a migration that takes hours. */
+async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program): Promise<boolean> {
+  const { pending, isNewer } = await readStanding(pool, migrations);
+  if (isNewer) return true;
+  if (pending.length > 0) return false;
+  const { changed, gone } = await compareFunctions(pool, functions);
+  return changed.length + gone.length === 0;
 }
 
-const padded = (version: number): string => String(version).padStart(4, "0");
-
-async function takeLock(client: pg.PoolClient, log: Log): Promise<void> {
-  // A migration may take, and wait, as long as it needs, unlike the gateway's statements.
-  await client.query("set statement_timeout = 0; set lock_timeout = 0");
-  const key = [LOCK_CLASS, LOCK.migration];
-  const { taken } = await queryOne(client, Taken, "select pg_try_advisory_lock($1, $2) as taken", key);
-  if (taken) return;
-  log.info("waiting for another process that migrates the database");
-  await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
-  await client.query("select pg_advisory_lock($1, $2)", key);
-  await client.query("set lock_timeout = 0");
-}
-
-function readRecords(client: pg.PoolClient): Promise<MigrationRow[]> {
-  return queryRows(client, MigrationRow, "select version, name, sha256 from migration order by version");
-}
-
-/** What is left to do, or a refusal when files and database do not tell the same story. */
-function choosePending(migrations: Migration[], applied: MigrationRow[]): Migration[] {
-  const newest = applied.at(-1);
-  if (newest && newest.version > migrations.length) {
-    throw new MigrationError(
-      `The database is newer than this program: it has migration ${newest.name}, and the last one known here is ` +
-        `${migrations.at(-1)?.name ?? "none"}. Run the newer version.`,
+/**
+ * Migrations keep their order, so those of the phase after that an upgrade left undone run before what the next release adds: the
+ * gateways it begins with know them.
+ */
+async function choose(
+  client: pg.PoolClient,
+  { pending }: Standing,
+  mode: AfterPhase,
+): Promise<{ now: Migration[]; left: Migration[] }> {
+  const all = pending.length;
+  const needed = pending.findLastIndex(({ phase }) => phase === "before") + 1;
+  const counts = { leave: [needed], "if alone": [all, needed], insist: [all] }[mode];
+  const programs = await connectedPrograms(client);
+  let refusal: MigrationError | undefined;
+  for (const count of counts) {
+    const newest = pending.slice(0, count).findLast(({ phase }) => phase === "after");
+    const older = newest === undefined ? [] : programs.filter(({ schema }) => schema < newest.version);
+    if (older.length === 0) return { now: pending.slice(0, count), left: pending.slice(count) };
+    refusal = new MigrationError(
+      `Migration ${newest?.name} takes away what older gateways need, and some are connected: ${shownPrograms(older)}. ` +
+        "Stop them first; nothing was changed.",
     );
   }
-  for (const [at, row] of applied.entries()) {
-    const migration = migrations[at];
-    if (migration?.version !== row.version) {
-      throw new MigrationError(`The database has migration ${row.name} but not ${padded(at + 1)}: restore a backup.`);
-    }
-    if (migration.sha256 !== row.sha256) {
-      throw new MigrationError(
-        `Migration ${migration.name} was changed after it was applied: restore the file and add a new migration.`,
-      );
-    }
-  }
-  return migrations.slice(applied.length);
+  throw refusal;
 }
 
-async function apply(client: pg.PoolClient, migration: Migration): Promise<void> {
-  await runSqlFile(client, "Migration", migration);
-  await client.query("insert into migration (version, name, sha256) values ($1, $2, $3)", [
-    migration.version,
-    migration.name,
-    migration.sha256,
-  ]);
+/** Returns the names of the functions that changed. */
+async function apply(client: pg.PoolClient, program: Program, migrations: Migration[]): Promise<string[]> {
+  // Where anything fails the connection is closed, which rolls back.
+  await client.query("begin");
+  for (const migration of migrations) {
+    if (migration.isAlone) {
+      await client.query("commit");
+      await runAlone(client, migration);
+      await client.query("begin");
+    } else {
+      await runSqlFile(client, "Migration", migration);
+    }
+    await client.query("insert into migration (version, name, sha256, works_with) values ($1, $2, $3, $4)", [
+      migration.version,
+      migration.name,
+      migration.sha256,
+      worksWith(program, migration),
+    ]);
+  }
+  const functions = await applyFunctions(client, program.functions);
+  await client.query("commit");
+  return functions;
 }

@@ -4,6 +4,7 @@
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
+import { connectionName } from "./connected.ts";
 import { isConnectionLoss } from "./errors.ts";
 
 /** Where the store is: the private PostgreSQL's `connection`, or a URL. */
@@ -51,7 +52,7 @@ export const clientConfig = (connection: Connection, applicationName: string): p
 });
 
 export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "log">): pg.PoolConfig => ({
-  ...clientConfig(connection, "tollgate"),
+  ...clientConfig(connection, connectionName()),
   ...(options.sessionOptions === undefined ? {} : { options: options.sessionOptions }),
   max: options.sizeMax,
   connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,

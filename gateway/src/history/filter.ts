@@ -4,7 +4,8 @@ import type { RequestOutcome } from "../base/states.ts";
 
 export interface Filter {
   model?: string | undefined;
-  keyId?: Uuid | undefined;
+  /** Requests with any of these. */
+  keyIds?: Uuid[] | undefined;
   outcome?: RequestOutcome | undefined;
   label?: string | undefined;
   from?: Date | undefined;

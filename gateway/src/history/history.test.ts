@@ -105,7 +105,7 @@ describe("history", () => {
     // With a filter, the rollup says where to look: what is summarised must not pass for records.
     const older = refusal(account, newIdAt(new Date(at.getTime() - 7_200_000)));
     await refusals.record({ ...older, keyId: flooded, model: "tiny-3b", outcome: "rate_limit_sku_capacity" });
-    const found = await history.list(account, { outcome: "rate_limit_sku_capacity", keyId: flooded, limit: 400 });
+    const found = await history.list(account, { outcome: "rate_limit_sku_capacity", keyIds: [flooded], limit: 400 });
     assert.equal(found.at(-1)?.id, older.id, "the page goes on into older hours");
 
     const repeat = `select history_refuse($1, array_fill($2::uuid, array[2]), array_fill($3::uuid, array[2]), '{k,k}', '{chat,chat}',
@@ -163,14 +163,14 @@ describe("history", () => {
       const span = maybe(start + random.below(40) * 3_600_000 + 1234);
       const filter = {
         model: maybe(pick(models)),
-        keyId: maybe(pick(keys)),
+        keyIds: maybe([pick(keys)]),
         outcome: maybe(pick([...outcomes])),
         from: span === undefined ? undefined : new Date(span),
         to: maybe(new Date(start + (40 + random.below(8)) * 3_600_000 + 777)),
       };
       const expected = rows
         .filter((row) => filter.model === undefined || row.model === filter.model)
-        .filter((row) => filter.keyId === undefined || row.keyId === filter.keyId)
+        .filter((row) => filter.keyIds === undefined || filter.keyIds.includes(row.keyId))
         .filter((row) => filter.outcome === undefined || row.outcome === filter.outcome)
         .filter((row) => filter.from === undefined || timeOf(row.id) >= filter.from.getTime())
         .filter((row) => filter.to === undefined || timeOf(row.id) < filter.to.getTime())

@@ -95,11 +95,11 @@ const plainText = (oldestFirst: boolean, labelled: boolean): string =>
   `select ${COLUMNS} from request where ${spanText(oldestFirst)} ${labelled ? "and label = $6" : ""}
     order by id ${oldestFirst ? "asc" : "desc"} limit $3`;
 
-const MATCHES = `($6::text is null or model = $6) and ($7::uuid is null or key_id = $7)
+const MATCHES = `($6::text is null or model = $6) and ($7::uuid[] is null or key_id = any ($7))
        and ($8::text is null or outcome = $8)`;
 
 /**
- * With a filter (`$6` model, `$7` key, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
+ * With a filter (`$6` model, `$7` keys, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
  * much, so that only so many hours are read as the page needs, however rare what is looked for. Of labels (`$10`) it knows
  * nothing: with one, every hour that has anything is looked up. `$9`: days to look back.
  */
@@ -148,9 +148,9 @@ export function openHistory(options: { pool: pg.Pool }): History {
   return {
     find: (accountId, id) => findBy("account_id", accountId, id),
     findServed: (hostAccountId, id) => findBy("host_account_id", hostAccountId, id),
-    async list(accountId, { before, limit, from, to, model, keyId, outcome, label, oldestFirst = false }) {
+    async list(accountId, { before, limit, from, to, model, keyIds, outcome, label, oldestFirst = false }) {
       const span = [accountId, before ?? (oldestFirst ? FIRST_ID : LAST_ID), limit, from ?? null, to ?? null];
-      const filter = [model ?? null, keyId ?? null, outcome ?? null];
+      const filter = [model ?? null, keyIds ?? null, outcome ?? null];
       const labels = label === undefined ? [] : [label];
       if (filter.every((value) => value === null)) {
         return await queryRows(pool, RequestRecord, plainText(oldestFirst, labels.length > 0), [...span, ...labels]);
@@ -159,8 +159,8 @@ export function openHistory(options: { pool: pg.Pool }): History {
       const read = (days: number | null) => queryRows(pool, RequestRecord, text, [...span, ...filter, days, ...labels]);
       return oldestFirst ? await read(null) : await lookBack(limit, read);
     },
-    async largest(accountId, { by, after, limit, from, to, model, keyId, outcome, label }) {
-      const filter = [model ?? null, keyId ?? null, outcome ?? null, label ?? null];
+    async largest(accountId, { by, after, limit, from, to, model, keyIds, outcome, label }) {
+      const filter = [model ?? null, keyIds ?? null, outcome ?? null, label ?? null];
       const span = [accountId, after?.id ?? LAST_ID, limit, from, to ?? null];
       const text = largestText(by, label !== undefined);
       return await queryRows(pool, RequestRecord, text, [...span, ...filter, after?.size ?? null]);

@@ -53,9 +53,9 @@ export function openInsights({ pool, performance, presence, earnings }: Insights
       const query = { scope: "node", subjects: nodeIds, grain, from, to } as const;
       const by = grain === "day" ? "day" : "hour";
       const only = nodeIds.length === 1 ? { nodeId: nodeIds[0] as Uuid } : {};
-      const [[all], bySlot, byNode, busy, seen, looked, earned] = await Promise.all([
-        performance.sums({ ...query, by: [] }),
-        performance.sums({ ...query, by: ["slot"] }),
+      const [{ all, bySlot }, byNode, busy, seen, looked, earned] = await Promise.all([
+        performance.each(query, { all: [], bySlot: ["slot"] }),
+        // Apart: by slot and by node at once it would be a row for each of both.
         performance.sums({ ...query, by: ["subject"] }),
         queryRows(
           pool,
@@ -85,7 +85,7 @@ export function openInsights({ pool, performance, presence, earnings }: Insights
       const earningsSlotMs = Math.max(HOUR_MS, slots.slotMs);
       return {
         slots,
-        total: { performed: all, ...time(nodeIds, moments), earned: sumOf(earned) },
+        total: { performed: all[0], ...time(nodeIds, moments), earned: sumOf(earned) },
         series: moments.map((at) => ({
           at: new Date(at),
           performed: bySlot.find(({ slot }) => slot?.getTime() === at),

@@ -7,9 +7,8 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
-import { parseBigints } from "../db/arrays.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { percentile } from "./histogram.ts";
+import { parseHistogram, percentiles } from "./histogram.ts";
 
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
@@ -43,11 +42,12 @@ interface PerformanceQuery extends Pick<Slots, "grain" | "from" | "to"> {
   scope: (typeof PERFORMANCE_SCOPES)[number];
   /** The account's or the nodes' ids. The platform has none. */
   subjects?: Uuid[];
-  /** What the sums are by. Without any there is one sum, or none where there was no request. */
-  by: ("slot" | "subject" | "key" | "model")[];
   model?: string | undefined;
   keyId?: Uuid | undefined;
 }
+
+/** What sums are by. Without any there is one sum, or none where there was no request. */
+type By = ("slot" | "subject" | "key" | "model")[];
 
 const Sum = row({
   slot: column.moment.nullable(),
@@ -85,7 +85,9 @@ export interface PerformanceSum extends Omit<z.infer<typeof Sum>, "ttft" | "dura
 }
 
 export interface Performance {
-  sums(query: PerformanceQuery): Promise<PerformanceSum[]>;
+  sums(query: PerformanceQuery & { by: By }): Promise<PerformanceSum[]>;
+  /** Several sums of the same, read once. */
+  each<Name extends string>(query: PerformanceQuery, by: Record<Name, By>): Promise<Record<Name, PerformanceSum[]>>;
 }
 
 const DIMENSIONS = { slot: "slot", subject: "subject", key: "key_id", model: "model" } as const;
@@ -94,60 +96,110 @@ const NAMES = ["slot", "subject", "key", "model"] as const;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
 export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
-  return {
-    async sums({ scope, subjects = [NOBODY as Uuid], grain, from, to, by, model, keyId }) {
-      const perKey = scope === "account" && (by.includes("key") || keyId !== undefined);
-      const rows = await queryRows(pool, Sum, sumsText(by, perKey), [
-        scope,
-        subjects,
-        grain,
-        from,
-        to,
-        model ?? null,
-        keyId ?? null,
-      ]);
-      return rows.map(({ ttft, duration, flowTokens, flowMs, ...sum }) => ({
-        ...sum,
-        errorShare: sum.ok + sum.failed === 0 ? null : sum.failed / (sum.ok + sum.failed),
-        ttft: percentiles(parseBigints(ttft)),
-        duration: percentiles(parseBigints(duration)),
-        tokensPerSecond: flowMs === 0 ? null : (flowTokens * 1000) / flowMs,
-      }));
-    },
+  const read = async (
+    { scope, subjects = [NOBODY as Uuid], grain, from, to, model, keyId }: PerformanceQuery,
+    by: By,
+  ) => {
+    const perKey = scope === "account" && (by.includes("key") || keyId !== undefined);
+    const values = [scope, subjects, grain, from, to, model ?? null, keyId ?? null];
+    return (await queryRows(pool, Sum, sumsText(by, perKey), values)).map(partOf);
   };
+  const each: Performance["each"] = async <Name extends string>(query: PerformanceQuery, by: Record<Name, By>) => {
+    const asked = Object.entries(by) as [Name, By][];
+    // Those by key are read apart: the others have rows of all keys together.
+    const readings = [...Map.groupBy(asked, ([, one]) => one.includes("key")).values()];
+    const sums = readings.map(async (reading) => {
+      const parts = await read(query, [...new Set(reading.flatMap(([, one]) => one))]);
+      return reading.map(([name, one]) => [name, gathered(parts, one).map(figuresOf)] as const);
+    });
+    return Object.fromEntries((await Promise.all(sums)).flat()) as Record<Name, PerformanceSum[]>;
+  };
+  return { each, sums: async ({ by, ...query }) => (await each(query, { by })).by };
 }
 
-/** Rows of all keys together serve what does not ask for keys: they are fewer by as many keys as there are. */
-function sumsText(by: PerformanceQuery["by"], perKey: boolean): string {
-  const groups = ["every", ...NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name])].join(", ");
+/**
+ * The histograms come as they are: to merge them there costs the server ten times as much as reading them. Rows of all keys together
+ * serve what does not ask for keys: they are fewer by as many keys as there are.
+ */
+function sumsText(by: By, perKey: boolean): string {
+  const groups = NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name]);
   const of = NAMES.map((name) => `${by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`} as "${name}"`);
   const histogram = (name: string): string =>
-    `${name}_of as (
-       select ${groups}, array_agg((bucket << 40) | count order by bucket)::text as numbers
-         from (select ${groups}, number >> 40 as bucket, sum(number & ((1::bigint << 40) - 1))::bigint as count
-                 from chosen, unnest(${name}) as n (number) group by ${groups}, bucket) merged
-        group by ${groups})`;
+    `coalesce(string_agg(array_to_string(${name}, ','), ',') filter (where ${name} <> '{}'), '') as ${name}`;
   return `
-    with chosen as materialized (
-      select *, true as every from performance
-       where scope = $1 and subject = any ($2::uuid[]) and grain = $3 and slot >= $4 and slot < $5
-         and key_id ${perKey ? "<>" : "="} '${NOBODY}' and ($6::text is null or model = $6)
-         and ($7::uuid is null or key_id = $7)
-    ), summed as (
-      select ${groups}, sum(requests)::float8 as requests, sum(ok)::float8 as ok, sum(closed)::float8 as closed,
-             sum(failed)::float8 as failed, sum(prompt_tokens)::float8 as "promptTokens",
-             sum(completion_tokens)::float8 as "completionTokens", sum(flow_tokens)::float8 as "flowTokens",
-             sum(flow_ms)::float8 as "flowMs", sum(busy_ms)::float8 as "busyMs"
-        from chosen group by ${groups}
-    ), ${histogram("ttft")}, ${histogram("duration")}
-    select ${of.join(", ")}, requests, ok, closed, failed, "promptTokens", "completionTokens", "flowTokens", "flowMs",
-           "busyMs", coalesce(ttft_of.numbers, '{}') as ttft, coalesce(duration_of.numbers, '{}') as duration
-      from summed left join ttft_of using (${groups}) left join duration_of using (${groups})
-     where requests > 0 order by 1, 2, 3, 4`;
+    select ${of.join(", ")}, sum(requests)::float8 as requests, sum(ok)::float8 as ok, sum(closed)::float8 as closed,
+           sum(failed)::float8 as failed, sum(prompt_tokens)::float8 as "promptTokens",
+           sum(completion_tokens)::float8 as "completionTokens", sum(flow_tokens)::float8 as "flowTokens",
+           sum(flow_ms)::float8 as "flowMs", sum(busy_ms)::float8 as "busyMs", ${histogram("ttft")}, ${histogram("duration")}
+      from performance
+     where scope = $1 and subject = any ($2::uuid[]) and grain = $3 and slot >= $4 and slot < $5
+       and key_id ${perKey ? "<>" : "="} '${NOBODY}' and ($6::text is null or model = $6)
+       and ($7::uuid is null or key_id = $7)
+     group by ${groups.length === 0 ? "()" : groups.join(", ")} having sum(requests) > 0`;
 }
 
-const percentiles = (histogram: bigint[]): Percentiles => ({
-  p50: percentile(histogram, 0.5),
-  p95: percentile(histogram, 0.95),
-  p99: percentile(histogram, 0.99),
+/** Of some requests: their counts, and their histograms as they were read. */
+interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration"> {
+  ttft: number[][];
+  duration: number[][];
+}
+
+const partOf = ({ ttft, duration, ...counts }: z.infer<typeof Sum>): Part => ({
+  ...counts,
+  ttft: [parseHistogram(ttft)],
+  duration: [parseHistogram(duration)],
 });
+
+const COUNTS = [
+  "requests",
+  "ok",
+  "closed",
+  "failed",
+  "promptTokens",
+  "completionTokens",
+  "flowTokens",
+  "flowMs",
+  "busyMs",
+] as const;
+
+/** Parts that are finer than what is asked for, put together; in the order of what they are by. */
+function gathered(parts: Part[], by: By): Part[] {
+  const groups = Map.groupBy(parts, (part) => by.map((name) => String(part[name]?.valueOf())).join(" "));
+  return [...groups.values()].map((group) => sumOf(group, by)).sort(inOrder);
+}
+
+function sumOf(group: Part[], by: By): Part {
+  const [first] = group as [Part];
+  const named = Object.fromEntries(NAMES.map((name) => [name, by.includes(name) ? first[name] : null]));
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, group.reduce((sum, part) => sum + part[name], 0)]));
+  const together = {
+    ttft: group.flatMap(({ ttft }) => ttft),
+    duration: group.flatMap(({ duration }) => duration),
+  };
+  return { ...first, ...named, ...counts, ...together };
+}
+
+function inOrder(a: Part, b: Part): number {
+  for (const name of NAMES) {
+    const [left, right] = [a[name], b[name]];
+    if (left === null || right === null || left.valueOf() === right.valueOf()) continue;
+    return left < right ? -1 : 1;
+  }
+  return 0;
+}
+
+const SHARES = [0.5, 0.95, 0.99] as const;
+
+function figuresOf({ ttft, duration, flowTokens, flowMs, ...sum }: Part): PerformanceSum {
+  const percentilesOf = (histograms: number[][]): Percentiles => {
+    const [p50 = null, p95 = null, p99 = null] = percentiles(histograms, SHARES);
+    return { p50, p95, p99 };
+  };
+  return {
+    ...sum,
+    errorShare: sum.ok + sum.failed === 0 ? null : sum.failed / (sum.ok + sum.failed),
+    ttft: percentilesOf(ttft),
+    duration: percentilesOf(duration),
+    tokensPerSecond: flowMs === 0 ? null : (flowTokens * 1000) / flowMs,
+  };
+}

@@ -57,21 +57,28 @@ const StoredKey = row({ id: z.string(), publicKey: column.bytes });
 /** `seed`: 32 secret bytes. The key's public half is published for good. */
 export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Promise<Receipts> {
   const { pool, seed } = options;
-  const privateKey = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: "der", type: "pkcs8" });
-  const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
-  const keyId = createHash("sha256").update(publicKey).digest("hex").slice(0, 16);
+  const { privateKey, publicKey, keyId } = receiptKeyOf(seed);
   await pool.query("insert into receipt_key (id, public_key) values ($1, $2) on conflict do nothing", [
     keyId,
     publicKey,
   ]);
   return {
     of: (record) => signed(record, keyId, privateKey),
-    async keys() {
-      const text = `select id, public_key as "publicKey" from receipt_key order by created_at`;
-      const stored = await queryRows(pool, StoredKey, text);
-      return stored.map(({ id, publicKey }) => ({ id, public_key: publicKey.toString("base64url") }));
-    },
+    keys: () => publishedKeys(pool),
   };
+}
+
+/** The key that this seed signs with; published or not. */
+export function receiptKeyOf(seed: Buffer): { privateKey: KeyObject; publicKey: Buffer; keyId: string } {
+  const privateKey = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: "der", type: "pkcs8" });
+  const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
+  return { privateKey, publicKey, keyId: createHash("sha256").update(publicKey).digest("hex").slice(0, 16) };
+}
+
+export async function publishedKeys(pool: pg.Pool): Promise<ReceiptKey[]> {
+  const text = `select id, public_key as "publicKey" from receipt_key order by created_at`;
+  const stored = await queryRows(pool, StoredKey, text);
+  return stored.map(({ id, publicKey }) => ({ id, public_key: publicKey.toString("base64url") }));
 }
 
 function signed(record: RequestRecord, keyId: string, privateKey: KeyObject): Receipt {
@@ -97,6 +104,12 @@ function signed(record: RequestRecord, keyId: string, privateKey: KeyObject): Re
     key_id: keyId,
   };
   return { ...facts, signature: sign(null, canonical(facts), privateKey).toString("base64url") };
+}
+
+/** For a proof that a seed signs what it should; gateways use `openReceipts`. */
+export function signReceipt(record: RequestRecord, seed: Buffer): Receipt {
+  const { keyId, privateKey } = receiptKeyOf(seed);
+  return signed(record, keyId, privateKey);
 }
 
 type Verdict = { valid: true } | { valid: false; why: string };

@@ -28,15 +28,15 @@ interface Span {
 const SUMS = `coalesce(sum(requests), 0)::float8 as requests, coalesce(sum(prompt_tokens), 0)::float8 as "promptTokens",
   coalesce(sum(completion_tokens), 0)::float8 as "completionTokens", coalesce(sum(charge_pico), 0) as charge`;
 const MATCHES =
-  "($4::text is null or model = $4) and ($5::uuid is null or key_id = $5) and ($6::text is null or outcome = $6)";
+  "($4::text is null or model = $4) and ($5::uuid[] is null or key_id = any ($5)) and ($6::text is null or outcome = $6)";
 
 export async function totalOf(
   pool: pg.Pool,
   accountId: Uuid,
   { filter, nowMs }: { filter: Filter; nowMs: number },
 ): Promise<RequestTotal> {
-  const { model, keyId, outcome, label, from, to } = filter;
-  const named = [model, keyId, outcome].some((value) => value !== undefined);
+  const { model, keyIds, outcome, label, from, to } = filter;
+  const named = [model, keyIds, outcome].some((value) => value !== undefined);
   if (label === undefined) {
     const { whole, edges } = parted({ from, to }, HOUR_MS);
     return await added([
@@ -64,7 +64,7 @@ interface OfLabel extends Span {
   label: string;
 }
 
-const ofRecords = (pool: pg.Pool, accountId: Uuid, { model, keyId, outcome, label, from, to }: Filter) =>
+const ofRecords = (pool: pg.Pool, accountId: Uuid, { model, keyIds, outcome, label, from, to }: Filter) =>
   queryOne(
     pool,
     Total,
@@ -72,17 +72,17 @@ const ofRecords = (pool: pg.Pool, accountId: Uuid, { model, keyId, outcome, labe
       where account_id = $1 and ($2::timestamptz is null or id >= uuid_floor($2))
         and ($3::timestamptz is null or id < uuid_floor($3)) and ${MATCHES}
         and ${label === undefined ? "$7::text is null" : "label = $7"}`,
-    [accountId, from ?? null, to ?? null, model ?? null, keyId ?? null, outcome ?? null, label ?? null],
+    [accountId, from ?? null, to ?? null, model ?? null, keyIds ?? null, outcome ?? null, label ?? null],
   );
 
-const ofHours = (pool: pg.Pool, accountId: Uuid, { model, keyId, outcome, from, to }: Filter) =>
+const ofHours = (pool: pg.Pool, accountId: Uuid, { model, keyIds, outcome, from, to }: Filter) =>
   queryOne(
     pool,
     Total,
     `select ${SUMS} from usage_hour
       where account_id = $1 and ($2::timestamptz is null or hour >= $2) and ($3::timestamptz is null or hour < $3)
         and ${MATCHES}`,
-    [accountId, from ?? null, to ?? null, model ?? null, keyId ?? null, outcome ?? null],
+    [accountId, from ?? null, to ?? null, model ?? null, keyIds ?? null, outcome ?? null],
   );
 
 const ofDays = (pool: pg.Pool, accountId: Uuid, { label, from, to }: OfLabel) =>

@@ -6,6 +6,7 @@ import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId } from "../base/ids.ts";
+import type { HttpWatch } from "./door.ts";
 
 /** A client that was refused may read the answer for so long; then its connection is cut, and what waits for it with it. */
 const LINGER_MS = 2_000;
@@ -16,7 +17,13 @@ interface BrokenRequests {
   watch(server: Server): void;
 }
 
-export function brokenRequests({ clock, newId }: { clock: Clock; newId: NewId | undefined }): BrokenRequests {
+interface BrokenOptions {
+  clock: Clock;
+  newId: NewId | undefined;
+  watch: HttpWatch | undefined;
+}
+
+export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRequests {
   /** Per connection: what has been asked on it, as long as the question or the answer is incomplete. */
   const open = new WeakMap<Duplex, Set<ServerResponse>>();
   const refused = new WeakSet<Duplex>();
@@ -27,7 +34,9 @@ export function brokenRequests({ clock, newId }: { clock: Clock; newId: NewId | 
     socket.once("close", stopTimer);
   };
 
-  const answer = (socket: Duplex, [status, text, ...headers]: string[]): void => {
+  const answer = (socket: Duplex, [status = "", text, ...headers]: string[]): void => {
+    // No method and no route could be read.
+    watch?.answered({ method: "", route: "", status: Number.parseInt(status, 10) });
     const body = JSON.stringify({ error: { message: text, type: "invalid_request_error" } });
     const head = [
       `HTTP/1.1 ${status}`,

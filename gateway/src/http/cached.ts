@@ -4,13 +4,13 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 
 const KEEP_S = 300;
 
-export function etagOf(body: string): string {
+export function etagOf(body: string | Buffer): string {
   return `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
 }
 
 interface Cached {
   /** What takes work to make is made only for clients that have not got it. */
-  body: string | (() => string);
+  body: string | Buffer | (() => string);
   etag?: string;
   type?: string;
   /** `private`: not by proxies, for others. */
@@ -18,7 +18,7 @@ interface Cached {
   keepS?: number;
 }
 
-const textOf = (body: Cached["body"]): string => (typeof body === "string" ? body : body());
+const made = (body: Cached["body"]): string | Buffer => (typeof body === "function" ? body() : body);
 
 /** 200 with the body, or 304 for a client that has it already. */
 export function sendCached(
@@ -26,9 +26,9 @@ export function sendCached(
   reply: FastifyReply,
   { body, etag, type = "application/json; charset=utf-8", keep = "public", keepS = KEEP_S }: Cached,
 ): FastifyReply {
-  const tag = etag ?? etagOf(textOf(body));
+  const tag = etag ?? etagOf(made(body));
   reply.headers({ etag: tag, "cache-control": `${keep}, max-age=${keepS}` });
   const known = (headers["if-none-match"] ?? "").split(",").map((one) => one.trim().replace(/^W\//, ""));
   if (known.includes(tag) || known.includes("*")) return reply.code(304).send();
-  return reply.type(type).send(textOf(body));
+  return reply.type(type).send(made(body));
 }

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { connect as connectSecurely, Server as TlsServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import { type ManualClock, manualClock } from "../base/testing.ts";
+import { selfSignedCertificate } from "../dispatch/hub/testing-certificate.ts";
 import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
 import { testDoor } from "./testing/door.ts";
@@ -19,9 +21,12 @@ interface Opened {
   finish: () => void;
 }
 
-async function open(t: TestContext): Promise<Opened> {
+const certificate = selfSignedCertificate();
+const underTls = { certificate: { current: () => certificate, onRenewal: () => {}, stop: () => {} } };
+
+async function open(t: TestContext, listener = {}): Promise<Opened> {
   const clock = manualClock();
-  const app = bareServer(testDoor({ clock }));
+  const app = bareServer(testDoor({ clock }), listener);
   const finishing = Promise.withResolvers<void>();
   app.get("/now", async () => ({ is: "now" }));
   app.get("/whole", async () => {
@@ -50,15 +55,17 @@ interface Client {
 }
 
 async function client(t: TestContext, { app }: Opened): Promise<Client> {
-  const accepted = once(app.server, "connection");
-  const socket = connect({ port: (app.server.address() as AddressInfo).port, host: "127.0.0.1" });
+  const isSecure = app.server instanceof TlsServer;
+  const accepted = once(app.server, isSecure ? "secureConnection" : "connection");
+  const at = { port: (app.server.address() as AddressInfo).port, host: "127.0.0.1" };
+  const socket = isSecure ? connectSecurely({ ...at, ca: certificate.cert }) : connect(at);
   let text = "";
   socket.setEncoding("utf8").on("data", (more: string) => {
     text += more;
   });
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   t.after(() => socket.destroy());
-  await Promise.all([accepted, once(socket, "connect")]);
+  await Promise.all([accepted, once(socket, isSecure ? "secureConnect" : "connect")]);
   const told = async (answers: number): Promise<void> => {
     while (text.split("HTTP/1.1 200 ").length <= answers) await turn();
   };
@@ -68,96 +75,137 @@ async function client(t: TestContext, { app }: Opened): Promise<Client> {
 const connectionHeaders = (text: string): string[] =>
   [...text.matchAll(/\r\nconnection: (\S+)\r\n/gi)].map(([, value]) => value as string);
 
-test("nobody new is taken; what is asked on a kept connection is answered, and says that it was the last", async (t) => {
-  const opened = await open(t);
-  const { socket, text, told, closed } = await client(t, opened);
-  socket.write(ASK);
-  await told(1);
-  const { port } = opened.app.server.address() as AddressInfo;
+for (const [name, listener] of [
+  ["plain", {}],
+  ["under TLS", underTls],
+] as const) {
+  describe(`connections, ${name}`, () => {
+    test("nobody new is taken; what is asked on a kept connection is answered, and says that it was the last", async (t) => {
+      const opened = await open(t, listener);
+      const { socket, text, told, closed } = await client(t, opened);
+      socket.write(ASK);
+      await told(1);
+      const { port } = opened.app.server.address() as AddressInfo;
+      const left = opened.app.connections.leave(QUIET_MS);
+      const [refused] = await once(connect({ port, host: "127.0.0.1" }), "error");
+      assert.equal(refused.code, "ECONNREFUSED");
+      socket.write(ASK);
+      await told(2);
+      await Promise.all([closed, left]);
+      assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
+    });
+
+    test("an answer that has not begun says that it is the last", async (t) => {
+      const opened = await open(t, listener);
+      const { socket, text, closed } = await client(t, opened);
+      const asked = once(opened.app.server, "request");
+      socket.write("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");
+      await asked;
+      const left = opened.app.connections.leave(QUIET_MS);
+      opened.finish();
+      await Promise.all([closed, left]);
+      assert.deepEqual(connectionHeaders(text()), ["close"]);
+    });
+
+    test("a quiet connection stays for its moment, whether or not it ever asked", async (t) => {
+      const opened = await open(t, listener);
+      const [used, fresh] = [await client(t, opened), await client(t, opened)];
+      used.socket.write(ASK);
+      await used.told(1);
+      const left = opened.app.connections.leave(QUIET_MS);
+      opened.clock.advance(QUIET_MS - 1);
+      await turn();
+      // The last moment in which it can ask.
+      used.socket.write(ASK);
+      await used.told(2);
+      opened.clock.advance(1);
+      await Promise.all([used.closed, fresh.closed, left]);
+      assert.equal(fresh.text(), "");
+    });
+
+    test("what has come when the moment is over is read before the connection is closed", async (t) => {
+      const opened = await open(t, listener);
+      const { socket, told, closed } = await client(t, opened);
+      const left = opened.app.connections.leave(QUIET_MS);
+      const sent = new Promise<void>((resolve) => socket.write(ASK, () => resolve()));
+      opened.clock.advance(QUIET_MS);
+      await sent;
+      await told(1);
+      await Promise.all([closed, left]);
+    });
+
+    test("half a request is waited for", async (t) => {
+      const opened = await open(t, listener);
+      const { socket, text, told, closed } = await client(t, opened);
+      const left = opened.app.connections.leave(QUIET_MS);
+      socket.write("GET /now HTTP/1.1\r\nho");
+      // Another one's answer comes after it was read.
+      while (socket.writableLength > 0) await turn();
+      await turn();
+      await turn();
+      opened.clock.advance(QUIET_MS);
+      await turn();
+      socket.write("st: x\r\n\r\n");
+      await told(1);
+      await Promise.all([closed, left]);
+      assert.deepEqual(connectionHeaders(text()), ["close"]);
+    });
+
+    test("a connection that was promised to be kept has its moment after the answer", async (t) => {
+      const opened = await open(t, listener);
+      const { socket, text, told, closed } = await client(t, opened);
+      socket.write("GET /later HTTP/1.1\r\nhost: x\r\n\r\n");
+      await told(1);
+      const left = opened.app.connections.leave(QUIET_MS);
+      opened.clock.advance(10 * QUIET_MS);
+      opened.finish();
+      while (!text().includes("later")) await turn();
+      socket.write(ASK);
+      await told(2);
+      await Promise.all([closed, left]);
+      assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
+    });
+
+    test("who closes without leaving ends what is quiet at once", async (t) => {
+      const opened = await open(t, listener);
+      const [used, fresh] = [await client(t, opened), await client(t, opened)];
+      used.socket.write(ASK);
+      await used.told(1);
+      await Promise.all([opened.app.close(), used.closed, fresh.closed]);
+    });
+  });
+}
+
+test("who has connected and never greets does not keep a server that stops", async (t) => {
+  const opened = await open(t, underTls);
+  const accepted = once(opened.app.server, "connection");
+  const silent = connect({ port: (opened.app.server.address() as AddressInfo).port, host: "127.0.0.1" });
+  t.after(() => silent.destroy());
+  await Promise.all([accepted, once(silent, "connect")]);
+  const closed = once(silent.resume(), "close");
   const left = opened.app.connections.leave(QUIET_MS);
-  const [refused] = await once(connect({ port, host: "127.0.0.1" }), "error");
-  assert.equal(refused.code, "ECONNREFUSED");
-  socket.write(ASK);
-  await told(2);
-  await Promise.all([closed, left]);
-  assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
+  opened.clock.advance(QUIET_MS);
+  await Promise.all([left, closed]);
 });
 
-test("an answer that has not begun says that it is the last", async (t) => {
-  const opened = await open(t);
+test("who speaks no TLS is cut off, and others are served", async (t) => {
+  const opened = await open(t, underTls);
+  const silent = connect({ port: (opened.app.server.address() as AddressInfo).port, host: "127.0.0.1" });
+  silent.write(ASK);
+  await once(silent.resume(), "close");
+  const { socket, told } = await client(t, opened);
+  socket.write(ASK);
+  await told(1);
+  await opened.app.close();
+});
+
+test("under TLS too, who has closed its side after asking gets its answer", async (t) => {
+  const opened = await open(t, underTls);
   const { socket, text, closed } = await client(t, opened);
-  const asked = once(opened.app.server, "request");
-  socket.write("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");
-  await asked;
-  const left = opened.app.connections.leave(QUIET_MS);
+  socket.end("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");
+  await once(opened.app.server, "request");
   opened.finish();
-  await Promise.all([closed, left]);
-  assert.deepEqual(connectionHeaders(text()), ["close"]);
-});
-
-test("a quiet connection stays for its moment, whether or not it ever asked", async (t) => {
-  const opened = await open(t);
-  const [used, fresh] = [await client(t, opened), await client(t, opened)];
-  used.socket.write(ASK);
-  await used.told(1);
-  const left = opened.app.connections.leave(QUIET_MS);
-  opened.clock.advance(QUIET_MS - 1);
-  await turn();
-  // The last moment in which it can ask.
-  used.socket.write(ASK);
-  await used.told(2);
-  opened.clock.advance(1);
-  await Promise.all([used.closed, fresh.closed, left]);
-  assert.equal(fresh.text(), "");
-});
-
-test("what has come when the moment is over is read before the connection is closed", async (t) => {
-  const opened = await open(t);
-  const { socket, told, closed } = await client(t, opened);
-  const left = opened.app.connections.leave(QUIET_MS);
-  const sent = new Promise<void>((resolve) => socket.write(ASK, () => resolve()));
-  opened.clock.advance(QUIET_MS);
-  await sent;
-  await told(1);
-  await Promise.all([closed, left]);
-});
-
-test("half a request is waited for", async (t) => {
-  const opened = await open(t);
-  const { socket, text, told, closed } = await client(t, opened);
-  const left = opened.app.connections.leave(QUIET_MS);
-  socket.write("GET /now HTTP/1.1\r\nho");
-  // Another one's answer comes after it was read.
-  while (socket.writableLength > 0) await turn();
-  await turn();
-  await turn();
-  opened.clock.advance(QUIET_MS);
-  await turn();
-  socket.write("st: x\r\n\r\n");
-  await told(1);
-  await Promise.all([closed, left]);
-  assert.deepEqual(connectionHeaders(text()), ["close"]);
-});
-
-test("a connection that was promised to be kept has its moment after the answer", async (t) => {
-  const opened = await open(t);
-  const { socket, text, told, closed } = await client(t, opened);
-  socket.write("GET /later HTTP/1.1\r\nhost: x\r\n\r\n");
-  await told(1);
-  const left = opened.app.connections.leave(QUIET_MS);
-  opened.clock.advance(10 * QUIET_MS);
-  opened.finish();
-  while (!text().includes("later")) await turn();
-  socket.write(ASK);
-  await told(2);
-  await Promise.all([closed, left]);
-  assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
-});
-
-test("who closes without leaving ends what is quiet at once", async (t) => {
-  const opened = await open(t);
-  const [used, fresh] = [await client(t, opened), await client(t, opened)];
-  used.socket.write(ASK);
-  await used.told(1);
-  await Promise.all([opened.app.close(), used.closed, fresh.closed]);
+  await closed;
+  assert.match(text(), /"whole"/);
+  await opened.app.close();
 });

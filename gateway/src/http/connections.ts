@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
+import { Server as TlsServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../base/clock.ts";
 
@@ -42,11 +43,26 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
     if (afterMs === 0) lookSoon();
     else socket.once("close", clock.after(afterMs, lookSoon));
   };
-  server.on("connection", (socket: Socket) => {
+  const watch = (socket: Socket): void => {
     open.set(socket, new Set());
     socket.once("close", () => open.delete(socket));
     if (quietMs !== undefined) closeWhenQuiet(socket, quietMs);
-  });
+  };
+  server.on("connection", watch);
+  if (server instanceof TlsServer) {
+    // Under TLS another socket stands in for the one that was accepted, which is only watched until they have greeted.
+    const greeting = new Map<string, Socket>();
+    server.on("connection", (socket: Socket) => {
+      const end = endOf(socket);
+      greeting.set(end, socket);
+      socket.once("close", () => greeting.get(end) === socket && greeting.delete(end));
+    });
+    server.on("secureConnection", (socket: Socket) => {
+      const accepted = greeting.get(endOf(socket));
+      if (accepted !== undefined) open.delete(accepted);
+      watch(socket);
+    });
+  }
   // First: a refusal may be answered by the next listener.
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     const due = open.get(socket) ?? new Set();
@@ -77,3 +93,6 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
     if (quietMs === undefined) begin(0);
   });
 }
+
+/** The other end's address: no two connections of a listener have the same. */
+const endOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

@@ -28,6 +28,15 @@ import { clientAddress } from "./client-address.ts";
 import { type CorsOrigins, corsHeaders } from "./cors.ts";
 import { watchForLeaving } from "./half-close.ts";
 import { faultHeaders, HttpReply } from "./reply.ts";
+import { schemeOf, transportHeaders } from "./scheme.ts";
+
+/** Who is told of every answer, and keeps nothing of them but sums. */
+export interface HttpWatch {
+  /** `route` as it is declared (`/v1/models/:id`), or empty where there is none. 499: the client left before its answer. */
+  answered(answer: { method: string; route: string; status: number }): void;
+  /** A fault on its way to the client, as a status or as a stream's last event. */
+  refused(known: Pick<Fault, "code" | "type" | "status">): void;
+}
 
 export interface DoorOptions {
   clock: Clock;
@@ -40,6 +49,9 @@ export interface DoorOptions {
   cors?: CorsOrigins;
   /** How many proxies before us add to X-Forwarded-For. */
   trustedProxies?: number;
+  watch?: HttpWatch;
+  /** How the gateway is known: where that is by HTTPS alone, browsers are told so. */
+  publicUrl?: string | undefined;
   /** In tests: an answer or a refusal that its route does not declare is a fault of ours. */
   checkAnswers?: boolean;
 }
@@ -81,6 +93,8 @@ export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   app.decorateRequest("call");
   app.addHook("onRequest", (request, reply, done) => {
     request.call = openCall(door, { request: request.raw, response: reply.raw });
+    const { watch } = door;
+    if (watch !== undefined) tellOfAnswer(watch, request, reply);
     done();
   });
   app.addHook("onSend", (request, _reply, payload, done) => {
@@ -90,6 +104,20 @@ export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   app.setErrorHandler((error, request, reply) => {
     const known = request.call.faultOf(error);
     return reply.code(known.status).headers(faultHeaders(known)).send(known.body());
+  });
+}
+
+/** A status that no client ever sees. */
+const CLIENT_CLOSED = 499;
+
+function tellOfAnswer(watch: HttpWatch, request: FastifyRequest, { raw: response }: FastifyReply): void {
+  response.once("close", () => {
+    const { url: route = "" } = request.routeOptions;
+    watch.answered({
+      method: request.method,
+      route,
+      status: response.headersSent ? response.statusCode : CLIENT_CLOSED,
+    });
   });
 }
 
@@ -122,7 +150,8 @@ export function openCall(door: DoorOptions, sockets: { request: IncomingMessage;
   const id = door.newId();
   const gone = new AbortController();
   const reply = new HttpReply(response, { id, clock: door.clock });
-  reply.setHeaders(corsHeaders(door.cors ?? [], request));
+  const transport = transportHeaders(schemeOf(request, door.trustedProxies), door.publicUrl);
+  reply.setHeaders({ ...transport, ...corsHeaders(door.cors ?? [], request) });
   const stopWatching = watchForLeaving(request, door.clock, () => reply.probe());
   response.on("close", () => {
     stopWatching();
@@ -133,6 +162,7 @@ export function openCall(door: DoorOptions, sockets: { request: IncomingMessage;
     id,
     arrivedAt: door.clock.monotonic(),
     authorization: request.headers.authorization,
+    headers: request.headers,
     client: clientFamily(request.headers["user-agent"]),
     sdk: sdkOf(request),
     checkDeclaredLength: () => checkDeclaredLength(request, BODY_BYTES_MAX),
@@ -149,7 +179,11 @@ export function openCall(door: DoorOptions, sockets: { request: IncomingMessage;
     reply,
     request,
     address: () => clientAddress(request, door.trustedProxies ?? 0),
-    faultOf: (error) => faultOf(door, { id, path: request.url ?? "" }, error),
+    faultOf(error) {
+      const known = faultOf(door, { id, path: request.url ?? "" }, error);
+      door.watch?.refused(known);
+      return known;
+    },
     close() {
       stopWatching();
       letGo();

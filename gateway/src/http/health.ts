@@ -1,6 +1,6 @@
 /** What the internal port tells: whether the gateway can serve, and its metrics. */
 import type { Dependency } from "../base/dependency.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import type { Health } from "./server.ts";
 
 interface HealthFacts {

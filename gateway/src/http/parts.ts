@@ -1,6 +1,7 @@
 /** Everything that routes stand on, flat: each file of routes picks what it names. `build/` opens them, in order, once. */
 import type pg from "pg";
 import type { Identities } from "../accounts/identities.ts";
+import type { LiveCertificate } from "../base/certificate.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { NodeCredentials } from "../dispatch/plane.ts";
@@ -51,6 +52,8 @@ export interface Parts {
   cursors: Cursors;
   /** How browsers and clients reach the gateway, where that is known. */
   publicUrl: string | undefined;
+  /** What the public listener speaks TLS with. Undefined: plain HTTP. */
+  certificate?: LiveCertificate | undefined;
 
   identities: Identities;
   apiKeys: ApiKeys;

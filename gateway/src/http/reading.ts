@@ -1,5 +1,6 @@
 /** Large bodies are read on worker threads: hands them over and takes back what is small, or the fault that is due. */
 import { availableParallelism } from "node:os";
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Log } from "../base/log.ts";
 import { Fault, fault } from "../faults.ts";
@@ -53,5 +54,7 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
 function startWorker(data: ReadingData): Worker {
   // Flags that the process was started with, such as one for its own script's type, are not for the worker.
   const options = { workerData: data, name: "reading", execArgv: [] };
-  return new Worker(new URL("./reading-worker.ts", import.meta.url), options);
+  // In the npm package both are JavaScript.
+  const file = `./reading-worker${extname(import.meta.filename)}`;
+  return new Worker(new URL(file, import.meta.url), options);
 }

@@ -4,8 +4,11 @@ import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
+import { noTracing } from "../base/tracing.ts";
 import type { Gateway } from "../inference/gateway.ts";
+import { openTelling } from "../inference/story.ts";
 import { UnderWay } from "../inference/under-way.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { type OpenCall, takeOver } from "./door.ts";
@@ -47,13 +50,14 @@ async function open(t: TestContext, patience = PATIENT): Promise<Door> {
     underWay: new UnderWay(),
     refusals: { record: async () => {} },
     watch: { refused: () => {} },
+    telling: openTelling({ log: createLog("silent"), clock, tracing: noTracing }),
     unfunded: { count: () => {} },
     ledger: {
       hasCredit: () => credit.has,
       hold: () => assert.fail("nothing is held for a request that never came"),
     },
   } as unknown as Gateway;
-  const app = bareServer(door, patience);
+  const app = bareServer(door, { patience });
   const finish = refuseTheRest(app);
   openAiRoutes(app, { gateway, base64Compat: false });
   const stream = Promise.withResolvers<OpenCall>();

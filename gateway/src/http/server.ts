@@ -1,6 +1,7 @@
 /** The two listeners: the public one with every door, and the internal one for health and metrics. */
-import { type IncomingMessage, METHODS } from "node:http";
+import { type IncomingMessage, METHODS, type RequestListener, type Server } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import type { LiveCertificate } from "../base/certificate.ts";
 import { systemClock } from "../base/clock.ts";
 import { invalidRequest, notFound } from "../faults.ts";
 import { brokenRequests } from "./broken-requests.ts";
@@ -15,6 +16,7 @@ import { receiptKeyRoutes } from "./receipt-keys.ts";
 import { referenceRoutes } from "./reference/routes.ts";
 import { faultHeaders } from "./reply.ts";
 import { statusRoutes } from "./status/routes.ts";
+import { tlsListener } from "./tls-listener.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 import { webhookRoutes } from "./webhooks/stripe.ts";
 
@@ -30,7 +32,7 @@ const PATIENCE: Patience = { headersMs: 15_000, requestMs: 60_000, everyMs: 1_00
 const KEEP_ALIVE_MS = 72_000;
 
 export function publicServer(parts: Parts): FastifyInstance {
-  const app = bareServer(parts.door);
+  const app = bareServer(parts.door, { certificate: parts.certificate });
   const finish = refuseTheRest(app);
   openAiRoutes(app, parts);
   nodeRoutes(app, parts);
@@ -66,26 +68,37 @@ export function internalServer(health: Health): FastifyInstance {
   return app;
 }
 
+interface Listener {
+  /** Undefined: plain HTTP. */
+  certificate?: LiveCertificate | undefined;
+  patience?: Patience;
+}
+
 /**
  * Bodies are left unread: the doors read them when their turn comes, after the checks that go before. So no method has a
  * body here, whatever its content type says, and every method there is can be told that it is the wrong one.
  */
-export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInstance {
+export function bareServer(door?: DoorOptions, { certificate, patience = PATIENCE }: Listener = {}): FastifyInstance {
   const { headersMs, requestMs, everyMs } = patience;
-  const broken = brokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId });
-  const app = Fastify({
+  const http = {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: everyMs,
+    // Node's own refusal of a request without one has no envelope.
+    requireHostHeader: door === undefined,
+  };
+  const broken = brokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId, watch: door?.watch });
+  const app = Fastify<Server>({
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
     requestTimeout: requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: {
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: everyMs,
-      // Node's own refusal of a request without one has no envelope.
-      requireHostHeader: door === undefined,
-    },
+    http,
+    ...(certificate !== undefined && {
+      serverFactory: (handler: RequestListener) =>
+        tlsListener(certificate, { ...http, keepAliveTimeout: KEEP_ALIVE_MS }, handler),
+    }),
     clientErrorHandler: broken.refuse,
     ...(door !== undefined && { frameworkErrors: refuseBrokenPath(door) }),
   });
@@ -120,6 +133,8 @@ function refuseBrokenPath(door: DoorOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
     const call = openCall(door, { request, response: reply.raw });
     const known = notFound("No such path: it is not a valid address.");
+    door.watch?.refused(known);
+    door.watch?.answered({ method: request.method ?? "", route: "", status: known.status });
     reply.code(known.status).headers(faultHeaders(known)).send(known.body());
     call.close();
   };

@@ -8,6 +8,8 @@ export interface Call {
   /** When the request arrived, in the clock's monotonic milliseconds. */
   arrivedAt: number;
   authorization: string | undefined;
+  /** As they came, for the trace that the client may have begun. */
+  headers: Record<string, string | string[] | undefined>;
   /** The client's family, from its user agent: `openai-js`, `curl`. */
   client: string;
   /** The client's library, where it names itself. */

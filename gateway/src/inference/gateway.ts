@@ -13,6 +13,7 @@ import type { Limits } from "../limits/limits.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import type { Reader } from "./call.ts";
+import type { Telling } from "./story.ts";
 import type { UnderWay } from "./under-way.ts";
 
 /** A request whose ending is known. */
@@ -55,4 +56,6 @@ export interface Gateway {
   /** Every request, from its key to its answer. */
   underWay: UnderWay;
   watch: Watch;
+  /** Who tells operators of each request. */
+  telling: Telling;
 }

@@ -17,35 +17,55 @@ import { ignoredHeaders, readAsk } from "./read.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
+import type { Story } from "./story.ts";
 import type { Stay } from "./under-way.ts";
 
 /** Throws a fault for every refusal before the reply is committed; afterwards it answers by itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const stay = gw.underWay.enter(call.gone);
+  const story = gw.telling.begin(endpoint.name, call);
   try {
-    await answerOne(gw, endpoint, call, stay);
+    await answerOne(gw, endpoint, call, { stay, story });
+    story.end();
+  } catch (error) {
+    story.end(error);
+    throw error;
   } finally {
     stay.leave();
   }
 }
 
-async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, stay: Stay): Promise<void> {
+/** What goes along with a request: its place among those under way, and what operators are told of it. */
+interface Along {
+  stay: Stay;
+  story: Story;
+}
+
+async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, { stay, story }: Along): Promise<void> {
+  story.step("authenticate");
   const key = await gw.keys.authenticate(call.authorization);
   if (key === undefined) throw fault("invalid_api_key"); // 401
+  story.by(key);
   const caller = { call, key, endpoint: endpoint.name };
+  story.step("limits");
   await checkLength(gw, caller); // 413
   const pass = await enterKey(gw, caller); // 429
   let done: Done = { tokens: 0, answer: () => {} };
   try {
+    story.step("credit");
     await checkCredit(gw, key); // 402
+    story.step("read and count");
     const asked = { call, payer: key.accountId, endpoint, allowed: key.models };
     const read = await stay.unlessStopped(readAsk(gw, asked)); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
+    story.asked({ model: model.id, stream: ask.stream, promptTokens });
     call.reply.setHeaders(ignoredHeaders(ask));
+    story.step("model limit");
     const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
     try {
+      story.step("hold");
       const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
-      done = await work(gw, { caller, stay, endpoint, ask, model, meter, promptTokens, hold });
+      done = await work(gw, { caller, stay, story, endpoint, ask, model, meter, promptTokens, hold });
     } finally {
       await place.leave(0);
     }
@@ -53,12 +73,12 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, stay: Stay
     await pass.leave(done.tokens);
   }
   // Last: who has its answer may send the next request at once, and must find its slot free and its tokens counted.
+  story.step("answer");
   await done.answer();
 }
 
-interface Work {
+interface Work extends Along {
   caller: Caller;
-  stay: Stay;
   endpoint: Endpoint;
   ask: ReadAsk;
   model: ActiveModel;
@@ -77,12 +97,13 @@ interface Done {
 
 /** From the hold to the settled ending. The hold ends here, whatever happens. */
 async function work(gw: Gateway, order: Work): Promise<Done> {
-  const { caller, stay, endpoint, ask, model, meter, promptTokens, hold } = order;
+  const { caller, stay, story, endpoint, ask, model, meter, promptTokens, hold } = order;
   const { call, key } = caller;
   const meta: AnswerMeta = { suffix: suffixOf(call.id), created: Math.floor(gw.clock.now() / 1000), model: model.id };
   const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
   const letGo = gw.leases.keep(hold.id);
   let settled = false;
+  story.step("dispatch and relay");
   try {
     if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
     const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
@@ -111,6 +132,8 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const ending = judge(end, { accepted: result.server !== null, hadOutput, reachedClient });
     // What the gateway cut it ended itself; all else is the node's to say.
     const finish = relay.cut ?? result.finish ?? "stop";
+    story.ended(ending, result, counts);
+    story.step("settle");
     await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish });
     settled = true;
 

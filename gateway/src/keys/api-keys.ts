@@ -1,9 +1,11 @@
 /** Builders' API keys: secrets that have settings of their owner's, and can be given a new secret. */
+import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow } from "../db/rows.ts";
 import { LimitOverrides, openSecrets, SecretRecord, type Secrets, type SecretsOptions } from "./keys.ts";
+import { fingerprintOf } from "./peppers.ts";
 import { makeSecret } from "./secrets.ts";
 import { changeKey, type KeyChange, type KeySettings } from "./settings.ts";
 
@@ -29,7 +31,7 @@ export interface ApiKeys extends Secrets<ApiKeyRecord> {
     accountId: Uuid,
     key: { name: string; by: Uuid | null; settings?: Partial<KeySettings> },
   ): Promise<{ id: Uuid; token: string }>;
-  /** False when the account has no such key, or it is revoked. */
+  /** False when the account has no such key, or it is revoked. Throws `TooManyOpen` where one that had ended would work again. */
   change(accountId: Uuid, id: Uuid, change: KeyChange): Promise<boolean>;
   /** A new secret; the one before it works for as long. Undefined when the account has no such key, or it is revoked. */
   rotate(accountId: Uuid, id: Uuid, keepOldMs: number): Promise<string | undefined>;
@@ -52,8 +54,10 @@ const KIND = {
   holder: `${OVERRIDES} as overrides, ${OWN} as own, k.models, extract(epoch from ${ENDS})::float8 * 1000 as until`,
   reference: "(k.reference = $1 or k.previous_reference = $1)",
   hash: "case when k.reference = $1 then k.secret_hash else k.previous_hash end",
+  madeWith: "case when k.reference = $1 then k.pepper else k.previous_pepper end",
   // A session's key is the playground's.
   listed: "k.session_id is null",
+  ends: "k.expires_at",
   record: {
     schema: ApiKeyRecord,
     columns: `, ${OVERRIDES} as limits, ${OWN} as "ownLimits", k.budget_day_pico as "budgetDay",
@@ -65,7 +69,7 @@ const KIND = {
 } as const;
 
 export function openApiKeys(options: SecretsOptions): ApiKeys {
-  const { pool, clock, random, pepper } = options;
+  const { pool, clock, random, pepper, keepsPeppers = () => true } = options;
   const secrets = openSecrets(KIND, options);
   return {
     ...secrets,
@@ -75,21 +79,28 @@ export function openApiKeys(options: SecretsOptions): ApiKeys {
         await client.query("update api_key set created_by = $2 where id = $1", [id, by]);
       }),
     async change(accountId, id, change) {
-      const isDone = await inTransaction(pool, (client) => changeKey(client, { accountId, id }, change));
+      const act = (client: pg.PoolClient): Promise<boolean> => changeKey(client, { accountId, id }, change);
+      // One that has expired and is given a later end works again.
+      const isDone = await (change.expiresAt === undefined
+        ? inTransaction(pool, act)
+        : secrets.withRoom(accountId, act));
       await secrets.changed(id);
       return isDone;
     },
     async rotate(accountId, id, keepOldMs) {
       const { token, reference, hash } = makeSecret("tsk", random, pepper);
       const until = keepOldMs === 0 ? null : new Date(clock.now() + keepOldMs);
+      const peppers = keepsPeppers()
+        ? "pepper = $6, previous_pepper = case when $5::timestamptz is not null then pepper end,"
+        : "";
       const { rowCount } = await pool.query(
         `update api_key
-            set reference = $3, secret_hash = $4,
+            set reference = $3, secret_hash = $4, ${peppers}
                 previous_reference = case when $5::timestamptz is not null then reference end,
                 previous_hash = case when $5 is not null then secret_hash end,
                 previous_until = $5
           where account_id = $1 and id = $2 and revoked_at is null`,
-        [accountId, id, reference, hash, until],
+        [accountId, id, reference, hash, until, ...(peppers === "" ? [] : [fingerprintOf(pepper)])],
       );
       await secrets.changed(id);
       return rowCount === 1 ? token : undefined;

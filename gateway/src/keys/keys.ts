@@ -14,7 +14,9 @@ import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { keepLastUsed } from "./last-used.ts";
-import { bearerToken, cacheKeyOf, hashToken, makeSecret, referenceOf, type SecretKind, sameHash } from "./secrets.ts";
+import { madeWith, type Peppers } from "./peppers.ts";
+import { openRehashing } from "./rehashing.ts";
+import { bearerToken, cacheKeyOf, makeSecret, referenceOf, type SecretKind } from "./secrets.ts";
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
@@ -49,8 +51,8 @@ const Holder = row({
 });
 export type Holder = z.infer<typeof Holder>;
 
-/** With the hash that the secret is compared with. */
-const StoredHolder = Holder.extend({ hash: column.bytes });
+/** With the hash that the secret is compared with, and which pepper it was made with where that is asked for. */
+const StoredHolder = Holder.extend({ hash: column.bytes, pepper: z.string().nullable() });
 
 export interface Secrets<Record extends SecretRecord = SecretRecord> {
   /** The token is returned here and never again. Throws `TooManyOpen` where the account has as many as it may. */
@@ -97,9 +99,10 @@ export type SecretRecord = z.infer<typeof SecretRecord>;
 
 const Open = row({ open: column.count });
 
-export interface SecretsOptions {
+export interface SecretsOptions extends Peppers {
   pool: pg.Pool;
-  pepper: string;
+  /** Whether the database has columns for which pepper a hash was made with, by now. */
+  keepsPeppers?: () => boolean;
   clock: Clock;
   random: Random;
   newId: NewId;
@@ -114,15 +117,23 @@ interface Kind<Record extends SecretRecord> {
   table: keyof typeof OPEN_MAX;
   /** Columns of `k` that make the rest of a holder. The secret that was shown is `$1`, by its reference. */
   holder: string;
-  /** Which rows a reference finds, and the hash that the secret must have. */
+  /** Which rows a reference finds, the hash that the secret must have, and the pepper it was made with. */
   reference: string;
   hash: string;
-  /** Which rows are the account's own: those it sees, and those that count. */
+  madeWith: string;
+  /** Which rows are the account's own: those it sees. */
   listed: string;
+  /** When one ends by itself; one that has ended does not count. */
+  ends: string;
   record: { schema: z.ZodType<Record, Record>; columns: string; from: string };
 }
 
 interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
+  /**
+   * Does what may leave the account with one more secret that works, in one transaction. Throws `TooManyOpen` where that is
+   * one too many; then nothing is done.
+   */
+  withRoom<Done>(accountId: Uuid, act: (client: pg.PoolClient) => Promise<Done>): Promise<Done>;
   /** `then` is done in the same transaction. */
   issueWith(
     accountId: Uuid,
@@ -141,7 +152,9 @@ export const openHostTokens = (options: SecretsOptions): Secrets =>
       holder: "null::json as overrides, null::json as own, null::text[] as models, null::float8 as until",
       reference: "k.reference = $1",
       hash: "k.secret_hash",
+      madeWith: "k.pepper",
       listed: "true",
+      ends: "null::timestamptz",
       record: { schema: SecretRecord, columns: "", from: "" },
     },
     options,
@@ -154,21 +167,26 @@ export function openSecrets<Record extends SecretRecord>(
     holder: holderColumns,
     reference: finds,
     hash,
+    madeWith: hashedWith,
     listed,
+    ends,
     record: { schema, columns, from },
   }: Kind<Record>,
   options: SecretsOptions,
 ): OpenSecrets<Record> {
   const { pool, pepper, clock, random, newId, broadcast } = options;
   const lastUsed = keepLastUsed(table, options);
+  const rehashing = openRehashing(table, options);
   const record = `select k.id, k.account_id as "accountId", k.name, k.reference, k.created_at as "createdAt",
     k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt" ${columns} from ${table} k ${from}`;
-  const findHolder = {
-    name: `find_${table}`,
-    text: `select k.id, k.name, k.account_id as "accountId", ${hash} as hash, ${holderColumns}
+  const finding = (name: string, withPepper: string) => ({
+    name,
+    text: `select k.id, k.name, k.account_id as "accountId", ${hash} as hash, ${withPepper} as pepper, ${holderColumns}
              from ${table} k join account a on a.id = k.account_id
             where ${finds} and k.revoked_at is null and a.suspended_at is null`,
-  };
+  });
+  const findHolder = finding(`find_${table}`, "null::text");
+  const findWithPepper = finding(`find_${table}_pepper`, hashedWith);
   const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
   /** Grows with every change that was heard of: what was read before one is not remembered after it. */
   let changes = 0;
@@ -197,9 +215,12 @@ export function openSecrets<Record extends SecretRecord>(
     return rowCount === 1;
   };
 
-  const lookUp = async (reference: string, shown: Buffer): Promise<Holder | undefined> => {
-    const found = await queryRow(pool, StoredHolder, findHolder, [reference]);
-    if (found === undefined || !sameHash(found.hash, shown)) return undefined;
+  const lookUp = async (reference: string, token: string): Promise<Holder | undefined> => {
+    const query = rehashing.isOn() ? findWithPepper : findHolder;
+    const found = await queryRow(pool, StoredHolder, query, [reference]);
+    const how = found === undefined ? undefined : madeWith(found.hash, token, options);
+    if (found === undefined || how === undefined) return undefined;
+    rehashing.seen({ reference, token, hash: found.hash, madeWith: how, writtenDown: found.pepper });
     // Not the whole row: it is remembered, and the hash need not be.
     const { id, name, accountId, overrides, own, models, until } = found;
     return { id, name, accountId, overrides, own, models, until };
@@ -211,23 +232,32 @@ export function openSecrets<Record extends SecretRecord>(
   const secrets: OpenSecrets<Record> = {
     issue: (accountId, name) => secrets.issueWith(accountId, name, async () => {}),
 
-    async issueWith(accountId, name, then) {
-      const id = newId();
-      const { token, reference, hash: hashed } = makeSecret(kind, random, pepper);
-      await inTransaction(pool, async (client) => {
+    withRoom: (accountId, act) =>
+      inTransaction(pool, async (client) => {
         // One at a time for each account, so that the count holds.
         await client.query("select from account where id = $1 for no key update", [accountId]);
+        const done = await act(client);
         const { open } = await queryOne(
           client,
           Open,
-          `select count(*)::int as open from ${table} k where k.account_id = $1 and k.revoked_at is null and ${listed}`,
-          [accountId],
+          `select count(*)::int as open from ${table} k
+            where k.account_id = $1 and k.revoked_at is null and ${listed}
+              and (${ends} is null or ${ends} > $2)`,
+          [accountId, new Date(clock.now())],
         );
-        if (open >= OPEN_MAX[table]) throw new TooManyOpen(table);
+        if (open > OPEN_MAX[table]) throw new TooManyOpen(table);
+        return done;
+      }),
+
+    async issueWith(accountId, name, then) {
+      const id = newId();
+      const { token, reference, hash: hashed } = makeSecret(kind, random, pepper);
+      await secrets.withRoom(accountId, async (client) => {
         await client.query(
           `insert into ${table} (id, account_id, name, reference, secret_hash) values ($1, $2, $3, $4, $5)`,
           [id, accountId, name, reference, hashed],
         );
+        await rehashing.issued(client, reference);
         await then(client, id);
       });
       return { id, token };
@@ -247,7 +277,7 @@ export function openSecrets<Record extends SecretRecord>(
         return holder;
       }
       const before = changes;
-      const found = await lookUp(reference, hashToken(token, pepper));
+      const found = await lookUp(reference, token);
       remembered.delete(cacheKey);
       if (before === changes) {
         // The oldest goes first: a Map keeps the order of insertion.
@@ -292,7 +322,10 @@ export function openSecrets<Record extends SecretRecord>(
         ),
       ),
     changed,
-    close: () => lastUsed.close(),
+    async close() {
+      await rehashing.idle();
+      await lastUsed.close();
+    },
   };
   return secrets;
 }

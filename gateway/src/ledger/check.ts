@@ -6,6 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
+import { booksOf } from "./books.ts";
 
 interface CheckResult {
   name: string;
@@ -23,6 +24,7 @@ interface Check {
 
 const Count = row({ count: column.bigint });
 const Line = row({ line: z.string() });
+const Backend = row({ pid: z.int() });
 
 const DIFFERENCES_SHOWN = 20;
 /** The first moment whose records are all there: those of the months before were dropped, and their closings stand for them. */
@@ -191,16 +193,28 @@ const CHECKS: Check[] = [
   },
 ];
 
-export async function checkLedger(pool: pg.Pool): Promise<CheckResult[]> {
+interface Stoppable {
+  /** Asked before every statement. */
+  signal: AbortSignal;
+  /** By which process of the database it is done: whoever gives the signal ends there what runs. */
+  onBackend: (pid: number) => void;
+}
+
+export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise<CheckResult[]> {
+  const { signal, onBackend } = stoppable ?? {};
   const client = await pool.connect();
   try {
     await client.query("begin transaction isolation level repeatable read read only");
+    onBackend?.((await queryOne(client, Backend, "select pg_backend_pid() as pid")).pid);
     // A large history takes longer than a request may.
     await client.query("set local statement_timeout = 0");
+    const books = await booksOf(client);
     const results: CheckResult[] = [];
     for (const { name, counts, differs } of CHECKS) {
-      const { count: checked } = await queryOne(client, Count, `select (${counts}) as count`);
-      const limited = `select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`;
+      signal?.throwIfAborted();
+      const { count: checked } = await queryOne(client, Count, `${books}select (${counts}) as count`);
+      const limited = `${books}select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`;
+      signal?.throwIfAborted();
       const lines = (await queryRows(client, Line, limited)).map(({ line }) => line);
       const more = lines.length > DIFFERENCES_SHOWN ? ["… and more"] : [];
       results.push({ name, checked, differences: [...lines.slice(0, DIFFERENCES_SHOWN), ...more] });
@@ -208,6 +222,7 @@ export async function checkLedger(pool: pg.Pool): Promise<CheckResult[]> {
     return results;
   } finally {
     await client.query("rollback");
-    client.release();
+    // One that was told to stop may be told so again, and that must not meet another's statement.
+    client.release(signal?.aborted === true);
   }
 }

@@ -10,7 +10,8 @@ import { migrate } from "../db/migrate.ts";
 import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
-import { type HoldOrder, type Ledger, openLedger } from "./ledger.ts";
+import type { HoldOrder } from "./hold.ts";
+import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
 import { COST, holdOf, newId, settlementOf } from "./testing.ts";
 

@@ -10,7 +10,8 @@ import { systemRandom } from "../base/random.ts";
 import { hostShareOf } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
-import { type HoldOrder, type Ledger, openLedger } from "./ledger.ts";
+import type { HoldOrder } from "./hold.ts";
+import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
 
 const newId = newIds(systemClock, systemRandom());

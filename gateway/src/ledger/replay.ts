@@ -7,12 +7,12 @@
  * another). Should its owner live all the same, no line is lost: what it wrote before the removal is read after it, and when
  * it has written it looks whether its file is still there.
  */
-import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { provesBug } from "../db/errors.ts";
+import type { Disk, DiskFile } from "./disk.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import { ownerOf, removeIfThere, type Spool, type SpoolOwner } from "./spool.ts";
 import { readLines } from "./spool-lines.ts";
@@ -43,7 +43,7 @@ interface Replay {
 
 export function openReplay(options: ReplayOptions): Replay {
   const { spool, clock, log, ledger, isAlive = processIsAlive } = options;
-  const { directory, owner: self } = spool;
+  const { disk, directory, owner: self } = spool;
   /** What is known to be in the books, by file, so that a file that stays is not sent to the store every minute. */
   const settled = new Map<string, Set<Uuid>>();
   const told = new Set<string>();
@@ -84,7 +84,7 @@ export function openReplay(options: ReplayOptions): Replay {
 
   const replayFile = async (name: string, owner: SpoolOwner): Promise<void> => {
     const path = join(directory, name);
-    const handle = await openIfThere(path);
+    const handle = await openIfThere(disk, path);
     if (handle === undefined) return;
     try {
       const { mtimeMs } = await handle.stat();
@@ -97,8 +97,8 @@ export function openReplay(options: ReplayOptions): Replay {
           log.error({ file: path, foreign }, "a newer gateway wrote lines of a spool; they wait for it"),
         );
       if (!(await settleAll(name, settlements)) || foreign > 0 || !isGone(owner, mtimeMs)) return;
-      if (damaged > 0) await rename(path, `${path}.damaged`);
-      else await removeIfThere(path);
+      if (damaged > 0) await disk.rename(path, `${path}.damaged`);
+      else await removeIfThere(disk, path);
       settled.delete(name);
       const whole = text.slice(0, text.lastIndexOf("\n") + 1);
       const since = readLines(await textFrom(handle, Buffer.byteLength(whole)));
@@ -109,7 +109,7 @@ export function openReplay(options: ReplayOptions): Replay {
   };
 
   const run = async (): Promise<void> => {
-    for (const name of await readdir(directory)) {
+    for (const name of await disk.readdir(directory)) {
       const owner = ownerOf(name);
       if (owner === undefined || owner.gatewayId === self.gatewayId) continue;
       await replayFile(name, owner).catch((error) =>
@@ -134,16 +134,16 @@ export function openReplay(options: ReplayOptions): Replay {
   };
 }
 
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
+async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefined> {
   try {
-    return await open(path, "r");
+    return await disk.open(path, "r");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
 }
 
-async function textFrom(handle: FileHandle, position: number): Promise<string> {
+async function textFrom(handle: DiskFile, position: number): Promise<string> {
   const { size } = await handle.stat();
   if (size <= position) return "";
   const bytes = Buffer.alloc(size - position);

@@ -53,10 +53,17 @@ const Codes = row({ codes: z.string() });
 const Code = row({ code: z.int() });
 const Late = row({ code: column.count, charged: column.pico });
 
-/** Enters a batch in one transaction. `late` says here that it is not done yet: `settleLate` has to be called. */
-export async function settleBatch(pool: pg.Pool, batch: Settlement[]): Promise<SettleOutcome[]> {
+/**
+ * Enters a batch in one transaction. `late` says here that it is not done yet: `settleLate` has to be called. `hasOnes`: whether
+ * the store has functions for batches of one.
+ */
+export async function settleBatch(
+  pool: pg.Pool,
+  batch: Settlement[],
+  { hasOnes }: { hasOnes: boolean },
+): Promise<SettleOutcome[]> {
   const [first] = batch;
-  if (first !== undefined && batch.length === 1) {
+  if (hasOnes && first !== undefined && batch.length === 1) {
     const { code } = await queryOne(pool, Code, SETTLE_ONE, [...endingOf(first), timeOf(first.id)]);
     return [OUTCOMES[code] as SettleOutcome];
   }

@@ -6,12 +6,12 @@
  * (a full disk, an fsync that failed and says nothing about the next) it is written to no more: what is open goes into a new
  * one, and only when that is safe is the old one removed.
  */
-import { type FileHandle, mkdir, open, stat, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 import type { Settlement } from "./settlement.ts";
 import { lineOf } from "./spool-lines.ts";
 
@@ -27,6 +27,7 @@ export interface SpoolOwner {
 }
 
 export interface Spool {
+  readonly disk: Disk;
   readonly directory: string;
   readonly owner: SpoolOwner;
   /** Resolves when the settlement is on the disk for good. */
@@ -46,22 +47,25 @@ interface SpoolOptions {
   log: Log;
   host?: string;
   pid?: number;
+  /** This machine's, unless told. */
+  disk?: Disk;
 }
 
 /** Fails where the directory cannot be written to: a gateway that could not keep what it is owed must not start. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { directory, gatewayId, clock, log, host = hostname(), pid = process.pid } = options;
-  const made = await mkdir(directory, { recursive: true, mode: 0o700 });
-  if (made !== undefined) await syncDirectory(dirname(made));
+  const { directory, gatewayId, clock, log, host = hostname(), pid = process.pid, disk = systemDisk } = options;
+  const made = await disk.mkdir(directory, { recursive: true, mode: 0o700 });
+  if (made !== undefined) await syncDirectory(disk, dirname(made));
   const owner = { host: host.replaceAll(/[^A-Za-z0-9.-]/g, "_"), pid, gatewayId };
-  const file = new OwnFile(directory, owner, log);
+  const file = new OwnFile(disk, directory, owner, log);
   await file.begin();
   return {
+    disk,
     directory,
     owner,
     append: (settlement) => file.append(settlement.id, lineOf(settlement)),
     done: (id) => file.done(id),
-    giveUp: (settlement, reason) => writeGivenUp(directory, settlement, { at: new Date(clock.now()), reason }),
+    giveUp: (settlement, reason) => writeGivenUp(disk, directory, settlement, { at: new Date(clock.now()), reason }),
     close: () => file.close(),
   };
 }
@@ -80,6 +84,7 @@ interface Append {
 }
 
 class OwnFile {
+  readonly #disk: Disk;
   readonly #directory: string;
   readonly #owner: SpoolOwner;
   readonly #log: Log;
@@ -87,12 +92,13 @@ class OwnFile {
   readonly #open = new Map<Uuid, string>();
   #appends: Append[] = [];
   #running: Promise<void> | undefined;
-  #file: { path: string; handle: FileHandle; size: number } | undefined;
+  #file: { path: string; handle: DiskFile; size: number } | undefined;
   /** Files that are written to no more, and go when a new one is safe. */
   #old: string[] = [];
   #number = 0;
 
-  constructor(directory: string, owner: SpoolOwner, log: Log) {
+  constructor(disk: Disk, directory: string, owner: SpoolOwner, log: Log) {
+    this.#disk = disk;
     this.#directory = directory;
     this.#owner = owner;
     this.#log = log;
@@ -115,7 +121,7 @@ class OwnFile {
     const file = this.#file;
     this.#file = undefined;
     await file?.handle.close();
-    if (file !== undefined && this.#open.size === 0) await removeIfThere(file.path);
+    if (file !== undefined && this.#open.size === 0) await removeIfThere(this.#disk, file.path);
   }
 
   #wake(): void {
@@ -151,7 +157,7 @@ class OwnFile {
     await writeAll(file.handle, bytes, file.size);
     await file.handle.datasync();
     file.size += bytes.length;
-    if (await isAt(file.path, file.handle)) return;
+    if (await isAt(this.#disk, file.path, file.handle)) return;
     // Somebody took this gateway for gone and removed its file; see replay.ts.
     await this.#abandon();
     await this.begin();
@@ -162,13 +168,13 @@ class OwnFile {
     const { host, pid, gatewayId } = this.#owner;
     this.#number += 1;
     const path = join(this.#directory, `${host}~${pid}~${gatewayId}~${this.#number}.spool`);
-    const handle = await open(path, "wx", PRIVATE_FILE);
+    const handle = await this.#disk.open(path, "wx", PRIVATE_FILE);
     const bytes = Buffer.from([...this.#open.values()].join(""));
     this.#file = { path, handle, size: bytes.length };
     await writeAll(handle, bytes, 0);
     await handle.datasync();
-    await syncDirectory(this.#directory);
-    for (const old of this.#old.splice(0)) await removeIfThere(old);
+    await syncDirectory(this.#disk, this.#directory);
+    for (const old of this.#old.splice(0)) await removeIfThere(this.#disk, old);
   }
 
   #canBeEmptied(): boolean {
@@ -195,23 +201,24 @@ class OwnFile {
 }
 
 async function writeGivenUp(
+  disk: Disk,
   directory: string,
   settlement: Settlement,
   why: { at: Date; reason: string },
 ): Promise<void> {
   const note = { ...why, request: publicId("req", settlement.id), line: lineOf(settlement).trimEnd() };
-  const handle = await open(join(directory, GIVEN_UP), "a", PRIVATE_FILE);
+  const handle = await disk.open(join(directory, GIVEN_UP), "a", PRIVATE_FILE);
   try {
     // A line of its own, also after one that a full disk cut short.
-    await handle.write(`\n${JSON.stringify(note)}\n`);
+    await handle.writeFile(`\n${JSON.stringify(note)}\n`);
     await handle.datasync();
   } finally {
     await handle.close();
   }
-  await syncDirectory(directory);
+  await syncDirectory(disk, directory);
 }
 
-async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
+async function writeAll(handle: DiskFile, bytes: Buffer, position: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, position + written);
     written += bytesWritten;
@@ -219,9 +226,9 @@ async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Pr
 }
 
 /** Whether that file still has that name. */
-async function isAt(path: string, handle: FileHandle): Promise<boolean> {
+async function isAt(disk: Disk, path: string, handle: DiskFile): Promise<boolean> {
   try {
-    const [named, ours] = await Promise.all([stat(path), handle.stat()]);
+    const [named, ours] = await Promise.all([disk.stat(path), handle.stat()]);
     return named.ino === ours.ino && named.dev === ours.dev;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
@@ -229,8 +236,8 @@ async function isAt(path: string, handle: FileHandle): Promise<boolean> {
   }
 }
 
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, "r");
+async function syncDirectory(disk: Disk, path: string): Promise<void> {
+  const handle = await disk.open(path, "r");
   try {
     await handle.sync();
   } finally {
@@ -238,9 +245,9 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-export async function removeIfThere(path: string): Promise<void> {
+export async function removeIfThere(disk: Disk, path: string): Promise<void> {
   try {
-    await unlink(path);
+    await disk.unlink(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }

@@ -6,7 +6,9 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
+import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
+import { booksOf } from "./books.ts";
 
 const StatementLine = row({
   /** Grows with time; the position of a page. */
@@ -44,47 +46,78 @@ export type StatementRow = z.infer<typeof StatementRow>;
  * Days are of the rollups, which a settlement changes with the balance: a request counts to the day it was made on, whenever it
  * was settled. A day's usage comes after its transfers, and before one of the next midnight. So the newest row's balance is the
  * account's, to the picodollar, and every row's is the one's before it and its own amount.
+ *
+ * That is why balances are worked out backwards, from the account's: a page reads its own days and what is newer, and not all that
+ * was ever used. Days are found one after the other, each by one look into the index. `$1` account, `$2` place, `$3` limit, `$4` the end of
+ * the newest day.
  */
-const BY_DAY = `with moved as (
-    select (day + interval '24 hours') at time zone 'UTC' as stands, 0 as rank, ''::text as id, 'usage' as kind,
-           to_char(day, 'YYYY-MM-DD') as day, sum(requests)::float8 as requests, sum(prompt_tokens)::float8 as prompt,
-           sum(completion_tokens)::float8 as completion, -sum(charge_pico) as amount, null::uuid as transfer,
-           null as reason, null::timestamptz as at
-      from (select date_trunc('day', hour at time zone 'UTC') as day, requests, prompt_tokens, completion_tokens, charge_pico
-              from usage_hour where account_id = $1) used
-     group by used.day
+const BY_DAY = `with recursive used as (
+    (select date_trunc('day', hour at time zone 'UTC') as day, 1 as place from usage_hour
+      where account_id = $1 and ($4::timestamptz is null or hour < $4) order by hour desc limit 1)
     union all
-    select e.at, 1, e.position::text, e.kind, null, null, null, null, e.amount, e.operation, t.reason, e.at
+    select older.day, used.place + 1 from used, lateral (
+      select date_trunc('day', hour at time zone 'UTC') as day from usage_hour
+       where account_id = $1 and hour < used.day at time zone 'UTC' order by hour desc limit 1) older
+     where $3::bigint is null or used.place < $3
+  ), transferred as materialized (
+    select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || lpad(e.id::text, 19, '0') as place,
+           e.kind, e.amount, e.operation, t.reason, e.at
       from ledger_entry e join transfer t on t.id = e.operation
      where e.account_id = $1 and e.kind not in ('charge', 'share', 'fee')
-  ), summed as (
-    select *, sum(amount) over (order by stands, rank, id rows unbounded preceding) as balance,
-           lpad((extract(epoch from stands) * 1000000)::bigint::text, 18, '0') || rank || id as place
-      from moved
+  ), moved as (
+    select lpad((extract(epoch from (day + interval '24 hours') at time zone 'UTC') * 1000000)::bigint::text, 18, '0')
+             || '0' || repeat('0', 19) as place,
+           'usage' as kind, to_char(day, 'YYYY-MM-DD') as day, sums.requests, sums.prompt, sums.completion, sums.amount,
+           null::uuid as transfer, null as reason, null::timestamptz as at
+      from used, lateral (
+        select sum(requests)::float8 as requests, sum(prompt_tokens)::float8 as prompt,
+               sum(completion_tokens)::float8 as completion, -sum(charge_pico) as amount
+          from usage_hour where account_id = $1 and hour >= used.day at time zone 'UTC'
+           and hour < (used.day + interval '24 hours') at time zone 'UTC') sums
+    union all
+    select place, kind, null, null, null, null, amount, operation, reason, at
+      from transferred where $2::text is null or place collate "C" < $2
+  ), newest as (
+    select balance + (select coalesce(sum(charge_pico), 0) from usage_hour where account_id = $1 and hour >= $4)
+             - (select coalesce(sum(amount), 0) from transferred where place collate "C" >= $2) as balance
+      from ledger_account where id = $1
   )
-  select place, kind, day, requests, prompt as "promptTokens", completion as "completionTokens", amount, balance,
+  select place, kind, day, requests, prompt as "promptTokens", completion as "completionTokens", amount,
+         newest.balance + amount - sum(amount) over (order by place collate "C" desc rows unbounded preceding) as balance,
          transfer as "transferId", reason, at
-    from summed where $2::text is null or place collate "C" < $2 order by place collate "C" desc limit $3`;
+    from moved, newest order by place collate "C" desc limit $3`;
+
+/** Where the newest day ends whose usage comes after this place: usage itself is placed at the end of its day. */
+function endOfDayAfter(place: string): Date {
+  const standsMs = Math.floor(Number(place.slice(0, 18)) / 1000);
+  const isUsage = place[18] === "0";
+  return new Date(Math.floor(standsMs / DAY_MS) * DAY_MS - (isUsage ? DAY_MS : 0));
+}
 
 export interface Statement {
   lines(accountId: Uuid, page: { before?: string | undefined; limit: number }): Promise<StatementLine[]>;
   /** Without a limit: all of it, as it is at one moment. */
-  byDay(accountId: Uuid, page?: { before: string | undefined; limit: number }): Promise<StatementRow[]>;
+  byDay(accountId: Uuid, page?: { before: string | undefined; limit: number | undefined }): Promise<StatementRow[]>;
 }
 
 export function openStatement({ pool }: { pool: pg.Pool }): Statement {
   return {
-    lines: (accountId, { before, limit }) =>
+    lines: async (accountId, { before, limit }) =>
       queryRows(
         pool,
         StatementLine,
-        `select e.position::text as id, e.kind, e.amount, e.of, e.operation, t.reason, e.at
+        `${await booksOf(pool)}select e.position::text as id, e.kind, e.amount, e.of, e.operation, t.reason, e.at
            from ledger_entry e left join transfer t on t.id = e.operation
           where e.account_id = $1 and ($2::uuid is null or e.position < $2)
           order by e.position desc limit $3`,
         [accountId, before ?? null, limit],
       ),
-    byDay: (accountId, page) =>
-      queryRows(pool, StatementRow, BY_DAY, [accountId, page?.before ?? null, page?.limit ?? null]),
+    byDay: (accountId, { before, limit } = { before: undefined, limit: undefined }) =>
+      queryRows(pool, StatementRow, BY_DAY, [
+        accountId,
+        before ?? null,
+        limit ?? null,
+        before === undefined ? null : endOfDayAfter(before),
+      ]),
   };
 }

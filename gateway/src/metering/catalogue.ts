@@ -3,9 +3,13 @@
  * coming one is listed and cannot be called.
  */
 import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { type Pico, pico } from "../base/money.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES, type ModelKind } from "../base/states.ts";
+
+/** The one that comes with the gateway. */
+export const CATALOGUE_FILE = fileURLToPath(new URL("../../catalogue/models.json", import.meta.url));
 
 const Price = z.int().min(0).max(1_000_000_000_000).nullable();
 

@@ -1,5 +1,6 @@
 /** Opens every tokenizer and hands out their meters. Short prompts are counted at once, long ones on a worker thread. */
 import { availableParallelism } from "node:os";
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Log } from "../base/log.ts";
 import type { Meter, PromptCount } from "./meter.ts";
@@ -53,7 +54,9 @@ export async function openMetering(options: MeteringOptions): Promise<Metering> 
 function startMeteringWorker(data: WorkerData): Worker {
   // Flags that the process was started with, such as one for its own script's type, are not for the worker.
   const options = { workerData: data, name: "metering", execArgv: [] };
-  return new Worker(new URL("./worker.ts", import.meta.url), options);
+  // In the npm package both are JavaScript.
+  const file = `./worker${extname(import.meta.filename)}`;
+  return new Worker(new URL(file, import.meta.url), options);
 }
 
 /** `pool` null: counts everything on the thread it is called on. */

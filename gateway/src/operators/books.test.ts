@@ -67,4 +67,33 @@ describe("the books are proved without being asked", () => {
     assert.equal((await books.prove("olga@example.com")).balanced, true);
     assert.equal((await books.last())?.askedBy, "olga@example.com");
   });
+
+  test("a gateway that stops gives up what it is proving, by itself or for an operator, and leaves no verdict", async () => {
+    await db.pool.query("update books_verdict set at = now() - interval '25 hours'");
+    const before = await verdicts();
+    const blocker = await db.pool.connect();
+    const { clock, lines, books, stop } = gateway();
+    try {
+      // A proof as slow as this lock is long.
+      await blocker.query("begin; lock table hold in access exclusive mode");
+      clock.advance(LOOK_MS);
+      const asked = assert.rejects(books.prove("olga@example.com"), { name: "ProofGivenUp" });
+      const waiting = `select count(*)::int as proofs from pg_locks where not granted and relation = 'hold'::regclass`;
+      while ((await blocker.query(waiting)).rows[0].proofs < 2) await new Promise(setImmediate);
+      await books.close();
+      await stop();
+      await asked;
+      assert.deepEqual((await blocker.query(waiting)).rows, [{ proofs: 0 }], "the database works at neither any more");
+    } finally {
+      await blocker.query("rollback");
+      blocker.release();
+    }
+    assert.deepEqual(lines, []);
+    assert.deepEqual(await verdicts(), before);
+    await assert.rejects(books.prove("olga@example.com"), { name: "ProofGivenUp" });
+    const next = gateway();
+    next.clock.advance(LOOK_MS);
+    await next.stop();
+    assert.equal((await verdicts()).length, before.length + 1, "the next one proves them");
+  });
 });

@@ -1,11 +1,11 @@
 /** The proof of the books, and its last verdict, which is kept: once a day they are proved without being asked. */
 import type pg from "pg";
 import { z } from "zod";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, sleep } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { LOCK, LOCK_CLASS } from "../db/advisory.ts";
-import { isAway } from "../db/errors.ts";
+import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
@@ -14,6 +14,8 @@ export const BY_ITSELF = "by itself";
 const LOOK_EVERY_MS = 10 * 60 * 1000;
 const WATCH_EVERY_MS = 60 * 1000;
 const VERDICTS_KEPT = 400;
+/** How long a statement that is told to end has for it, until it is told again: it may just have begun. */
+const ENDS_MS = 100;
 
 const Verdict = row({
   at: column.moment,
@@ -30,19 +32,40 @@ const Due = row({ isDue: z.boolean() });
 const DUE = `select not exists (select from books_verdict where at > now() - interval '1 day') as "isDue"`;
 
 export interface Books {
-  /** Works every figure out again from what lies below it. */
+  /** Works every figure out again from what lies below it. Throws `ProofGivenUp` where the gateway stops meanwhile. */
   prove(askedBy: string): Promise<Verdict>;
   last(): Promise<Verdict | undefined>;
+  /** Gives up what is being proved, which can take long: a gateway that stops does not wait for it. */
+  close(): Promise<void>;
+}
+
+class ProofGivenUp extends Error {
+  override name = "ProofGivenUp";
 }
 
 const LAST = `select at, asked_by as "askedBy", took_ms as "tookMs", balanced, checks from books_verdict
   order by at desc, id desc limit 1`;
 
 export function openBooks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock; newId: NewId }): Books {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  /** What is being proved, with the process of the database that does it. */
+  const running = new Map<Promise<unknown>, number | undefined>();
+  const check = async () => {
+    const checking = checkLedger(pool, { signal, onBackend: (pid) => running.set(checking, pid) });
+    running.set(checking, undefined);
+    try {
+      return await checking;
+    } catch (cause) {
+      throw signal.aborted ? new ProofGivenUp("the proof was given up: the gateway stops", { cause }) : cause;
+    } finally {
+      running.delete(checking);
+    }
+  };
   return {
     async prove(askedBy) {
       const began = clock.monotonic();
-      const checks = (await checkLedger(pool)).map(({ name, checked, differences }) => ({
+      const checks = (await check()).map(({ name, checked, differences }) => ({
         name,
         checked: Number(checked),
         differences,
@@ -61,6 +84,20 @@ export function openBooks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock;
       return { at, askedBy, tookMs, balanced, checks };
     },
     last: () => queryRow(pool, Verdict, LAST),
+    async close() {
+      stopping.abort();
+      while (running.size > 0) {
+        const pids = [...running.values()].filter((pid) => pid !== undefined);
+        try {
+          await pool.query("select pg_cancel_backend(pid) from unnest($1::integer[]) pid", [pids]);
+        } catch (error) {
+          // A store that cannot be reached proves nothing either.
+          if (isStorageTrouble(error)) return;
+          throw error;
+        }
+        await Promise.race([Promise.allSettled(running.keys()), sleep(clock, ENDS_MS)]);
+      }
+    },
   };
 }
 
@@ -77,7 +114,10 @@ export function keepProving(books: Books, options: { pool: pg.Pool; clock: Clock
         const differing = checks.filter(({ differences }) => differences.length > 0);
         log.error({ differing }, "the books do not balance");
       },
-      (error) => log[isAway(error) ? "debug" : "error"]({ err: error }, "proving the books failed"),
+      (error) => {
+        const level = isAway(error) || error instanceof ProofGivenUp ? "debug" : "error";
+        log[level]({ err: error }, "proving the books failed");
+      },
     );
   });
   return async () => {

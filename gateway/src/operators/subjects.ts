@@ -3,6 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { column, queryRows, row } from "../db/rows.ts";
+import type { AuditFilter } from "./audit.ts";
 
 interface Subject {
   name: string;
@@ -67,4 +68,19 @@ export function openSubjects({ pool }: { pool: pg.Pool }): Subjects {
       return [publicId("acc", accountId), ...keys, ...nodes];
     },
   };
+}
+
+/** The record's filter as people ask for it: by one subject, or by an account with all that is its own. */
+interface AskedFilter extends Omit<AuditFilter, "subjects"> {
+  subject?: string | undefined;
+  /** `acc_…`. */
+  account?: string | undefined;
+}
+
+export async function auditFilterOf(subjects: Subjects, asked: AskedFilter): Promise<AuditFilter> {
+  const { subject, account, ...rest } = asked;
+  const accountId = account === undefined ? undefined : parseId("acc", account);
+  const ofAccount = accountId === undefined ? undefined : await subjects.ofAccount(accountId);
+  const both = subject === undefined ? ofAccount : (ofAccount ?? [subject]).filter((one) => one === subject);
+  return { ...rest, subjects: both };
 }

@@ -33,6 +33,24 @@ export interface Alerts {
   look(): Promise<number>;
 }
 
+export const alertOf = (pool: pg.Pool, accountId: Uuid): Promise<Alert | undefined> =>
+  queryRow(pool, Alert, "select mark, fallen from credit_alert where account_id = $1", [accountId]);
+
+export async function setAlert(pool: pg.Pool, accountId: Uuid, mark: Pico | null): Promise<void> {
+  if (mark === null) {
+    await pool.query("delete from credit_alert where account_id = $1", [accountId]);
+    return;
+  }
+  await pool.query(
+    `insert into credit_alert (account_id, mark, fallen)
+     select id, $2::bigint, balance < $2::bigint from ledger_account where id = $1
+     on conflict (account_id) do update
+       set mark = excluded.mark, fallen = excluded.fallen, rises = credit_alert.rises + 1
+     where credit_alert.mark <> excluded.mark`,
+    [accountId, mark.toString()],
+  );
+}
+
 export function openAlerts({ pool, outbox, origin }: { pool: pg.Pool; outbox: Outbox; origin: string }): Alerts {
   /** False where another gateway was first, or the balance rose meanwhile. */
   const tell = ({ id, name, mark, balance, rises }: z.infer<typeof Low>): Promise<boolean> =>
@@ -46,22 +64,8 @@ export function openAlerts({ pool, outbox, origin }: { pool: pg.Pool; outbox: Ou
       return true;
     });
   return {
-    of: (accountId) =>
-      queryRow(pool, Alert, "select mark, fallen from credit_alert where account_id = $1", [accountId]),
-    async set(accountId, mark) {
-      if (mark === null) {
-        await pool.query("delete from credit_alert where account_id = $1", [accountId]);
-        return;
-      }
-      await pool.query(
-        `insert into credit_alert (account_id, mark, fallen)
-         select id, $2::bigint, balance < $2::bigint from ledger_account where id = $1
-         on conflict (account_id) do update
-           set mark = excluded.mark, fallen = excluded.fallen, rises = credit_alert.rises + 1
-         where credit_alert.mark <> excluded.mark`,
-        [accountId, mark.toString()],
-      );
-    },
+    of: (accountId) => alertOf(pool, accountId),
+    set: (accountId, mark) => setAlert(pool, accountId, mark),
     async look() {
       const low = await queryRows(
         pool,

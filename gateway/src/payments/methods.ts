@@ -10,6 +10,7 @@ import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { PaymentProvider, SavedMethod } from "./provider.ts";
+import { stopTopUp } from "./top-up-settings.ts";
 
 const WINDOW_S = 3600;
 
@@ -100,7 +101,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       if (saved === undefined) return false;
       await provider.forgetMethod(saved.method);
       await inTransaction(pool, async (client) => {
-        await client.query("update auto_topup set enabled = false where account_id = $1", [accountId]);
+        await stopTopUp(client, accountId);
         // The provider tells of saved cards to the second.
         await client.query(
           `update payment_customer

@@ -23,7 +23,7 @@ const order: CheckoutOrder = {
   successUrl: "https://console.test/console?purchase=done",
   cancelUrl: "https://console.test/console?purchase=cancelled",
 };
-const KEY = { secretKey: "sk_test_0123", webhookSecret: "whsec_0123", clock: systemClock };
+const KEY = { secretKey: "sk_test_0123", webhookSecrets: ["whsec_0123"], clock: systemClock };
 
 describe("opening a checkout", () => {
   let demo: DemoProvider;
@@ -170,7 +170,7 @@ describe("reading an event", () => {
   const clock = manualClock(Date.UTC(2030, 0, 1));
   const now = clock.now() / 1000;
   const provider = stripeProvider({ ...KEY, clock, apiBase: undefined });
-  const sign = (body: string, { t = now, secret = KEY.webhookSecret }: { t?: number; secret?: string } = {}): string =>
+  const sign = (body: string, { t = now, secret = "whsec_0123" }: { t?: number; secret?: string } = {}): string =>
     `t=${t},v1=${createHmac("sha256", secret).update(`${t}.${body}`).digest("hex")}`;
   const read = (body: string, signature: string | undefined = sign(body)) =>
     provider.readEvent(Buffer.from(body), signature);
@@ -187,6 +187,15 @@ describe("reading an event", () => {
       "evt_1",
       "while the secret is changed both signatures are sent",
     );
+  });
+
+  test("of two secrets either signs, while one takes the place of the other", () => {
+    const rotating = stripeProvider({ ...KEY, webhookSecrets: ["whsec_new", "whsec_0123"], clock, apiBase: undefined });
+    for (const secret of ["whsec_new", "whsec_0123"]) {
+      assert.equal(rotating.readEvent(Buffer.from(body), sign(body, { secret })).id, "evt_1");
+    }
+    const reading = () => rotating.readEvent(Buffer.from(body), sign(body, { secret: "whsec_wrong" }));
+    assert.throws(reading, { name: "Fault", status: 400, code: "invalid_signature" });
   });
 
   const good = sign(body);

@@ -25,7 +25,8 @@ const SIGNATURE_AGE_S_MAX = 300;
 
 export interface StripeOptions {
   secretKey: string;
-  webhookSecret: string;
+  /** An event is signed with one of them. */
+  webhookSecrets: string[];
   /** Undefined: Stripe's own address. */
   apiBase: string | undefined;
   /** Whether Stripe is to make an invoice of every checkout that was paid. It takes a fee for that. */
@@ -36,7 +37,7 @@ export interface StripeOptions {
 }
 
 export function stripeProvider(options: StripeOptions): PaymentProvider {
-  const { secretKey, webhookSecret, clock, callMsMax = CALL_MS_MAX, deadlineMs = DEADLINE_MS } = options;
+  const { secretKey, webhookSecrets, clock, callMsMax = CALL_MS_MAX, deadlineMs = DEADLINE_MS } = options;
   const live = /^[a-z]+_live_/.test(secretKey);
   const stripe = stripeClient({ secretKey, apiBase: options.apiBase, callMsMax });
   const invoices = options.invoices ?? false;
@@ -55,8 +56,10 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     receipts: stripeReceipts({ stripe, invoices, asked }),
     readEvent(body, signature = "") {
       const [age, now] = [SIGNATURE_AGE_S_MAX, clock.now()];
-      const check = () => stripe.webhooks.constructEvent(body, signature, webhookSecret, age, undefined, now);
-      return readStripeEvent(verified(check));
+      const checks = webhookSecrets.map(
+        (secret) => () => stripe.webhooks.constructEvent(body, signature, secret, age, undefined, now),
+      );
+      return readStripeEvent(verified(checks));
     },
   };
 }
@@ -116,11 +119,15 @@ async function within<T>(clock: Clock, deadlineMs: number, work: Promise<T>): Pr
   }
 }
 
-/** Runs the library's check; what it throws after the signature held is about the body. */
-function verified(check: () => unknown): unknown {
+const isOfSignature = (error: unknown): boolean =>
+  (error as { type?: unknown }).type === "StripeSignatureVerificationError";
+
+/** Runs the library's check with one secret after the other; what it throws after a signature held is about the body. */
+function verified([check, ...others]: (() => unknown)[]): unknown {
   try {
-    return check();
+    return check?.();
   } catch (cause) {
+    if (others.length > 0 && isOfSignature(cause)) return verified(others);
     if (cause instanceof SyntaxError) throw invalidRequest(null, "The body must be valid JSON.", cause);
     if (cause instanceof Error && cause.message.includes("thin event")) {
       throw invalidRequest("object", "This receiver takes snapshot events, not thin ones.", cause);

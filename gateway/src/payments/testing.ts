@@ -109,7 +109,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
 /** The library as the gateway uses it, pointed at the demonstration's provider. */
 export function stripeAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhookSecret">) {
   const { url: apiBase, secretKey, webhookSecret } = demo;
-  return stripeProvider({ apiBase, secretKey, webhookSecret, clock: systemClock });
+  return stripeProvider({ apiBase, secretKey, webhookSecrets: [webhookSecret], clock: systemClock });
 }
 
 let events = 0;

@@ -11,8 +11,7 @@ import type { Outbox } from "../accounts/outbox.ts";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { type Pico, pico } from "../base/money.ts";
-import { TOP_UP_FAILURES, type TopUpFailure } from "../base/states.ts";
+import type { TopUpFailure } from "../base/states.ts";
 import { startOfMonth } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
@@ -20,6 +19,7 @@ import { topUpFailed } from "./letters.ts";
 import { AUTOMATIC } from "./packs.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import { type OnFailed, takeAnswer } from "./receive.ts";
+import { SETTINGS, Settings, SPENT, setTopUp, type TopUp, type TopUpSettings, topUpOf } from "./top-up-settings.ts";
 
 const APART_MS = TOP_UP_APART_S * 1000;
 /** Longer than one question takes: until then it is the business of the gateway that asks. */
@@ -29,23 +29,7 @@ const PAUSE_S_MAX = 1800;
 const GIVEN_UP_MS = 12 * 60 * 60 * 1000;
 const AT_ONCE_MAX = 20;
 
-const Settings = row({
-  enabled: z.boolean(),
-  amount: column.pico,
-  mark: column.pico,
-  monthMax: column.pico,
-  begunAt: column.moment.nullable(),
-  failure: z.enum(TOP_UP_FAILURES).nullable(),
-  failedAt: column.moment.nullable(),
-});
-const SETTINGS = `select enabled, amount, mark, month_max as "monthMax", begun_at as "begunAt", failure, failed_at as "failedAt"
-  from auto_topup where account_id = $1`;
-
-export type TopUp = z.infer<typeof Settings> & { monthSpent: Pico };
-type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMax">;
-
 const Id = row({ id: column.uuid });
-const Spent = row({ spent: column.pico });
 const Standing = row({
   balance: column.pico,
   spent: column.pico,
@@ -101,10 +85,6 @@ export const turnOff =
     );
     await outbox.toOwners(client, accountId, topUpFailed({ id: accountId, name, origin }, { amount, failure }));
   };
-
-/** What counts against the month's maximum: whatever was paid or may still be. */
-const SPENT = `coalesce((select sum(amount) from payment_checkout
-   where account_id = $1 and pack = '${AUTOMATIC}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
 
 export function openTopUps(options: TopUpsOptions): TopUps {
   const { pool, provider, clock, newId, log } = options;
@@ -182,27 +162,8 @@ export function openTopUps(options: TopUpsOptions): TopUps {
   };
 
   return {
-    async of(accountId) {
-      const set = await queryRow(pool, Settings, SETTINGS, [accountId]);
-      if (set === undefined) return undefined;
-      const since = startOfMonth(clock.now());
-      const { spent } = await queryOne(pool, Spent, `select ${SPENT} as spent`, [accountId, since]);
-      return { ...set, monthSpent: pico(spent) };
-    },
-    async set(accountId, { enabled, amount, mark, monthMax }) {
-      const { rowCount } = await pool.query(
-        `insert into auto_topup (account_id, enabled, amount, mark, month_max)
-         select $1, $2, $3::bigint, $4::bigint, $5::bigint
-          where not $2 or exists (select from payment_customer
-                                   where account_id = $1 and live = $6 and provider_method is not null)
-         on conflict (account_id) do update
-           set enabled = excluded.enabled, amount = excluded.amount, mark = excluded.mark, month_max = excluded.month_max,
-               failure = case when excluded.enabled then null else auto_topup.failure end,
-               failed_at = case when excluded.enabled then null else auto_topup.failed_at end`,
-        [accountId, enabled, amount.toString(), mark.toString(), monthMax.toString(), provider.live],
-      );
-      return rowCount === 1;
-    },
+    of: (accountId) => topUpOf(pool, accountId, clock.now()),
+    set: (accountId, settings) => setTopUp(pool, accountId, settings, provider),
     async begin() {
       const due = await queryRows(
         pool,

@@ -14,6 +14,7 @@ import {
   notesOn,
 } from "../engines/detect.ts";
 import type { Engine } from "../engines/engine.ts";
+import { withLlamaCpp } from "../engines/llama-cpp/load.ts";
 import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
@@ -81,9 +82,8 @@ async function build(flags: EngineSettings, choice: Choice, faults: WireFaults):
   return { engine: await demo(models, flags.slots, choice) };
 }
 
-/** llama.cpp is loaded only where it is used: it takes a third of a second and 50 MB. */
 async function demo(models: string[], slots: number | undefined, { env, clock, ...choice }: Choice): Promise<Engine> {
-  const open = choice.openDemo ?? (await import("../engines/demo.ts")).demoEngine;
+  const open = choice.openDemo ?? (await withLlamaCpp(() => import("../engines/demo.ts"))).demoEngine;
   return open({ models, slots, modelFile: env.TOLLGATE_DEMO_MODEL, clock });
 }
 
@@ -93,7 +93,7 @@ async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice
     throw new UsageError([
       `--as is needed: the name ${basename(file)} does not say which model of the catalogue it is`,
     ]);
-  const { llamaCppEngine } = await import("../engines/llama-cpp/llama-cpp.ts");
+  const { llamaCppEngine } = await withLlamaCpp(() => import("../engines/llama-cpp/llama-cpp.ts"));
   return llamaCppEngine({ name: basename(file), file, models: [model], slots: flags.slots, clock }).catch(
     (cause: unknown) => {
       const reason = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);

@@ -1,5 +1,6 @@
 /** What a person at the keyboard is told when a command cannot go on: what is wrong, and what to do next. */
 
+import { LLAMA_CPP, NoLlamaCpp } from "../engines/llama-cpp/load.ts";
 import { UsageError } from "./arguments.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
 
@@ -43,12 +44,14 @@ function explain(error: unknown, command: string | undefined): ErrorReport {
   }
   if (error instanceof GatewayUnreachable)
     return { lines: [said(error.message)], next: UNREACHABLE, code: undefined, exitCode: 1 };
+  if (error instanceof NoLlamaCpp) return { lines: [error.message], next: INSTALL, code: undefined, exitCode: 1 };
   if (error instanceof CommandError) return { lines: [error.message], next: error.next, code: undefined, exitCode: 1 };
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
   return { lines: [`${said(message)}${code}`], next: undefined, code: undefined, exitCode: 1 };
 }
 
+const INSTALL = `npm install ${LLAMA_CPP} where tollgate-host is installed, or serve with another engine (--engine)`;
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";
 
 /** What helps against the gateway's refusals, by its stable codes. */

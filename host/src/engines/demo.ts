@@ -55,10 +55,13 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
 
 async function checkedFile(path: string): Promise<string> {
   const bytes = await readFile(path).catch((cause: unknown) => {
-    throw new Error(`the demo model ${path} cannot be read; restore it from the repository`, { cause });
+    throw new Error(
+      `the demo model ${path} cannot be read; take tollgate-demo.gguf from the repository or a release, and name it in TOLLGATE_DEMO_MODEL`,
+      { cause },
+    );
   });
   if (createHash("sha256").update(bytes).digest("hex") !== MODEL_SHA256)
-    throw new Error(`the demo model ${path} is damaged; restore it from the repository`);
+    throw new Error(`the demo model ${path} is damaged; take it from the repository or a release again`);
   return path;
 }
 

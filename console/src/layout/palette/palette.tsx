@@ -1,11 +1,11 @@
 /** The command palette (Ctrl-K or ⌘K): one field that leads to any page, key, model, request or account. */
 import { useNavigate } from "@tanstack/react-router";
-import { Search } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import type { Me } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { useFocusBack } from "../../ui/focus-back.ts";
+import { Search } from "../../ui/icons.tsx";
 import { type Entry, matching, requestEntry } from "./entries.ts";
 import { useEntries } from "./use-entries.ts";
 
@@ -56,7 +56,7 @@ export function Palette({ me, open, onClose }: { me: Me; open: boolean; onClose:
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
-        <Dialog.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
+        <Dialog.Overlay className="fixed inset-0 z-50 animate-fade-in bg-shade" />
         <Dialog.Content
           {...focusBack}
           aria-describedby={undefined}

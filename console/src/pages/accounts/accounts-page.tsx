@@ -1,7 +1,6 @@
 /** Creating a builder or host account, and switching between those there are. */
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Code, Cpu } from "lucide-react";
 import { useState } from "react";
 import { actFor } from "../../api/acting.ts";
 import { call } from "../../api/client.ts";
@@ -12,6 +11,7 @@ import { Card, PageHeader } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
+import { Code, Cpu } from "../../ui/icons.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { toastError } from "../../ui/toast.tsx";
 import { AccountList } from "./account-list.tsx";

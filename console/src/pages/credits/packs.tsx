@@ -1,6 +1,5 @@
 /** Packs of credit, and an amount of one's own. Paying happens on the payment provider's page. */
 import { useQuery } from "@tanstack/react-query";
-import { CreditCard } from "lucide-react";
 import { useState } from "react";
 import type { CheckoutRequest } from "../../api/types.ts";
 import { isBillingDisabled, packsQuery, useCheckout } from "../../data/credits.ts";
@@ -10,6 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
+import { CreditCard } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { toastError } from "../../ui/toast.tsx";

@@ -1,11 +1,11 @@
 /** What was paid and paid back, with the payment provider's receipts. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Receipt } from "lucide-react";
 import type { Payment } from "../../api/types.ts";
 import { isBillingDisabled, paymentsQuery, useReceipt } from "../../data/credits.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
+import { Receipt } from "../../ui/icons.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Empty } from "../../ui/states.tsx";

@@ -1,10 +1,11 @@
 /** The card that automatic purchases are made with: saved on the payment provider's page, shown by its last digits. */
-import { CreditCard } from "lucide-react";
+
 import { useState } from "react";
 import type { Credits } from "../../api/types.ts";
 import { useRemoveCard, useSaveCard } from "../../data/credits.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { CreditCard } from "../../ui/icons.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 type Method = NonNullable<Credits["method"]>;

@@ -1,14 +1,14 @@
 /** The statement: a row for each day of usage, which unfolds into its requests, and one for each transfer; newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { ChevronRight, ReceiptText } from "lucide-react";
 import { useState } from "react";
 import { saveFile } from "../../api/client.ts";
 import type { StatementRow } from "../../api/types.ts";
 import { statementQuery } from "../../data/credits.ts";
-import { dayText } from "../../locale.ts";
+import { utcDay } from "../../time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
+import { ChevronRight, ReceiptText } from "../../ui/icons.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
@@ -54,9 +54,6 @@ const KINDS: Record<StatementRow["kind"], Tone> = {
   payout: "neutral",
   setoff: "good",
 };
-
-/** A day of the API is one in UTC. */
-const utcDay = (day: string): string => dayText(new Date(`${day}T12:00:00`));
 
 const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): Column<StatementRow>[] => [
   {

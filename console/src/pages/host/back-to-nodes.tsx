@@ -1,6 +1,6 @@
 /** The way back from a page about one node. */
 import { Link } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
+import { ArrowLeft } from "../../ui/icons.tsx";
 
 export const BackToNodes = () => (
   <Link to="/host" className="mb-3 inline-flex items-center gap-1.5 text-ink-soft hover:text-ink">

@@ -1,18 +1,20 @@
-/** What a key did: spend by day and model, how its requests ended, and the newest of them. */
+/** What a key did: spend by day and model, how its requests ended and how fast, and the newest of them. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { RequestRecord, UsageRow } from "../../api/types.ts";
 import { usageQuery } from "../../data/money.ts";
+import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { sumMicro } from "../../money.ts";
+import { errorText, milliseconds } from "../../performance/figures.tsx";
 import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
 import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../requests/request-columns.tsx";
 import { RANGE_WORDS, spanOf } from "../../time-range.ts";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
-import { DrawerSection } from "../../ui/drawer.tsx";
+import { DrawerSection, Fact, Facts } from "../../ui/drawer.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Loaded, Skeleton } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -59,24 +61,51 @@ export function KeySpend({ id }: { id: string }) {
           {({ data }) => <Endings id={id} rows={data} />}
         </Loaded>
       </DrawerSection>
+      <KeyPerformance id={id} />
     </>
   );
 }
 
-/** A client that left is no error. */
-const NO_ERRORS = ["ok", "client_closed"];
+/** Without what a limit refused, which is in the list of endings. */
+function KeyPerformance({ id }: { id: string }) {
+  const performance = useQuery(performanceQuery({ range: RANGE, key: id }));
+  return (
+    <DrawerSection title="Performance">
+      <Loaded query={performance} loading={<Skeleton className="h-20 w-full" />}>
+        {({ total }) =>
+          total.requests === 0 ? (
+            <p className="text-ink-soft">No request ended in {RANGE_WORDS[RANGE]}.</p>
+          ) : (
+            <>
+              <Facts>
+                <Fact name="First token, p95">{milliseconds(total.ttft_ms.p95)}</Fact>
+                <Fact name="Duration, p95">{milliseconds(total.duration_ms.p95)}</Fact>
+                <Fact name="Error rate">{errorText(total)}</Fact>
+              </Facts>
+              <Link
+                to="/performance"
+                search={{ key: id }}
+                className="mt-2.5 inline-block text-accent underline-offset-2 hover:underline"
+              >
+                Performance of this key
+              </Link>
+            </>
+          )
+        }
+      </Loaded>
+    </DrawerSection>
+  );
+}
 
 function Endings({ id, rows }: { id: string; rows: UsageRow[] }) {
   const count = (some: UsageRow[]): number => some.reduce((sum, { requests }) => sum + requests, 0);
   const total = count(rows);
-  const failed = count(rows.filter(({ outcome = "" }) => !NO_ERRORS.includes(outcome)));
   if (total === 0) return <p className="text-ink-soft">No requests in {RANGE_WORDS[RANGE]}.</p>;
   const others = rows.filter(({ outcome }) => outcome !== "ok").sort((a, b) => b.requests - a.requests);
   return (
     <>
       <p>
-        <Count of={total} /> <span className="text-ink-soft">in {RANGE_WORDS[RANGE]}, errors:</span>{" "}
-        {((failed / total) * 100).toFixed(1)} %
+        <Count of={total} /> <span className="text-ink-soft">in {RANGE_WORDS[RANGE]}</span>
       </p>
       {others.length > 0 && (
         <ul aria-label="Requests that did not complete" className="mt-2.5 flex flex-wrap gap-x-4 gap-y-1.5">

@@ -1,6 +1,5 @@
 /** One key in full: its budgets, what it spent and how its requests ended, what it may do, and what can be done with it. */
 import { useQuery } from "@tanstack/react-query";
-import { Pencil, RefreshCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { keyQuery } from "../../data/keys.ts";
@@ -9,6 +8,7 @@ import { Expiry, KeyBadges } from "../../keys/key-state.tsx";
 import { RevokeSecretDialog } from "../../secrets/revoke-secret.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
+import { Pencil, RefreshCw, Trash2 } from "../../ui/icons.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Count, Time } from "../../ui/time.tsx";
 import { API_KEYS } from "./api-keys.ts";

@@ -1,13 +1,13 @@
 /** A builder's API keys: what each spent of what it may, until when it works, and who made it. One opens in a drawer. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { KeyRound } from "lucide-react";
 import type { ApiKey } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { useMay } from "../../data/session.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import { AllowedModels, Expiry, KeyBadges } from "../../keys/key-state.tsx";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
+import { KeyRound } from "../../ui/icons.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Count, Time } from "../../ui/time.tsx";

@@ -1,8 +1,8 @@
 /** How a model did over time, as charts and words show it. Pure. */
 import type { ModelPerformance } from "../../api/types.ts";
 import { decimalText, minuteText, monthDayText, shareText, utcMonthDayText } from "../../locale.ts";
-import { span } from "../../time.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";
+import { spanTick } from "../../ui/chart/labels.ts";
 
 type Point = ModelPerformance["points"][number];
 type Lines = Pick<ChartProps, "series" | "rows" | "format">;
@@ -21,19 +21,20 @@ export function slotText({ at }: Pick<Point, "at">, slotSeconds: number): string
 }
 
 export const firstTokenLines = (performance: ModelPerformance): Lines =>
-  linesOf(performance, { p50: ({ ttft_p50_ms }) => ttft_p50_ms, p95: ({ ttft_p95_ms }) => ttft_p95_ms }, span);
+  linesOf(performance, { p50: ({ ttft_p50_ms }) => ttft_p50_ms, p95: ({ ttft_p95_ms }) => ttft_p95_ms }, spanTick);
 
 export const speedLines = (performance: ModelPerformance): Lines =>
   linesOf(
     performance,
     { Speed: ({ tokens_per_second }) => tokens_per_second },
-    (speed) => `${decimalText(speed)} tokens/s`,
+    // The axis stands below these words.
+    (speed, step) => (step === undefined ? `${decimalText(speed)} tokens/s` : decimalText(speed)),
   );
 
 function linesOf(
   { points, slot_seconds }: ModelPerformance,
   values: Record<string, (point: Point) => number | null>,
-  format: (value: number) => string,
+  format: Lines["format"],
 ): Lines {
   const names = Object.entries(values);
   return {

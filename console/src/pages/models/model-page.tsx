@@ -1,16 +1,17 @@
 /** One model: what it is, what it costs, how it stands now and did before, and code that calls it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
 import { actingAccount } from "../../api/acting.ts";
 import type { Model } from "../../api/types.ts";
 import { modelQuery } from "../../data/live-models.ts";
 import { useMe } from "../../data/session.ts";
 import { embeddingSnippetsOf, snippetsOf } from "../../snippets.ts";
+import { utcDay } from "../../time.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
+import { ArrowLeft } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Count, count, Span } from "../../ui/time.tsx";
@@ -143,7 +144,7 @@ function AboutIt({ model }: { model: Model }) {
           </Fact>
         </>
       )}
-      <Fact name="Listed">{model.listed}</Fact>
+      <Fact name="Listed">{utcDay(model.listed)}</Fact>
     </Facts>
   );
 }

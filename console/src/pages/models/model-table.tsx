@@ -1,11 +1,11 @@
 /** The models, one a row. */
 import { Link } from "@tanstack/react-router";
-import { Brain } from "lucide-react";
 import { actingAccount } from "../../api/acting.ts";
 import type { LiveModel } from "../../api/types.ts";
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { buttonClasses } from "../../ui/button.tsx";
+import { Brain } from "../../ui/icons.tsx";
 import { Meter } from "../../ui/meter.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import { type Column, Table } from "../../ui/table.tsx";

@@ -5,6 +5,7 @@ import { modelPerformanceQuery } from "../../data/live-models.ts";
 import { RANGE_WORDS, SUM_RANGES } from "../../time-range.ts";
 import { Card, Stat, Stats } from "../../ui/card.tsx";
 import { LineChart } from "../../ui/chart/line-chart.tsx";
+import { classes } from "../../ui/classes.ts";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../ui/states.tsx";
 import { count, Span } from "../../ui/time.tsx";
@@ -74,18 +75,25 @@ const LEVELS = {
   bad: "h-1/2 bg-bad",
 } as const;
 
+/** So many bars on a telephone would be thinner than the gaps between them. */
+const MANY = 100;
+
 /** One bar for each hour or day; the worse, the shorter. */
 function Strip(performance: ModelPerformance) {
   const { points, slot_seconds } = performance;
   return (
-    <figure>
+    <figure className="@container">
       <figcaption className="mb-2 text-ink-soft">Availability by {slot_seconds < 86_400 ? "hour" : "day"}</figcaption>
-      <div role="img" aria-label={gapsText(performance)} className="flex h-9 items-end gap-px">
+      <div
+        role="img"
+        aria-label={gapsText(performance)}
+        className={classes("flex h-9 items-end", points.length > MANY ? "@2xl:gap-px" : "gap-px")}
+      >
         {points.map((point) => (
           <span
             key={point.at}
             title={`${slotText(point, slot_seconds)}: ${point.availability === null ? "not sampled" : percentText(point.availability)}`}
-            className={`min-w-0 flex-1 rounded-[1px] ${LEVELS[levelOf(point.availability)]}`}
+            className={`min-w-0 flex-1 ${LEVELS[levelOf(point.availability)]}`}
           />
         ))}
       </div>

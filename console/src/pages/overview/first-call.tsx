@@ -1,7 +1,6 @@
 /** The way to the first request: a key, and code to paste. Gone with the next visit after a request has arrived. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { CircleCheck, KeyRound } from "lucide-react";
 import { useEffect, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
@@ -14,6 +13,7 @@ import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
+import { CircleCheck, KeyRound } from "../../ui/icons.tsx";
 import { API_KEYS } from "../keys/api-keys.ts";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";

@@ -1,7 +1,6 @@
 /** The newest requests; new ones come in by themselves. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Activity } from "lucide-react";
 import type { RequestList, RequestRecord } from "../../api/types.ts";
 import {
   CHARGE_COLUMN,
@@ -11,6 +10,7 @@ import {
   timeColumn,
 } from "../../requests/request-columns.tsx";
 import { Card } from "../../ui/card.tsx";
+import { Activity } from "../../ui/icons.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 

@@ -1,13 +1,13 @@
 /** How requests ended, and the errors among them by code. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { CircleCheck } from "lucide-react";
 import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { usageQuery } from "../../data/money.ts";
 import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
 import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
+import { CircleCheck } from "../../ui/icons.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Count, useThisHour } from "../../ui/time.tsx";
 
@@ -55,10 +55,10 @@ function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
               to="/requests"
               search={{ outcome }}
               title={outcomeMeaning(outcome).says}
-              className="flex items-center justify-between gap-3 px-4 py-2.5 hover:bg-sunken/60 sm:px-5"
+              className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 px-4 py-2.5 hover:bg-sunken/60 sm:px-5"
             >
               <Outcome of={outcome} />
-              <span>
+              <span className="ml-auto whitespace-nowrap">
                 <Count of={requests} />{" "}
                 <span className="text-ink-soft">({((requests / total) * 100).toFixed(1)} %)</span>
               </span>

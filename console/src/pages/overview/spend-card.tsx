@@ -1,6 +1,5 @@
 /** Spend over time, stacked by model or key. */
 import { useQuery } from "@tanstack/react-query";
-import { ChartColumn } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
@@ -11,6 +10,7 @@ import { BarList } from "../../ui/chart/bar-list.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
+import { ChartColumn } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";

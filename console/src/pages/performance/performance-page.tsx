@@ -1,7 +1,6 @@
 /** How fast requests were answered and how many failed: in total, over time, by model and by key. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Activity, X } from "lucide-react";
 import type { Performance } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { ratesQuery } from "../../data/models.ts";
@@ -14,6 +13,7 @@ import { Card, PageHeader } from "../../ui/card.tsx";
 import { LineChart } from "../../ui/chart/line-chart.tsx";
 import { percentileLines } from "../../ui/chart/percentiles.ts";
 import { SelectField } from "../../ui/field.tsx";
+import { Activity, X } from "../../ui/icons.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
 import { lineRows, percentilePoints } from "./course.ts";

@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { errorText, milliseconds, speedText } from "../../performance/figures.tsx";
+import { evenShareText } from "../../locale.ts";
+import { milliseconds, speedText } from "../../performance/figures.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -69,7 +70,7 @@ const figure = (
 
 const FIGURES: Column<PerformanceRow>[] = [
   { title: "Requests", align: "right", cell: ({ requests }) => <Count of={requests} /> },
-  figure("Errors", errorText),
+  figure("Errors", ({ error_share: share }) => (share === null ? "–" : evenShareText(share))),
   figure("TTFT p50", ({ ttft_ms }) => milliseconds(ttft_ms.p50), "lg"),
   figure("TTFT p95", ({ ttft_ms }) => milliseconds(ttft_ms.p95), "md"),
   figure("TTFT p99", ({ ttft_ms }) => milliseconds(ttft_ms.p99), "xl"),

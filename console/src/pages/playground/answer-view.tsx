@@ -1,8 +1,9 @@
 /** One answer: its reasoning apart, its text, how it ended, and what it cost. */
-import { Brain, RotateCcw } from "lucide-react";
+
 import type { Rate } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
+import { Brain, RotateCcw } from "../../ui/icons.tsx";
 import { type Answer, isOver } from "./answer.ts";
 import { AnswerCost } from "./answer-cost.tsx";
 import { AnswerFault } from "./answer-fault.tsx";

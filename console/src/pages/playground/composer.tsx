@@ -1,13 +1,13 @@
 /** Where the next message is written; what it will reserve is said before it is sent. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { ArrowUp, Square } from "lucide-react";
 import type { Quote, QuoteRequest, Rate } from "../../api/types.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { quoteQuery } from "../../data/quote.ts";
 import { parseMicro } from "../../money.ts";
 import { Button } from "../../ui/button.tsx";
 import { useDebounced } from "../../ui/debounce.ts";
+import { ArrowUp, Square } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Count } from "../../ui/time.tsx";
 import { type Exchange, saidIn } from "./answer.ts";

@@ -1,7 +1,8 @@
 /** The exchanges so far, the newest at the bottom and in view. */
-import { MessageSquare } from "lucide-react";
+
 import { useEffect, useRef } from "react";
 import type { Rate } from "../../api/types.ts";
+import { MessageSquare } from "../../ui/icons.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { AnswerView } from "./answer-view.tsx";
 import type { ChatState } from "./kept-chat.ts";

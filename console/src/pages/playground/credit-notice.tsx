@@ -1,13 +1,16 @@
-/** No credit, said before anything is sent, with where it comes from. */
+/** No credit, said before anything is sent: to who may pay with the way to more, to others with whom to ask. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { balanceQuery } from "../../data/money.ts";
+import { useMay } from "../../data/session.ts";
 import { parseMicro } from "../../money.ts";
+import { whoMay } from "../../team/roles.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 
 export function CreditNotice({ account }: { account: string }) {
   const { data: balance } = useQuery(balanceQuery);
+  const mayPay = useMay("builder")("pay");
   if (balance === undefined || parseMicro(balance.available_micro) > 0n) return null;
   const isHeld = parseMicro(balance.held_micro) > 0n;
   return (
@@ -16,14 +19,16 @@ export function CreditNotice({ account }: { account: string }) {
         tone="warn"
         title={`${account} has no available credit`}
         action={
-          <Link to="/credits" className={buttonClasses("primary")}>
-            Add credit
-          </Link>
+          mayPay && (
+            <Link to="/credits" className={buttonClasses("primary")}>
+              Add credit
+            </Link>
+          )
         }
       >
         {isHeld
           ? "What is left is held by requests in flight, and is freed when they end."
-          : "Messages are refused until there is some. If you cannot buy credit, ask an owner of the account."}
+          : `Messages are refused until there is some.${mayPay ? "" : ` Ask ${whoMay("pay")} to add it.`}`}
       </Notice>
     </div>
   );

@@ -1,7 +1,6 @@
 /** Talking to one model, or to two side by side: streamed, with tokens and cost, and as code to take away. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Code, Eraser } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import type { Account, Rate } from "../../api/types.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
@@ -9,6 +8,7 @@ import { ratesQuery } from "../../data/models.ts";
 import { useActing, useMe } from "../../data/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { PageHeader } from "../../ui/card.tsx";
+import { Code, Eraser } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { AsCodeDialog } from "./as-code.tsx";

@@ -1,11 +1,12 @@
 /** The presets of this browser: choose, save, rename, delete. */
-import { Ellipsis } from "lucide-react";
+
 import { useState } from "react";
 import { sentenceOf } from "../../api/fault.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { Confirm, Dialog, FormActions } from "../../ui/dialog.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { Form, Problem, textOf } from "../../ui/form.tsx";
+import { Ellipsis } from "../../ui/icons.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 import { PRESET_NAME_CHARS_MAX, type Preset, readPresets, writePresets } from "./presets.ts";

@@ -1,8 +1,9 @@
 /** A message of one's own, to read or to write anew. */
-import { Pencil } from "lucide-react";
+
 import { useState } from "react";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
+import { Pencil } from "../../ui/icons.tsx";
 
 interface Props {
   question: string;

@@ -1,9 +1,10 @@
 /** Opens the request whose id, or whose answer's id, is pasted. */
-import { Search } from "lucide-react";
+
 import { useId, useState } from "react";
 import { requestIdOf } from "../../requests/request-id.ts";
 import { classes } from "../../ui/classes.ts";
 import { INPUT } from "../../ui/field.tsx";
+import { Search } from "../../ui/icons.tsx";
 
 export function FindRequest({ onFound }: { onFound: (request: string) => void }) {
   const [text, setText] = useState("");

@@ -1,6 +1,5 @@
 /** The filters above the history. Each change goes into the address at once. */
 import { useQuery } from "@tanstack/react-query";
-import { SlidersHorizontal, X } from "lucide-react";
 import { useState } from "react";
 import type { RequestSort } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
@@ -10,6 +9,7 @@ import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
+import { SlidersHorizontal, X } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { FindRequest } from "./find-request.tsx";
 import { filterCount, localDay, REQUEST_RANGES, type RequestsView } from "./search.ts";
@@ -32,6 +32,9 @@ const SORTS: { value: RequestSort; label: string }[] = [
 ];
 /** By cost and duration the API puts in order what lies within a month. */
 const SORTED_RANGE = "30d";
+
+/** The playground has a key for each session, which no list shows: they are one choice. */
+const PLAYGROUND = { value: "playground", label: "Playground" };
 
 export function RequestFilters({ filter, labels, onChange, onFound }: Props) {
   const { data: rates } = useQuery(ratesQuery);
@@ -110,12 +113,10 @@ export function RequestFilters({ filter, labels, onChange, onFound }: Props) {
           "All models",
           (rates?.data ?? []).map(({ sku_id: value }) => ({ value, label: value })),
         )}
-        {choice(
-          "key",
-          "Key",
-          "All keys",
-          (keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
-        )}
+        {choice("key", "Key", "All keys", [
+          ...(keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+          PLAYGROUND,
+        ])}
         {choice(
           "outcome",
           "Outcome",

@@ -1,7 +1,6 @@
 /** The request history: filters in the address bar, endless pages, details in a drawer, CSV. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Activity, RefreshCw } from "lucide-react";
 import { useMemo } from "react";
 import { saveFile } from "../../api/client.ts";
 import type { RequestFilter, RequestRecord } from "../../api/types.ts";
@@ -20,6 +19,7 @@ import { daysBefore } from "../../time.ts";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
+import { Activity, RefreshCw } from "../../ui/icons.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { Empty } from "../../ui/states.tsx";

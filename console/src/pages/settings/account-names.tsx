@@ -16,7 +16,9 @@ export function AccountNames({ accounts }: { accounts: Account[] }) {
         accounts={accounts}
         about={({ kind, id, role }) => (
           <>
-            {kind === "builder" ? "Builder" : "Host"} · {role} · <code className="font-mono">{id}</code>
+            {kind === "builder" ? "Builder" : "Host"} · {role}
+            <span className="max-sm:hidden"> · </span>
+            <code className="font-mono max-sm:block">{id}</code>
           </>
         )}
         action={(account) =>

@@ -18,8 +18,12 @@ export function SettingsPage() {
           <Facts>
             <Fact name="Name">{identity.name}</Fact>
             <Fact name="E-mail">
-              <span className="mr-2">{identity.email}</span>
-              {identity.email_verified && <Badge tone="good">verified</Badge>}
+              {identity.email}{" "}
+              {identity.email_verified && (
+                <span className="ml-1">
+                  <Badge tone="good">verified</Badge>
+                </span>
+              )}
             </Fact>
             {identity.operator && (
               <Fact name="Role">

@@ -1,6 +1,5 @@
 /** The people of a team; for owners, with what they can do about each; for everybody, leaving. */
 import { useNavigate } from "@tanstack/react-router";
-import { LogOut, MoreHorizontal, UserCog, UserMinus } from "lucide-react";
 import { useState } from "react";
 import type { Account, TeamMember } from "../../api/types.ts";
 import { queryClient } from "../../data/query-client.ts";
@@ -10,6 +9,7 @@ import { homeOf } from "../../layout/navigation.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { Ellipsis, LogOut, UserCog, UserMinus } from "../../ui/icons.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -53,7 +53,7 @@ function Actions({ member, start }: { member: TeamMember; start: (name: Task["na
     <Menu
       button={
         <IconButton label={`Actions for ${member.email}`}>
-          <MoreHorizontal aria-hidden className="size-4" />
+          <Ellipsis aria-hidden className="size-4" />
         </IconButton>
       }
     >

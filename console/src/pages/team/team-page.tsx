@@ -1,6 +1,5 @@
 /** Who belongs to an account: people and their roles, open invitations, what changed. */
 import { useQuery } from "@tanstack/react-query";
-import { UserPlus } from "lucide-react";
 import { useState } from "react";
 import type { Account, AccountKind } from "../../api/types.ts";
 import { useActing } from "../../data/session.ts";
@@ -8,6 +7,7 @@ import { teamQuery } from "../../data/team.ts";
 import { meaningOf, ROLES } from "../../team/roles.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
+import { UserPlus } from "../../ui/icons.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Changes } from "./changes.tsx";
 import { Invitations } from "./invitations.tsx";

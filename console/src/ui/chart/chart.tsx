@@ -1,16 +1,8 @@
-/**
- * Charts, loaded when one is first shown. What they draw is also there as a table, for screen readers and for whoever wants
- * the numbers.
- */
-import { lazy, Suspense, useId, useState } from "react";
+/** Charts. What they draw is also there as a table, for screen readers and for whoever wants the numbers. */
+import { useId, useState } from "react";
 import { Button } from "../button.tsx";
-import { Skeleton } from "../states.tsx";
 import type { ChartProps } from "./chart-data.ts";
-
-const load = () => import("./drawing.tsx");
-/** Comes beside the page's data. What fails here is asked for again when it is drawn, where a fault is shown. */
-const early = load().catch(() => undefined);
-const Drawing = lazy(async () => (await early) ?? (await load()));
+import { Drawing } from "./drawing.tsx";
 
 export function Chart(props: ChartProps) {
   const { title, series, rows, format, kind, height = 240 } = props;
@@ -24,9 +16,7 @@ export function Chart(props: ChartProps) {
           asTable ? "hidden" : "rounded-sm has-[svg:focus-visible]:outline-2 has-[svg:focus-visible]:outline-accent"
         }
       >
-        <Suspense fallback={<Skeleton className="h-60 w-full" />}>
-          <Drawing {...props} height={height} />
-        </Suspense>
+        <Drawing {...props} height={height} />
       </div>
       <figcaption className="flex flex-wrap items-center gap-x-4 gap-y-1.5 text-xs text-ink-soft">
         <ul className="flex flex-1 flex-wrap gap-x-4 gap-y-1">

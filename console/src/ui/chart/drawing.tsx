@@ -1,126 +1,218 @@
-/** The drawing itself, with Recharts: the only file that loads it. */
-import { useState } from "react";
-import { Area, AreaChart, Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+/**
+ * The drawing itself, as SVG in the theme's colours. It is our own because the first page shows one: a library for every kind of chart was
+ * half of that page's scripts, and these are two kinds.
+ */
+import { type KeyboardEvent, type PointerEvent, useLayoutEffect, useRef, useState } from "react";
 import type { ChartProps, ChartRow } from "./chart-data.ts";
+import { barPaths, everyHowMany, levelOf, lineOfValues, middlesOf, nearest, type Plot, roomOf } from "./geometry.ts";
 import { timeTicks, valueTicks } from "./ticks.ts";
 
-const MARGIN = { top: 8, right: 18, bottom: 0, left: 0 };
+const TOP = 8;
+/** Half of a mark below the axis: "Nov 16". */
+const RIGHT = 24;
+/** For the marks below. */
+const BOTTOM = 30;
 const AXIS_GAP = 14;
 /** Of the ticks' font, nearly. */
 const CHARACTER_WIDTH = 6.5;
 const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
-/** What a mark below the axis needs. */
+/** What a mark below the axis needs, where it is a time; other texts need this much between them. */
 const MARK_WIDTH = 72;
+const TEXT_GAP = 24;
 
-/** The default export is what `lazy` asks for. */
-export default function Drawing(props: ChartProps) {
-  const { title, series, rows, kind = "bars", format, whole = false, height = 240 } = props;
-  const [width, setWidth] = useState(0);
-  const textOf = (label: string, name: string, value: number): string =>
-    rows.find((row) => row.label === label)?.texts?.[name] ?? format(value);
+export function Drawing({ title, series, rows, kind = "bars", format, whole = false, height = 240 }: ChartProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const width = useWidth(frame);
+  const [at, setAt] = useState<number>();
   const most = Math.max(0, ...rows.map(kind === "bars" ? sumOf : largestOf));
   const ticks = valueTicks(most, { whole });
   const write = (value: number): string => format(value, ticks[1]);
-  const Frame = kind === "bars" ? BarChart : AreaChart;
+  const left = AXIS_GAP + CHARACTER_WIDTH * Math.max(...ticks.map((tick) => write(tick).length));
+  const plot: Plot = {
+    left,
+    top: TOP,
+    width: Math.max(1, width - left - RIGHT),
+    height: height - TOP - BOTTOM,
+    most: ticks.at(-1) ?? 1,
+  };
+  const middles = middlesOf(plot, rows.length, kind);
+  const shown = at === undefined ? undefined : rows[at];
+  const move = ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>): void => {
+    if (rows.length > 0) setAt(nearest(middles, clientX - currentTarget.getBoundingClientRect().left));
+  };
+  const turn = (event: KeyboardEvent): void => {
+    const next = NEXT[event.key]?.(at ?? 0, rows.length - 1);
+    if (next === undefined) return;
+    event.preventDefault();
+    setAt(Math.min(Math.max(0, next), rows.length - 1));
+  };
   return (
-    <ResponsiveContainer width="100%" height={height} onResize={setWidth}>
-      <Frame data={rows} margin={MARGIN} accessibilityLayer aria-label={`${title}. Arrow keys move along it.`}>
-        <CartesianGrid vertical={false} stroke="var(--line)" />
-        <XAxis
-          dataKey="label"
-          tick={TICK}
-          tickLine={false}
-          axisLine={{ stroke: "var(--line)" }}
-          {...marksBelow(rows, width)}
-        />
-        <YAxis
-          tick={TICK}
-          tickLine={false}
-          axisLine={false}
-          width={AXIS_GAP + CHARACTER_WIDTH * Math.max(...ticks.map((tick) => write(tick).length))}
-          tickFormatter={write}
-          ticks={ticks}
-          domain={[0, ticks.at(-1) ?? 1]}
-        />
-        <Tooltip
-          content={({ active, label, payload }) => (active ? <Hint {...{ label, payload, textOf }} /> : null)}
-          cursor={{ fill: "var(--sunken)", stroke: "var(--line)" }}
-          isAnimationActive={false}
-        />
-        {series.map(({ name, colour }) =>
-          kind === "bars" ? (
-            <Bar
-              key={name}
-              name={name}
-              dataKey={(row: ChartRow) => row.values[name] ?? 0}
-              stackId="all"
-              fill={`var(--chart-${colour})`}
-              maxBarSize={36}
-              isAnimationActive={false}
-            />
-          ) : (
-            <Area
-              key={name}
-              name={name}
-              dataKey={(row: ChartRow) => row.values[name] ?? null}
-              type="linear"
-              stroke={`var(--chart-${colour})`}
-              fill={`var(--chart-${colour})`}
-              fillOpacity={series.length === 1 ? 0.12 : 0}
-              strokeWidth={1.75}
-              dot={({ cx, cy, index }) => <Lonely key={index} {...{ rows, name, colour, index, cx, cy }} />}
-              isAnimationActive={false}
-            />
-          ),
-        )}
-      </Frame>
-    </ResponsiveContainer>
+    <div ref={frame} className="relative" style={{ height }}>
+      {width > 0 && (
+        <svg
+          role="application"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys read its values
+          tabIndex={0}
+          aria-label={`${title}. Arrow keys move along it.`}
+          width={width}
+          height={height}
+          className="block outline-none"
+          onPointerMove={move}
+          onPointerDown={move}
+          onPointerLeave={() => setAt(undefined)}
+          onFocus={() => setAt((now) => now ?? 0)}
+          onBlur={() => setAt(undefined)}
+          onKeyDown={turn}
+        >
+          <Cursor {...{ plot, kind }} middle={at === undefined ? undefined : middles[at]} rows={rows.length} />
+          {ticks.map((tick) => (
+            <g key={tick}>
+              <line
+                x1={left}
+                x2={width - RIGHT}
+                y1={levelOf(plot, tick)}
+                y2={levelOf(plot, tick)}
+                stroke="var(--line)"
+              />
+              <text x={left - 8} y={levelOf(plot, tick)} dy="0.35em" textAnchor="end" {...TICK}>
+                {write(tick)}
+              </text>
+            </g>
+          ))}
+          <Marks {...{ plot, rows, middles, width }} y={height - BOTTOM + 16} />
+          <Shapes {...{ plot, series, rows, kind }} />
+        </svg>
+      )}
+      {shown !== undefined && at !== undefined && (
+        <Hint row={shown} series={series} format={format} x={middles[at] ?? 0} width={width} />
+      )}
+    </div>
   );
 }
 
 const sumOf = ({ values }: ChartRow): number => Object.values(values).reduce((sum, value) => sum + value, 0);
 const largestOf = ({ values }: ChartRow): number => Math.max(0, ...Object.values(values));
 
-/** Rows that are moments have marks at round ones; others as many as there is room for. */
-function marksBelow(rows: ChartRow[], width: number) {
-  const moments = rows.flatMap(({ at }) => (at === undefined ? [] : [at]));
-  if (moments.length !== rows.length) return { minTickGap: 24 };
-  const texts = timeTicks(moments, Math.max(2, Math.floor(width / MARK_WIDTH)));
-  return { interval: 0, tickFormatter: (_: unknown, place: number) => texts[place] ?? "" };
+const NEXT: Record<string, (at: number, last: number) => number> = {
+  ArrowLeft: (at) => at - 1,
+  ArrowRight: (at) => at + 1,
+  Home: () => 0,
+  End: (_at, last) => last,
+};
+
+/** Before the first frame is drawn, and whenever it changes. */
+function useWidth(of: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const { current } = of;
+    if (current === null) return;
+    const look = (): void => setWidth(current.clientWidth);
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, [of]);
+  return width;
 }
 
-interface LonelyProps {
+interface CursorProps {
+  plot: Plot;
+  kind: "bars" | "lines";
+  middle: number | undefined;
+  rows: number;
+}
+
+function Cursor({ plot, kind, middle, rows }: CursorProps) {
+  if (middle === undefined) return null;
+  const { top, height } = plot;
+  if (kind === "lines") return <line x1={middle} x2={middle} y1={top} y2={top + height} stroke="var(--line)" />;
+  const room = roomOf(plot, rows);
+  return <rect x={middle - room / 2} y={top} width={room} height={height} fill="var(--sunken)" />;
+}
+
+interface MarksProps {
+  plot: Plot;
   rows: ChartRow[];
-  name: string;
-  colour: number;
-  index: number;
-  cx: number | string | undefined;
-  cy: number | string | undefined;
+  middles: number[];
+  width: number;
+  y: number;
 }
 
-/** A value between two gaps has no line to be seen by. */
-function Lonely({ rows, name, colour, index, cx, cy }: LonelyProps) {
-  const has = (place: number): boolean => rows[place]?.values[name] !== undefined;
-  if (!has(index) || has(index - 1) || has(index + 1)) return null;
-  return <circle cx={cx} cy={cy} r={2.5} fill={`var(--chart-${colour})`} />;
+function Marks({ plot, rows, middles, width, y }: MarksProps) {
+  const texts = marksBelow(rows, { width, room: roomOf(plot, rows.length) });
+  return texts.map((text, row) =>
+    text === "" ? null : (
+      <text key={rows[row]?.label} x={middles[row]} y={y} textAnchor="middle" {...TICK}>
+        {text}
+      </text>
+    ),
+  );
 }
 
-interface HintProps {
-  label: unknown;
-  payload: readonly { name?: unknown; value?: unknown; color?: string | undefined }[] | undefined;
-  textOf: (label: string, name: string, value: number) => string;
+/** Rows that are moments have marks at round ones; others as many as there is room for. */
+function marksBelow(rows: ChartRow[], { width, room }: { width: number; room: number }): string[] {
+  const moments = rows.flatMap(({ at }) => (at === undefined ? [] : [at]));
+  if (moments.length === rows.length) return timeTicks(moments, Math.max(2, Math.floor(width / MARK_WIDTH)));
+  const longest = Math.max(0, ...rows.map(({ label }) => label.length));
+  const each = everyHowMany(room, longest * CHARACTER_WIDTH + TEXT_GAP);
+  return rows.map(({ label }, row) => (row % each === 0 ? label : ""));
 }
 
-function Hint({ label, payload = [], textOf }: HintProps) {
-  const shown = payload.filter(({ value }) => Number(value) > 0).toReversed();
+function Shapes({
+  plot,
+  series,
+  rows,
+  kind,
+}: Pick<ChartProps, "series" | "rows"> & { plot: Plot; kind: "bars" | "lines" }) {
+  if (kind === "bars") {
+    const paths = barPaths(
+      plot,
+      rows.map(({ values }) => series.map(({ name }) => values[name] ?? 0)),
+    );
+    return series.map(({ name, colour }, place) => (
+      <path key={name} d={paths[place]} fill={`var(--chart-${colour})`} shapeRendering="crispEdges" />
+    ));
+  }
+  return series.map(({ name, colour }) => {
+    const { stroke, area, lonely } = lineOfValues(
+      plot,
+      rows.map(({ values }) => values[name]),
+    );
+    const paint = `var(--chart-${colour})`;
+    return (
+      <g key={name}>
+        {series.length === 1 && <path d={area} fill={paint} fillOpacity={0.12} />}
+        <path d={stroke} fill="none" stroke={paint} strokeWidth={1.75} strokeLinejoin="round" />
+        {lonely.map(({ x, y }) => (
+          <circle key={x} cx={x} cy={y} r={2.5} fill={paint} />
+        ))}
+      </g>
+    );
+  });
+}
+
+interface HintProps extends Pick<ChartProps, "series" | "format"> {
+  row: ChartRow;
+  x: number;
+  width: number;
+}
+
+/** Beside the row, on the side that has more room; the topmost of a stack first. */
+function Hint({ row: { label, values, texts }, series, format, x, width }: HintProps) {
+  const shown = series.filter(({ name }) => (values[name] ?? 0) > 0).toReversed();
+  const side = x > width / 2 ? { right: width - x + 10 } : { left: x + 10 };
   return (
-    <div role="status" className="rounded-md border border-line bg-raised px-3 py-2 text-xs shadow-lg">
-      <p className="mb-1 font-medium">{String(label)}</p>
+    <div
+      role="status"
+      style={side}
+      className="pointer-events-none absolute top-2 z-10 rounded-md border border-line bg-raised px-3 py-2 text-xs shadow-lg"
+    >
+      <p className="mb-1 font-medium">{label}</p>
       {shown.length === 0 && <p className="text-ink-soft">Nothing</p>}
-      {shown.map(({ name, value }) => (
-        <p key={String(name)} className="flex justify-between gap-6">
-          <span className="text-ink-soft">{String(name)}</span>
-          <span>{textOf(String(label), String(name), Number(value))}</span>
+      {shown.map(({ name }) => (
+        <p key={name} className="flex justify-between gap-6">
+          <span className="text-ink-soft">{name}</span>
+          <span>{texts?.[name] ?? format(values[name] ?? 0)}</span>
         </p>
       ))}
     </div>

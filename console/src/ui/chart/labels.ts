@@ -1,5 +1,6 @@
 /** How a chart writes its values and its rows. */
-import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+import { countText, decimalText, minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+import { span } from "../../time.ts";
 
 const MONEY_PLACES_MAX = 12;
 
@@ -9,6 +10,15 @@ export function moneyTick(dollars: number, step: number = dollars): string {
   const places = step >= 1 ? 0 : Math.min(MONEY_PLACES_MAX, Math.max(2, needed));
   const [whole = "", part] = dollars.toFixed(places).split(".");
   return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part === undefined ? "" : `.${part}`}`;
+}
+
+/** From this step on an axis of times counts in seconds. */
+const SECONDS_FROM_MS = 500;
+
+/** Milliseconds at an axis, all of its marks in the unit that the step needs: "0 s", "0.5 s", "1 s". Elsewhere as ever: "1.24 s". */
+export function spanTick(ms: number, step?: number): string {
+  if (step === undefined) return span(ms);
+  return step < SECONDS_FROM_MS ? `${countText(ms)} ms` : `${decimalText(ms / 1000)} s`;
 }
 
 /** A moment of the reader's own day: "Nov 15, 06:30". */

@@ -1,7 +1,7 @@
 /** Percentiles over time as the lines of a chart: p50, p95 and p99, with gaps where nothing was measured. Pure. */
 import { minuteText, monthDayText } from "../../locale.ts";
-import { span } from "../../time.ts";
 import type { ChartRow, Series } from "./chart-data.ts";
+import { spanTick } from "./labels.ts";
 
 const LINES = [
   { name: "p50", colour: 1 },
@@ -14,8 +14,8 @@ export type Percentiles = { [Name in (typeof LINES)[number]["name"]]: number | n
 /** One for each moment, the oldest first; `at` in milliseconds. `format` writes a value, as milliseconds unless told. */
 export function percentileLines(
   points: (Percentiles & { at: number })[],
-  format: (value: number) => string = span,
-): { series: Series[]; rows: ChartRow[]; format: (value: number) => string } {
+  format: (value: number, step?: number) => string = spanTick,
+): { series: Series[]; rows: ChartRow[]; format: (value: number, step?: number) => string } {
   return {
     series: LINES.map(({ name, colour }) => ({ name, colour })),
     format,

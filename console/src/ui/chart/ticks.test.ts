@@ -1,13 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bucketTick, moneyTick } from "./labels.ts";
+import { bucketTick, moneyTick, spanTick } from "./labels.ts";
 import { timeTicks, valueTicks } from "./ticks.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const hours = (from: string, length: number): number[] => Array.from({ length }, (_, i) => Date.parse(from) + i * HOUR);
 const marks = (texts: string[]): string[] => texts.filter((text) => text !== "");
+
+test("the marks of one axis of times are in one unit", () => {
+  const marksTo = (most: number): string[] => {
+    const ticks = valueTicks(most);
+    return ticks.map((tick) => spanTick(tick, ticks[1]));
+  };
+  assert.deepEqual(marksTo(800), ["0 ms", "200 ms", "400 ms", "600 ms", "800 ms"]);
+  assert.deepEqual(marksTo(900), ["0 s", "0.5 s", "1 s"]);
+  assert.deepEqual(marksTo(3_700), ["0 s", "1 s", "2 s", "3 s", "4 s"]);
+  assert.equal(spanTick(1_240), "1.24 s", "a single value has all its digits");
+});
 
 test("values have marks at steps of 1, 2 or 5", () => {
   assert.deepEqual(valueTicks(0.37), [0, 0.1, 0.2, 0.3, 0.4]);

@@ -63,3 +63,13 @@ test("tags are text, and a line's end is one", () => {
   assert.equal(read("<script>alert(1)</script> <b>x</b><br>y\nz"), "<script>alert(1)</script> <b>x</b>⏎y⏎z");
   assert.equal(read("&lt;b&gt; &amp;amp; &constructor; &copy; \\*no\\*"), "<b> &amp; &constructor; &copy; *no*");
 });
+
+test("who trusts a text says what its addresses become", () => {
+  const read = (address: string): string | undefined => (address === "gone" ? undefined : `/in/${address}`);
+  assert.deepEqual(inlineOf("[a](b.md) [c](gone)", read), [
+    { kind: "link", address: "/in/b.md", image: false, inside: [{ kind: "text", text: "a" }] },
+    { kind: "text", text: " " },
+    { kind: "text", text: "[" },
+    { kind: "text", text: "c](gone)" },
+  ]);
+});

@@ -9,7 +9,7 @@ export type Inline =
   | { kind: "code"; text: string }
   | { kind: "break" }
   | { kind: "strong" | "emphasis" | "strike"; inside: Inline[] }
-  /** An image is never loaded: it is a link to it. */
+  /** An image of a model's answer is never loaded: it is a link to it. */
   | { kind: "link"; address: string; image: boolean; inside: Inline[] };
 
 /** Deeper emphasis stays text. */
@@ -29,8 +29,11 @@ const ENTITIES: Record<string, string> = {
 const BREAK = /^<br ?\/?>/i;
 const SCHEME = /^(?:https?:\/\/|mailto:)/i;
 
-export function inlineOf(text: string): Inline[] {
-  return new Reader(text).read();
+/** What becomes of an address that is written in the text; undefined where it is to lead nowhere. */
+type ReadAddress = (written: string) => string | undefined;
+
+export function inlineOf(text: string, readAddress: ReadAddress = safeAddress): Inline[] {
+  return new Reader(text, readAddress).read();
 }
 
 /** Something that may turn out to begin emphasis or a link. */
@@ -44,6 +47,7 @@ interface Opener {
 
 class Reader {
   readonly #text: string;
+  readonly #readAddress: ReadAddress;
   #at = 0;
   #plain = "";
   readonly #nodes: Inline[] = [];
@@ -56,8 +60,9 @@ class Reader {
   /** Where runs of so many backticks stand, the last first. */
   readonly #ticks: Map<number, number[]>;
 
-  constructor(text: string) {
+  constructor(text: string, readAddress: ReadAddress) {
     this.#text = text;
+    this.#readAddress = readAddress;
     this.#ticks = tickRuns(text);
   }
 
@@ -220,7 +225,7 @@ class Reader {
       this.#take(1);
       return;
     }
-    const address = safeAddress(target.address);
+    const address = this.#readAddress(target.address);
     // Shown as it is written: a link that leads nowhere good is no link.
     if (address === undefined) {
       this.#take(target.end - this.#at);
@@ -251,7 +256,7 @@ class Reader {
       return;
     }
     const end = endOfAddress(this.#text, start);
-    const address = this.#text.charAt(end) === ">" ? safeAddress(this.#text.slice(start, end)) : undefined;
+    const address = this.#text.charAt(end) === ">" ? this.#readAddress(this.#text.slice(start, end)) : undefined;
     if (address === undefined) {
       this.#take(end - this.#at);
       return;
@@ -269,7 +274,7 @@ class Reader {
     // A sentence's own punctuation is not the address's.
     while (end > this.#at && ".,;:!?'\"*_~)]}".includes(this.#text.charAt(end - 1))) end -= 1;
     const text = this.#text.slice(this.#at, end);
-    const address = safeAddress(text);
+    const address = this.#readAddress(text);
     if (address === undefined) {
       this.#take(Math.max(1, end - this.#at));
       return;

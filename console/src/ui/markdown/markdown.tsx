@@ -2,9 +2,10 @@
  * Markdown as React elements: nothing of it is ever handed to the browser as HTML, so whatever a model writes can only be
  * text, or one of the elements below. Blocks that did not change while an answer grows are not drawn again.
  */
-import { ImageOff } from "lucide-react";
+
 import { memo, type ReactNode } from "react";
 import { CopyButton } from "../copy.tsx";
+import { ImageOff } from "../icons.tsx";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type Inline, inlineOf } from "./inline.ts";
 

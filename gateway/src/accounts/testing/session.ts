@@ -5,7 +5,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { NewId, Uuid } from "../../base/ids.ts";
-import { COOKIE_PREFIX } from "../auth.ts";
+import { COOKIE_PREFIX } from "../auth-names.ts";
 
 export interface SessionPlace {
   pool: pg.Pool;

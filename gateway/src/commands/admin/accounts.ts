@@ -1,4 +1,4 @@
-/** `tollgate admin account …`, `grant`, `suspend`, `restore`, `audit list`: each act is on the operators' record. */
+/** `tollgate admin account …`, `grant`, `suspend`, `restore`: each act is on the operators' record. */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { openAccounts } from "../../accounts/accounts.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -6,9 +6,11 @@ import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../../base/states.ts";
 import { openLedger } from "../../ledger/ledger.ts";
-import { type OperatorAction, openAudit } from "../../operators/audit.ts";
+import { openAudit } from "../../operators/audit.ts";
 import { type AccountEntry, openDirectory } from "../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../operators/grants.ts";
+import { setAlert } from "../../payments/alerts.ts";
+import { stopTopUp } from "../../payments/top-up-settings.ts";
 import { type Column, dollarsText, properties, table } from "../line/columns.ts";
 import { UsageError } from "../line/command.ts";
 import {
@@ -21,6 +23,7 @@ import {
   REASON,
   SHELL_OPERATOR,
 } from "./admin-run.ts";
+import { creditSettingsOf, markOf, shownCredit, toldCredit } from "./credit-settings.ts";
 
 export const accountCommands: Record<string, AdminCommand> = {
   "account list": {
@@ -80,10 +83,28 @@ export const accountCommands: Record<string, AdminCommand> = {
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --usd 25 --reason "first month"',
     run: grant,
   },
-  "audit list": { help: "the last 1000 things that operators did, newest first", example: "", run: auditList },
+  "account alert": {
+    help: "set a builder's low-credit alert, as its owner could",
+    args: ACCOUNT,
+    flags: {
+      below: {
+        value: "USD",
+        required: true,
+        help: "its owners are written to when the balance falls below it: 2, or none",
+      },
+      ...REASON,
+    },
+    example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --below 2 --reason "asked for by mail"',
+    run: alert,
+  },
+  "account top-up-off": {
+    help: "turn a builder's automatic top-up off; only who may pay with the card turns it on",
+    args: ACCOUNT,
+    flags: REASON,
+    example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "asked for by mail"',
+    run: topUpOff,
+  },
 };
-
-const ACTS_MAX = 1000;
 
 async function list({ pool, json, print, flags }: AdminRun): Promise<number> {
   const { q } = flags;
@@ -151,6 +172,26 @@ async function grant(run: AdminRun): Promise<number> {
   return report(run, subject);
 }
 
+async function alert(run: AdminRun): Promise<number> {
+  const { id, kind } = await findAccount(run);
+  if (kind !== "builder") throw new Error("credit is looked after for builder accounts only");
+  const [subject, reason, mark] = [publicId("acc", id), reasonOf(run), markOf(run.flags.below)];
+  const details = { mark_micro: mark === null ? null : exactMicro(mark), reason };
+  const act = { operator: SHELL_OPERATOR, action: "account.alert", subject, details };
+  await openAudit(run).record(act, () => setAlert(run.pool, id, mark));
+  return report(run, subject);
+}
+
+async function topUpOff(run: AdminRun): Promise<number> {
+  const { id } = await findAccount(run);
+  const [subject, reason] = [publicId("acc", id), reasonOf(run)];
+  const act = { operator: SHELL_OPERATOR, action: "account.top_up_off", subject, details: { reason } };
+  await openAudit(run).record(act, async () => {
+    if (!(await stopTopUp(run.pool, id))) throw new Error("automatic top-up was never set for this account");
+  });
+  return report(run, subject);
+}
+
 /** Dollars as people write them, to the microdollar: `5`, `0.25`. */
 export function dollarsOf(flag: string, text: string | undefined): Pico {
   const match = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text ?? "");
@@ -159,22 +200,6 @@ export function dollarsOf(flag: string, text: string | undefined): Pico {
     throw new UsageError(`--${flag} must be dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}: 5, 0.25`);
   }
   return pico(amount);
-}
-
-async function auditList(run: AdminRun): Promise<number> {
-  const actions = await openAudit(run).list({ limit: ACTS_MAX });
-  if (run.json) {
-    run.print(
-      JSON.stringify(
-        actions.map(({ id: _, ...rest }) => rest),
-        null,
-        2,
-      ),
-    );
-    return 0;
-  }
-  run.print(actions.length === 0 ? "Nothing was done yet." : table(ACT_COLUMNS, actions));
-  return 0;
 }
 
 /** The account that the first argument names. */
@@ -193,7 +218,10 @@ export function reasonOf({ flags }: AdminRun): string {
 
 async function report(run: AdminRun, account: string): Promise<number> {
   const entry = await findAccount({ ...run, args: [account] });
-  run.print(run.json ? JSON.stringify(shown(entry), null, 2) : properties(told(entry)));
+  const credit = entry.kind === "builder" ? await creditSettingsOf(run.pool, entry.id) : undefined;
+  const json = { ...shown(entry), ...(credit !== undefined && shownCredit(credit)) };
+  const text = { ...told(entry), ...(credit !== undefined && toldCredit(credit, entry.balance)) };
+  run.print(run.json ? JSON.stringify(json, null, 2) : properties(text));
   return 0;
 }
 
@@ -223,15 +251,6 @@ function told(entry: AccountEntry): Record<string, string> {
     State: suspendedAt === null ? "active" : `SUSPENDED since ${suspendedAt.toISOString()}`,
   };
 }
-
-const ACT_COLUMNS: Column<OperatorAction>[] = [
-  { title: "TIME", cell: ({ at }) => at.toISOString() },
-  { title: "OPERATOR", cell: ({ operator }) => operator },
-  { title: "ACTION", cell: ({ action }) => action },
-  { title: "SUBJECT", cell: ({ subject }) => subject },
-  { title: "OUTCOME", cell: ({ outcome }) => outcome ?? "?" },
-  { title: "DETAILS", cell: ({ details }) => JSON.stringify(details) },
-];
 
 function shown({ id, balance, held, ...rest }: AccountEntry): object {
   return { id: publicId("acc", id), balance_micro: exactMicro(balance), held_micro: exactMicro(held), ...rest };

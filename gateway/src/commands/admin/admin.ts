@@ -9,6 +9,8 @@ import { openPool } from "../../db/pool.ts";
 import type { Command, Flag, Given } from "../line/command.ts";
 import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
+import { auditCommands } from "./audit.ts";
+import { backup } from "./backup.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { keyCommands } from "./keys.ts";
@@ -18,6 +20,9 @@ import { operatorCommands } from "./operators.ts";
 import { DAYS_MAX, overview } from "./overview.ts";
 import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
+import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
+import { restoreDrill } from "./restore-drill.ts";
+import { secretCommands } from "./secrets.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   overview: {
@@ -32,12 +37,15 @@ const COMMANDS: Record<string, AdminCommand> = {
     example: "--json",
     run: ledgerCheck,
   },
+  backup,
   ...deploymentCommands,
   ...accountCommands,
   ...keyCommands,
   ...nodeCommands,
   ...operatorCommands,
   ...payoutCommands,
+  ...auditCommands,
+  ...secretCommands,
 };
 
 const EVERYWHERE: Record<string, Flag> = {
@@ -53,6 +61,9 @@ export const adminCommands: Record<string, Command> = {
     ]),
   ),
   "admin plane init": planeInit,
+  "admin plane new-key": planeNewKey,
+  "admin plane retire-keys": planeRetireKeys,
+  "admin restore-drill": restoreDrill,
 };
 
 async function withStore(given: Given, run: AdminCommand["run"]): Promise<number> {

@@ -7,9 +7,9 @@ import { systemClock } from "../../base/clock.ts";
 import { suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
+import { signedBy } from "../../build/plane.ts";
 import { inquire } from "../../dispatch/deployment/inquiry.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../dispatch/deployment/record.ts";
-import { openNatsPlane } from "../../dispatch/nats/plane.ts";
 import type { Plane, PlaneOwnership } from "../../dispatch/plane.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { properties } from "../line/columns.ts";
@@ -140,12 +140,13 @@ interface UsedPlane {
 }
 
 async function withPlane<T>(run: AdminRun, use: (plane: UsedPlane) => Promise<T>): Promise<T> {
-  const { nats, seed } = run.config.plane;
-  if (nats === undefined || seed === undefined) throw new Error("NATS_URL and PLANE_SEED must name the plane");
+  const { nats } = run.config.plane;
+  if (nats === undefined) throw new Error("NATS_URL must name the plane");
   const gatewayId = suffixOf(run.newId());
+  const { openNatsPlane } = await import("../../dispatch/nats/plane.ts");
   const plane = await openNatsPlane({
     ...nats,
-    accountSeed: seed,
+    ...signedBy(run.config.plane),
     gatewayId,
     clock: systemClock,
     random: systemRandom(),

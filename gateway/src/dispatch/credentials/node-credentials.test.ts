@@ -16,7 +16,7 @@ describe("a node's credentials", () => {
     const credentials = issueNodeCredentials(account, grant);
     const verifying = parsePublicKey("account", account.publicKey);
     assert.ok(verifying);
-    const verdict = verifyJwt(verifying, credentials.jwt, NOW_MS);
+    const verdict = verifyJwt([verifying], credentials.jwt, NOW_MS);
     assert.ok(verdict.ok);
     assert.deepEqual(verdict.claims.permissions, nodePermissions("node_a"));
     assert.equal(verdict.claims.user.publicKey, keyFromSeed(credentials.seed).publicKey);

@@ -31,6 +31,8 @@ export function issueSecond(nowMs: number, revokedUntilS: number | undefined): n
 
 interface NodeGrant {
   nodeId: string;
+  /** Whose node it is, where another key than the account's own signs for it. */
+  issuerAccount?: string | undefined;
   /** Where the node connects. */
   url: string;
   /** From `issueSecond`. */
@@ -41,11 +43,12 @@ interface NodeGrant {
 }
 
 export function issueNodeCredentials(account: SigningKey, grant: NodeGrant): NodeCredentials {
-  const { nodeId, url, issuedAtS, nowMs, ttlMs, limits } = grant;
+  const { nodeId, issuerAccount, url, issuedAtS, nowMs, ttlMs, limits } = grant;
   const user = nodeKey(account, nodeId);
   const expiresAtS = Math.floor((nowMs + ttlMs) / 1000);
   const jwt = mintUserJwt(account, {
     name: nodeId,
+    issuerAccount,
     userKey: user.publicKey,
     issuedAtS,
     expiresAtS,

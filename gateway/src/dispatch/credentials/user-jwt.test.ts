@@ -28,7 +28,7 @@ function verifying(key: SigningKey): VerifyingKey {
 }
 
 function verdictOf(jwt: string, nowMs = NOW_S * 1000, by = account): string {
-  const verdict = verifyJwt(verifying(by), jwt, nowMs);
+  const verdict = verifyJwt([verifying(by)], jwt, nowMs);
   return verdict.ok ? "ok" : verdict.refusal;
 }
 
@@ -43,7 +43,7 @@ function signClaims(change: (claims: Record<string, unknown>) => void): string {
 
 describe("credentials", () => {
   test("a node gets its own subjects and the limits it was granted", () => {
-    const verdict = verifyJwt(verifying(account), mintUserJwt(account, grant), NOW_S * 1000);
+    const verdict = verifyJwt([verifying(account)], mintUserJwt(account, grant), NOW_S * 1000);
     assert.ok(verdict.ok);
     const { user: key, ...claims } = verdict.claims;
     assert.equal(key.publicKey, user.publicKey);
@@ -70,7 +70,7 @@ describe("credentials", () => {
 
   test("minus one is no limit", () => {
     const verdict = verifyJwt(
-      verifying(account),
+      [verifying(account)],
       mintUserJwt(account, { ...grant, subscriptionsMax: -1, payloadBytesMax: -1 }),
       NOW_S * 1000,
     );

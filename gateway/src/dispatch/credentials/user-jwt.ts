@@ -21,6 +21,8 @@ export const isNodeId = (text: string): boolean => NODE_ID.test(text);
 export interface Grant {
   /** A node's id; for a gateway a name that cannot be one. */
   name: string;
+  /** Whose user it is, where another key than the account's own signs for it. */
+  issuerAccount?: string | undefined;
   /** The public key whose owner may use the credential. */
   userKey: string;
   issuedAtS: number;
@@ -48,6 +50,7 @@ export function mintUserJwt(account: SigningKey, grant: Grant): string {
       payload: grant.payloadBytesMax,
       // Not as a leaf node, not through a gateway of another protocol.
       allowed_connection_types: ["STANDARD"],
+      ...(grant.issuerAccount !== undefined && { issuer_account: grant.issuerAccount }),
       type: "user",
       version: 2,
     },
@@ -97,8 +100,8 @@ const claimsSchema = z.object({
 const headerSchema = z.object({ typ: z.string().regex(/^jwt$/i), alg: z.literal("ed25519-nkey") });
 const issuerSchema = z.object({ iss: z.string() });
 
-/** Says whether `account` signed this text for now, and for what. Possession of the user key is for the caller to check. */
-export function verifyJwt(account: VerifyingKey, jwt: string, nowMs: number): JwtVerdict {
+/** Says whether one of the accounts signed this text for now, and for what. Possession of the user key is for the caller to check. */
+export function verifyJwt(accounts: VerifyingKey[], jwt: string, nowMs: number): JwtVerdict {
   const refuse = (refusal: JwtRefusal): JwtVerdict => ({ ok: false, refusal });
   const [header, body, signature, ...rest] = jwt.length > JWT_CHARS_MAX ? [] : jwt.split(".");
   if (header === undefined || body === undefined || signature === undefined || rest.length > 0) {
@@ -107,7 +110,8 @@ export function verifyJwt(account: VerifyingKey, jwt: string, nowMs: number): Jw
   const unverified = readSegment(body);
   const issuer = issuerSchema.safeParse(unverified);
   if (!headerSchema.safeParse(readSegment(header)).success || !issuer.success) return refuse("malformed");
-  if (issuer.data.iss !== account.publicKey) return refuse("foreign_account");
+  const account = accounts.find(({ publicKey }) => publicKey === issuer.data.iss);
+  if (account === undefined) return refuse("foreign_account");
   const genuine = account.verify(Buffer.from(`${header}.${body}`), Buffer.from(signature, "base64url"));
   if (!genuine) return refuse("bad_signature");
 

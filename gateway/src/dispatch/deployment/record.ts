@@ -5,6 +5,7 @@
 import type pg from "pg";
 import type { z } from "zod";
 import type { NewId, Uuid } from "../../base/ids.ts";
+import { BROADCAST_CONNECTION } from "../../db/connected.ts";
 import { column, queryOne, queryRow, row } from "../../db/rows.ts";
 
 const Deployment = row({
@@ -49,7 +50,7 @@ export function openDeploymentRecord({ pool, newId }: { pool: pg.Pool; newId: Ne
         // Every gateway listens on a connection of its own.
         gateways: await count(
           `select count(*)::int as count from pg_stat_activity
-            where datname = current_database() and application_name = 'tollgate broadcast'`,
+            where datname = current_database() and application_name = '${BROADCAST_CONNECTION}'`,
         ),
         requests: await count("select count(*)::int as count from hold where expires_at > now()"),
       };

@@ -18,14 +18,15 @@ type Verdict =
   | { ok: false; refusal: Refusal; nodeId: string | undefined };
 
 export interface Verifier {
-  account: VerifyingKey;
+  /** Who signs credentials, and who did before it. */
+  accounts: VerifyingKey[];
   revocations: Revocations;
 }
 
 export function authenticate(verifier: Verifier, options: string, nonce: string, nowMs: number): Verdict {
   const connect = parseConnect(options);
   if (connect === undefined) return { ok: false, refusal: "bad_connect", nodeId: undefined };
-  const verdict = verifyJwt(verifier.account, connect.jwt, nowMs);
+  const verdict = verifyJwt(verifier.accounts, connect.jwt, nowMs);
   if (!verdict.ok) return { ...verdict, nodeId: undefined };
   const { claims } = verdict;
   const { nodeId } = claims;

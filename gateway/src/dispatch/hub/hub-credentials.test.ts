@@ -24,6 +24,19 @@ describe("credentials at the door", () => {
     assert.equal((await elsewhere.mint("n1")).url, "nats://plane.example:4222");
   });
 
+  test("what the account before signed is taken as long as it lives, beside what the new one signs", async (t) => {
+    const before = await openTestHub(t, { clock });
+    const [old, stranger] = [await before.mint("n1"), await (await openTestHub(t, { clock })).mint("n1")];
+    const hub = await openTestHub(t, { clock, oldAccountSeed: before.accountSeed });
+    await connectClient(t, { ...old, url: hub.url });
+    await connectClient(t, await hub.mint("n1"));
+    await assert.rejects(connectClient(t, { ...stranger, url: hub.url }), REFUSED);
+    await hub.revoke("n1");
+    await assert.rejects(connectClient(t, { ...old, url: hub.url }), REFUSED);
+    const after = await openTestHub(t, { clock, accountSeed: hub.accountSeed });
+    await assert.rejects(connectClient(t, { ...old, url: after.url }), REFUSED);
+  });
+
   test("a signature of one greeting does not serve for another", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");

@@ -53,6 +53,16 @@ describe("TLS", () => {
     await peer.closed;
   });
 
+  test("a renewed certificate is for who connects from now on; who is there stays", async (t) => {
+    const hub = await openTestHub(t, { clock, tls });
+    const before = await connectClient(t, await hub.mint("n1"), { tls: { ca: tls.cert } });
+    const renewed = selfSignedCertificate();
+    hub.renewCertificate(renewed);
+    await connectClient(t, await hub.mint("n2"), { tls: { ca: renewed.cert } });
+    await assert.rejects(connectClient(t, await hub.mint("n3"), { tls: { ca: tls.cert } }), /certificate/);
+    await before.flush();
+  });
+
   test("a certificate that cannot be read stops the start", async (t) => {
     await assert.rejects(openTestHub(t, { clock, tls: { cert: "x", key: "y" } }), /TLS certificate/);
   });

@@ -4,13 +4,14 @@
  */
 import { createServer, isIPv6, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import type { Certificate } from "../../base/certificate.ts";
 import type { Clock } from "../../base/clock.ts";
 import { alwaysThere } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
-import { createKey, keyFromSeed, parsePublicKey, type SigningKey } from "../credentials/nkeys.ts";
+import { createKey, keyFromSeed, parsePublicKey, type SigningKey, type VerifyingKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
@@ -33,6 +34,8 @@ export interface HubOptions {
   port: number;
   /** Who signs credentials. Kept by the caller, so that credentials outlive a restart; made anew if absent. */
   accountSeed?: string;
+  /** Who signed them before. Its credentials are taken as long as they live. */
+  oldAccountSeed?: string;
   clock: Clock;
   random: Random;
   log: Log;
@@ -40,7 +43,7 @@ export interface HubOptions {
   /** Where agents reach the hub, if not at host and port. */
   publicUrl?: string;
   /** PEM texts. With them every connection must upgrade to TLS. */
-  tls?: { cert: string; key: string };
+  tls?: Certificate;
   limits?: Partial<HubLimits>;
 }
 
@@ -49,6 +52,8 @@ export interface Hub extends Plane {
   url: string;
   /** A secret. */
   accountSeed: string;
+  /** For connections from now on. */
+  renewCertificate(tls: Certificate): void;
 }
 
 /** Throws one line that names host and port if it cannot listen there. */
@@ -72,7 +77,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   readonly #options: HubOptions;
   readonly #account: SigningKey;
   readonly #credentialTtlMs: number;
-  readonly #secureContext: SecureContext | undefined;
+  #secureContext: SecureContext | undefined;
   readonly #server: Server;
   readonly #connections: ConnectionLimits<Connection>;
   readonly #nodes = new Map<string, Set<Connection>>();
@@ -91,15 +96,18 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#backoff = new ReconnectBackoff(options.clock);
     this.#rates = new NodeRateLimits(this.limits, options.clock, (nodeId) => this.#nodes.has(nodeId));
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
-    const { accountSeed, random, tls } = options;
+    const { accountSeed, oldAccountSeed, random, tls } = options;
     this.#account = accountSeed === undefined ? createKey("account", random) : keyFromSeed(accountSeed, "account");
     this.accountSeed = this.#account.seed;
-    const account = parsePublicKey("account", this.#account.publicKey);
-    invariant(account !== undefined, "an account's public key reads back");
-    this.verifier = { account, revocations: memoryRevocations() };
+    const signers = [this.#account, ...(oldAccountSeed === undefined ? [] : [keyFromSeed(oldAccountSeed, "account")])];
+    this.verifier = { accounts: signers.map(verifyingKeyOf), revocations: memoryRevocations() };
     this.#secureContext = tls === undefined ? undefined : readCertificate(tls);
     this.port = options.port;
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  renewCertificate(tls: Certificate): void {
+    this.#secureContext = readCertificate(tls);
   }
 
   get url(): string {
@@ -255,7 +263,13 @@ class EmbeddedHub implements Hub, ConnectionHub {
   }
 }
 
-function readCertificate(tls: { cert: string; key: string }): SecureContext {
+function verifyingKeyOf({ publicKey }: SigningKey): VerifyingKey {
+  const key = parsePublicKey("account", publicKey);
+  invariant(key !== undefined, "an account's public key reads back");
+  return key;
+}
+
+function readCertificate(tls: Certificate): SecureContext {
   try {
     return createSecureContext(tls);
   } catch (cause) {

@@ -1,7 +1,7 @@
 /**
- * The account's JWT as the NATS servers keep it. Tollgate changes two things in it, the list of revoked keys and the tag of
- * the deployment that the plane belongs to, and keeps the rest as it finds it, so that an operator may change limits with
- * other tools. Pure.
+ * The account's JWT as the NATS servers keep it. Tollgate changes three things in it, the list of revoked keys, the tag of
+ * the deployment that the plane belongs to and the keys that sign for the account, and keeps the rest as it finds it, so that an
+ * operator may change limits with other tools. Pure.
  */
 import { z } from "zod";
 import { readSegment } from "../credentials/jwt.ts";
@@ -19,6 +19,8 @@ const AccountClaims = z.looseObject({
     type: z.literal("account"),
     revocations: RevokedKeys.optional(),
     tags: z.array(z.string()).optional(),
+    /** Public keys; an operator's own tools may have put scoped ones there, which are left alone. */
+    signing_keys: z.array(z.unknown()).optional(),
   }),
 });
 export type AccountClaims = z.infer<typeof AccountClaims>;
@@ -64,6 +66,16 @@ export function deploymentOf({ nats }: AccountClaims): string | undefined {
 export function withDeployment(account: AccountClaims, deployment: string): AccountClaims {
   const others = (account.nats.tags ?? []).filter((tag) => !tag.startsWith(DEPLOYMENT_TAG));
   return { ...account, nats: { ...account.nats, tags: [...others, `${DEPLOYMENT_TAG}${deployment}`] } };
+}
+
+/** Keys that sign for the account beside its own. */
+export const signersOf = ({ nats }: AccountClaims): string[] =>
+  (nats.signing_keys ?? []).filter((key) => typeof key === "string");
+
+export function withSigners(account: AccountClaims, keys: string[], nowS: number): AccountClaims {
+  const scoped = (account.nats.signing_keys ?? []).filter((key) => typeof key !== "string");
+  const nats = { ...account.nats, signing_keys: [...scoped, ...keys] };
+  return { ...account, iat: Math.max(nowS, account.iat + 1), nats };
 }
 
 /**

@@ -8,17 +8,23 @@ import type { Login } from "./connect.ts";
 import { GATEWAY_SUBJECTS, INBOX_PREFIX, SERVERS_ASKED } from "./subjects.ts";
 
 interface GatewayIdentity {
+  /** The account, where another key than its own signs for it. */
+  issuerAccount?: string | undefined;
   url: string;
   gatewayId: string;
   random: Random;
   clock: Clock;
 }
 
-export function gatewayLogin(account: SigningKey, { url, gatewayId, random, clock }: GatewayIdentity): Login {
+export function gatewayLogin(
+  account: SigningKey,
+  { issuerAccount, url, gatewayId, random, clock }: GatewayIdentity,
+): Login {
   const key = createKey("user", random);
   const jwt = mintUserJwt(account, {
     // The dot keeps it apart from every node's id.
     name: `gateway.${gatewayId}`,
+    issuerAccount,
     userKey: key.publicKey,
     issuedAtS: Math.floor(clock.now() / 1000),
     // It never leaves this process, which could sign another at any time.

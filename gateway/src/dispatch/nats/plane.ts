@@ -38,6 +38,7 @@ import { gatewayLogin } from "./gateway-login.ts";
 import { PlaneAway, ReconnectingConnection } from "./reconnecting-connection.ts";
 import { Revoker } from "./revoker.ts";
 import { ASK_SERVERS_EVERY_MS, ServerPulse } from "./server-pulse.ts";
+import { nameSigners } from "./signers.ts";
 import { ACCOUNT_LOOKUP, EVENTS, REVOCATIONS, SERVERS_ASKED, serversAnswer } from "./subjects.ts";
 import { type SystemUser, withSystem } from "./system.ts";
 
@@ -48,8 +49,12 @@ export interface NatsPlaneOptions {
   publicUrl?: string;
   /** The gateway's name among the connections that an operator sees. */
   gatewayId: string;
-  /** Signs the credentials of gateways and nodes. */
-  accountSeed: string;
+  /** Signs the credentials of gateways and nodes, unless other keys do. */
+  accountSeed?: string | undefined;
+  /** The account's public key: needed where its seed is not given. */
+  account?: string | undefined;
+  /** Keys that sign for the account: the first signs, what any of them signed is known. */
+  signingSeeds?: string[] | undefined;
   /** Signs new versions of the account's JWT. */
   operatorSeed: string;
   /** May push them to the servers. */
@@ -80,7 +85,10 @@ class NatsPlane implements Plane {
   readonly health: Dependency;
   readonly ownership: PlaneOwnership;
   readonly #options: NatsPlaneOptions;
-  readonly #account: SigningKey;
+  /** The account's public key. */
+  readonly #account: string;
+  /** The first signs. A node has another key by each of them. */
+  readonly #signers: [SigningKey, ...SigningKey[]];
   readonly #credentialTtlMs: number;
   readonly #connection: ReconnectingConnection;
   readonly #connectedNodes = new ConnectedNodes();
@@ -100,10 +108,18 @@ class NatsPlane implements Plane {
     const { clock, log, url, system } = options;
     this.#backoff = new ReconnectBackoff(clock);
     this.#peerLog = sparingLog(log, clock);
-    this.#account = keyFromSeed(options.accountSeed, "account");
+    const { accountSeed, signingSeeds = [] } = options;
+    const [signer, ...others] = [...signingSeeds, accountSeed]
+      .filter((seed) => seed !== undefined)
+      .map((seed) => keyFromSeed(seed, "account"));
+    invariant(signer !== undefined, "somebody signs for the account");
+    this.#signers = [signer, ...others];
+    const account = accountSeed === undefined ? options.account : keyFromSeed(accountSeed, "account").publicKey;
+    invariant(account !== undefined, "the account is known by its seed or its public key");
+    this.#account = account;
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     this.#connection = new ReconnectingConnection({
-      dial: () => connectNats(gatewayLogin(this.#account, options)),
+      dial: () => this.#dial(),
       back: () => this.#back(),
       away: () => this.#away(),
       failed: (subject, error) => this.#failed(subject, error),
@@ -113,7 +129,7 @@ class NatsPlane implements Plane {
     this.health = this.#connection;
     this.#revoker = new Revoker({
       lookup: () => this.#lookup(),
-      withSystem: (task) => withSystem({ url, user: system, account: this.#account.publicKey }, task),
+      withSystem: (task) => withSystem({ url, user: system, account }, task),
       announce: (revoked) => this.#announce(revoked),
       operator: keyFromSeed(options.operatorSeed, "operator"),
       clock,
@@ -131,6 +147,23 @@ class NatsPlane implements Plane {
       if (server !== undefined) this.#servers.answered(server);
     });
     this.#stopAsking = clock.every(ASK_SERVERS_EVERY_MS, () => this.#askServers());
+  }
+
+  /** Who signs the gateway's own login must be known to the servers before. */
+  async #dial() {
+    const { url, system, operatorSeed, clock } = this.#options;
+    const named = this.#signers.map(({ publicKey }) => publicKey).filter((key) => key !== this.#account);
+    if (named.length > 0) {
+      const operator = keyFromSeed(operatorSeed, "operator");
+      await nameSigners({ url, system, account: this.#account, operator, clock }, named);
+    }
+    const [signer] = this.#signers;
+    return await connectNats(gatewayLogin(signer, { ...this.#options, issuerAccount: this.#issuerAccount }));
+  }
+
+  /** Undefined where the account's own key signs. */
+  get #issuerAccount(): string | undefined {
+    return this.#signers[0].publicKey === this.#account ? undefined : this.#account;
   }
 
   async open(): Promise<void> {
@@ -186,10 +219,12 @@ class NatsPlane implements Plane {
     const { clock, url, publicUrl } = this.#options;
     const pauseMs = this.#backoff.leftMs(nodeId);
     if (pauseMs > 0) throw new Error(`the node was cut off and stays away for another ${Math.ceil(pauseMs / 1000)} s`);
-    const revoked = revokedUntilS(await this.#lookup(), nodeKey(this.#account, nodeId).publicKey);
+    const [signer] = this.#signers;
+    const revoked = revokedUntilS(await this.#lookup(), nodeKey(signer, nodeId).publicKey);
     const nowMs = clock.now();
-    return issueNodeCredentials(this.#account, {
+    return issueNodeCredentials(signer, {
       nodeId,
+      issuerAccount: this.#issuerAccount,
       url: publicUrl ?? url,
       issuedAtS: issueSecond(nowMs, revoked),
       nowMs,
@@ -197,8 +232,9 @@ class NatsPlane implements Plane {
     });
   }
 
-  revoke(nodeId: string): Promise<void> {
-    return this.#revoker.revoke(nodeKey(this.#account, nodeId).publicKey);
+  /** Whichever of the signers gave it credentials. */
+  async revoke(nodeId: string): Promise<void> {
+    await Promise.all(this.#signers.map((signer) => this.#revoker.revoke(nodeKey(signer, nodeId).publicKey)));
   }
 
   /** The servers know no other way to drop a node than to refuse its credentials; it fetches new ones. */
@@ -221,7 +257,7 @@ class NatsPlane implements Plane {
       const need = "it needs the imports that `tollgate admin plane init` writes";
       throw new Error(`NATS does not show this account its own JWT (${cause.message}); ${need}`, { cause });
     });
-    await withSystem({ url, user: system, account: this.#account.publicKey }, async (record) => {
+    await withSystem({ url, user: system, account: this.#account }, async (record) => {
       await record.read();
     });
   }

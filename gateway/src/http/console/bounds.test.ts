@@ -5,7 +5,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { SESSIONS_MAX } from "../../accounts/sessions.ts";
-import type { Uuid } from "../../base/ids.ts";
+import { parseId, type Uuid } from "../../base/ids.ts";
 import { OPEN_MAX } from "../../keys/keys.ts";
 import { type Answer, Browser } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
@@ -46,6 +46,30 @@ const statuses = (answers: Answer[]): Record<number, number> => {
 
 const many = (send: (i: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: AT_ONCE }, (_, i) => send(i)));
+
+test("an API key that has expired makes room, and can be given a later end only where there is room again", async () => {
+  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const [account] = accountIds as [Uuid];
+  await fill("api_key", account, OPEN_MAX.api_key - 1);
+  const create = (body: object) => browser.send("POST", `${API}/keys`, { body: { name: "new", ...body } });
+  const ends = Math.floor(Date.now() / 1000) + 3600;
+  const brief = await create({ expires_at: ends });
+  assert.equal(brief.status, 201);
+  assert.equal((await create({})).status, 409, "it counts until it ends");
+  const later = { expires_at: ends + 3600 };
+  const change = (body: object) => browser.send("PATCH", `${API}/keys/${brief.body.id}`, { body });
+  assert.equal((await change(later)).status, 200, "while it works a later end takes no more room");
+  await platform.pool.query("update api_key set expires_at = now() - interval '1 second' where id = $1", [
+    parseId("key", String(brief.body.id)),
+  ]);
+  const successor = await create({});
+  assert.equal(successor.status, 201);
+  for (const body of [later, { expires_at: null }]) assertRefused(await change(body), 409, "limit_reached");
+  assert.equal((await change({ name: "renamed" })).status, 200, "what leaves it expired is no matter of room");
+  await browser.send("DELETE", `${API}/keys/${successor.body.id}`);
+  assert.equal((await change(later)).status, 200);
+  assert.equal((await create({})).status, 409);
+});
 
 for (const [table, path, kind, what] of [
   ["api_key", "keys", "builder", "API keys"],

@@ -284,7 +284,13 @@ describe("502 payment_provider_unavailable: nothing is charged and nothing is wr
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const apiBase = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       const { secretKey, webhookSecret } = demo;
-      const provider = stripeProvider({ secretKey, webhookSecret, apiBase, clock: systemClock, callMsMax: 200 });
+      const provider = stripeProvider({
+        secretKey,
+        webhookSecrets: [webhookSecret],
+        apiBase,
+        clock: systemClock,
+        callMsMax: 200,
+      });
       const failing = serve(paymentsAt(provider));
       const { browser, accounts } = await person(["builder"], { server: failing });
       const before = await checkouts();

@@ -2,7 +2,7 @@
  * Buying credits: the packs on offer, and the start of a checkout for one or for an amount. The buyer pays on the provider's page; the credit comes
  * with the provider's webhook, whatever the browser does afterwards.
  */
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { paymentRoutes } from "@tollgate/api/console/credits.ts";
 import { creditRoutes } from "@tollgate/api/console/money.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
@@ -14,6 +14,7 @@ import type { Pack } from "../../payments/packs.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { whole } from "../lists/pages.ts";
 import type { Handlers } from "../routes.ts";
+import { type Scheme, schemeOf } from "../scheme.ts";
 import { checkedMicro } from "./statement.ts";
 
 export function creditHandlers({
@@ -27,7 +28,7 @@ export function creditHandlers({
     listPacks: async () => whole(payments.packs.map(packObject)),
 
     async createCheckout({ account, call, body }) {
-      const page = consolePage(publicUrl, call.request.headers);
+      const page = consolePage(publicUrl, call.request);
       const { pack_id: packId = "", amount_micro } = body();
       const { id, url, pack, price } = await payments.checkout({
         accountId: account.id,
@@ -57,16 +58,16 @@ export function noCredits(app: FastifyInstance): void {
 }
 
 /** Where the provider sends the buyer's browser back to. */
-export const consolePage = (publicUrl: string | undefined, headers: IncomingHttpHeaders): string =>
-  `${publicUrl === undefined ? originOf(headers) : new URL(publicUrl).origin}/console`;
+export const consolePage = (publicUrl: string | undefined, request: IncomingMessage): string =>
+  `${publicUrl === undefined ? originOf(request.headers, schemeOf(request)) : new URL(publicUrl).origin}/console`;
 
 /**
  * The address that the browser called us by, where no configuration says it. Only its own page could be at another origin,
  * and the request would have been refused as cross-site.
  */
-export function originOf({ origin, host }: IncomingHttpHeaders): string {
+export function originOf({ origin, host }: IncomingHttpHeaders, scheme: Scheme = "http"): string {
   const from = URL.parse(origin ?? "");
-  const called = URL.parse(`http://${host ?? ""}`);
+  const called = URL.parse(`${scheme}://${host ?? ""}`);
   // Nothing but a name and a port: no path, no user.
   if (called === null || called.href !== `${called.origin}/`) {
     throw invalidRequest("host", "host must name the console's address.");

@@ -75,7 +75,10 @@ export function keyHandlers(
       if (found === undefined) throw refuse("not_found");
       const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
       if (Object.keys(change).length === 0) throw invalidRequest("name", `name is required, or one of ${SETTINGS}`);
-      if (!(await apiKeys.change(account.id, found.id, change))) throw refuse("not_found", REVOKED);
+      const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
+        throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
+      });
+      if (!isDone) throw refuse("not_found", REVOKED);
       return await shown(account.id, found.id);
     },
 

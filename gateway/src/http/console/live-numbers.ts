@@ -47,8 +47,12 @@ export function liveHandlers(
     };
   };
   return {
-    async watchAccount({ account: { id }, call }) {
-      const mayLook = async () => (await guards.builder(call)).account.id === id;
+    async watchAccount({ account: { id, role }, call }) {
+      // Another role ends it too: a page that comes back reads what it may do.
+      const mayLook = async () => {
+        const { account } = await guards.builder(call);
+        return account.id === id && account.role === role;
+      };
       return (response) => live.open(`builder ${id}`, response, { read: () => ofBuilder(id), mayLook });
     },
     async watchPlatform({ call }) {

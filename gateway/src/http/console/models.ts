@@ -63,9 +63,8 @@ export function modelHandlers(
       if (entry === undefined) throw refuse("model_not_found");
       const slots = slotsOf(range, now());
       const asked = { ...slots, scope: "platform" as const, model: entry.id };
-      const [[total], performed, samples] = await Promise.all([
-        performance.sums({ ...asked, by: [] }),
-        performance.sums({ ...asked, by: ["slot"] }),
+      const [{ total, performed }, samples] = await Promise.all([
+        performance.each(asked, { total: [], performed: ["slot"] }),
         availability.sums(slots, entry.id),
       ]);
       const starts: number[] = [];
@@ -74,7 +73,7 @@ export function modelHandlers(
         object: "model.performance",
         model: entry.id,
         range,
-        total: measuredOf(entry, { performance: total, samples: sumOf(samples) }),
+        total: measuredOf(entry, { performance: total[0], samples: sumOf(samples) }),
         slot_seconds: slots.slotMs / 1000,
         points: starts.map((at) => ({
           at: at / 1000,

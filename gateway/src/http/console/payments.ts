@@ -33,7 +33,7 @@ export function paymentHandlers(parts: PaymentParts): Handlers<typeof paymentRou
     },
 
     async openSetup({ account, call }) {
-      const back = `${consolePage(publicUrl, call.request.headers)}?purchase=`;
+      const back = `${consolePage(publicUrl, call.request)}?purchase=`;
       const request = { accountId: account.id, successUrl: `${back}saved`, cancelUrl: `${back}cancelled` };
       const { url } = await payments.openSetup(request);
       return { object: "setup_page", url };

@@ -27,11 +27,7 @@ export function performanceHandlers(
       const slots = slotsOf(range, now());
       const keyId = key === undefined ? undefined : parseId("key", key);
       const asked = { scope: "account" as const, subjects: [account.id], ...slots, model, keyId };
-      const [[total], rows, points] = await Promise.all([
-        performance.sums({ ...asked, by: [] }),
-        performance.sums({ ...asked, by: [by] }),
-        performance.sums({ ...asked, by: ["slot"] }),
-      ]);
+      const { total, rows, points } = await performance.each(asked, { total: [], rows: [by], points: ["slot"] });
       return {
         object: "performance",
         range,
@@ -39,7 +35,7 @@ export function performanceHandlers(
         from: seconds(slots.from),
         to: seconds(slots.to),
         slot_s: slots.slotMs / 1000,
-        total: figures(total ?? NOTHING),
+        total: figures(total[0] ?? NOTHING),
         data: rows.map((sum) => ({
           ...(sum.model !== null && { model: sum.model }),
           ...(sum.key !== null && { key: publicId("key", sum.key) }),

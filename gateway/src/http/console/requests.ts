@@ -1,5 +1,5 @@
 /** A builder's request history: pages with filters, one record, all of it as CSV, and signed receipts. */
-import type { Request, RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
+import { PLAYGROUND, type Request, type RequestsQuery, type requestRoutes } from "@tollgate/api/console/requests.ts";
 import { RequestOutcome } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -23,19 +23,24 @@ const UNFUNDED_DAYS_MAX = 400;
 const ANSWER_ID = /^(chatcmpl|cmpl)-/;
 
 export function requestHandlers(
-  parts: Pick<Parts, "history" | "catalogue" | "cursors" | "receipts" | "unfunded" | "now">,
+  parts: Pick<Parts, "history" | "catalogue" | "cursors" | "receipts" | "unfunded" | "sessionKeys" | "now">,
 ): Handlers<typeof requestRoutes> {
-  const { history, catalogue, cursors, receipts, unfunded, now } = parts;
-  const filterOf = (
+  const { history, catalogue, cursors, receipts, unfunded, sessionKeys, now } = parts;
+  const filterOf = async (
+    accountId: Uuid,
     { model, key, outcome, label, from, to }: Named,
     refuse: Asked<typeof requestRoutes.exportRequests>["refuse"],
-  ): Filter => {
+  ): Promise<Filter> => {
     if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
     const known = RequestOutcome.safeParse(outcome);
     if (outcome !== undefined && !known.success) throw refuse("unknown_outcome");
     const keyId = key === undefined ? undefined : parseId("key", key);
-    if (key !== undefined && keyId === undefined) throw invalidRequest("key", "key must be a key's id (key_…)");
-    return { model, keyId, outcome: known.data, label, from, to };
+    if (key !== undefined && key !== PLAYGROUND && keyId === undefined) {
+      throw invalidRequest("key", `key must be a key's id (key_…) or ${PLAYGROUND}`);
+    }
+    const named = keyId === undefined ? undefined : [keyId];
+    const keyIds = key === PLAYGROUND ? await sessionKeys.ofAccount(accountId) : named;
+    return { model, keyIds, outcome: known.data, label, from, to };
   };
   const find = async (accountId: Uuid, text: string): Promise<RequestRecord | undefined> => {
     const id = parseId("req", text.replace(ANSWER_ID, "req_"));
@@ -60,7 +65,7 @@ export function requestHandlers(
   };
   return {
     async listRequests({ account, query, refuse }) {
-      const filter = filterOf(query, refuse);
+      const filter = await filterOf(account.id, query, refuse);
       const { sort } = query;
       const list = `requests ${account.id}`;
       if (sort === "newest" || sort === "oldest") {
@@ -87,9 +92,9 @@ export function requestHandlers(
     },
 
     async getRequestTotals({ account, query, refuse }) {
-      const filter = filterOf(query, refuse);
-      const { label, model, keyId, outcome } = filter;
-      const alone = model === undefined && keyId === undefined && outcome === undefined;
+      const filter = await filterOf(account.id, query, refuse);
+      const { label, model, keyIds, outcome } = filter;
+      const alone = model === undefined && keyIds === undefined && outcome === undefined;
       if (label !== undefined && !alone && (await history.labelled(account.id, label, filter)) > READ_MAX) {
         throw invalidRequest("from", `from must be nearer to to: more than ${READ_MAX} requests have this label`);
       }
@@ -115,7 +120,7 @@ export function requestHandlers(
     },
 
     async exportRequests({ account, query, refuse }) {
-      const filter = filterOf(query, refuse);
+      const filter = await filterOf(account.id, query, refuse);
       return csvFile({
         name: "requests.csv",
         columns: CSV_COLUMNS,

@@ -7,7 +7,7 @@ import { invariant } from "../../base/invariant.ts";
 import { exactMicro, type Pico, pico } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
-import type { TopUp } from "../../payments/top-ups.ts";
+import type { TopUp } from "../../payments/top-up-settings.ts";
 import { page } from "../lists/pages.ts";
 import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
@@ -94,7 +94,7 @@ export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<z.
   };
 }
 
-function topUpObject({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: TopUp) {
+export function topUpObject({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: TopUp) {
   return {
     enabled,
     amount_micro: exactMicro(amount),

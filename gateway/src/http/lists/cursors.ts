@@ -1,5 +1,6 @@
 /** Where a page of a list continues: text that only this platform can make, and only for that list. */
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { othersOf, type Replaceable } from "../../base/replaceable.ts";
 import { fault } from "../../faults.ts";
 
 const MAC_BYTES = 12;
@@ -11,16 +12,18 @@ export interface Cursors {
   read(list: string, cursor: string): string;
 }
 
-export function openCursors(secret: string): Cursors {
-  const mac = (list: string, position: string): Buffer =>
-    createHmac("sha256", secret).update(`${list}\n${position}`).digest().subarray(0, MAC_BYTES);
+export function openCursors(secret: Replaceable): Cursors {
+  const others = othersOf(secret);
+  const mac = (list: string, position: string, of = secret.current): Buffer =>
+    createHmac("sha256", of).update(`${list}\n${position}`).digest().subarray(0, MAC_BYTES);
   return {
     write: (list, position) => Buffer.concat([mac(list, position), Buffer.from(position)]).toString("base64url"),
     read(list, cursor) {
       const bytes = Buffer.from(cursor, "base64url");
       const position = bytes.subarray(MAC_BYTES).toString();
-      const genuine = bytes.length > MAC_BYTES && timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(list, position));
-      if (!genuine) throw fault("invalid_cursor");
+      const isOf = (of: string): boolean => timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(list, position, of));
+      const isGenuine = bytes.length > MAC_BYTES && [secret.current, ...others].some(isOf);
+      if (!isGenuine) throw fault("invalid_cursor");
       return position;
     },
   };

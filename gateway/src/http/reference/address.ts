@@ -1,5 +1,6 @@
 /** The address to call this gateway by, as its reader reached it: the configured one, or what the request itself says. */
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { schemeOf } from "../scheme.ts";
 
 /** The address of `npm start`, where no other is known. */
 const LOCAL_URL = "http://localhost:8080";
@@ -17,11 +18,10 @@ interface Known {
 }
 
 /** Without a slash at its end. */
-export function addressOf(headers: IncomingHttpHeaders, { publicUrl, trustedProxies = 0 }: Known): string {
+export function addressOf(request: Pick<IncomingMessage, "headers" | "socket">, known: Known): string {
+  const { publicUrl, trustedProxies } = known;
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, "");
-  const { host = "" } = headers;
+  const { host = "" } = request.headers;
   if (!HOST.test(host)) return LOCAL_URL;
-  const told = trustedProxies > 0 ? String(headers["x-forwarded-proto"] ?? "").split(",") : [];
-  const scheme = told.at(-1)?.trim() === "https" ? "https" : "http";
-  return URL.parse(`${scheme}://${host}`)?.origin ?? LOCAL_URL;
+  return URL.parse(`${schemeOf(request, trustedProxies)}://${host}`)?.origin ?? LOCAL_URL;
 }

@@ -4,6 +4,25 @@ import { type Html, html } from "./html.ts";
 export const STYLE_URL = "/docs/reference.css";
 export const SCRIPT_URL = "/docs/reference.js";
 export const MARK_URL = "/docs/mark.svg";
+export const GUIDE_URL = "/docs/guide";
+export const GUIDE_STYLE_URL = "/docs/guide.css";
+
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** For every page that the gateway itself makes. */
+export const SAFETY = {
+  "content-security-policy": POLICY,
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
 
 interface Framed {
   title: string;
@@ -17,6 +36,10 @@ interface Framed {
 }
 
 export const STATUS_URL = "/status";
+const STATUS_LINK = html`<li><a href="${STATUS_URL}">Status</a></li>\n`;
+
+/** A page that was framed before it was known that this gateway tells no status. */
+export const withoutStatus = (page: string): string => page.replace(STATUS_LINK.text, "");
 
 /** Works without the script, which brings the theme, the copy buttons and the choice of language. */
 export function framed({ title, nav, body, styleUrl, hasStatus }: Framed): string {
@@ -38,7 +61,7 @@ ${styleUrl === undefined ? "" : html`<link rel="stylesheet" href="${styleUrl}">\
 ${nav ?? ""}
 <nav class="elsewhere" aria-label="Tollgate">
 <ul>
-${nav === undefined ? html`<li><a href="/docs">Docs</a></li>\n` : ""}${hasStatus ? html`<li><a href="${STATUS_URL}">Status</a></li>\n` : ""}<li><a class="button" href="/console/">Console</a></li>
+${nav === undefined ? html`<li><a href="/docs">Docs</a></li>\n` : ""}${hasStatus ? STATUS_LINK : ""}<li><a class="button" href="/console/">Console</a></li>
 </ul>
 </nav>
 <div class="theme with-script">

@@ -1,5 +1,5 @@
 /** What the bare address of a gateway says: what it is and where things are, to a person or to a program. */
-import { block, framed, STATUS_URL } from "./frame.ts";
+import { block, framed, GUIDE_URL, STATUS_URL } from "./frame.ts";
 import { html } from "./html.ts";
 
 interface Places {
@@ -32,6 +32,7 @@ ${block("The models there are, with curl", line, "curl")}
 <ul class="places">
 <li><a href="/console/"><strong>Console</strong> Sign in, make a key, buy credits, try a model.</a></li>
 <li><a href="/docs"><strong>Docs</strong> The first call in three languages, and every endpoint.</a></li>
+<li><a href="${GUIDE_URL}"><strong>Guide</strong> For builders, hosts and operators, page by page.</a></li>
 ${status_url === null ? "" : html`<li><a href="${STATUS_URL}"><strong>Status</strong> Which models are served, and how fast.</a></li>\n`}</ul>
 </main>`;
   return framed({ title: "Tollgate", body, hasStatus: status_url !== null });

@@ -13,12 +13,11 @@ import { block, framed, samplesBlock } from "./frame.ts";
 import { type Html, html, inline, marked } from "./html.ts";
 import { heading, operationSection, schemaPart } from "./operation-section.ts";
 import { firstCall } from "./samples.ts";
+import { tabs } from "./tabs.ts";
 
 interface PageOptions {
   document: Document;
   baseUrl: string;
-  /** Every API that has a page, this one too. */
-  all: readonly ApiDocument[];
   hasStatus: boolean;
 }
 
@@ -45,15 +44,7 @@ ${errors(document, endpoints)}
 ${headers(document)}
 </main>
 </div>`;
-  return framed({ title: `${title} reference`, nav: tabs(api, options.all), body, hasStatus: options.hasStatus });
-}
-
-function tabs(here: ApiDocument, all: readonly ApiDocument[]): Html {
-  const links = all.map(({ name, pageUrl }) => {
-    const current = pageUrl === here.pageUrl ? html` aria-current="page"` : "";
-    return html`<li><a href="${pageUrl}"${current}>${name}</a></li>\n`;
-  });
-  return html`<nav class="tabs" aria-label="APIs">\n<ul>\n${links}</ul>\n</nav>`;
+  return framed({ title: `${title} reference`, nav: tabs(api.pageUrl), body, hasStatus: options.hasStatus });
 }
 
 function contents(endpoints: Endpoint[]): Html {

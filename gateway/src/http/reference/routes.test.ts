@@ -24,7 +24,7 @@ after(() => app.close());
 const URLS = [
   ...["/openapi.json", "/openapi/node.json", "/openapi/console.json"],
   ...["/docs", "/docs/", "/docs/node", "/docs/node/", "/docs/console", "/docs/console/"],
-  ...["/docs/reference.css", "/docs/reference.js", "/docs/mark.svg", "/"],
+  ...["/docs/reference.css", "/docs/guide.css", "/docs/reference.js", "/docs/mark.svg", "/"],
 ];
 
 describe("200", () => {

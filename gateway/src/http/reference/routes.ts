@@ -1,6 +1,6 @@
 /**
  * The reference: a document of each API for programs, a page of each for people. Each is made once, when somebody first
- * asks for it: a gateway that starts has better things to do. The bare address is answered here too.
+ * asks for it: a gateway that starts has better things to do. The guide and the bare address are answered here too.
  */
 import { readFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
@@ -10,27 +10,11 @@ import { etagOf, sendCached } from "../cached.ts";
 import type { Parts } from "../parts.ts";
 import { addressOf } from "./address.ts";
 import { DOCUMENTS } from "./documents.ts";
-import { MARK_URL, SCRIPT_URL, STYLE_URL } from "./frame.ts";
+import { GUIDE_STYLE_URL, MARK_URL, SAFETY, SCRIPT_URL, STYLE_URL } from "./frame.ts";
+import { guideRoutes } from "./guide.ts";
 import { homePage, placesOf, wantsHtml } from "./home.ts";
 import { html } from "./html.ts";
 import { referencePage } from "./page.ts";
-
-const POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "img-src 'self'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-/** For every page that the gateway itself makes. */
-export const SAFETY = {
-  "content-security-policy": POLICY,
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-};
 
 interface File {
   urls: string[];
@@ -61,13 +45,11 @@ export function referenceRoutes(
       });
   }
   for (const one of DOCUMENTS) {
-    const made = once(() =>
-      referencePage(one, { document: documentOf(one.api), baseUrl: ADDRESS, all: DOCUMENTS, hasStatus }),
-    );
+    const made = once(() => referencePage(one, { document: documentOf(one.api), baseUrl: ADDRESS, hasStatus }));
     const tag = once(() => etagOf(made()));
     for (const url of [one.pageUrl, `${one.pageUrl}/`])
       app.get(url, async (request, reply) => {
-        const address = addressOf(request.headers, known);
+        const address = addressOf(request.raw, known);
         const etag = etagOf(`${tag()} ${address}`);
         return sendCached(request, reply.headers(SAFETY), {
           body: () => made().replaceAll(ADDRESS, html`${address}`.text),
@@ -77,11 +59,12 @@ export function referenceRoutes(
         });
       });
   }
+  guideRoutes(app, { hasStatus });
   app.route({
     method: ["GET", "HEAD"],
     url: "/",
     handler: async (request, reply) => {
-      const places = placesOf(addressOf(request.headers, known), hasStatus);
+      const places = placesOf(addressOf(request.raw, known), hasStatus);
       const shown = wantsHtml(request.headers.accept)
         ? { body: homePage(places), type: HTML }
         : { body: `${JSON.stringify(places)}\n` };
@@ -102,6 +85,7 @@ function files(): File[] {
       body: () => textOf(documentOf(api)),
     })),
     { urls: [STYLE_URL], type: "text/css; charset=utf-8", body: () => file("reference.css") },
+    { urls: [GUIDE_STYLE_URL], type: "text/css; charset=utf-8", body: () => file("guide.css") },
     { urls: [SCRIPT_URL], type: "text/javascript; charset=utf-8", body: () => file("reference.js") },
     { urls: [MARK_URL], type: "image/svg+xml", body: () => file("mark.svg") },
   ];

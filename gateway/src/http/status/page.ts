@@ -113,7 +113,7 @@ function incidentTable(incidents: Status["incidents"]): Html {
     ({ model, kind, from, to }) =>
       html`<tr><td>${model}</td><td>${KINDS[kind]}</td><td>${moment(from)}</td><td>${to === null ? html`<strong>goes on</strong>` : html`${moment(to)} <span class="note">${lengthText(to - from)}</span>`}</td></tr>\n`,
   );
-  return html`<div class="wide" tabindex="0" role="group" aria-label="Incidents">
+  return html`<div class="wide incidents" tabindex="0" role="group" aria-label="Incidents">
 <table>
 <thead><tr><th scope="col">Model</th><th scope="col">What</th><th scope="col">From</th><th scope="col">To</th></tr></thead>
 <tbody>

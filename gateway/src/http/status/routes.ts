@@ -4,7 +4,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import { etagOf, sendCached } from "../cached.ts";
-import { SAFETY } from "../reference/routes.ts";
+import { SAFETY } from "../reference/frame.ts";
 import type { Status } from "./document.ts";
 import { STYLE_URL, statusPage } from "./page.ts";
 import { openStatus, type StatusParts } from "./status.ts";

@@ -14,7 +14,8 @@ const PAST_KEPT_MS = 600_000;
 const WAIT_MAX_MS = 2_000;
 const INCIDENTS_MAX = 50;
 
-export type StatusParts = Pick<Parts, "availability" | "performance" | "catalogue" | "nodes" | "status"> & {
+export type StatusParts = Pick<Parts, "availability" | "catalogue" | "nodes" | "status"> & {
+  performance: Pick<Parts["performance"], "sums">;
   door: Pick<Parts["door"], "clock" | "log">;
 };
 

@@ -176,7 +176,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     log,
     newId,
     now: () => clock.now(),
-    cursors: openCursors(secret),
+    cursors: openCursors({ current: secret }),
     publicUrl,
     identities,
     apiKeys,

@@ -1,10 +1,11 @@
 /** The columns of the list of earnings; the last one downloads the request's signed receipt. */
-import { FileCheck } from "lucide-react";
+
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
 import type { Earning } from "../../../api/types.ts";
 import { Outcome } from "../../../requests/outcome.tsx";
 import { IconButton } from "../../../ui/button.tsx";
+import { FileCheck } from "../../../ui/icons.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Count, Time } from "../../../ui/time.tsx";

@@ -1,6 +1,5 @@
 /** Earnings over time, stacked by node or model, and what each of them earned in all. */
 import { useQuery } from "@tanstack/react-query";
-import { ChartColumn } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
@@ -11,6 +10,7 @@ import { Chart } from "../../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
 import { RangeSum } from "../../../ui/chart/range-sum.tsx";
 import { stacked } from "../../../ui/chart/stacked.ts";
+import { ChartColumn } from "../../../ui/icons.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";

@@ -1,7 +1,6 @@
 /** What a host earned: over time, and request by request with its signed receipt. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { HandCoins } from "lucide-react";
 import { saveFile } from "../../../api/client.ts";
 import { earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
@@ -9,6 +8,7 @@ import { usePayoutShare } from "../../../data/models.ts";
 import { parseMicro } from "../../../money.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
+import { HandCoins } from "../../../ui/icons.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";

@@ -31,6 +31,13 @@ test("what was earned is read exactly, whatever a bar's height can tell", () => 
 });
 
 test("shares have the digits that they need", () => {
-  assert.deepEqual([null, 0, 0.0067, 0.42, 1].map(percentText), ["–", "0 %", "0.7 %", "42 %", "100 %"]);
+  assert.deepEqual([null, 0, 0.0002, 0.0067, 0.42, 1].map(percentText), [
+    "–",
+    "0 %",
+    "< 0.1 %",
+    "0.7 %",
+    "42 %",
+    "100 %",
+  ]);
   assert.deepEqual([percentTick(0.001, 0.0005), percentTick(0.5, 0.25)], ["0.10 %", "50 %"]);
 });

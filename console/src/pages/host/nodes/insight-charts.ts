@@ -49,6 +49,9 @@ export const percentTick = (share: number, step: number = share): string => {
   return `${(share * 100).toFixed(digits)} %`;
 };
 
-/** "42 %", "0.7 %"; "–" of nothing. */
-export const percentText = (share: number | null): string =>
-  share === null ? "–" : `${share > 0 && share < 0.1 ? decimalText(share * 100) : Math.round(share * 100)} %`;
+/** "42 %", "0.7 %"; "–" where nothing was measured. What is something is never shown as nothing. */
+export function percentText(share: number | null): string {
+  if (share === null) return "–";
+  if (share > 0 && share < 0.001) return "< 0.1 %";
+  return `${share > 0 && share < 0.1 ? decimalText(share * 100) : Math.round(share * 100)} %`;
+}

@@ -4,11 +4,10 @@ import type { ReactNode } from "react";
 import type { NodeInsight as Insight } from "../../../api/types.ts";
 import { nodeInsightQuery } from "../../../data/host.ts";
 import { countText } from "../../../locale.ts";
-import { span } from "../../../time.ts";
 import { RANGE_WORDS, RANGES } from "../../../time-range.ts";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
-import { moneyTick } from "../../../ui/chart/labels.ts";
+import { moneyTick, spanTick } from "../../../ui/chart/labels.ts";
 import { Money } from "../../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
@@ -74,7 +73,7 @@ export function NodeInsight({ id }: { id: string }) {
                   kind="lines"
                   title={`Time to first token in ${words}`}
                   height={HEIGHT}
-                  format={span}
+                  format={spanTick}
                   {...courseOf(found, [
                     { name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms },
                     { name: "p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms },

@@ -1,7 +1,6 @@
 /** The log of a node's jobs: how each ended, its tokens, its times, what it earned. Neither content nor who asked. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { ListChecks } from "lucide-react";
 import { useState } from "react";
 import type { Job, JobFilter, NodeDetail } from "../../../api/types.ts";
 import { jobsQuery } from "../../../data/host.ts";
@@ -9,6 +8,7 @@ import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
 import { SelectField } from "../../../ui/field.tsx";
+import { ListChecks } from "../../../ui/icons.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";
@@ -45,10 +45,11 @@ export function NodeJobs({ node }: { node: NodeDetail }) {
       title="Jobs"
       flush
       aside={
-        <div className="flex flex-wrap gap-2">
+        <div className="flex gap-2 max-sm:w-full">
           <SelectField
             label="Model"
             hideLabel
+            className="min-w-0 max-sm:flex-1"
             value={filter.model ?? ""}
             options={[{ value: "", label: "All models" }, ...models.map((value) => ({ value, label: value }))]}
             onChange={({ target }) => set("model", target.value)}
@@ -56,6 +57,7 @@ export function NodeJobs({ node }: { node: NodeDetail }) {
           <SelectField
             label="Outcome"
             hideLabel
+            className="min-w-0 max-sm:flex-1"
             value={filter.outcome ?? ""}
             options={OUTCOMES}
             onChange={({ target }) => set("outcome", target.value)}
@@ -104,12 +106,15 @@ const COLUMNS: Column<Job>[] = [
         <span className="font-medium whitespace-nowrap">
           <Time at={job.finished_at} />
         </span>
-        <span className="block text-xs text-ink-soft @lg:hidden">{job.model ?? "–"}</span>
+        <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft @lg:hidden">
+          {job.model}
+          <Outcome of={job} />
+        </span>
       </>
     ),
   },
   { title: "Model", from: "sm", cell: ({ model }) => model ?? <span className="text-ink-soft">–</span> },
-  { title: "Outcome", cell: (job) => <Outcome of={job} /> },
+  { title: "Outcome", from: "sm", cell: (job) => <Outcome of={job} /> },
   {
     title: "Tokens",
     from: "md",
@@ -123,7 +128,7 @@ const COLUMNS: Column<Job>[] = [
   },
   { title: "First token", from: "lg", align: "right", cell: ({ ttft_ms }) => <Span ms={ttft_ms} /> },
   { title: "Took", from: "md", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
-  moneyColumn({ title: "Earned", from: "sm", of: ({ earned_micro }) => earned_micro }),
+  moneyColumn({ title: "Earned", of: ({ earned_micro }) => earned_micro }),
 ];
 
 function Details({ job }: { job: Job }) {

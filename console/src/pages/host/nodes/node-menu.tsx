@@ -1,11 +1,12 @@
 /** Renaming and retiring a node. */
-import { Ellipsis, Pencil, Power } from "lucide-react";
+
 import { useState } from "react";
 import type { Node } from "../../../api/types.ts";
 import { useRenameNode, useRetireNode } from "../../../data/host.ts";
 import { useMay } from "../../../data/session.ts";
 import { IconButton } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
+import { Ellipsis, Pencil, Power } from "../../../ui/icons.tsx";
 import { Menu, MenuItem } from "../../../ui/menu.tsx";
 import { RenameDialog } from "../../../ui/rename-dialog.tsx";
 import { toast } from "../../../ui/toast.tsx";

@@ -1,7 +1,6 @@
 /** A host's nodes at a glance: who serves, who does not and why, what came in. */
 import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Cpu, Plus } from "lucide-react";
 import type { ListedNode } from "../../../api/types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { hostInsightQuery, LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
@@ -12,6 +11,7 @@ import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
+import { Cpu, Plus } from "../../../ui/icons.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";

@@ -1,9 +1,10 @@
 /** Pausing and resuming a node. Running requests complete. */
-import { Pause, Play } from "lucide-react";
+
 import type { Node } from "../../../api/types.ts";
 import { useMoveNode } from "../../../data/host.ts";
 import { useMay } from "../../../data/session.ts";
 import { Button } from "../../../ui/button.tsx";
+import { Pause, Play } from "../../../ui/icons.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";
 
 export function PauseButton({ node: { id, name, state } }: { node: Node }) {

@@ -1,8 +1,8 @@
 /** A host's tokens: what its machines authenticate with. */
 import { useQuery } from "@tanstack/react-query";
-import { Ticket } from "lucide-react";
 import { hostTokensQuery } from "../../../data/host.ts";
 import { SecretsPage } from "../../../secrets/secrets-page.tsx";
+import { Ticket } from "../../../ui/icons.tsx";
 import { HOST_TOKENS } from "./host-tokens.ts";
 
 export const TokensPage = () => (

@@ -1,11 +1,11 @@
 /** A host's nodes, which open on the page of all nodes. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Cpu } from "lucide-react";
 import type { PlatformNode } from "../../../api/types.ts";
 import { platformNodesQuery } from "../../../data/platform-nodes.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { Card } from "../../../ui/card.tsx";
+import { Cpu } from "../../../ui/icons.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";

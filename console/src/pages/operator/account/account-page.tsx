@@ -1,18 +1,17 @@
 /** One account: what it did, its money, its keys or nodes, its people, and what operators did to it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
 import { SUM_RANGES } from "../../../time-range.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { Facts, IdLine } from "../../../ui/drawer.tsx";
+import { ArrowLeft } from "../../../ui/icons.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded } from "../../../ui/states.tsx";
-import { Time } from "../../../ui/time.tsx";
 import { AccountActions } from "../accounts/account-actions.tsx";
+import { AccountState, MoneyFacts } from "../accounts/account-facts.tsx";
 import { AccountKeys } from "../accounts/account-keys.tsx";
 import { AccountAudit } from "./account-audit.tsx";
 import { AccountNodes } from "./account-nodes.tsx";
@@ -39,7 +38,7 @@ export function AccountPage() {
 }
 
 function Details({ account }: { account: PlatformAccount }) {
-  const { id, kind, name, suspended_at } = account;
+  const { id, kind, name } = account;
   const [range, setRange] = useRange(SUM_RANGES, "30d");
   return (
     <>
@@ -49,13 +48,7 @@ function Details({ account }: { account: PlatformAccount }) {
           <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <Badge tone={kind === "host" ? "accent" : "neutral"}>{kind}</Badge>
             <span role="status">
-              {suspended_at === null ? (
-                <Badge tone="good">active</Badge>
-              ) : (
-                <>
-                  <Badge tone="bad">suspended</Badge> <Time at={suspended_at} as="full" />
-                </>
-              )}
+              <AccountState account={account} />
             </span>
           </span>
         }
@@ -69,7 +62,12 @@ function Details({ account }: { account: PlatformAccount }) {
         />
         <div className="grid gap-5 xl:grid-cols-2">
           <Card title="Account">
-            <AccountFacts account={account} />
+            <div className="flex flex-col gap-4">
+              <Facts>
+                <MoneyFacts account={account} />
+              </Facts>
+              <IdLine id={id} of="account" />
+            </div>
           </Card>
           <Card title="Team" flush>
             <Team account={account} />
@@ -91,27 +89,6 @@ function Details({ account }: { account: PlatformAccount }) {
         <AccountAudit id={id} />
       </div>
     </>
-  );
-}
-
-function AccountFacts({ account: { id, kind, balance_micro, held_micro, created_at } }: { account: PlatformAccount }) {
-  return (
-    <div className="flex flex-col gap-4">
-      <Facts>
-        <Fact name={kind === "host" ? "Owed" : "Balance"}>
-          <Money of={balance_micro} exact />
-        </Fact>
-        {kind === "builder" && (
-          <Fact name="Held">
-            <Money of={held_micro} exact />
-          </Fact>
-        )}
-        <Fact name="Created">
-          <Time at={created_at} as="full" />
-        </Fact>
-      </Facts>
-      <IdLine id={id} of="account" />
-    </div>
   );
 }
 

@@ -1,11 +1,11 @@
 /** What a host was paid and is owed. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Banknote } from "lucide-react";
 import type { AccountPayout } from "../../../api/types.ts";
 import { accountPayoutsQuery } from "../../../data/account-page.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
+import { Banknote } from "../../../ui/icons.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";

@@ -2,6 +2,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { AccountStatementRow } from "../../../api/types.ts";
 import { accountStatementQuery } from "../../../data/account-page.ts";
+import { utcDay } from "../../../time.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
@@ -33,7 +34,9 @@ const COLUMNS: Column<AccountStatementRow>[] = [
     title: "When",
     cell: (row) => (
       <>
-        <span className="whitespace-nowrap">{row.at === null ? `${row.day} UTC` : <Time at={row.at} as="full" />}</span>
+        <span className="whitespace-nowrap">
+          {row.day === null ? row.at !== null && <Time at={row.at} as="full" /> : `${utcDay(row.day)} UTC`}
+        </span>
         <span className="block text-xs wrap-anywhere text-ink-soft @2xl:hidden">
           {row.kind}: {purposeOf(row)}
         </span>

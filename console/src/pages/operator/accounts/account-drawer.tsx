@@ -3,12 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
-import { Badge } from "../../../ui/badge.tsx";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
-import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
-import { Time } from "../../../ui/time.tsx";
 import { AccountActions } from "./account-actions.tsx";
+import { AccountState, MoneyFacts } from "./account-facts.tsx";
 import { AccountKeys } from "./account-keys.tsx";
 
 export function AccountDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
@@ -21,36 +19,20 @@ export function AccountDrawer({ id, onClose }: { id: string | undefined; onClose
 }
 
 function Details({ account }: { account: PlatformAccount }) {
-  const { id, kind, owners, members, balance_micro, held_micro, suspended_at, created_at } = account;
+  const { id, kind, owners, members } = account;
   return (
     <div className="flex flex-col gap-6">
       <IdLine id={id} of="account" />
       <Facts>
         <Fact name="Type">{kind}</Fact>
         <Fact name="State">
-          {suspended_at === null ? (
-            <Badge tone="good">active</Badge>
-          ) : (
-            <>
-              <Badge tone="bad">suspended</Badge> <Time at={suspended_at} as="full" />
-            </>
-          )}
+          <AccountState account={account} />
         </Fact>
         <Fact name="Owners">{owners.join(", ") || "none"}</Fact>
         {members.length > 0 && (
           <Fact name="Team">{members.map(({ email, role }) => `${email} (${role})`).join(", ")}</Fact>
         )}
-        <Fact name={kind === "host" ? "Owed" : "Balance"}>
-          <Money of={balance_micro} exact />
-        </Fact>
-        {kind === "builder" && (
-          <Fact name="Held">
-            <Money of={held_micro} exact />
-          </Fact>
-        )}
-        <Fact name="Created">
-          <Time at={created_at} as="full" />
-        </Fact>
+        <MoneyFacts account={account} />
       </Facts>
       <AccountActions account={account} />
       <Link to="/operator/accounts/$id" params={{ id }} className="text-accent underline-offset-2 hover:underline">

@@ -1,11 +1,11 @@
 /** All accounts: found by name, owner or id, opened for what operators can do. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Users } from "lucide-react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountsQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Users } from "../../../ui/icons.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";

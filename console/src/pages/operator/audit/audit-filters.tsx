@@ -1,10 +1,11 @@
 /** The filters above the log. Each change goes into the address at once. */
-import { SlidersHorizontal, X } from "lucide-react";
+
 import { useState } from "react";
 import type { AuditFilter } from "../../../api/types.ts";
 import { Button } from "../../../ui/button.tsx";
 import { classes } from "../../../ui/classes.ts";
 import { SelectField, TextField } from "../../../ui/field.tsx";
+import { SlidersHorizontal, X } from "../../../ui/icons.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { OUTCOMES } from "./search.ts";
 import { ACTION_NAMES, nameOfAction } from "./words.ts";
@@ -103,7 +104,12 @@ export function AuditFilters({ filter, onChange }: Props) {
           options={ENDS}
           onChange={({ target }) => set("outcome", target.value)}
         />
-        <Button look="quiet" className="xl:col-start-4 xl:row-start-1" disabled={count === 0} onClick={clear}>
+        <Button
+          look="quiet"
+          className="justify-self-start max-md:justify-self-stretch xl:col-start-4 xl:row-start-1"
+          disabled={count === 0}
+          onClick={clear}
+        >
           <X aria-hidden className="size-4" />
           Clear
         </Button>

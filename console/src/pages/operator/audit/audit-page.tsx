@@ -1,11 +1,11 @@
 /** What operators did, newest first, in sentences: found by who, what, whom and when, and saved as CSV. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { ScrollText } from "lucide-react";
 import { saveFile } from "../../../api/client.ts";
 import type { AuditFilter, OperatorAction } from "../../../api/types.ts";
 import { auditQuery } from "../../../data/platform.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
+import { ScrollText } from "../../../ui/icons.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
 import { Empty } from "../../../ui/states.tsx";

@@ -21,6 +21,8 @@ test("an act is a sentence: amounts in dollars, the reason in its own words, emp
     said("key.limits", { requests_per_minute: 10, tokens_per_minute: null, in_flight: 0 }),
     "set the limits of the key Acme (requests per minute 10, in flight 0)",
   );
+  assert.equal(said("account.alert", { mark_micro: "2000000.000000" }), "set the low-credit alert to $2.00 of Acme");
+  assert.equal(said("account.alert", { mark_micro: null }), "set the low-credit alert to none of Acme");
   assert.equal(said("node.release"), "released the node Acme from quarantine");
   assert.equal(said("key.create", { name: "ci" }), "created the key “ci” for Acme");
 });

@@ -26,6 +26,8 @@ const plain = (name: string, did: string, todo: string, more: Partial<Words> = {
 });
 const dollars = ({ amount_micro: micro }: Details): string =>
   typeof micro === "string" ? exactDollars(parseMicro(micro)) : "credit";
+const markWords = ({ mark_micro: micro }: Details): string =>
+  ` to ${typeof micro === "string" ? exactDollars(parseMicro(micro)) : "none"}`;
 const quoted = ({ name }: Details): string => (typeof name === "string" ? ` “${name}”` : "");
 
 const ACTIONS: Record<string, Words> = {
@@ -37,6 +39,17 @@ const ACTIONS: Record<string, Words> = {
   },
   "account.suspend": plain("Suspend an account", "suspended", "suspend"),
   "account.restore": plain("Restore an account", "restored", "restore"),
+  "account.alert": {
+    name: "Set a low-credit alert",
+    did: (details) => `set the low-credit alert${markWords(details)} of`,
+    todo: (details) => `set the low-credit alert${markWords(details)} of`,
+    told: ["mark_micro"],
+  },
+  "account.top_up_off": plain(
+    "Turn automatic top-up off",
+    "turned off automatic top-up of",
+    "turn off automatic top-up of",
+  ),
   "account.open": {
     name: "Open an account",
     did: (details) => `opened the account${quoted(details)}`,
@@ -67,7 +80,10 @@ const ACTIONS: Record<string, Words> = {
   "payout.paid": plain("Mark a payout as paid", "marked the payout", "mark the payout", { after: "as paid" }),
   "operator.create": plain("Make an operator", "made", "make", { after: "an operator" }),
   "catalogue.reload": plain("Reload the catalogue", "reloaded the catalogue", "reload the catalogue", { alone: true }),
+  "backup.take": plain("Take a backup", "took a backup of the deployment", "take a backup of the deployment"),
   "deployment.fork": plain("Fork the deployment", "forked the deployment", "fork the deployment"),
+  "secret.rotate": plain("Replace a secret", "replaced the secret", "replace the secret"),
+  "secret.forget": plain("Forget an old secret", "forgot the old secret", "forget the old secret"),
   "deployment.adopt": plain("Adopt the plane", "adopted the plane for", "adopt the plane for"),
 };
 

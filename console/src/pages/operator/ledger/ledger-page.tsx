@@ -1,10 +1,10 @@
 /** The ledger check: every figure recomputed from the entries below it, with one plain verdict. */
 import { useQuery } from "@tanstack/react-query";
-import { Check, RefreshCw, X } from "lucide-react";
 import type { BooksCheck } from "../../../api/types.ts";
 import { ledgerCheckQuery, useProof } from "../../../data/platform.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Check, RefreshCw, X } from "../../../ui/icons.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { Loaded, Loading } from "../../../ui/states.tsx";
 import { Count, Time } from "../../../ui/time.tsx";

@@ -1,13 +1,13 @@
 /** Every host's nodes: found, with their state, and what an operator can do about one. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Cpu } from "lucide-react";
 import { useState } from "react";
 import type { NodeSearch, PlatformNode } from "../../../api/types.ts";
 import { platformNodesQuery } from "../../../data/platform-nodes.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { wordsOf } from "../../../nodes/quarantine.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Cpu } from "../../../ui/icons.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
@@ -69,11 +69,12 @@ const COLUMNS: Column<PlatformNode>[] = [
     cell: ({ name, account_name, quarantine, state, models }) => (
       <>
         <span className="block truncate font-medium">{name}</span>
-        <span className="block truncate text-xs text-ink-soft">
-          {state === "quarantined" && quarantine !== null
-            ? wordsOf(quarantine).title
-            : models.join(", ") || "no models chosen"}
-        </span>
+        {/* Why it is barred is read whole; which models it has is in its details. */}
+        {state === "quarantined" && quarantine !== null ? (
+          <span className="block text-xs wrap-anywhere text-ink-soft">{wordsOf(quarantine).title}</span>
+        ) : (
+          <span className="block truncate text-xs text-ink-soft">{models.join(", ") || "no models chosen"}</span>
+        )}
         <span className="block truncate text-xs text-ink-soft @2xl:hidden">{account_name}</span>
       </>
     ),

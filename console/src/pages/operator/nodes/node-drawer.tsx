@@ -58,7 +58,8 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
             )}
           </Fact>
           <Fact name="Today">
-            <Count of={stats.today.requests} /> requests, <Money of={stats.today.earned_micro} as="balance" /> earned
+            <Count of={stats.today.requests} /> {stats.today.requests === 1 ? "request" : "requests"},{" "}
+            <Money of={stats.today.earned_micro} as="balance" /> earned
           </Fact>
           <Fact name="Failures">
             {stats.reliability.jobs === 0

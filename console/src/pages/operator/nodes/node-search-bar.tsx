@@ -1,10 +1,11 @@
 /** The search of the nodes: a part of a name, or a host's id for the nodes of that host; and their state. */
-import { X } from "lucide-react";
+
 import { useState } from "react";
 import type { NodeSearch, NodeState } from "../../../api/types.ts";
 import { NODE_STATES } from "../../../nodes/node-state.tsx";
 import { IconButton } from "../../../ui/button.tsx";
 import { SelectField } from "../../../ui/field.tsx";
+import { X } from "../../../ui/icons.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 
 interface Props {

@@ -1,13 +1,13 @@
 /** Paying hosts: a batch of everything owed, exported for whoever sends the money, marked paid. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Banknote, Plus } from "lucide-react";
 import { useState } from "react";
 import type { Payout } from "../../../api/types.ts";
 import { payoutsQuery } from "../../../data/payouts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Banknote, Plus } from "../../../ui/icons.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";

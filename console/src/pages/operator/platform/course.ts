@@ -1,9 +1,8 @@
 /** From the platform's figures to the lines of charts. Pure. */
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { decimalText, shareText } from "../../../locale.ts";
-import { span } from "../../../time.ts";
 import type { ChartRow } from "../../../ui/chart/chart-data.ts";
-import { bucketTick } from "../../../ui/chart/labels.ts";
+import { bucketTick, spanTick } from "../../../ui/chart/labels.ts";
 
 type Load = PlatformPerformance["series"][number];
 const DAY_S = 86_400;
@@ -12,7 +11,8 @@ interface Figure {
   name: string;
   colour: number;
   of: (load: Omit<Load, "at">) => number | null;
-  text: (value: number) => string;
+  /** At an axis the step between its marks is told. */
+  text: (value: number, step?: number) => string;
 }
 
 const UNITS = [
@@ -32,7 +32,7 @@ export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure
       text: (value) => `${decimalText(value)}/${unit.name}`,
     },
     { name: "Errors", colour: 6, of: ({ error_share }) => error_share, text: shareText },
-    { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: span },
+    { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: spanTick },
     { name: "Slots in use", colour: 2, of: ({ busy_share }) => busy_share, text: shareText },
   ];
 }

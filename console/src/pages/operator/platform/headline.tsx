@@ -14,7 +14,7 @@ export function Headline({ performance }: { performance: PlatformPerformance }) 
     "of answers that ended well",
     total.slots === null
       ? "not sampled yet; once a minute"
-      : `${count(total.slots)} slots on ${count(total.nodes ?? 0)} nodes on average, each node counted once`,
+      : `${count(total.slots)} ${total.slots === 1 ? "slot" : "slots"} on ${count(total.nodes ?? 0)} ${total.nodes === 1 ? "node" : "nodes"} on average, each node counted once`,
   ];
   return (
     <div className="grid gap-5 sm:grid-cols-2 2xl:grid-cols-4">

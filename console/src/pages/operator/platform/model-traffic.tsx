@@ -1,9 +1,10 @@
 /** What was asked of each model and how it went, the busiest first. */
-import { ChartColumn } from "lucide-react";
+
 import type { PlatformModel, PlatformPerformance } from "../../../api/types.ts";
-import { decimalText, shareText } from "../../../locale.ts";
+import { decimalText, evenShareText } from "../../../locale.ts";
 import { RANGE_WORDS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
+import { ChartColumn } from "../../../ui/icons.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
@@ -54,7 +55,7 @@ function Errors({ of: { failed, error_share } }: { of: Pick<PlatformModel, "fail
   if (error_share === null) return "–";
   return (
     <span className={failed === 0 ? "whitespace-nowrap text-ink-soft" : "whitespace-nowrap"}>
-      <Count of={failed} /> ({shareText(error_share)})
+      <Count of={failed} /> ({evenShareText(error_share)})
     </span>
   );
 }

@@ -93,14 +93,12 @@ async function activityOf(parts: PageParts, { id, kind }: AccountEntry, span: Sl
   const asked = { scope: kind === "builder" ? ("account" as const) : ("node" as const), subjects, ...span };
   const amounts = (by: "hour" | "day" | "model"): Promise<HourlySum[]> =>
     kind === "builder" ? usage.sums(id, { by, ...span }) : earnings.sums(id, { by, ...span });
-  const [[total], slots, models, bySlot, byModel] = await Promise.all([
-    performance.sums({ ...asked, by: [] }),
-    performance.sums({ ...asked, by: ["slot"] }),
-    performance.sums({ ...asked, by: ["model"] }),
+  const [{ total, slots, models }, bySlot, byModel] = await Promise.all([
+    performance.each(asked, { total: [], slots: ["slot"], models: ["model"] }),
     amounts(span.grain === "day" ? "day" : "hour"),
     amounts("model"),
   ]);
-  return { total, slots, models, bySlot, byModel };
+  return { total: total[0], slots, models, bySlot, byModel };
 }
 
 const sumOf = (sums: HourlySum[]): Pico => sums.reduce<Pico>((all, { amount }) => pico(all + amount), ZERO);

@@ -1,9 +1,9 @@
 /** The record of what operators did: found by who, what, whom and when, with the names of what it speaks of. */
 import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
-import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
 import { seconds } from "../../../base/time.ts";
-import type { AuditFilter, OperatorAction } from "../../../operators/audit.ts";
-import type { Subjects } from "../../../operators/subjects.ts";
+import type { OperatorAction } from "../../../operators/audit.ts";
+import { auditFilterOf, type Subjects } from "../../../operators/subjects.ts";
 import { page } from "../../lists/pages.ts";
 import type { Parts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
@@ -16,16 +16,9 @@ interface NamedAction extends OperatorAction {
 
 export function auditHandlers(parts: Pick<Parts, "audit" | "subjects" | "cursors">): Handlers<typeof auditRoutes> {
   const { audit, subjects, cursors } = parts;
-  const filterOf = async (query: Asked): Promise<AuditFilter> => {
-    const { operator, action, subject, account, outcome, from, to } = query;
-    const accountId = account === undefined ? undefined : parseId("acc", account);
-    const ofAccount = accountId === undefined ? undefined : await subjects.ofAccount(accountId);
-    const both = subject === undefined ? ofAccount : (ofAccount ?? [subject]).filter((one) => one === subject);
-    return { operator, action, subjects: both, outcome, from, to };
-  };
   return {
     async listOperatorActions({ query }) {
-      const filter = await filterOf(query);
+      const filter = await auditFilterOf(subjects, query);
       const found = await page({
         cursors,
         list: "audit",
@@ -39,7 +32,7 @@ export function auditHandlers(parts: Pick<Parts, "audit" | "subjects" | "cursors
     },
 
     async exportOperatorActions({ query }) {
-      const filter = await filterOf(query);
+      const filter = await auditFilterOf(subjects, query);
       return csvFile<NamedAction>({
         name: "audit.csv",
         columns: CSV_COLUMNS,
@@ -51,11 +44,6 @@ export function auditHandlers(parts: Pick<Parts, "audit" | "subjects" | "cursors
       });
     },
   };
-}
-
-interface Asked extends Omit<AuditFilter, "subjects"> {
-  subject?: string | undefined;
-  account?: string | undefined;
 }
 
 const CSV_COLUMNS: Columns<NamedAction> = {

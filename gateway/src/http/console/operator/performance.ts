@@ -28,10 +28,8 @@ export function platformPerformanceHandlers(
       const span = slotsOf(range, now);
       const asked = { scope: "platform" as const, ...span };
       const connected = nodes.all().map(({ id }) => id);
-      const [[sum], slots, models, seen, charged, spenders, pressing, totals, verdict] = await Promise.all([
-        performance.sums({ ...asked, by: [] }),
-        performance.sums({ ...asked, by: ["slot"] }),
-        performance.sums({ ...asked, by: ["model"] }),
+      const [sums, seen, charged, spenders, pressing, totals, verdict] = await Promise.all([
+        performance.each(asked, { total: [], slots: ["slot"], models: ["model"] }),
         presence.sums(span),
         spend.models(span),
         spend.accounts(span, ACCOUNTS_MAX),
@@ -47,11 +45,11 @@ export function platformPerformanceHandlers(
         to: seconds(span.to),
         slot_s: span.slotMs / 1000,
         total: {
-          ...loadObject(sum, seen, now - span.from.getTime()),
+          ...loadObject(sums.total[0], seen, now - span.from.getTime()),
           charge_micro: exactMicro(total),
         },
-        series: seriesOf(span, { slots, seen, now }),
-        models: modelsOf(models, charged),
+        series: seriesOf(span, { slots: sums.slots, seen, now }),
+        models: modelsOf(sums.models, charged),
         top_accounts: spenders.map(({ accountId, name, requests, failed, charge }) => ({
           account: publicId("acc", accountId),
           name,

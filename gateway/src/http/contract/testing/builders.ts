@@ -86,6 +86,8 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await ask(browser, 400, "listKeys", { query: "limit=0" });
   await fillSecrets(platform.pool, "api_key", accountIds[0] as Uuid);
   await ask(browser, 409, "createKey", { body: { name: "one too many" } });
+  await platform.pool.query("update api_key set expires_at = now() - interval '1 hour' where id = $1", [used.id]);
+  await ask(browser, 409, "changeKey", { id: publicId("key", used.id), body: { expires_at: null } });
   await emptySecrets(platform.pool, "api_key");
 }
 

@@ -154,20 +154,25 @@
       open(false);
       toggle.focus();
     });
-    const links = [...nav.querySelectorAll("a")];
+    const page = nav.querySelector('[aria-current="page"]');
+    const links = [...nav.querySelectorAll('a[href^="#"]')];
     const headings = links.map((link) => document.getElementById(link.hash.slice(1)));
     let marked;
     const mark = () => {
       const edge = Number.parseFloat(getComputedStyle(root).scrollPaddingTop) + 24;
       const isEnd = scrollY > 0 && scrollY + innerHeight >= root.scrollHeight - 2;
       const past = headings.findLastIndex((heading) => heading.getBoundingClientRect().top <= edge);
-      const current = links[isEnd ? links.length - 1 : Math.max(0, past)];
+      // Where the page itself is in the list, nothing below it is marked until it is reached.
+      const current = links[isEnd ? links.length - 1 : Math.max(page === null ? 0 : -1, past)];
       if (current === marked) return;
       marked?.removeAttribute("aria-current");
-      current.setAttribute("aria-current", "location");
+      current?.setAttribute("aria-current", "location");
       marked = current;
+      show(current ?? page);
+    };
+    const show = (link) => {
       const list = nav.getBoundingClientRect();
-      const place = current.getBoundingClientRect();
+      const place = link.getBoundingClientRect();
       if (place.top < list.top || place.bottom > list.bottom) nav.scrollTop += place.top - list.top - list.height / 3;
     };
     let waiting = false;
@@ -181,6 +186,7 @@
     };
     addEventListener("scroll", later, { passive: true });
     addEventListener("resize", later);
+    if (page !== null) show(page);
     mark();
   }
 })();

@@ -2,8 +2,7 @@
 -- view of both, and so are the platform's balance and the outside world's: no row is left that every settlement has to lock.
 
 -- A check is read anew by every statement that writes to its table, so what is written for each request has one, short and
--- about money alone. The kinds are a domain: that costs where a kind is set, and nowhere else.
-create domain ledger_kind as text check (value in ('builder', 'host'));
+-- about money alone.
 delete from ledger_account where kind in ('platform', 'external');
 update ledger_account set overdrawn = true where kind = 'host' and balance < 0;
 alter table ledger_account
@@ -12,7 +11,6 @@ alter table ledger_account
   drop constraint only_builders_hold,
   drop constraint within_64_bits,
   drop constraint never_overspent,
-  alter column kind type ledger_kind,
   add constraint never_overspent check (held >= 0 and (overdrawn or balance >= held));
 
 alter table hold
@@ -41,7 +39,6 @@ update transfer t
    set position = overlay(t.id::text placing left(uuid_floor(t.at)::text, 13) from 1)::uuid,
        other_account_id = (select s.builder_account_id from payout_setoff s where s.id = t.id);
 alter table transfer
-  alter column position set not null,
   add constraint only_setoffs_stay_inside check ((kind = 'setoff') = (other_account_id is not null));
 create index transfer_line on transfer (account_id, position);
 create index transfer_other_line on transfer (other_account_id, position) where other_account_id is not null;
@@ -62,12 +59,9 @@ create table ledger_closing (
   primary key (account_id, month, kind)
 );
 
--- What was entered until now stays under another name until no gateway of the version before runs.
+-- What was entered until now stays under another name until no gateway of the version before runs; they read the view by the
+-- old one. Only the platform's revenue they show as nothing until then.
 alter table ledger_entry rename to ledger_entry_stored;
-drop trigger if exists ledger_entries_balance on ledger_entry_stored;
-drop trigger if exists ledger_entries_are_final on ledger_entry_stored;
-drop function if exists ledger_entries_balance();
-drop function if exists ledger_entries_are_final();
 
 -- Every line of the books. An operation (`of`) is a request, a transfer or the closing of a month. `id` is for gateways of the
 -- version before: it grows with time, and is as good as unique.
@@ -99,7 +93,7 @@ create view ledger_entry as
 -- Every balance, the platform's and the outside world's with them: what came in and is in no account, the platform has. Reads
 -- all accounts and transfers, so it is for operators and proofs, not for requests.
 create view ledger_book as
-  select id, kind::text as kind, balance, held from ledger_account
+  select id, kind, balance, held from ledger_account
   union all
   select uuid '00000000-0000-0000-0000-000000000001', 'platform',
          came.total - (select coalesce(sum(balance), 0) from ledger_account), 0
@@ -109,4 +103,4 @@ create view ledger_book as
   select uuid '00000000-0000-0000-0000-000000000002', 'external',
          coalesce(-sum(case when kind in ('grant', 'purchase') then amount else -amount end), 0), 0
     from transfer where other_account_id is null;
--- functions: x
+-- functions: 07b2f35c80d016751f1710386154ee44ec0fea15dcffe5a6eda6b1c81b51692c

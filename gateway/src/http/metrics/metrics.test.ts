@@ -1,12 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pico } from "../base/money.ts";
+import { Distribution } from "../../base/figures.ts";
+import { pico } from "../../base/money.ts";
 import { openMetrics } from "./metrics.ts";
 
 test("what ended and what was refused, in sums; nodes and slots as they are", async () => {
   let busy = 3;
   let verdict: { at: Date; balanced: boolean } | undefined;
+  const figures = (...sizes: number[]) => {
+    const made = { sizes: new Distribution([1, 8]), waitS: new Distribution([0.1]), tripS: new Distribution([0.1]) };
+    for (const size of sizes) made.sizes.add(size);
+    return made;
+  };
   const metrics = openMetrics({
+    about: { gateway: "gw1", version: "1.2.3" },
+    isReady: () => true,
+    waitingFor: () => 4,
+    pool: () => ({ max: 10, total: 6, idle: 2, waiting: 1 }),
     nodes: () => 2,
     holds: () => 5,
     models: () => ["tiny-3b"],
@@ -16,15 +26,18 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
       { name: "plane", isAway: false, latencyMs: null },
     ],
     clockOffsetMs: () => -1500,
-    settlements: () => ({
-      committed: 7,
-      late: 2,
-      givenUp: 1,
-      retried: 9,
-      spooled: 4,
-      unsafe: 3,
-      short: pico(2_500_000n),
-      expired: 6,
+    ledger: () => ({
+      tallies: {
+        committed: 7,
+        late: 2,
+        givenUp: 1,
+        retried: 9,
+        spooled: 4,
+        unsafe: 3,
+        short: pico(2_500_000n),
+        expired: 6,
+      },
+      batches: { hold: figures(1, 2, 8, 9), settle: figures(), void: figures() },
     }),
     settlementsWaiting: () => 11,
     verdict: () => verdict,
@@ -46,6 +59,12 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
   metrics.watch.ended({ ...request, outcome: "upstream_failed", charge: pico(0n), queueMs: null, ttftMs: null });
   metrics.watch.refused({ endpoint: "chat", model: null, outcome: "rate_limit_requests" });
   metrics.limitsUnavailable("timeout");
+  for (const status of [200, 200, 429]) {
+    metrics.http.answered({ method: "POST", route: "/v1/chat/completions", status });
+  }
+  metrics.http.answered({ method: "GET", route: "", status: 404 });
+  metrics.http.refused({ code: "rate_limit_requests", type: "rate_limit_error", status: 429 });
+  metrics.http.refused({ code: undefined, type: "invalid_request_error", status: 404 });
   const told = async (): Promise<Map<string, string>> => {
     const { text, contentType } = await metrics.page();
     assert.match(contentType, /^text\/plain/);
@@ -83,6 +102,24 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ["tollgate_settlements_short_microdollars_total", 2.5],
     ["tollgate_holds_expired_total", 6],
     ["tollgate_settlements_waiting", 11],
+    ['tollgate_build_info{gateway="gw1",version="1.2.3"}', 1],
+    ["tollgate_ready", 1],
+    ['tollgate_requests_queued{model="tiny-3b"}', 4],
+    ['tollgate_http_answers_total{method="POST",route="/v1/chat/completions",status="200"}', 2],
+    ['tollgate_http_answers_total{method="POST",route="/v1/chat/completions",status="429"}', 1],
+    ['tollgate_http_answers_total{method="GET",route="",status="404"}', 1],
+    ['tollgate_refusals_total{code="rate_limit_requests",status="429"}', 1],
+    ['tollgate_refusals_total{code="invalid_request_error",status="404"}', 1],
+    ['tollgate_refusals_total{code="internal_error",status="500"}', 0],
+    ['tollgate_pool_connections{state="busy"}', 4],
+    ['tollgate_pool_connections{state="idle"}', 2],
+    ["tollgate_pool_connections_max", 10],
+    ["tollgate_pool_waiting", 1],
+    ['tollgate_batch_size_bucket{le="1",batch="hold"}', 1],
+    ['tollgate_batch_size_bucket{le="8",batch="hold"}', 3],
+    ['tollgate_batch_size_bucket{le="+Inf",batch="hold"}', 4],
+    ['tollgate_batch_size_sum{batch="hold"}', 20],
+    ['tollgate_batch_size_count{batch="hold"}', 4],
   ];
   for (const [name, value] of expected) assert.equal(Number(lines.get(name)), value, name);
   assert.ok(!lines.has('tollgate_dependency_latency_seconds{dependency="plane"}'), "nothing travels to it");

@@ -1,0 +1,82 @@
+/** The pages that are measured, and what has to be there before somebody can use them. */
+
+/** In the page's own terms: so many elements, each with this text where one is given. */
+export interface Wanted {
+  css: string;
+  least?: number;
+  text?: string;
+}
+
+interface Page {
+  name: string;
+  path: string;
+  who: "nobody" | "builder" | "operator";
+  wanted: Wanted[];
+}
+
+export interface MeasuredPage extends Page {
+  /** With an empty cache in a fresh profile, or after a first visit with the same one. */
+  cache: "cold" | "warm";
+}
+
+const rows = (table: string, least = 1): Wanted => ({ css: `table[aria-label="${table}"] tbody tr`, least });
+const heading = (text: string): Wanted => ({ css: "h1", text });
+const CHART = { css: "figure svg[role=application]" };
+
+export const SIGN_IN: Page = {
+  name: "sign-in",
+  path: "/sign-in",
+  who: "nobody",
+  wanted: [{ css: "input[name=email]" }, { css: "input[name=password]" }, { css: "button[type=submit]" }],
+};
+export const OVERVIEW: Page = {
+  name: "overview",
+  path: "/overview",
+  who: "builder",
+  wanted: [heading("Overview"), rows("Latest requests"), CHART],
+};
+export const REQUESTS: Page = {
+  name: "requests",
+  path: "/requests",
+  who: "builder",
+  wanted: [heading("Requests"), rows("Requests", 50), { css: "select", least: 3 }],
+};
+const PERFORMANCE: Page = {
+  name: "performance",
+  path: "/performance",
+  who: "builder",
+  wanted: [heading("Performance"), { ...CHART, least: 4 }, rows("Performance by model")],
+};
+const CREDITS: Page = {
+  name: "credits",
+  path: "/credits",
+  who: "builder",
+  wanted: [heading("Credits"), rows("Statement", 20)],
+};
+const PLAYGROUND: Page = {
+  name: "playground",
+  path: "/playground",
+  who: "builder",
+  wanted: [heading("Playground"), { css: "select option" }, { css: "section[aria-label=Conversation] button" }],
+};
+const PLATFORM: Page = {
+  name: "operator's platform",
+  path: "/operator",
+  who: "operator",
+  wanted: [heading("Platform"), { css: "table tbody tr", least: 6 }, { ...CHART, least: 2 }],
+};
+
+const cold = (page: Page): MeasuredPage => ({ ...page, cache: "cold" });
+const warm = (page: Page): MeasuredPage => ({ ...page, cache: "warm" });
+
+export const PAGES = [cold(SIGN_IN), cold(OVERVIEW), warm(OVERVIEW), warm(REQUESTS), warm(PLAYGROUND), warm(PLATFORM)];
+
+/** Those whose figures grow with a long past. */
+export const PAGES_OF_THE_PAST = [
+  cold(OVERVIEW),
+  cold(PERFORMANCE),
+  cold({ ...PERFORMANCE, name: "performance, 7 days", path: "/performance?range=7d" }),
+  cold(REQUESTS),
+  cold(CREDITS),
+  cold(PLATFORM),
+];

@@ -1,0 +1,123 @@
+/** What was charged to whom, how long credit lasts, and the statement: each beside a plain query over requests and entries. */
+import type pg from "pg";
+import { type Range, slotsOf } from "../../gateway/src/history/performance.ts";
+import { openUsage } from "../../gateway/src/history/usage.ts";
+import { openStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
+import { openSpend } from "../../gateway/src/operators/spend.ts";
+import type { Question, Setting } from "./compare.ts";
+
+const RANGES: Range[] = ["24h", "7d", "30d"];
+const SPENDERS = 10;
+const PAGE = 31;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export const ofMoney = (setting: Setting): Question[] => [
+  ...ofSpenders(setting),
+  ofBurn(setting),
+  ...ofStatement(setting),
+];
+
+function ofSpenders({ pool, now }: Setting): Question[] {
+  const rowsOf = async (text: string, values: unknown[]) => (await pool.query(text, values)).rows;
+  const inSpan = "created_at >= $1 and created_at < $2";
+  return RANGES.flatMap((range) => {
+    const { from, to } = slotsOf(range, now);
+    return [
+      {
+        name: `platform's spenders of ${range}`,
+        ask: async (fresh: pg.Pool) =>
+          (await openSpend({ pool: fresh }).accounts({ from, to }, SPENDERS)).map(
+            ({ name: _name, charge, ...sum }) => ({
+              ...sum,
+              charge: String(charge),
+            }),
+          ),
+        plain: () =>
+          rowsOf(
+            `select account_id as "accountId", (count(*) filter (where outcome not like 'rate_limit_%'))::int as requests,
+                    (count(*) filter (where outcome not like 'rate_limit_%' and outcome not in ('ok', 'client_closed')))::int as failed,
+                    sum(charge_pico)::text as charge
+               from request where ${inSpan} group by 1 order by sum(charge_pico) desc, 1 limit ${SPENDERS}`,
+            [from, to],
+          ),
+      },
+      {
+        name: `platform's spend of ${range} by model`,
+        ask: async (fresh: pg.Pool) =>
+          (await openSpend({ pool: fresh }).models({ from, to })).map(({ model, charge }) => ({
+            model,
+            charge: String(charge),
+          })),
+        plain: () =>
+          rowsOf(
+            `select coalesce(model, '') as model, sum(charge_pico)::text as charge from request where ${inSpan} group by 1 order by 1`,
+            [from, to],
+          ),
+      },
+    ];
+  });
+}
+
+function ofBurn({ pool, account, now }: Setting): Question {
+  const since = (days: number): Date => new Date(Math.floor((now - days * DAY_MS) / HOUR_MS) * HOUR_MS);
+  return {
+    name: "spent of late",
+    ask: async (fresh) => {
+      const { day, week } = await openUsage({ pool: fresh }).burn(account, now);
+      return [{ day: String(day), week: String(week) }];
+    },
+    plain: async () =>
+      (
+        await pool.query(
+          `select (sum(charge_pico) filter (where created_at >= $2))::text as day, sum(charge_pico)::text as week
+             from request where account_id = $1 and created_at >= $3`,
+          [account, since(1), since(7)],
+        )
+      ).rows,
+  };
+}
+
+/** Every request and every transfer, the oldest first, with the balance after each day and each transfer. */
+const PLAIN_STATEMENT = `select * from (
+    select day, requests, amount::text, (sum(amount) over (order by stands, rank, id))::text as balance,
+           row_number() over (order by stands desc, rank desc, id desc) as place
+      from (select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as requests, -sum(charge_pico) as amount,
+                   date_trunc('day', min(created_at), 'UTC') + interval '24 hours' as stands, 0 as rank, 0::bigint as id
+              from request where account_id = $1 group by 1
+            union all
+            select null, null, amount, at, 1, id from ledger_entry where account_id = $1 and kind not in ('charge', 'share', 'fee')) moved
+  ) rows where place > $2 and place <= $3 order by place`;
+
+function ofStatement({ pool, account }: Setting): Question[] {
+  const shown = ({ day, requests, amount, balance }: StatementRow) => ({
+    day,
+    requests,
+    amount: String(amount),
+    balance: String(balance),
+  });
+  const plain = async (after: number, until: number) =>
+    (await pool.query(PLAIN_STATEMENT, [account, after, until])).rows.map(({ place: _place, ...row }) => row);
+  const page = async (fresh: pg.Pool, before: string | undefined): Promise<StatementRow[]> =>
+    await openStatement({ pool: fresh }).byDay(account, { before, limit: PAGE });
+  return [
+    {
+      name: "statement, first page",
+      ask: async (fresh) => (await page(fresh, undefined)).map(shown),
+      plain: () => plain(0, PAGE),
+    },
+    {
+      name: "statement, first two pages",
+      ask: async (fresh) => {
+        const first = await page(fresh, undefined);
+        return [...first, ...(await page(fresh, first.at(-1)?.place))].map(shown);
+      },
+      plain: () => plain(0, 2 * PAGE),
+    },
+    {
+      name: "statement, all",
+      ask: async (fresh) => (await openStatement({ pool: fresh }).byDay(account)).map(shown),
+      plain: () => plain(0, 2 ** 31 - 1),
+    },
+  ];
+}

@@ -1,0 +1,109 @@
+/**
+ * The console's pages on a long past, in a real Chromium, as cold as they can be: for every visit gateway and PostgreSQL are started
+ * afresh and the browser has a new profile. What the system itself keeps of the database's files stays.
+ */
+import { cpus, loadavg } from "node:os";
+import { PRIVATE_DATABASE } from "../../e2e/database.ts";
+import { type Platform, startPlatform } from "../../e2e/platform.ts";
+import { type Figures, figuresOf } from "../console/figures.ts";
+import { type Session, sessionOf, visit } from "../console/measure.ts";
+import { type MeasuredPage, PAGES_OF_THE_PAST } from "../console/pages.ts";
+import { spread, table, verdict } from "../console/report.ts";
+import { cpuOf, spentUs, type Watched } from "../gateway/usage.ts";
+import type { Cast } from "../history/seed.ts";
+
+/** Which answers are told one by one. */
+const SLOW_MS = 100;
+
+interface Visited extends Figures {
+  /** Processor time, from before the visit to a second after the page was there. */
+  gatewayMs: number;
+  postgresMs: number;
+}
+
+type Sessions = Record<"builder" | "operator", Session>;
+
+export async function measureInBrowser(dataDir: string, cast: Cast, rounds: number): Promise<void> {
+  const sessions = await signIn(dataDir, cast);
+  const visits = new Map(PAGES_OF_THE_PAST.map((page): [MeasuredPage, Visited[]] => [page, []]));
+  for (let round = 1; round <= rounds; round++) {
+    for (const [page, visited] of visits) visited.push(await visitCold(dataDir, sessions, page));
+    console.log(`round ${round} of ${rounds}`);
+  }
+  const [load] = loadavg() as [number, number, number];
+  console.log(
+    `\nMilliseconds, median (least–worst) of ${rounds}. ${cpus().length} processors, load ${load.toFixed(1)} at the end.\n`,
+  );
+  console.log(timesTable([...visits]));
+  console.log(`\nAnswers of ${SLOW_MS} ms and more, by the least:\n${slowAnswers([...visits]).join("\n") || "none"}\n`);
+  const [[first, visited]] = visits as Iterable<[MeasuredPage, Visited[]]> as [[MeasuredPage, Visited[]]];
+  console.log(verdict(`${first.name}, ${first.cache}`, visited));
+}
+
+/** The builder of the development platform becomes the owner of the account with the past, and no longer of its own. */
+async function signIn(dataDir: string, { builder }: Cast): Promise<Sessions> {
+  const platform = await start(dataDir);
+  try {
+    const { builder: person, operator } = platform.ready;
+    await platform.query(
+      `update account_owner o set account_id = $2 from identity i, account a
+        where i.email = $1 and o.identity_id = i.id and o.account_id = a.id and a.kind = 'builder' and a.id <> $2`,
+      [person.email, builder],
+    );
+    return { builder: await sessionOf(platform, person), operator: await sessionOf(platform, operator) };
+  } finally {
+    await platform.stop();
+  }
+}
+
+const start = (dataDir: string): Promise<Platform> => startPlatform(dataDir, ["--no-node"], PRIVATE_DATABASE);
+
+async function visitCold(dataDir: string, sessions: Sessions, page: MeasuredPage): Promise<Visited> {
+  const platform = await start(dataDir);
+  try {
+    const { base_url: url, pids } = platform.ready;
+    const session = page.who === "nobody" ? undefined : sessions[page.who].map((cookie) => ({ ...cookie, url }));
+    const gateway = spending({ pid: pids.gateway, withChildren: false });
+    const postgres = spending({ pid: pids.postgres as number, withChildren: true });
+    const visited = await visit(platform, session, page);
+    const spent = { gatewayMs: gateway(), postgresMs: postgres() };
+    return { ...(await figuresOf(visited)), ...spent };
+  } finally {
+    await platform.stop();
+  }
+}
+
+/** From now on, in milliseconds. */
+function spending(watched: Watched): () => number {
+  const before = cpuOf(watched);
+  return () => spentUs(before, cpuOf(watched)) / 1_000;
+}
+
+function timesTable(visits: [MeasuredPage, Visited[]][]): string {
+  const columns: Record<string, (visited: Visited) => number> = {
+    "First paint": ({ fcpMs }) => fcpMs,
+    "All numbers": ({ drawnMs }) => drawnMs,
+    Interactive: ({ interactiveMs }) => interactiveMs,
+    "Slowest answer": ({ answersMs }) => Math.max(...answersMs.values()),
+    "Page's processor": ({ taskMs }) => taskMs,
+    "Gateway's processor": ({ gatewayMs }) => gatewayMs,
+    "PostgreSQL's processor": ({ postgresMs }) => postgresMs,
+  };
+  return table(
+    ["Page", ...Object.keys(columns)],
+    visits.map(([{ name, cache }, visited]) => [
+      `${name}, ${cache}`,
+      ...Object.values(columns).map((of) => spread(visited.map(of))),
+    ]),
+  );
+}
+
+function slowAnswers(visits: [MeasuredPage, Visited[]][]): string[] {
+  return visits.flatMap(([{ name }, visited]) => {
+    const questions = new Set(visited.flatMap(({ answersMs }) => [...answersMs.keys()]));
+    return [...questions].flatMap((question) => {
+      const times = visited.flatMap(({ answersMs }) => answersMs.get(question) ?? []);
+      return Math.min(...times) < SLOW_MS ? [] : [`${name}: ${question} ${spread(times)}`];
+    });
+  });
+}

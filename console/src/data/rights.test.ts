@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Role } from "../api/types.ts";
+import { changeOfRights } from "./rights.ts";
+
+const account = (name: string, role: Role, suspended = false) => ({ id: `acc_${name}`, name, role, suspended });
+const seen = (accounts: ReturnType<typeof account>[], operator = false) => ({ identity: { operator }, accounts });
+
+test("another role is told, up or down, and takes nothing away that is shown", () => {
+  const [viewer, member] = [seen([account("Acme", "viewer")]), seen([account("Acme", "member")])];
+  assert.deepEqual(changeOfRights(viewer, member), { text: "Your role in Acme is now member.", lost: false });
+  assert.deepEqual(changeOfRights(member, viewer), { text: "Your role in Acme is now viewer.", lost: false });
+});
+
+test("what may not be seen any more is told before anything else", () => {
+  const before = seen([account("Acme", "owner"), account("Barn", "viewer")], true);
+  const removed = changeOfRights(before, seen([account("Acme", "viewer")], true));
+  assert.deepEqual(removed, { text: "You are no longer in the team of Barn.", lost: true });
+  for (const now of [
+    seen([account("Acme", "owner"), account("Barn", "viewer", true)], true),
+    seen([account("Acme", "viewer"), account("Barn", "viewer")]),
+  ]) {
+    assert.match(changeOfRights(before, now)?.text ?? "", /^Your access has changed/);
+    assert.equal(changeOfRights(before, now)?.lost, true);
+  }
+});
+
+test("the same, and more elsewhere, is no news", () => {
+  const before = seen([account("Acme", "viewer", true)]);
+  assert.equal(changeOfRights(before, before), undefined);
+  assert.equal(changeOfRights(before, seen([account("Acme", "viewer"), account("New", "owner")], true)), undefined);
+});

@@ -1,0 +1,28 @@
+/** What changed of what somebody may do, between two looks at who they are. Pure. */
+import type { Account, Me } from "../api/types.ts";
+
+type Seen = {
+  identity: Pick<Me["identity"], "operator">;
+  accounts: Pick<Account, "id" | "name" | "role" | "suspended">[];
+};
+
+interface ChangedRights {
+  /** In a sentence. */
+  text: string;
+  /** Whether something that was shown may not be seen any more. */
+  lost: boolean;
+}
+
+/** Undefined where nothing did, or they may only do more elsewhere than before: that is nothing to interrupt anybody for. */
+export function changeOfRights(before: Seen, now: Seen): ChangedRights | undefined {
+  const after = ({ id }: { id: string }) => now.accounts.find((account) => account.id === id);
+  const lost = before.accounts.find((account) => after(account) === undefined);
+  if (lost !== undefined) return { text: `You are no longer in the team of ${lost.name}.`, lost: true };
+  const isSuspended = before.accounts.some((account) => !account.suspended && after(account)?.suspended === true);
+  if (isSuspended || (before.identity.operator && !now.identity.operator)) {
+    return { text: "Your access has changed: some pages are no longer available to you.", lost: true };
+  }
+  // Every role sees everything, so that nothing on the screen is too much.
+  const moved = before.accounts.find((account) => after(account)?.role !== account.role);
+  return moved && { text: `Your role in ${moved.name} is now ${after(moved)?.role}.`, lost: false };
+}

@@ -1,0 +1,37 @@
+/** What an operator is told of an account wherever it is shown: its state, its money and its age. */
+import type { PlatformAccount } from "../../../api/types.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Fact } from "../../../ui/drawer.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Time } from "../../../ui/time.tsx";
+
+type Of<Field extends keyof PlatformAccount> = { account: Pick<PlatformAccount, Field> };
+
+export function AccountState({ account: { suspended_at } }: Of<"suspended_at">) {
+  if (suspended_at === null) return <Badge tone="good">active</Badge>;
+  return (
+    <>
+      <Badge tone="bad">suspended</Badge> <Time at={suspended_at} as="full" />
+    </>
+  );
+}
+
+/** Within `Facts`. */
+export function MoneyFacts({ account }: Of<"kind" | "balance_micro" | "held_micro" | "created_at">) {
+  const { kind, balance_micro, held_micro, created_at } = account;
+  return (
+    <>
+      <Fact name={kind === "host" ? "Owed" : "Balance"}>
+        <Money of={balance_micro} exact />
+      </Fact>
+      {kind === "builder" && (
+        <Fact name="Held">
+          <Money of={held_micro} exact />
+        </Fact>
+      )}
+      <Fact name="Created">
+        <Time at={created_at} as="full" />
+      </Fact>
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+/** Where the parts of a chart stand, in pixels. Pure. */
+
+/** The part of a drawing between its axes. */
+export interface Plot {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  /** The value at its upper edge; the lower is zero. */
+  most: number;
+}
+
+const BAR_SHARE = 0.8;
+const BAR_WIDTH_MAX = 36;
+
+/** How much room each of so many rows has. */
+export const roomOf = ({ width }: Plot, rows: number): number => width / Math.max(1, rows);
+
+/** The middle of each row: bars stand in the middle of their room, lines go from edge to edge. */
+export function middlesOf(plot: Plot, rows: number, kind: "bars" | "lines"): number[] {
+  const { left, width } = plot;
+  const edgeToEdge = kind === "lines" && rows > 1;
+  return Array.from({ length: rows }, (_, row) =>
+    tidy(edgeToEdge ? left + (row / (rows - 1)) * width : left + (row + 0.5) * roomOf(plot, rows)),
+  );
+}
+
+/** The row that is nearest to a point. */
+export function nearest(middles: number[], x: number): number {
+  let best = 0;
+  for (const [row, middle] of middles.entries()) {
+    if (Math.abs(middle - x) < Math.abs((middles[best] as number) - x)) best = row;
+  }
+  return best;
+}
+
+export const levelOf = ({ top, height, most }: Plot, value: number): number =>
+  tidy(top + height - (Math.max(0, value) / most) * height);
+
+/** One path for each series, stacked in their order: a path costs a browser less than its bars one by one. */
+export function barPaths(plot: Plot, rows: number[][]): string[] {
+  const middles = middlesOf(plot, rows.length, "bars");
+  const width = tidy(Math.min(BAR_WIDTH_MAX, roomOf(plot, rows.length) * BAR_SHARE));
+  const paths: string[] = [];
+  for (const [row, values] of rows.entries()) {
+    let below = 0;
+    for (const [series, value] of values.entries()) {
+      const [bottom, top] = [levelOf(plot, below), levelOf(plot, below + value)];
+      below += value;
+      const x = tidy((middles[row] as number) - width / 2);
+      const bar = value > 0 ? `M${x},${bottom}V${top}h${width}V${bottom}Z` : "";
+      paths[series] = (paths[series] ?? "") + bar;
+    }
+  }
+  return paths;
+}
+
+interface Line {
+  /** The line itself, and what lies below it. */
+  stroke: string;
+  area: string;
+  /** Values between two gaps, which have no line to be seen by. */
+  lonely: { x: number; y: number }[];
+}
+
+/** Of one series; a value that is missing is a gap. */
+export function lineOfValues(plot: Plot, values: (number | undefined)[]): Line {
+  const middles = middlesOf(plot, values.length, "lines");
+  const floor = levelOf(plot, 0);
+  const line: Line = { stroke: "", area: "", lonely: [] };
+  let run: { x: number; y: number }[] = [];
+  const close = (): void => {
+    const [first, last] = [run[0], run.at(-1)];
+    if (run.length === 1 && first !== undefined) line.lonely.push(first);
+    else if (first !== undefined && last !== undefined) {
+      const points = run.map(({ x, y }) => `${x},${y}`).join("L");
+      line.stroke += `M${points}`;
+      line.area += `M${first.x},${floor}L${points}L${last.x},${floor}Z`;
+    }
+    run = [];
+  };
+  for (const [row, value] of values.entries()) {
+    if (value === undefined) close();
+    else run.push({ x: middles[row] as number, y: levelOf(plot, value) });
+  }
+  close();
+  return line;
+}
+
+/** Every how many of them are written, so that texts of this width have room. */
+export const everyHowMany = (room: number, textWidth: number): number => Math.max(1, Math.ceil(textWidth / room));
+
+const tidy = (value: number): number => Math.round(value * 100) / 100;

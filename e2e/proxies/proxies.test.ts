@@ -1,0 +1,266 @@
+/**
+ * Two gateways behind nginx, HAProxy, Caddy and Envoy, each with the file that deploy/proxies has for it, all at the same time: what is
+ * proven of one is proven of all of them. Which of them cannot run here is skipped by name.
+ */
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { Agent, request } from "node:https";
+import { after, before, describe, test } from "node:test";
+import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
+import { newAuthority } from "../../gateway/src/dispatch/credentials/x509.ts";
+import { freePort } from "../../gateway/src/dispatch/nats/testing.ts";
+import { PEPPER, urlOf } from "../database.ts";
+import { makeKey, openBuilder, openHost, startNode } from "../fixtures.ts";
+import { serve } from "../hostile/stage.ts";
+import { type NatsPlane, openNats, skipWithoutNats } from "../planes.ts";
+import { eventually, newDataDir, type Platform, removeDataDir } from "../platform.ts";
+import { GATEWAY_ADDRESSES, PROXIES, type RunningProxy, startProxy, type Upstream, whyNot } from "./proxy.ts";
+
+type Gateway = Awaited<ReturnType<typeof serve>>;
+
+const here = PROXIES.filter((name) => whyNot(name) === false);
+const skip = skipWithoutNats || (process.platform !== "linux" && "only Linux has every loopback address");
+
+const script = (orders: object) => ({
+  model: "tiny-3b",
+  messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
+});
+
+interface Asked {
+  body?: object | string;
+  /** In place of a body: so many bytes are announced, and none is sent. */
+  announces?: number;
+  from?: string;
+  headers?: Record<string, string>;
+  /** Called with all that has come, whenever something has; true: that is enough. */
+  on?: (text: string, pieces: number) => boolean;
+}
+
+for (const name of PROXIES) test(`${name} is here`, { skip: whyNot(name) }, () => {});
+
+describe("gateways behind proxies", { skip }, () => {
+  const authority = newAuthority({ name: "tollgate test", nowMs: Date.now() });
+  const { cert, key } = authority.issue("localhost", ["127.0.0.1"]);
+  let db: TestDatabase;
+  let nats: NatsPlane;
+  let env: Record<string, string>;
+  let upstream: Upstream;
+  let place: string;
+  let apiKey: string;
+  const dataDirs: string[] = [];
+  const gateways: Gateway[] = [];
+  const nodes: ChildProcess[] = [];
+  const proxies: RunningProxy[] = [];
+  let starts = 0;
+
+  const query: Platform["query"] = async (sql, values = []) => (await db.pool.query(sql, values)).rows;
+  const start = (nth: number): Promise<Gateway> => {
+    starts += 1;
+    const at = GATEWAY_ADDRESSES[nth] as string;
+    return serve(dataDirs[nth] as string, { ...env, HOST: at, INTERNAL_HOST: at }, `gateway-${starts}`);
+  };
+  before(async () => {
+    place = await newDataDir();
+    db = await openTestDatabase();
+    nats = await openNats();
+    upstream = { port: await freePort(), internalPort: await freePort() };
+    env = {
+      ...nats.env,
+      DATABASE_URL: urlOf(db.connection),
+      KEY_PEPPER: PEPPER,
+      PORT: String(upstream.port),
+      INTERNAL_PORT: String(upstream.internalPort),
+      TRUST_PROXY: "1",
+      DRAIN_DELAY_S: "10",
+      AUTO_QUARANTINE: "false",
+      PROBATION_ANSWERS: "0",
+    };
+    for (const nth of [0, 1]) {
+      dataDirs.push(await newDataDir());
+      gateways.push(await start(nth));
+    }
+    const wide = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
+    apiKey = (await makeKey(query, await openBuilder(query, 100_000_000_000_000n), wide)).token;
+    const ready = { base_url: (gateways[0] as Gateway).baseUrl, host_token: (await openHost(query)).token };
+    nodes.push(await startNode({ ready }, { name: "one", model: "tiny-3b", slots: 64 }));
+    for (const name of here) proxies.push(await startProxy(name, upstream, { cert, key, place }));
+    for (const proxy of proxies) {
+      const works = async () =>
+        (await ask(proxy, "/v1/chat/completions", { body: script({ text: "hello" }) })).status === 200;
+      await eventually(`${proxy.name} serves`, () => works().catch(() => false), 60_000);
+    }
+  });
+  after(async () => {
+    for (const node of nodes) node.kill("SIGKILL");
+    for (const proxy of proxies) await proxy.close();
+    for (const gateway of gateways) gateway.process.kill("SIGKILL");
+    await nats?.close();
+    await db?.close();
+    for (const dataDir of [...dataDirs, place]) await removeDataDir(dataDir);
+  });
+
+  const ask = (proxy: RunningProxy, path: string, { body, announces, from, headers = {}, on }: Asked = {}) =>
+    new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const asked = request(
+        {
+          ...{
+            host: "127.0.0.1",
+            port: proxy.port,
+            path,
+            method: body === undefined && announces === undefined ? "GET" : "POST",
+            ca: authority.cert,
+          },
+          ...(from !== undefined && { localAddress: from }),
+          agent: new Agent({ keepAlive: false }),
+          headers: {
+            authorization: `Bearer ${apiKey}`,
+            "content-type": "application/json",
+            ...headers,
+            ...(announces !== undefined && { "content-length": announces }),
+          },
+        },
+        (answer) => {
+          let [text, pieces] = ["", 0];
+          const done = (): void => resolve({ status: answer.statusCode ?? 0, text });
+          answer.setEncoding("utf8").on("data", (piece: string) => {
+            text += piece;
+            pieces += 1;
+            if (on?.(text, pieces) !== true) return;
+            done();
+            answer.destroy();
+          });
+          answer.on("end", () => {
+            done();
+            if (announces !== undefined) asked.destroy();
+          });
+          answer.on("error", reject);
+        },
+      );
+      asked.on("error", reject);
+      if (announces !== undefined) asked.flushHeaders();
+      else asked.end(body === undefined || typeof body === "string" ? body : JSON.stringify(body));
+    });
+  const ofAll = async (what: (proxy: RunningProxy, nth: number) => Promise<void>): Promise<void> => {
+    await Promise.all(proxies.map(what));
+  };
+
+  test("a stream arrives chunk by chunk, while it is being made", () =>
+    ofAll(async (proxy) => {
+      const body = { ...script({ tokens: 100_000, delta_ms: 200 }), stream: true, max_tokens: 5_000 };
+      // An answer that is kept back until it ends, or until a page is full, never has so little in so many pieces.
+      const { status, text } = await ask(proxy, "/v1/chat/completions", { body, on: (_, pieces) => pieces === 4 });
+      assert.equal(status, 200, proxy.name);
+      assert.ok(text.length < 4_096, `${proxy.name}: ${text.length} characters in four pieces`);
+    }));
+
+  test("the client's own address is the one that sessions and attempts have, whatever it says of itself", () =>
+    ofAll(async (proxy, nth) => {
+      const from = `127.0.1.${nth + 1}`;
+      const email = `${proxy.name.toLowerCase()}@example.com`;
+      const body = { email, password: "a password that is long", name: "Somebody" };
+      const headers = { origin: `https://127.0.0.1:${proxy.port}`, "x-forwarded-for": "203.0.113.9" };
+      const { status, text } = await ask(proxy, "/console/api/auth/sign-up/email", { body, from, headers });
+      assert.equal(status, 200, `${proxy.name}: ${text}`);
+      const rows = await query<{ address: string }>(
+        "select s.ip_address as address from identity_session s join identity i on i.id = s.identity_id where i.email = $1",
+        [email],
+      );
+      assert.deepEqual(rows, [{ address: from }], proxy.name);
+    }));
+
+  test("the address to call is https, as the client came", () =>
+    ofAll(async (proxy) => {
+      const { text } = await ask(proxy, "/", { headers: { accept: "application/json" } });
+      assert.match(text, new RegExp(`"https://127\\.0\\.0\\.1:${proxy.port}`), proxy.name);
+    }));
+
+  test("large bodies pass, and what is too large is refused in the words of the gateway", () =>
+    ofAll(async (proxy) => {
+      const filled = (bytes: number): string =>
+        JSON.stringify({ ...script({ text: "x" }), metadata: { a: "x".repeat(bytes) } });
+      const large = await ask(proxy, "/v1/chat/completions", { body: filled(9 * 1024 * 1024) });
+      assert.equal(large.status, 200, `${proxy.name}: ${large.text.slice(0, 300)}`);
+      // Whoever sends all of it before it listens may find the connection closed.
+      const { status, text } = await ask(proxy, "/v1/chat/completions", { announces: 10.5 * 1024 * 1024 });
+      assert.equal(status, 413, `${proxy.name}: ${text.slice(0, 300)}`);
+      assert.match(text, /"code":"request_too_large"/, proxy.name);
+    }));
+
+  /** Lanes that ask without a pause until they are told to stop. */
+  const load = (through: RunningProxy[]) => {
+    const errors: string[] = [];
+    let [answers, isOver] = [0, false];
+    const body = script({ tokens: 10, delta_ms: 10 });
+    const lane = async (proxy: RunningProxy, isStream: boolean): Promise<void> => {
+      while (!isOver) {
+        try {
+          const asked = { body: isStream ? { ...body, stream: true } : body };
+          const { status, text } = await ask(proxy, "/v1/chat/completions", asked);
+          const isWhole = !isStream || (text.endsWith("data: [DONE]\n\n") && !text.includes('"error"'));
+          if (status === 200 && isWhole) answers += 1;
+          else errors.push(`${proxy.name}: ${status} ${text.slice(-300)}`);
+        } catch (error) {
+          errors.push(`${proxy.name}: ${(error as Error).message}`);
+        }
+      }
+    };
+    const lanes = through.flatMap((proxy) => [lane(proxy, true), lane(proxy, false)]);
+    const more = async (count: number): Promise<void> => {
+      const due = answers + count;
+      await eventually("more was answered", () => answers >= due || errors.length > 0, 60_000);
+    };
+    const stop = async (): Promise<void> => {
+      isOver = true;
+      await Promise.all(lanes);
+    };
+    return { errors, more, stop, answers: () => answers };
+  };
+  /** How many requests have ended at a gateway; undefined once it is gone. */
+  const servedBy = async (nth: number): Promise<number | undefined> => {
+    const page = await fetch(`http://${GATEWAY_ADDRESSES[nth]}:${upstream.internalPort}/metrics`).catch(
+      () => undefined,
+    );
+    const text = (await page?.text()) ?? "";
+    const counts = [...text.matchAll(/^tollgate_requests_total\{.*\} (\d+)$/gm)].map(([, count]) => Number(count));
+    return page === undefined ? undefined : counts.reduce((sum, count) => sum + count, 0);
+  };
+
+  test("those that look leave a gateway that drains before it closes, and no client sees an error", async (t) => {
+    const looking = proxies.filter(({ looks }) => looks);
+    if (looking.length === 0) return t.skip("no proxy that looks is here");
+    const { errors, more, stop, answers } = load(looking);
+    await more(20);
+    let isGone = false;
+    const ended = (gateways[0] as Gateway).stop().finally(() => {
+      isGone = true;
+    });
+    const seen: { answers: number; served: number }[] = [];
+    while (!isGone) {
+      const [before, served] = [answers(), await servedBy(0)];
+      if (served !== undefined) seen.push({ answers: before, served });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.equal(await ended, 0);
+    await more(20);
+    gateways[0] = await start(0);
+    await eventually("it is used again", async () => ((await servedBy(0)) ?? 0) > 0, 60_000);
+    await stop();
+    assert.deepEqual(errors, []);
+    const last = seen.at(-1);
+    const earlier = seen.findLast((look) => look.answers <= (last?.answers ?? 0) - 20);
+    assert.ok(earlier !== undefined, "more was answered while it drained");
+    assert.equal(last?.served, earlier.served, "while others answered 20 requests it got none");
+  });
+
+  test("a gateway is restarted under load behind all of them, and no client sees an error", async () => {
+    const { errors, more, stop } = load(proxies);
+    await more(20);
+    assert.equal(await (gateways[1] as Gateway).stop(), 0);
+    await more(40);
+    gateways[1] = await start(1);
+    await eventually("it is used again", async () => ((await servedBy(1)) ?? 0) > 0, 60_000);
+    await more(40);
+    await stop();
+    assert.deepEqual(errors, []);
+  });
+});

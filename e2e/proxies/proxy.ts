@@ -1,0 +1,168 @@
+/**
+ * The proxies of deploy/proxies, started from those very files. Only what belongs to this machine is put in its place: addresses, ports,
+ * and where the certificate lies. Gateways have loopback addresses of their own, so that they can have the ports in common that the files
+ * give them.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { delimiter, join } from "node:path";
+import { freePort } from "../../gateway/src/dispatch/nats/testing.ts";
+import { type PythonTool, pythonTool } from "../../tools/python-tools.ts";
+
+/** Where the gateways of the files are. */
+export const GATEWAY_ADDRESSES = ["127.0.0.11", "127.0.0.12"] as const;
+
+export interface Upstream {
+  port: number;
+  internalPort: number;
+}
+
+interface ProxyKind {
+  file: string;
+  binary: string | undefined;
+  /** Whether it asks gateways how they are, and leaves those that drain. */
+  looks: boolean;
+  /** The file's own address in place of the one here. `folder` holds the certificate and is its own. */
+  place(text: string, at: { port: number; folder: string }): string;
+  args(file: string, folder: string): string[];
+}
+
+const KINDS: Record<string, ProxyKind> = {
+  nginx: {
+    file: "nginx.conf",
+    binary: onPath("nginx"),
+    looks: false,
+    place: (text, { port, folder }) =>
+      replaceOnce(replaceOnce(text, "listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`), "http {", temporary(folder)),
+    args: (file, folder) => ["-e", "stderr", "-c", file, "-g", `daemon off; pid ${folder}/nginx.pid;`],
+  },
+  HAProxy: {
+    file: "haproxy.cfg",
+    binary: onPath("haproxy"),
+    looks: true,
+    place: (text, { port }) => replaceOnce(text, "bind :443 ", `bind 127.0.0.1:${port} `),
+    args: (file) => ["-db", "-f", file],
+  },
+  Caddy: {
+    file: "Caddyfile",
+    binary: pythonTool("caddy" satisfies PythonTool),
+    looks: true,
+    // By name it would ask the world for a certificate.
+    place: (text, { port, folder }) =>
+      `{\n\tadmin off\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`,
+    args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
+  },
+  Envoy: {
+    file: "envoy.yaml",
+    binary: pythonTool("envoy" satisfies PythonTool),
+    looks: true,
+    place: (text, { port }) =>
+      replaceOnce(text, "address: 0.0.0.0, port_value: 443", `address: 127.0.0.1, port_value: ${port}`),
+    args: (file) => ["-c", file, "--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"],
+  },
+};
+
+export const PROXIES: string[] = Object.keys(KINDS);
+
+/** Why it cannot run here, or false. */
+export const whyNot = (name: string): string | false =>
+  kindOf(name).binary === undefined && `${name} is not installed: npm test installs it where it can`;
+
+export interface RunningProxy {
+  name: string;
+  port: number;
+  looks: boolean;
+  close(): Promise<void>;
+}
+
+export async function startProxy(
+  name: string,
+  upstream: Upstream,
+  { cert, key, place }: { cert: string; key: string; place: string },
+): Promise<RunningProxy> {
+  const kind = kindOf(name);
+  const folder = join(place, name);
+  await mkdir(folder);
+  for (const [file, text] of Object.entries({ "tls.crt": cert, "tls.key": key, "tls.pem": cert + key })) {
+    await writeFile(join(folder, file), text);
+  }
+  const port = await freePort();
+  const given = await readFile(new URL(`../../deploy/proxies/${kind.file}`, import.meta.url), "utf8");
+  const file = join(folder, kind.file);
+  await writeFile(
+    file,
+    withUpstream(kind.place(given, { port, folder }), upstream).replaceAll("/etc/tollgate/tls", folder),
+  );
+  const env = { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const child = spawn(kind.binary as string, kind.args(file, folder), { stdio: ["ignore", "ignore", "pipe"], env });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-4_000);
+  });
+  await untilListening(child, port, () => `${name} did not start:\n${said}`);
+  return {
+    name,
+    port,
+    looks: kind.looks,
+    async close() {
+      const ended = once(child, "exit");
+      // nginx and HAProxy wait for open connections on gentler ones.
+      child.kill(name === "nginx" ? "SIGTERM" : "SIGKILL");
+      await ended;
+    },
+  };
+}
+
+const withUpstream = (text: string, { port, internalPort }: Upstream): string =>
+  text
+    .replace(/gateway-1:8080/g, `${GATEWAY_ADDRESSES[0]}:${port}`)
+    .replace(/gateway-2:8080/g, `${GATEWAY_ADDRESSES[1]}:${port}`)
+    .replace(/address: gateway-1, port_value: 8080/, `address: ${GATEWAY_ADDRESSES[0]}, port_value: ${port}`)
+    .replace(/address: gateway-2, port_value: 8080/, `address: ${GATEWAY_ADDRESSES[1]}, port_value: ${port}`)
+    .replace(/\b9090\b/g, String(internalPort));
+
+/** What a file says in one place only; another file than was thought is an error. */
+function replaceOnce(text: string, from: string, to: string): string {
+  if (text.split(from).length !== 2) throw new Error(`the file does not say ${JSON.stringify(from)} just once`);
+  return text.replace(from, () => to);
+}
+
+/** nginx makes these folders even where it never uses them, and only root may make those of the package. */
+const temporary = (folder: string): string =>
+  `http {\n${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `  ${name}_temp_path ${folder}/${name};`).join("\n")}\n`;
+
+async function untilListening(child: ChildProcess, port: number, why: () => string): Promise<void> {
+  const isOpen = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = connect({ host: "127.0.0.1", port });
+      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+      socket.once("connect", () => socket.destroy());
+    });
+  while (!(await isOpen())) {
+    if (child.exitCode !== null) throw new Error(why());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function kindOf(name: string): ProxyKind {
+  const kind = KINDS[name];
+  if (kind === undefined) throw new Error(`there is no proxy ${name}`);
+  return kind;
+}
+
+function onPath(name: string): string | undefined {
+  const places = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
+  return places
+    .map((folder) => join(folder, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}

@@ -1,0 +1,84 @@
+/** A steady mixed load, over and over until it is told to end; then every answer must have been whole, and charged once. */
+import assert from "node:assert/strict";
+import { assertBalanced, type RecordRow } from "./ledger-check.ts";
+import { eventually, type Platform } from "./platform.ts";
+import { requestUuid } from "./raw-http.ts";
+
+interface Asked {
+  path: string;
+  body?: object;
+}
+
+const SCRIPT = `#script ${JSON.stringify({ tokens: 20, delta_ms: 20 })}`;
+export const CHAT = {
+  path: "/v1/chat/completions",
+  body: { model: "tiny-3b", messages: [{ role: "user", content: SCRIPT }] },
+};
+/** What is sent, by two lanes each. */
+const LOAD: Asked[] = [
+  CHAT,
+  { ...CHAT, body: { ...CHAT.body, stream: true } },
+  { ...CHAT, body: { ...CHAT.body, stream: true, stream_options: { include_usage: true } } },
+  { path: "/v1/completions", body: { model: "tiny-3b", prompt: "once" } },
+  { path: "/v1/embeddings", body: { model: "embed-m3", input: ["one", "two"] } },
+  { path: "/v1/models" },
+];
+
+export async function ask(baseUrl: string, key: string, { path, body }: Asked) {
+  const response = await fetch(`${baseUrl}${path}`, {
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+  });
+  return { status: response.status, id: response.headers.get("x-request-id"), text: await response.text() };
+}
+
+interface SteadyLoad {
+  /** Resolves when so many more were answered, or something went wrong. */
+  more(count: number): Promise<void>;
+  /** Stops, and holds what clients saw against the books. */
+  endsWell(): Promise<void>;
+}
+
+/** What nobody else asks of the platform meanwhile: what is on record afterwards is the load's. */
+export async function startSteadyLoad({
+  query,
+  baseUrl,
+  key,
+}: Pick<Platform, "query"> & { baseUrl: string; key: string }): Promise<SteadyLoad> {
+  const [begun] = await query<{ count: string }>("select count(*) from request");
+  const answered = new Map<string, Asked>();
+  const errors: string[] = [];
+  let isOver = false;
+  const lane = async (asked: Asked): Promise<void> => {
+    const isStream = asked.body !== undefined && "stream" in asked.body;
+    while (!isOver) {
+      try {
+        const { status, id, text } = await ask(baseUrl, key, asked);
+        const isWhole = !isStream || (text.endsWith("data: [DONE]\n\n") && !text.includes('"error"'));
+        if (status === 200 && isWhole) answered.set(id as string, asked);
+        else errors.push(`${asked.path}: ${status} ${id} ${text.slice(-300)}`);
+      } catch (error) {
+        errors.push(`${asked.path}: ${(error as Error).message} ${(error as Error).cause}`);
+      }
+    }
+  };
+  const lanes = LOAD.flatMap((asked) => [lane(asked), lane(asked)]);
+  return {
+    async more(count) {
+      const due = answered.size + count;
+      await eventually("more was answered", () => answered.size >= due || errors.length > 0, 60_000);
+    },
+    async endsWell() {
+      isOver = true;
+      await Promise.all(lanes);
+      assert.deepEqual(errors, []);
+      await eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
+      const records = await query<RecordRow>("select * from request where charge_pico > 0 or outcome <> 'ok'");
+      const charged = new Map(records.map((record) => [record.id, record]));
+      const paid = [...answered].filter(([, { path }]) => path !== "/v1/models");
+      for (const [id] of paid) assert.equal(charged.get(requestUuid(id))?.outcome, "ok", id);
+      assert.equal(records.length - Number(begun?.count), paid.length, "nothing else was charged, and nothing twice");
+      await assertBalanced({ query });
+    },
+  };
+}

@@ -1,0 +1,248 @@
+/**
+ * What operators are told of a platform under load: metrics that a real Prometheus scrapes, with every alert and every panel of deploy/ asked
+ * of it; a line of the log and a trace for each request.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { globSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
+import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+
+const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
+const PANELS = globSync("grafana/dashboards/*.json", { cwd: DEPLOY }).flatMap((file) => {
+  const { panels } = JSON.parse(readFileSync(join(DEPLOY, file), "utf8")) as {
+    panels: { title: string; targets: { expr: string }[] }[];
+  };
+  return panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ name: `${file}: ${title}`, expr })));
+});
+/** What has no figures on a platform on which all is well: no limits server, no payments, nothing that fails in that way. */
+const QUIET = [/tollgate_limits_unavailable_total/, /webhooks\/stripe/, /no_capacity\|rate_limit_sku_capacity/];
+/** As Grafana would fill it in. */
+const filled = (expr: string): string =>
+  expr.replaceAll("$__rate_interval", "1m").replaceAll(/\$(instance|model)/g, ".*");
+
+interface Span {
+  name: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  status: { code?: number };
+  attributes: { key: string; value: { stringValue?: string } }[];
+}
+
+const STEPS = [
+  "authenticate",
+  "limits",
+  "credit",
+  "read and count",
+  "model limit",
+  "hold",
+  "dispatch and relay",
+  "settle",
+];
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PARENT = "00f067aa0ba902b7";
+
+describe("telling operators", () => {
+  let dataDir: string;
+  let platform: Platform;
+  let internal: string;
+  let collector: Server;
+  const spans: Span[] = [];
+  /** Ids of requests by how they ended. */
+  const asked: Record<string, string> = {};
+
+  before(async () => {
+    collector = createServer(async (request, response) => {
+      const { resourceSpans } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+      for (const { scopeSpans } of resourceSpans) for (const scope of scopeSpans) spans.push(...scope.spans);
+      response.setHeader("content-type", "application/json").end("{}");
+    });
+    collector.listen(0, "127.0.0.1");
+    await once(collector, "listening");
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--engine", "scripted"], {
+      LOG_LEVEL: "debug",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_BSP_SCHEDULE_DELAY: "100",
+    });
+    const log = await readFile(join(dataDir, "gateway.log"), "utf8");
+    internal = `127.0.0.1:${/"internalPort":(\d+)/.exec(log)?.[1]}`;
+    const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    assert.equal(await check.ended, 0, check.output());
+  });
+  after(async () => {
+    await platform?.stop();
+    collector?.close();
+    await removeDataDir(dataDir);
+  });
+
+  const load = async (): Promise<void> => {
+    const remember = async (what: string, answer: Response): Promise<void> => {
+      await answer.text();
+      asked[what] = answer.headers.get("x-request-id") ?? assert.fail("no id");
+    };
+    await remember("ok", await chat(platform, { tokens: 5 }));
+    await remember("stream", await chat(platform, { tokens: 5 }, { stream: true }));
+    await remember("failed", await chat(platform, { tokens: 5, fail_after: 2 }));
+    await remember("wrong", await chat(platform, {}, { model: "no-such-model" }));
+    const stranger = { ready: { ...platform.ready, api_key: "tsk_live_nobody" } };
+    await remember("stranger", await chat(stranger, {}));
+  };
+  const page = async (): Promise<string> => (await fetch(`http://${internal}/metrics`)).text();
+
+  test("one line in the log for each request, and nothing of what was said", async () => {
+    await load();
+    const lines = await eventually("every line is written", async () => {
+      const text = await readFile(join(dataDir, "gateway.log"), "utf8");
+      const parsed = text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      const found = Object.entries(asked).map(([what, id]) => ({
+        what,
+        of: parsed.filter(({ request }) => request === id),
+      }));
+      return found.every(({ of }) => of.some(({ outcome }) => outcome !== undefined)) && found;
+    });
+    for (const { what, of } of lines) assert.equal(of.filter(({ outcome }) => outcome !== undefined).length, 1, what);
+    const line = (what: string) =>
+      lines.find((one) => one.what === what)?.of.find(({ outcome }) => outcome !== undefined) ?? {};
+    for (const [what, level, outcome, status] of [
+      ["ok", 20, "ok", 200],
+      ["stream", 20, "ok", 200],
+      ["failed", 30, "upstream_failed", 502],
+      ["wrong", 30, "model_not_found", 404],
+      ["stranger", 30, "invalid_api_key", 401],
+    ] as const) {
+      const told = line(what);
+      assert.deepEqual([told.level, told.outcome, told.status], [level, outcome, status], what);
+      assert.equal(typeof told.durationMs, "number");
+      assert.match(String(told.instance), /^[0-9a-z]{26}$/);
+      assert.match(String(told.version), /^\d+\.\d+\.\d+$/);
+    }
+    for (const what of ["ok", "failed"]) {
+      const told = line(what);
+      assert.match(String(told.account), /^acc_/);
+      assert.match(String(told.key), /^key_/);
+      assert.match(String(told.node), /^node_/);
+      assert.equal(told.model, "tiny-3b");
+      for (const number of ["promptTokens", "completionTokens", "attempts", "queueMs", "ttftMs"]) {
+        assert.equal(typeof told[number], "number", number);
+      }
+    }
+    assert.equal(line("stranger").key, undefined);
+  });
+
+  test("a trace for each request: a span for each step, within that of the client", async () => {
+    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${platform.ready.api_key}`, traceparent: `00-${TRACE}-${PARENT}-01` },
+      body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }] }),
+    });
+    assert.equal(response.status, 200);
+    await response.text();
+    const whole = await eventually("it is collected", () =>
+      spans.find(({ traceId, name }) => traceId === TRACE && name === "chat"),
+    );
+    assert.equal(whole.parentSpanId, PARENT);
+    const attribute = (key: string) => whole.attributes.find((one) => one.key === `tollgate.${key}`)?.value.stringValue;
+    assert.equal(attribute("request"), response.headers.get("x-request-id"));
+    assert.equal(attribute("outcome"), "ok");
+    const steps = spans.filter(({ parentSpanId }) => parentSpanId === whole.spanId);
+    assert.deepEqual(
+      steps.map(({ name }) => name),
+      [...STEPS, "answer"],
+    );
+
+    const ofRequest = (what: string) =>
+      spans.find(({ attributes }) => attributes.some(({ value }) => value.stringValue === asked[what]));
+    const failed = await eventually("so is the one that failed", () => ofRequest("failed"));
+    assert.equal(failed.status.code, 2);
+    const stranger = await eventually("and that of a stranger", () => ofRequest("stranger"));
+    assert.deepEqual(
+      spans.filter(({ parentSpanId }) => parentSpanId === stranger.spanId).map(({ name }) => name),
+      ["authenticate"],
+    );
+    const line = (await readFile(join(dataDir, "gateway.log"), "utf8"))
+      .split("\n")
+      .find((text) => text.includes(TRACE));
+    assert.match(String(line), /"msg":"a request ended"/);
+  });
+
+  test("every metric that alerts and dashboards name is one that the gateway tells", async () => {
+    const text = await page();
+    const told = new Set(
+      [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = "", type]) =>
+        type === "histogram" || type === "summary" ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      ),
+    );
+    const rules = readFileSync(join(DEPLOY, "prometheus/alerts.yml"), "utf8");
+    const expressions = [...rules.matchAll(/expr: >-\n +(.*)$/gm)].map(([, expr]) => String(expr));
+    assert.ok(expressions.length > 20 && PANELS.length > 50, "rules and panels were read");
+    const used = new Set(
+      [...expressions, ...PANELS.map(({ expr }) => expr)].flatMap(
+        (expr) => expr.match(/\b(tollgate|nodejs|process)_\w+/g) ?? [],
+      ),
+    );
+    assert.ok(used.size > 30);
+    assert.deepEqual(
+      [...used].filter((name) => !told.has(name)),
+      [],
+    );
+  });
+
+  test("no account, key, node or address is a label, and series are few", async () => {
+    const text = await page();
+    assert.doesNotMatch(text, /(acc|key|node|req|usr)_[0-9a-z]{26}/);
+    assert.doesNotMatch(text, /no-such-model/);
+    assert.match(
+      text,
+      /^tollgate_http_answers_total\{method="POST",route="\/v1\/chat\/completions",status="401"\} 1$/m,
+    );
+    assert.match(text, /^tollgate_refusals_total\{code="model_not_found",status="404"\} 1$/m);
+    assert.match(text, /^tollgate_batch_size_count\{batch="settle"\} [1-9]\d*$/m);
+    assert.ok(text.split("\n").filter((line) => /^tollgate_/.test(line)).length < 1_000);
+  });
+
+  test("a real Prometheus takes the page, every rule and every panel, and has figures for them", {
+    skip: skipWithoutPrometheus,
+  }, async () => {
+    const prometheus = await Prometheus.open(internal);
+    try {
+      const rules = await eventually("every rule was looked at", async () => {
+        const all = await prometheus.rules();
+        return all.length > 20 && all.every(({ health }) => health !== "unknown") && all;
+      });
+      for (const { name, health, lastError } of rules) assert.equal(health, "ok", `${name}: ${lastError}`);
+      const target = await eventually(
+        "it scrapes",
+        async () => (await prometheus.series('up{job="tollgate"} == 1')) === 1,
+      );
+      assert.ok(target);
+      // Verdicts on the books are read once a minute; rates want traffic between two scrapes.
+      const missing = new Set(PANELS.filter(({ expr }) => !QUIET.some((quiet) => quiet.test(expr))));
+      await eventually(
+        "every panel has figures",
+        async () => {
+          await load();
+          for (const panel of missing) if ((await prometheus.series(filled(panel.expr))) > 0) missing.delete(panel);
+          return missing.size === 0;
+        },
+        180_000,
+      ).catch((error) => {
+        throw new Error(`${error.message}: ${[...missing].map(({ name, expr }) => `${name} ${expr}`).join("\n")}`);
+      });
+      for (const { expr } of PANELS) assert.ok((await prometheus.series(filled(expr))) >= 0, expr);
+    } finally {
+      await prometheus.close();
+    }
+  });
+});

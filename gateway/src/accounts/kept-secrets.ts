@@ -1,0 +1,85 @@
+/**
+ * The second factors' secrets and backup codes lie encrypted in the database. Those that were encrypted with a secret that is being
+ * replaced, or will be, are encrypted anew: one when it is about to be read, all of them by and by.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import { column, queryRows, row } from "../db/rows.ts";
+
+const Kept = row({ id: column.uuid, secret: z.string(), codes: z.string() });
+type Kept = z.infer<typeof Kept>;
+
+const KEPT = "select id, secret, backup_codes as codes from identity_two_factor";
+
+export interface KeptSecrets {
+  /** To be called before the library reads the second factor of this identity. */
+  makeReadable(identityId: string): Promise<void>;
+  /** How many are encrypted with another secret than the current one. */
+  others(): Promise<number>;
+  /** How many any of the secrets reads, and how many none does. */
+  count(): Promise<{ readable: number; unreadable: number }>;
+  /** Encrypts these anew. */
+  sweep(): Promise<void>;
+}
+
+export function openKeptSecrets({
+  pool,
+  secret,
+  others,
+}: {
+  pool: pg.Pool;
+  secret: string;
+  others: string[];
+}): KeptSecrets {
+  const decryptedBy = async (key: string, { secret: first, codes }: Kept): Promise<[string, string] | undefined> => {
+    const { symmetricDecrypt } = await import("better-auth/crypto");
+    try {
+      return [await symmetricDecrypt({ key, data: first }), await symmetricDecrypt({ key, data: codes })];
+    } catch {
+      return undefined; // The cipher's own mark does not fit: it was another key.
+    }
+  };
+  /** Undefined where the current secret reads it, and where none does. */
+  const decrypted = async (kept: Kept): Promise<[string, string] | undefined> => {
+    if ((await decryptedBy(secret, kept)) !== undefined) return undefined;
+    for (const other of others) {
+      const found = await decryptedBy(other, kept);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  const renew = async (kept: Kept): Promise<void> => {
+    const plain = await decrypted(kept);
+    if (plain === undefined) return;
+    const { symmetricEncrypt } = await import("better-auth/crypto");
+    const [first, codes] = await Promise.all(plain.map((data) => symmetricEncrypt({ key: secret, data })));
+    // Not if somebody changed it meanwhile.
+    await pool.query(
+      "update identity_two_factor set secret = $2, backup_codes = $3 where id = $1 and secret = $4 and backup_codes = $5",
+      [kept.id, first, codes, kept.secret, kept.codes],
+    );
+  };
+  return {
+    async makeReadable(identityId) {
+      if (others.length === 0) return;
+      for (const kept of await queryRows(pool, Kept, `${KEPT} where identity_id = $1`, [identityId])) await renew(kept);
+    },
+    async others() {
+      let count = 0;
+      for (const kept of await queryRows(pool, Kept, KEPT)) if ((await decrypted(kept)) !== undefined) count += 1;
+      return count;
+    },
+    async count() {
+      const counts = { readable: 0, unreadable: 0 };
+      for (const kept of await queryRows(pool, Kept, KEPT)) {
+        const isRead = (await decryptedBy(secret, kept)) !== undefined || (await decrypted(kept)) !== undefined;
+        counts[isRead ? "readable" : "unreadable"] += 1;
+      }
+      return counts;
+    },
+    async sweep() {
+      if (others.length === 0) return;
+      for (const kept of await queryRows(pool, Kept, KEPT)) await renew(kept);
+    },
+  };
+}

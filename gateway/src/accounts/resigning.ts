@@ -1,0 +1,54 @@
+/**
+ * What was signed with a secret that is being replaced, or will be: session cookies and the links in letters. better-auth knows one
+ * secret for these, so a signature that another of ours made is put in again with the current one before it is asked.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { COOKIE_PREFIX } from "./auth-names.ts";
+
+export interface Resigning {
+  /** A `Cookie` header. */
+  cookies(header: string): string;
+  /** A JWT, as links carry it. */
+  token(jwt: string): string;
+}
+
+export function openResigning({ secret, others }: { secret: string; others: string[] }): Resigning {
+  /** The same with our signature, where one of the other secrets made the one that it has. */
+  const resigned = (text: string, signature: string, encoding: "base64" | "base64url"): string => {
+    const signedWith = (key: string): string => createHmac("sha256", key).update(text).digest(encoding);
+    return others.some((other) => isSame(signedWith(other), signature)) ? signedWith(secret) : signature;
+  };
+  return {
+    cookies: (header) =>
+      header
+        .split(/;\s*/)
+        .map((pair) => {
+          const [name = "", value] = split(pair, pair.indexOf("="));
+          if (value === undefined || !name.includes(`${COOKIE_PREFIX}.`)) return pair;
+          const decoded = decode(value);
+          const [text, signature] = split(decoded, decoded.lastIndexOf("."));
+          if (text === undefined || signature === undefined) return pair;
+          return `${name}=${encodeURIComponent(`${text}.${resigned(text, signature, "base64")}`)}`;
+        })
+        .join("; "),
+    token(jwt) {
+      const [text, signature] = split(jwt, jwt.lastIndexOf("."));
+      return text === undefined || signature === undefined ? jwt : `${text}.${resigned(text, signature, "base64url")}`;
+    },
+  };
+}
+
+/** Before and after the character there. */
+const split = (text: string, at: number): [string, string] | [] =>
+  at < 1 ? [] : [text.slice(0, at), text.slice(at + 1)];
+
+const isSame = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value; // Not ours: nothing that we signed is written so.
+  }
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import pino from "pino";
+import { selfSignedCertificate } from "../dispatch/hub/testing-certificate.ts";
+import { type Certificate, openCertificate } from "./certificate.ts";
+import { manualClock } from "./testing.ts";
+
+const settings = { cert: "TLS_CERT", key: "TLS_KEY" };
+
+async function place(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-certificate-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const write = async (folder: string, { cert, key }: Certificate): Promise<void> => {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "tls.crt"), cert);
+  await writeFile(join(folder, "tls.key"), key);
+};
+
+async function open(t: TestContext, folder: string) {
+  const clock = manualClock();
+  const lines: { level: number; msg: string; err?: { message: string } }[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const files = { certFile: join(folder, "tls.crt"), keyFile: join(folder, "tls.key") };
+  const certificate = await openCertificate({ files, settings, clock, log });
+  t.after(() => certificate.stop());
+  const renewals: Certificate[] = [];
+  certificate.onRenewal((renewed) => renewals.push(renewed));
+  /** Looks are made by the clock, and read files: until one has seen what it is asked for. */
+  const until = async (seen: () => boolean): Promise<void> => {
+    while (!seen()) {
+      clock.advance(5_000);
+      await turn();
+    }
+  };
+  return { certificate, renewals, lines, until };
+}
+
+test("a certificate that is replaced is told, whether by files or by a link to another folder", async (t) => {
+  const folder = await place(t);
+  const [first, second, third] = [selfSignedCertificate(), selfSignedCertificate(), selfSignedCertificate()];
+  await write(join(folder, "one"), first);
+  await symlink("one", join(folder, "now"));
+  const { certificate, renewals, lines, until } = await open(t, join(folder, "now"));
+  assert.deepEqual(certificate.current(), first);
+
+  await write(join(folder, "two"), second);
+  await symlink("two", join(folder, "next"));
+  await rename(join(folder, "next"), join(folder, "now"));
+  await until(() => renewals.length === 1);
+  await write(join(folder, "two"), third);
+  await until(() => renewals.length === 2);
+  assert.deepEqual(renewals, [second, third]);
+  assert.deepEqual(certificate.current(), third);
+  assert.deepEqual(new Set(lines.map(({ msg }) => msg)), new Set(["the certificate was renewed"]));
+});
+
+test("what cannot be used changes nothing and is told once, until it is put right", async (t) => {
+  const folder = await place(t);
+  const [first, second] = [selfSignedCertificate(), selfSignedCertificate()];
+  await write(folder, first);
+  const { certificate, renewals, lines, until } = await open(t, folder);
+  await writeFile(join(folder, "tls.crt"), second.cert);
+  await until(() => lines.length === 1);
+  for (let looks = 0; looks < 20; looks++) await until(() => true).then(turn);
+  assert.deepEqual(certificate.current(), first);
+  assert.equal(lines.length, 1);
+  assert.match(lines[0]?.err?.message ?? "", /^TLS_KEY: .*tls\.key is not the key of the certificate in .*tls\.crt/);
+  await writeFile(join(folder, "tls.key"), second.key);
+  await until(() => renewals.length === 1);
+  assert.deepEqual(certificate.current(), second);
+});
+
+test("at the start a mistake is an error that names the setting and the file", async (t) => {
+  const folder = await place(t);
+  const [mine, other] = [selfSignedCertificate(), selfSignedCertificate()];
+  for (const [pair, words] of [
+    [{ ...mine, cert: mine.key }, /^TLS_CERT: .*tls\.crt is no certificate in PEM$/],
+    [{ ...mine, key: mine.cert }, /^TLS_KEY: .*tls\.key is no private key in PEM, or has a passphrase$/],
+    [{ ...mine, key: other.key }, /^TLS_KEY: .*tls\.key is not the key of the certificate in .*tls\.crt \(TLS_CERT\)$/],
+  ] as const) {
+    await write(folder, pair);
+    await assert.rejects(open(t, folder), { message: words });
+  }
+  await rm(join(folder, "tls.crt"));
+  await assert.rejects(open(t, folder), { message: /^TLS_CERT: .*tls\.crt cannot be read \(ENOENT\)$/ });
+});

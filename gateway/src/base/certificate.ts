@@ -1,0 +1,118 @@
+/**
+ * A certificate and its key, in files that somebody else renews. They are looked at again and again rather than watched: a renewal
+ * may replace a file, a link or a whole directory (as Kubernetes does), and a watch on the one before never hears of it. What
+ * cannot be used changes nothing: the certificate before goes on, and the log says why.
+ */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
+
+const LOOK_EVERY_MS = 5_000;
+/** Between two files being written they do not fit together, and that is nobody's mistake. */
+const LOOKS_BEFORE_COMPLAINT = 2;
+
+export interface CertificateFiles {
+  certFile: string;
+  keyFile: string;
+}
+
+/** In PEM; the certificate may bring the chain that signed it. */
+export interface Certificate {
+  cert: string;
+  key: string;
+}
+
+export interface LiveCertificate {
+  current(): Certificate;
+  /** `listener` is told of every renewal. */
+  onRenewal(listener: (certificate: Certificate) => void): void;
+  stop(): void;
+}
+
+interface CertificateOptions {
+  files: CertificateFiles;
+  /** The names of the settings that name the files: what is wrong is told by them. */
+  settings: { cert: string; key: string };
+  clock: Clock;
+  log: Log;
+}
+
+/** Rejects where the certificate cannot be used at all. */
+export async function openCertificate(options: CertificateOptions): Promise<LiveCertificate> {
+  const { settings, clock, log } = options;
+  let current = await readCertificate(options);
+  const listeners: ((certificate: Certificate) => void)[] = [];
+  let complaint = { reason: "", looks: 0 };
+
+  const look = async (): Promise<void> => {
+    const next = await readCertificate(options).catch((error: Error) => error);
+    if (next instanceof Error) {
+      const looks = next.message === complaint.reason ? complaint.looks + 1 : 1;
+      complaint = { reason: next.message, looks };
+      if (looks === LOOKS_BEFORE_COMPLAINT) {
+        log.error(
+          { err: next, ...facts(current) },
+          "the certificate in the files cannot be used; the one before stays",
+        );
+      }
+      return;
+    }
+    complaint = { reason: "", looks: 0 };
+    if (next.cert === current.cert && next.key === current.key) return;
+    current = next;
+    for (const listener of listeners) listener(next);
+    log.info({ setting: settings.cert, ...facts(next) }, "the certificate was renewed");
+  };
+
+  let isLooking = false;
+  const stop = clock.every(LOOK_EVERY_MS, async () => {
+    if (isLooking) return;
+    isLooking = true;
+    await look();
+    isLooking = false;
+  });
+  return {
+    current: () => current,
+    onRenewal: (listener) => void listeners.push(listener),
+    stop,
+  };
+}
+
+const facts = ({ cert }: Certificate): { subject: string; validUntil: string } => {
+  const { subject, validTo } = new X509Certificate(cert);
+  return { subject, validUntil: validTo };
+};
+
+async function readCertificate({ files, settings }: Pick<CertificateOptions, "files" | "settings">) {
+  const { certFile, keyFile } = files;
+  const cert = await read(certFile, settings.cert);
+  const key = await read(keyFile, settings.key);
+  const certificate = orRefuse(
+    `${settings.cert}: ${certFile} is no certificate in PEM`,
+    () => new X509Certificate(cert),
+  );
+  const privateKey = orRefuse(`${settings.key}: ${keyFile} is no private key in PEM, or has a passphrase`, () =>
+    createPrivateKey(key),
+  );
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new Error(`${settings.key}: ${keyFile} is not the key of the certificate in ${certFile} (${settings.cert})`);
+  }
+  orRefuse(`${settings.cert}: ${certFile} cannot be used for TLS`, () => createSecureContext({ cert, key }));
+  return { cert, key };
+}
+
+async function read(file: string, setting: string): Promise<string> {
+  return await readFile(file, "utf8").catch((cause) => {
+    throw new Error(`${setting}: ${file} cannot be read (${cause.code})`, { cause });
+  });
+}
+
+function orRefuse<T>(message: string, attempt: () => T): T {
+  try {
+    return attempt();
+  } catch (cause) {
+    throw new Error(message, { cause });
+  }
+}

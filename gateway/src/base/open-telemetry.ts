@@ -1,0 +1,99 @@
+/**
+ * Traces by OpenTelemetry, to a collector that speaks OTLP over HTTP. Loaded only where they are switched on: the packages are optional
+ * dependencies. They read the standard's environment variables themselves (endpoint, headers, sampler, batches, names).
+ *
+ * Nothing is registered globally: what else in this process knows OpenTelemetry sends nothing.
+ */
+import {
+  type Context,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from "@opentelemetry/core";
+import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import type { SparingLog } from "./sparing-log.ts";
+import type { Facts, Trace, Tracing } from "./tracing.ts";
+
+interface Options {
+  encoding: "json" | "protobuf";
+  instance: string;
+  version: string;
+  /** A collector that is away is told of again and again. */
+  log: SparingLog;
+}
+
+export function openTelemetry({ encoding, instance, version, log }: Options): Tracing {
+  const complain = (reason: string): boolean => log.warn("collector", { reason }, "traces could not be sent");
+  setGlobalErrorHandler((problem) => complain(reasonOf(problem)));
+  const quiet = (): void => {};
+  const told = (reason: string): void => void complain(reason);
+  diag.setLogger(
+    { error: told, warn: told, info: quiet, debug: quiet, verbose: quiet },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+  const own = { "service.name": "tollgate", "service.version": version, "service.instance.id": instance };
+  const provider = new BasicTracerProvider({
+    // What the environment says of the service goes before what it would call itself.
+    resource: resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [new BatchSpanProcessor(encoding === "json" ? new JsonExporter() : new ProtobufExporter())],
+  });
+  const tracer = provider.getTracer("tollgate", version);
+  const propagator = new W3CTraceContextPropagator();
+
+  return {
+    begin(name, headers) {
+      const around = propagator.extract(ROOT_CONTEXT, headers, HEADERS);
+      const whole = tracer.startSpan(name, { kind: SpanKind.SERVER }, around);
+      if (!whole.isRecording()) return unrecorded(whole);
+      return recorded(whole, trace.setSpan(around, whole), (step, inside) => tracer.startSpan(step, {}, inside));
+    },
+    close: () => provider.shutdown().catch((error) => void complain(reasonOf(error))),
+  };
+}
+
+const HEADERS = {
+  get: (headers: Parameters<Tracing["begin"]>[1], name: string) => headers[name],
+  keys: (headers: object) => Object.keys(headers),
+};
+
+function recorded(whole: Span, inside: Context, start: (step: string, inside: Context) => Span): Trace {
+  let current: Span | undefined;
+  return {
+    id: whole.spanContext().traceId,
+    step(name) {
+      current?.end();
+      current = start(name, inside);
+    },
+    note(facts: Facts) {
+      for (const [name, value] of Object.entries(facts))
+        if (value !== undefined) whole.setAttribute(`tollgate.${name}`, value);
+    },
+    end(failure) {
+      if (failure !== undefined) {
+        const status = { code: SpanStatusCode.ERROR, message: failure };
+        current?.setStatus(status);
+        whole.setStatus(status);
+      }
+      current?.end();
+      whole.end();
+    },
+  };
+}
+
+/** Not in the sample. Its id still helps to find the request in the logs of others. */
+function unrecorded(whole: Span): Trace {
+  return { id: whole.spanContext().traceId, step() {}, note() {}, end() {} };
+}
+
+function reasonOf(problem: unknown): string {
+  if (problem instanceof Error) return problem.message;
+  return typeof problem === "string" ? problem : JSON.stringify(problem);
+}

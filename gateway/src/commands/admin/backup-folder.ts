@@ -1,0 +1,83 @@
+/**
+ * A backup's folder: what a gateway needs and the database does not hold, with a manifest that says of which database it is and what
+ * every file must be. For its owner alone: whoever has it has every key's pepper.
+ */
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { z } from "zod";
+
+const MANIFEST = "manifest.json";
+export const SECRETS = "secrets.json";
+export const SETTINGS = "gateway.env";
+export const SPOOL = "spool";
+
+const BackupManifest = z.object({
+  object: z.literal("tollgate.backup"),
+  version: z.literal(1),
+  made_at: z.string(),
+  software: z.string(),
+  deployment: z.uuid(),
+  schema: z.int(),
+  pepper: z.string(),
+  receipt_key: z.string(),
+  files: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })),
+  not_taken: z.array(z.object({ what: z.string(), from: z.string() })),
+});
+type BackupManifest = z.infer<typeof BackupManifest>;
+
+const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+/** A new folder; one that is there is left alone. The manifest comes last: without it the rest is no backup. */
+export async function writeBackup(
+  folder: string,
+  files: Map<string, Buffer>,
+  facts: Omit<BackupManifest, "object" | "version" | "files">,
+): Promise<BackupManifest> {
+  await mkdir(dirname(folder), { recursive: true });
+  await mkdir(folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "EEXIST") throw cause;
+    throw new Error(`${folder} is already there; a backup is never written over another`, { cause });
+  });
+  const put = async (name: string, bytes: Buffer): Promise<void> => {
+    await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+    await writeFile(join(folder, name), bytes, { mode: 0o600, flag: "wx", flush: true });
+  };
+  const listed: BackupManifest["files"] = [];
+  for (const [name, bytes] of files) {
+    await put(name, bytes);
+    listed.push({ name, bytes: bytes.length, sha256: sha256(bytes) });
+  }
+  const manifest: BackupManifest = { object: "tollgate.backup", version: 1, ...facts, files: listed };
+  await put(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
+  return manifest;
+}
+
+export interface Backup {
+  manifest: BackupManifest;
+  files: Map<string, Buffer>;
+  /** What is not as the manifest says. */
+  damage: string[];
+}
+
+export async function readBackup(folder: string): Promise<Backup> {
+  const text = await readFile(join(folder, MANIFEST), "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw new Error(`${folder} is no backup: its ${MANIFEST} cannot be read (${cause.code})`, { cause });
+  });
+  const manifest = BackupManifest.safeParse(JSON.parse(text)).data;
+  if (manifest === undefined) throw new Error(`${join(folder, MANIFEST)} is damaged, or a newer version wrote it`);
+  const files = new Map<string, Buffer>();
+  for (const name of await filesBelow(folder)) files.set(name, await readFile(join(folder, name)));
+  const damage = manifest.files.flatMap(({ name, sha256: expected }) => {
+    const bytes = files.get(name);
+    if (bytes === undefined) return [`${name} is missing`];
+    return sha256(bytes) === expected ? [] : [`${name} is not what was written`];
+  });
+  return { manifest, files, damage };
+}
+
+/** Every plain file below a folder, by its path from there. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  return found.filter((one) => one.isFile()).map((one) => relative(folder, join(one.parentPath, one.name)));
+}

@@ -1,0 +1,151 @@
+/**
+ * `tollgate admin backup --to DIR`: takes what a gateway needs and the database does not hold. The database itself is backed up by
+ * PostgreSQL's own tools; what else is not taken is named, with where it comes from.
+ */
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { systemClock } from "../../base/clock.ts";
+import { VERSION } from "../../base/version.ts";
+import type { Config } from "../../config.ts";
+import { readProgram } from "../../db/program.ts";
+import { readStanding } from "../../db/standing.ts";
+import { openDeploymentRecord } from "../../dispatch/deployment/record.ts";
+import { receiptKeyOf } from "../../history/receipts.ts";
+import { fingerprintOf } from "../../keys/peppers.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
+import { UsageError } from "../line/command.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { filesBelow, SECRETS, SETTINGS, SPOOL, writeBackup } from "./backup-folder.ts";
+
+export const backup: AdminCommand = {
+  help: "take what a gateway needs and the database does not hold: secrets, catalogue, spools",
+  flags: {
+    to: { value: "DIR", required: true, help: "the folder to make; it is secret" },
+    plane: { value: "DIR", help: "the folder of `tollgate admin plane init`, to be taken too" },
+  },
+  more: ["Give it a gateway's own environment, and run it where that gateway's disk is. Back up the database first."],
+  example: "--to /backup/2026-11-16 --plane /etc/tollgate/plane",
+  run,
+};
+
+async function run(run: AdminRun): Promise<number> {
+  const { config, pool } = run;
+  const { to = "", plane } = run.flags;
+  if (to === "") throw new UsageError("--to must name the folder to make");
+  const secrets = await serverSecrets(config);
+  const { migrations } = await readProgram({});
+  const { schema } = await readStanding(pool, migrations);
+  const { id: deployment } = await openDeploymentRecord(run).read();
+  const files = await collect(config, secrets, plane);
+  const facts = {
+    made_at: new Date(systemClock.now()).toISOString(),
+    software: VERSION,
+    deployment,
+    schema,
+    pepper: fingerprintOf(secrets.pepper),
+    receipt_key: receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url")).keyId,
+    not_taken: notTaken(config, plane),
+  };
+  const folder = resolve(to);
+  const act = { operator: SHELL_OPERATOR, action: "backup.take", subject: deployment };
+  const manifest = await openAudit(run).record(act, () => writeBackup(folder, files, facts));
+  if (run.json) {
+    run.print(JSON.stringify({ folder, ...manifest }, null, 2));
+    return 0;
+  }
+  run.print(
+    [
+      `Wrote to ${folder}, for its owner alone:`,
+      ...manifest.files.map(({ name, bytes }) => `  ${name} (${bytes} bytes)`),
+      "",
+      "Not taken:",
+      ...manifest.not_taken.map(({ what, from }) => `  ${what}: ${from}`),
+    ].join("\n"),
+  );
+  return 0;
+}
+
+async function collect(
+  config: Config,
+  secrets: ServerSecrets,
+  plane: string | undefined,
+): Promise<Map<string, Buffer>> {
+  const files = new Map<string, Buffer>();
+  files.set(SECRETS, Buffer.from(`${JSON.stringify(secretsFile(secrets), null, 2)}\n`));
+  const settings = Object.entries(settingsOf(config, secrets)).filter((pair) => pair[1] !== undefined);
+  files.set(SETTINGS, Buffer.from(settings.map(([name, value]) => `${name}=${value}\n`).join("")));
+  if (config.catalogueFile !== undefined) files.set("catalogue.json", await readFile(config.catalogueFile));
+  if (config.canariesFile !== undefined) files.set("canaries.json", await readFile(config.canariesFile));
+  await addFolder(files, config.spoolDir, SPOOL);
+  if (plane !== undefined) await addFolder(files, plane, "plane");
+  return files;
+}
+
+async function addFolder(files: Map<string, Buffer>, folder: string, as: string): Promise<void> {
+  const names = await filesBelow(folder).catch((cause: NodeJS.ErrnoException) => {
+    // A gateway that never started has no spool.
+    if (cause.code === "ENOENT" && as === SPOOL) return [];
+    throw new Error(`${folder} cannot be read (${cause.code})`, { cause });
+  });
+  for (const name of names) {
+    const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+      // A spool is removed when all of it is in the books.
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (bytes !== undefined) files.set(`${as}/${name}`, bytes);
+  }
+}
+
+/** As the data directory has it, with what the environment gave: it can be put there. */
+const secretsFile = ({ pepper, pepperOld, receiptSeed, planeSeed, planeSeedOld }: ServerSecrets) => ({
+  key_pepper: pepper,
+  key_pepper_old: pepperOld,
+  receipt_seed: receiptSeed,
+  plane_seed: planeSeed,
+  plane_seed_old: planeSeedOld,
+});
+
+/** Secrets of ours that nobody else could make again, as an environment. */
+const settingsOf = (config: Config, secrets: ServerSecrets): Record<string, string | undefined> => ({
+  KEY_PEPPER: secrets.pepper,
+  KEY_PEPPER_OLD: secrets.pepperOld,
+  KEY_PEPPER_NEXT: secrets.pepperNext,
+  SESSION_SECRET: config.sessionSecret,
+  SESSION_SECRET_OLD: config.sessionSecretOld,
+  SESSION_SECRET_NEXT: config.sessionSecretNext,
+  RECEIPT_SEED: secrets.receiptSeed,
+  PLANE_SEED: config.plane.nats === undefined ? secrets.planeSeed : config.plane.seed,
+  PLANE_SEED_OLD: secrets.planeSeedOld,
+  PLANE_SIGNING_SEED: config.plane.signingSeeds.join(",") || undefined,
+  PLANE_ACCOUNT: config.plane.account,
+  NATS_URL: config.plane.nats?.url,
+  NATS_OPERATOR_SEED: config.plane.nats?.operatorSeed,
+  NATS_SYSTEM_JWT: config.plane.nats?.system.jwt,
+  NATS_SYSTEM_SEED: config.plane.nats?.system.seed,
+});
+
+function notTaken({ databaseUrl, plane, payments, mail, tls, oidcProviders }: Config, planeFolder: string | undefined) {
+  const left: [what: string, from: string, isThere: boolean][] = [
+    [
+      "the database",
+      databaseUrl === undefined
+        ? "private, in DATA_DIR: copy its folder while the gateway is stopped"
+        : "pg_dump, or a base backup with its WAL",
+      true,
+    ],
+    ["DATABASE_URL, VALKEY_URL and settings that are no secrets", "your deployment's own files", true],
+    ["the spools of other gateways", "take a backup beside each of them", databaseUrl !== undefined],
+    [
+      "the NATS servers' configuration, operator.seed and certificates",
+      "the folder of tollgate admin plane init (--plane DIR)",
+      plane.nats !== undefined && planeFolder === undefined,
+    ],
+    ["certificates of TLS_CERT and PLANE_TLS_CERT", "whoever issued them", (tls ?? plane.tls) !== undefined],
+    ["STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET", "Stripe's dashboard", payments !== undefined],
+    ["SMTP_URL", "the mail provider", mail !== undefined],
+    ["OIDC_PROVIDERS", "the providers' consoles", oidcProviders.length > 0],
+  ];
+  return left.filter(([, , isThere]) => isThere).map(([what, from]) => ({ what, from }));
+}

@@ -1,0 +1,50 @@
+/** What a builder has set to look after its credit, as admin commands print it: the low-credit alert and automatic top-up. */
+import { AlertFields } from "@tollgate/api/console/credits.ts";
+import type pg from "pg";
+import { systemClock } from "../../base/clock.ts";
+import type { Uuid } from "../../base/ids.ts";
+import { exactMicro, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
+import { topUpObject } from "../../http/console/statement.ts";
+import { alertOf } from "../../payments/alerts.ts";
+import { type TopUp, topUpOf } from "../../payments/top-up-settings.ts";
+import { dollarsText } from "../line/columns.ts";
+import { UsageError } from "../line/command.ts";
+
+interface CreditSettings {
+  mark: Pico | null;
+  /** Undefined: it was never set. */
+  topUp: TopUp | undefined;
+}
+
+export async function creditSettingsOf(pool: pg.Pool, accountId: Uuid): Promise<CreditSettings> {
+  const [alert, topUp] = await Promise.all([alertOf(pool, accountId), topUpOf(pool, accountId, systemClock.now())]);
+  return { mark: alert?.mark ?? null, topUp };
+}
+
+export const shownCredit = ({ mark, topUp }: CreditSettings): object => ({
+  alert_mark_micro: mark === null ? null : exactMicro(mark),
+  top_up: topUp === undefined ? null : topUpObject(topUp),
+});
+
+export const toldCredit = ({ mark, topUp }: CreditSettings, balance: Pico): Record<string, string> => ({
+  Alert: mark === null ? "none" : `below ${dollarsText(mark)}${balance < mark ? ", which it is" : ""}`,
+  "Top-up": topUp === undefined ? "never set" : topUpText(topUp),
+});
+
+function topUpText({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: TopUp): string {
+  const what = `${dollarsText(amount)} when below ${dollarsText(mark)}`;
+  const month = `${dollarsText(monthSpent)} of ${dollarsText(monthMax)} this month`;
+  const why = failure === null ? "" : `; it failed (${failure}) at ${failedAt?.toISOString()}`;
+  return `${enabled ? "on" : "off"}: ${what}, ${month}${why}`;
+}
+
+/** `--below` as its owner could set it; null for `none`. */
+export function markOf(text = ""): Pico | null {
+  if (text === "none") return null;
+  const [, whole = "", part = ""] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  const micro = BigInt(whole + part.padEnd(6, "0"));
+  if (whole === "" || !AlertFields.safeParse({ mark_micro: micro.toString() }).success) {
+    throw new UsageError("--below must be dollars from 0.01 to 1000000, or none: 2, 0.50");
+  }
+  return pico(micro * PICO_PER_MICRO);
+}

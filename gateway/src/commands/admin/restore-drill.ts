@@ -1,0 +1,290 @@
+/**
+ * `tollgate admin restore-drill --database URL`: proves that a restored copy could go on. It works on that database alone, which
+ * must be a copy that nobody uses: it opens no port and no plane, and reads no more of the live database than whether it is another.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import type pg from "pg";
+import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
+import { systemClock } from "../../base/clock.ts";
+import { type NewId, newIds, suffixOf } from "../../base/ids.ts";
+import { createErrorLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { othersOf } from "../../base/replaceable.ts";
+import { sessionSecrets } from "../../build/context.ts";
+import { type Config, databaseUrlOf, parseConfig } from "../../config.ts";
+import { openPool } from "../../db/pool.ts";
+import { readProgram } from "../../db/program.ts";
+import { column, queryRow, row } from "../../db/rows.ts";
+import { readStanding } from "../../db/standing.ts";
+import { openDeploymentRecord } from "../../dispatch/deployment/record.ts";
+import { openHistory } from "../../history/history.ts";
+import { publishedKeys, receiptKeyOf, signReceipt, verifyReceipt } from "../../history/receipts.ts";
+import { openApiKeys } from "../../keys/api-keys.ts";
+import { fingerprintOf, keepsPeppers, seenUnder } from "../../keys/peppers.ts";
+import { checkLedger } from "../../ledger/check.ts";
+import { openLedger } from "../../ledger/ledger.ts";
+import { openSpool } from "../../ledger/spool.ts";
+import { readLines } from "../../ledger/spool-lines.ts";
+import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
+import { type Column, table } from "../line/columns.ts";
+import { type Command, type Given, UsageError } from "../line/command.ts";
+import { type Backup, readBackup, SETTINGS, SPOOL } from "./backup-folder.ts";
+
+/** Not by way of the store of the environment: that is the live one. */
+export const restoreDrill: Command = {
+  help: "prove that a restored copy of the database could go on; exit code 1 where it could not",
+  flags: {
+    database: { value: "URL", required: true, help: "the copy: postgres://…; spools are settled in it" },
+    backup: { value: "DIR", help: "a folder of `admin backup`; without it the secrets are the environment's" },
+    key: { value: "-", help: "reads an API key from standard input, which must work" },
+    json: { help: "JSON, for scripts" },
+  },
+  more: ["It refuses a database that gateways use, and the one of DATABASE_URL. It joins no plane and opens no port."],
+  example: "--database postgres://localhost/tollgate_drill --backup /backup/2026-11-16",
+  run,
+};
+
+interface Result {
+  check: string;
+  good: boolean;
+  words: string;
+}
+
+interface Drill {
+  pool: pg.Pool;
+  newId: NewId;
+  config: Config;
+  secrets: ServerSecrets;
+  backup: Backup | undefined;
+}
+
+const COLUMNS: Column<Result>[] = [
+  { title: "CHECK", cell: ({ check }) => check },
+  { title: "RESULT", cell: ({ good }) => (good ? "ok" : "FAILS") },
+  { title: "", cell: ({ words }) => words },
+];
+
+async function run({ flags, switches }: Given): Promise<number> {
+  const { database = "", backup: folder, key } = flags;
+  if (!/^postgres(ql)?:\/\//.test(database))
+    throw new UsageError("--database must begin with postgres:// or postgresql://");
+  if (key !== undefined && key !== "-")
+    throw new UsageError("--key must be -: a key on the command line can be read by others");
+  const backup = folder === undefined ? undefined : await readBackup(resolve(folder));
+  const token = key === undefined ? undefined : (await text(process.stdin)).trim();
+  const log = createErrorLog("warn");
+  const pool = openPool({ connectionString: database }, { log, sizeMax: 4 });
+  const newId = newIds(systemClock, systemRandom());
+  try {
+    await assertCopy({ pool, newId, live: liveUrl() });
+    const place = await mkdtemp(join(tmpdir(), "tollgate-drill-"));
+    try {
+      const config = configOf(backup, { database, place });
+      const drill = { pool, newId, config, secrets: await serverSecrets(config), backup };
+      const results = await allOf(drill, { place, token });
+      const isGood = results.every(({ good }) => good);
+      if (switches.has("json")) console.log(JSON.stringify({ passed: isGood, results }, null, 2));
+      else
+        console.log(
+          `${table(COLUMNS, results)}\n\n${isGood ? "This copy could go on." : "THIS COPY COULD NOT GO ON."}`,
+        );
+      return isGood ? 0 : 1;
+    } finally {
+      await rm(place, { recursive: true });
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
+/** The environment's database, if it names one. */
+function liveUrl(): string | undefined {
+  const { DATABASE_URL, DATABASE_URL_FILE } = process.env;
+  return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(process.env);
+}
+
+/** A mark that is left in the one is looked for in the other. */
+async function assertCopy({
+  pool,
+  newId,
+  live,
+}: {
+  pool: pg.Pool;
+  newId: NewId;
+  live: string | undefined;
+}): Promise<void> {
+  const copy = openDeploymentRecord({ pool, newId });
+  const { gateways } = await copy.inUse();
+  if (gateways > 0) throw new Error(`${gateways} gateways use this database: a drill is for a copy that nobody uses`);
+  if (live === undefined) return;
+  const mark = await copy.mark();
+  const livePool = openPool({ connectionString: live }, { log: createErrorLog("silent"), sizeMax: 1 });
+  try {
+    if (await openDeploymentRecord({ pool: livePool, newId }).hasMark(mark)) {
+      throw new Error("--database is the database of DATABASE_URL: a drill is for a copy of it");
+    }
+  } finally {
+    await livePool.end();
+  }
+}
+
+/** The environment's, or a gateway's that has nothing but the backup. */
+function configOf(backup: Backup | undefined, { database, place }: { database: string; place: string }): Config {
+  if (backup === undefined) return parseConfig({ ...process.env, DATABASE_URL_FILE: "", DATABASE_URL: database });
+  const lines = backup.files.get(SETTINGS)?.toString().split("\n") ?? [];
+  const settings = lines
+    .filter((line) => line !== "")
+    .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]);
+  return parseConfig({ ...Object.fromEntries(settings), DATABASE_URL: database, DATA_DIR: place });
+}
+
+async function allOf(drill: Drill, { place, token }: { place: string; token: string | undefined }): Promise<Result[]> {
+  const results = [
+    ...whole(drill),
+    await schema(drill),
+    await deployment(drill),
+    await books(drill, "the books, as restored"),
+  ];
+  if (drill.backup !== undefined) {
+    results.push(await spools(drill, place), await books(drill, "the books, with the spools"));
+  }
+  results.push(await pepper(drill), await receipts(drill), await secondFactors(drill));
+  if (token !== undefined) results.push(await apiKey(drill, token));
+  return results;
+}
+
+const result = (check: string, good: boolean, words: string): Result => ({ check, good, words });
+
+function whole({ backup }: Drill): Result[] {
+  if (backup === undefined) return [];
+  const { damage, manifest } = backup;
+  return [
+    result(
+      "the backup",
+      damage.length === 0,
+      damage.join("; ") || `${manifest.files.length} files, of ${manifest.made_at}`,
+    ),
+  ];
+}
+
+async function schema({ pool }: Drill): Promise<Result> {
+  const { migrations } = await readProgram({});
+  const { schema: number, pending } = await readStanding(pool, migrations);
+  const words = pending.length === 0 ? "up to date" : `${pending.length} migrations to run: tollgate migrate`;
+  return result("the schema", number > 0, `${number}, ${words}`);
+}
+
+async function deployment({ pool, newId, backup }: Drill): Promise<Result> {
+  const { id, forkedFrom } = await openDeploymentRecord({ pool, newId }).read();
+  const expected = backup?.manifest.deployment;
+  const isSame = expected === undefined || expected === id || expected === forkedFrom;
+  return result("the deployment", isSame, isSame ? id : `${id}, and the backup is of ${expected}`);
+}
+
+async function books({ pool }: Drill, name: string): Promise<Result> {
+  const checks = await checkLedger(pool);
+  const wrong = checks.filter(({ differences }) => differences.length > 0);
+  const words = wrong.map(({ name: rule, differences }) => `${rule}: ${differences[0]}`).join("; ");
+  return result(name, wrong.length === 0, words || `${checks.length} rules hold`);
+}
+
+/** As the gateway that comes after would settle them. The backup stays as it is. */
+async function spools({ pool, newId, backup }: Drill, place: string): Promise<Result> {
+  const [gatewayId, log] = [suffixOf(newId()), createErrorLog("silent")];
+  const spool = await openSpool({ directory: join(place, SPOOL), gatewayId, clock: systemClock, log });
+  const ledger = openLedger({ pool, clock: systemClock, gatewayId, spool, log });
+  const counts = { settled: 0, known: 0, unknown: 0, failed: 0, damaged: 0 };
+  try {
+    for (const [name, bytes] of backup?.files ?? []) {
+      if (!name.startsWith(`${SPOOL}/`) || !basename(name).endsWith(".spool")) continue;
+      const { settlements, damaged, foreign } = readLines(bytes.toString());
+      counts.damaged += damaged + foreign;
+      for (const settlement of settlements) {
+        const outcome = await ledger.trySettling(settlement);
+        if (outcome === "settled" || outcome === "late") counts.settled += 1;
+        else if (outcome === "repeated") counts.known += 1;
+        else if (outcome === "unknown") counts.unknown += 1;
+        else counts.failed += 1;
+      }
+    }
+  } finally {
+    await ledger.close();
+    await spool.close();
+  }
+  const words = `${counts.settled} settled, ${counts.known} in the books already`;
+  const late = counts.unknown === 0 ? "" : `, ${counts.unknown} of requests that came after the database's backup`;
+  const bad = counts.failed + counts.damaged === 0 ? "" : `; ${counts.failed} refused, ${counts.damaged} unreadable`;
+  return result("the spools", bad === "", `${words}${late}${bad}`);
+}
+
+/** What the database says of the pepper that its hashes were made with. */
+async function pepper({ pool, secrets }: Drill): Promise<Result> {
+  if (!(await keepsPeppers(pool))) return result("the pepper", true, "the database cannot tell: try a key (--key -)");
+  const known = [secrets.pepper, secrets.pepperOld, secrets.pepperNext].filter((one) => one !== undefined);
+  let fits = 0;
+  let total = 0;
+  for (const kind of ["api_key", "host_token"] as const) {
+    for (const [at, one] of known.entries()) {
+      const seen = await seenUnder(pool, kind, one);
+      fits += seen.total - seen.unseen;
+      if (at === 0) total += seen.total;
+    }
+  }
+  const foreign = await otherPeppers(pool, known);
+  const words = `made ${fits} of ${total} hashes for sure${foreign === 0 ? "" : `; another one made ${foreign}`}`;
+  return result("the pepper", foreign === 0, words);
+}
+
+const Count = row({ count: column.count });
+
+async function otherPeppers(pool: pg.Pool, known: string[]): Promise<number> {
+  const found = await queryRow(
+    pool,
+    Count,
+    `select count(*)::int as count from (select pepper from api_key where revoked_at is null
+                                         union all select pepper from host_token where revoked_at is null) as secret
+      where pepper <> all ($1)`,
+    [known.map(fingerprintOf)],
+  );
+  return found?.count ?? 0;
+}
+
+const Newest = row({ id: column.uuid, accountId: column.uuid });
+
+/** A receipt of the last request, signed with the seed and held against what is published. */
+async function receipts({ pool, secrets }: Drill): Promise<Result> {
+  const seed = Buffer.from(secrets.receiptSeed, "base64url");
+  const { keyId } = receiptKeyOf(seed);
+  const keys = await publishedKeys(pool);
+  if (!keys.some(({ id }) => id === keyId)) {
+    return result("receipts", false, `the seed signs as ${keyId}, which this database never published`);
+  }
+  const text = `select id, account_id as "accountId" from request where outcome = 'ok' order by id desc limit 1`;
+  const newest = await queryRow(pool, Newest, text);
+  const record = newest && (await openHistory({ pool }).find(newest.accountId, newest.id));
+  if (record === undefined) return result("receipts", true, `${keyId} is published; there is no request to sign for`);
+  const verdict = verifyReceipt(signReceipt(record, seed), keys);
+  return result("receipts", verdict.valid, verdict.valid ? `signed as ${keyId}, and verified` : verdict.why);
+}
+
+async function secondFactors({ pool, config, secrets }: Drill): Promise<Result> {
+  const session = sessionSecrets(config, secrets);
+  const kept = openKeptSecrets({ pool, secret: session.current, others: othersOf(session) });
+  const { readable, unreadable } = await kept.count();
+  const words = unreadable === 0 ? `${readable} can be read` : `${unreadable} cannot be read with this session secret`;
+  return result("second factors", unreadable === 0, words);
+}
+
+async function apiKey({ pool, newId, secrets }: Drill, token: string): Promise<Result> {
+  const broadcast = { send: async () => {}, on() {}, async close() {} };
+  const { pepper: current, pepperOld: old, pepperNext: next } = secrets;
+  const common = { pool, newId, clock: systemClock, random: systemRandom(), log: createErrorLog("warn"), broadcast };
+  // Nothing is hashed anew here.
+  const keys = openApiKeys({ ...common, pepper: current, old, next, keepsPeppers: () => false });
+  const holder = await keys.authenticate(`Bearer ${token}`);
+  await keys.close();
+  return result("the key", holder !== undefined, holder === undefined ? "it does not work" : `works: "${holder.name}"`);
+}

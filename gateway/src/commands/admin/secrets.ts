@@ -1,0 +1,197 @@
+/**
+ * `tollgate admin secrets`: how far the replacement of a secret is, and when the old one may go. `secrets rotate` replaces those that
+ * the data directory keeps; what the environment gives is replaced there.
+ */
+import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
+import type { Replaceable } from "../../base/replaceable.ts";
+import { othersOf } from "../../base/replaceable.ts";
+import { sessionSecrets } from "../../build/context.ts";
+import type { Config } from "../../config.ts";
+import { keyFromSeed } from "../../dispatch/credentials/nkeys.ts";
+import { publishedKeys, receiptKeyOf } from "../../history/receipts.ts";
+import { fingerprintOf, keepsPeppers, type SeenUnder, seenUnder } from "../../keys/peppers.ts";
+import { openAudit } from "../../operators/audit.ts";
+import {
+  forgetReplaced,
+  type KeptSecret,
+  replaceKept,
+  type ServerSecrets,
+  serverSecrets,
+} from "../../server-secrets.ts";
+import { properties } from "../line/columns.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+/** Something depends on an old secret still. */
+const NOT_YET = 3;
+const KEPT: readonly KeptSecret[] = ["pepper", "plane", "receipts"];
+const REPLACED = ["pepper", "plane"] as const;
+
+export const secretCommands: Record<string, AdminCommand> = {
+  secrets: {
+    help: "which secrets are being replaced, and what still depends on the old ones; exit code 3 if anything does",
+    more: ["Give it the gateways' environment: KEY_PEPPER, KEY_PEPPER_OLD and the rest."],
+    example: "--json",
+    run: show,
+  },
+  "secrets rotate": {
+    help: "replace a secret that the data directory keeps; gateways have the new one from their next start on",
+    args: { SECRET: { help: KEPT.join(", "), oneOf: KEPT } },
+    example: "pepper",
+    run: rotate,
+  },
+  "secrets forget": {
+    help: "take away the secret that was replaced",
+    args: { SECRET: { help: REPLACED.join(" or "), oneOf: REPLACED } },
+    flags: { force: { help: "also while keys depend on it: they end" } },
+    example: "pepper",
+    run: forget,
+  },
+};
+
+interface Left {
+  keys: SeenUnder;
+  hostTokens: SeenUnder;
+  secondFactors: number;
+}
+
+/** What would end with the old pepper and the old session secret. */
+async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: Replaceable): Promise<Left> {
+  if (!(await keepsPeppers(pool))) throw new Error("the database cannot tell yet: run tollgate migrate first");
+  const { pepper } = secrets;
+  return {
+    keys: await seenUnder(pool, "api_key", pepper),
+    hostTokens: await seenUnder(pool, "host_token", pepper),
+    secondFactors: await openKeptSecrets({ pool, secret: session.current, others: othersOf(session) }).others(),
+  };
+}
+
+async function show(run: AdminRun): Promise<number> {
+  const { config, pool } = run;
+  const secrets = await serverSecrets(config);
+  const session = sessionSecrets(config, secrets);
+  const left = await leftOf(run, secrets, session);
+  const isOld = secrets.pepperOld !== undefined;
+  const isNeeded =
+    (isOld && left.keys.unseen + left.hostTokens.unseen > 0) || (session.old !== undefined && left.secondFactors > 0);
+  const { keyId } = receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url"));
+  const published = await publishedKeys(pool);
+  const told = {
+    pepper: {
+      fingerprint: fingerprintOf(secrets.pepper),
+      ...replacing({ old: secrets.pepperOld, next: secrets.pepperNext }, fingerprintOf),
+      ...(isOld && { api_keys: counted(left.keys), host_tokens: counted(left.hostTokens) }),
+    },
+    session: {
+      from: config.sessionSecret === undefined ? "pepper" : "SESSION_SECRET",
+      replacing: stateOf(session),
+      ...(session.old !== undefined && { second_factors_left: left.secondFactors }),
+    },
+    receipts: { key_id: keyId, published: published.length },
+    plane: {
+      account: config.plane.account ?? (secrets.planeSeed === undefined ? null : accountOf(secrets.planeSeed)),
+      signed_by: config.plane.signingSeeds.map(accountOf),
+      old_account: secrets.planeSeedOld === undefined ? null : accountOf(secrets.planeSeedOld),
+    },
+    old_needed: isNeeded,
+  };
+  run.print(run.json ? JSON.stringify(told, null, 2) : sentences(told, left, config));
+  return isNeeded ? NOT_YET : 0;
+}
+
+const accountOf = (seed: string): string => keyFromSeed(seed, "account").publicKey;
+const stateOf = ({ old, next }: { old?: string | undefined; next?: string | undefined }): "old" | "next" | null =>
+  old !== undefined ? "old" : next !== undefined ? "next" : null;
+const counted = ({ total, unseen, unseenInUse }: SeenUnder) => ({ total, unseen, unseen_in_use: unseenInUse });
+
+function replacing(
+  secret: { old: string | undefined; next: string | undefined },
+  shown: (secret: string) => string,
+): { replacing: "old" | "next" | null; other?: string } {
+  const other = secret.old ?? secret.next;
+  return { replacing: stateOf(secret), ...(other !== undefined && { other: shown(other) }) };
+}
+
+function sentences(
+  told: {
+    pepper: { fingerprint: string; replacing: string | null; other?: string };
+    session: { from: string; replacing: string | null };
+    receipts: { key_id: string; published: number };
+    plane: { account: string | null; signed_by: string[]; old_account: string | null };
+    old_needed: boolean;
+  },
+  left: Left,
+  { plane }: Config,
+): string {
+  const { pepper, session, receipts } = told;
+  const beside = { old: "in place of", next: "to be replaced by" };
+  const isOld = pepper.replacing === "old";
+  const unseen = ({ total, unseen: count, unseenInUse }: SeenUnder): string =>
+    `${count} of ${total} not shown since${count === 0 ? "" : `, ${unseenInUse} of these used in the last 30 days`}`;
+  const lines = properties({
+    Pepper: `${pepper.fingerprint}${pepper.replacing === null ? "" : `, ${beside[pepper.replacing as "old"]} ${pepper.other}`}`,
+    "API keys": isOld ? unseen(left.keys) : undefined,
+    "Host tokens": isOld ? unseen(left.hostTokens) : undefined,
+    Sessions: `signed with ${session.from === "pepper" ? "what is drawn from the pepper" : session.from}${
+      session.replacing === "old" ? ", and the one before it: keep that for 7 days" : ""
+    }`,
+    "Second factors": session.replacing === "old" ? `${left.secondFactors} encrypted with the old secret` : undefined,
+    Receipts: `${receipts.key_id}; ${receipts.published} ${receipts.published === 1 ? "key" : "keys"} published`,
+    Plane: told.plane.account ?? "no key yet: the first gateway makes one",
+    "Signed by": told.plane.signed_by.join(", "),
+    "Plane before":
+      told.plane.old_account === null
+        ? undefined
+        : `${told.plane.old_account}; keep it for ${plane.credentialTtlMs / 1000} s after the restart`,
+  });
+  const isReplacing = isOld || session.replacing === "old";
+  const verdict = told.old_needed
+    ? "\n\nThe old secret is needed still."
+    : "\n\nNo key and no second factor needs the old secret any more.";
+  return `${lines}${isReplacing ? verdict : ""}`;
+}
+
+const VARIABLES: Record<KeptSecret, (config: Config) => string | undefined> = {
+  pepper: ({ keyPepper }) => (keyPepper === undefined ? undefined : "KEY_PEPPER"),
+  plane: ({ plane: { seed } }) => (seed === undefined ? undefined : "PLANE_SEED"),
+  receipts: ({ receiptSeed }) => (receiptSeed === undefined ? undefined : "RECEIPT_SEED"),
+};
+
+function keptSecret({ args, config }: AdminRun): KeptSecret {
+  const which = args[0] as KeptSecret;
+  const variable = VARIABLES[which](config);
+  if (variable !== undefined) {
+    throw new Error(`${variable} is set: replace it there (docs/operators.md, Rotating secrets)`);
+  }
+  return which;
+}
+
+async function rotate(run: AdminRun): Promise<number> {
+  const which = keptSecret(run);
+  // Where the platform was never started there is none yet.
+  await serverSecrets(run.config);
+  const act = { operator: SHELL_OPERATOR, action: "secret.rotate", subject: which };
+  await openAudit(run).record(act, () => replaceKept(run.config.dataDir, which));
+  const next =
+    which === "receipts"
+      ? "restart the gateway; old receipts stay verifiable"
+      : `restart the gateway, and when tollgate admin secrets says so: tollgate admin secrets forget ${which}`;
+  run.print(run.json ? JSON.stringify({ rotated: which, next }) : `Replaced. Next: ${next}`);
+  return 0;
+}
+
+async function forget(run: AdminRun): Promise<number> {
+  const which = keptSecret(run) as (typeof REPLACED)[number];
+  const secrets = await serverSecrets(run.config);
+  if (which === "pepper" && secrets.pepperOld !== undefined && !run.switches.has("force")) {
+    const { keys, hostTokens, secondFactors } = await leftOf(run, secrets, sessionSecrets(run.config, secrets));
+    const parts = [`${keys.unseen} API keys`, `${hostTokens.unseen} host tokens`, `${secondFactors} second factors`];
+    if (keys.unseen + hostTokens.unseen + secondFactors > 0) {
+      throw new Error(`${parts.join(", ")} depend on the old pepper and would end: wait, or add --force`);
+    }
+  }
+  const act = { operator: SHELL_OPERATOR, action: "secret.forget", subject: which };
+  const isDone = await openAudit(run).record(act, () => forgetReplaced(run.config.dataDir, which));
+  if (!isDone) throw new Error(`there is no old ${which}`);
+  run.print(run.json ? JSON.stringify({ forgotten: which }) : "Forgotten, from the gateway's next start on.");
+  return 0;
+}

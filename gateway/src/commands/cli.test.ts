@@ -1,0 +1,32 @@
+/** A command loads what it needs: somebody at a shell waits for every file that is read. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const TOLLGATE = fileURLToPath(new URL("../../bin/tollgate.mjs", import.meta.url));
+/** Prints the address of every module as it is loaded. */
+const TELLING = `import { registerHooks } from "node:module";
+import { writeSync } from "node:fs";
+registerHooks({ load(url, context, next) { writeSync(2, url + "\\n"); return next(url, context); } });`;
+/** The gateway itself, and the libraries that only it, or a single command, has a use for. */
+const HEAVY =
+  /\/src\/(main|build|accounts\/auth|http\/server|metering\/metering)\.ts$|\/(better-auth|kysely|fastify|@nats-io|stripe|ioredis)\//;
+
+for (const args of [["--version"], ["admin", "--help"], ["admin", "account", "suspend"]]) {
+  test(`tollgate ${args.join(" ")} does not load the gateway`, async () => {
+    const preload = `data:text/javascript,${encodeURIComponent(TELLING)}`;
+    const run = promisify(execFile)(process.execPath, ["--import", preload, TOLLGATE, ...args]);
+    const { stderr } = await run.catch((error: { stderr: string }) => error);
+    const loaded = stderr.split("\n").filter((line) => line.startsWith("file:"));
+    assert.ok(
+      loaded.some((url) => url.endsWith("/src/commands/cli.ts")),
+      stderr,
+    );
+    assert.deepEqual(
+      loaded.filter((url) => HEAVY.test(url)),
+      [],
+    );
+  });
+}

@@ -1,0 +1,39 @@
+/** What `tollgate migrate --plan` prints. */
+import { shownPrograms } from "../db/connected.ts";
+import { padded } from "../db/migrations.ts";
+import type { Plan, PlannedMigration } from "../db/plan.ts";
+
+export function shownPlan({ schema, known, migrations, functions, connected }: Plan): string {
+  const at = schema === 0 ? "The database has no schema yet" : `The database is at migration ${padded(schema)}`;
+  const lines = [`${at}; this program knows ${padded(known)}.`];
+  if (schema > known) lines.push("It is newer than this program, which works with it and would change nothing.");
+  else if (migrations.length + functions.length === 0) lines.push("Nothing is to be done.");
+  const before = migrations.findLastIndex(({ phase }) => phase === "before") + 1;
+  lines.push(
+    ...section("tollgate migrate, while gateways of the version before go on:", migrations.slice(0, before), functions),
+    ...section(
+      "tollgate migrate --finish, when no gateway that knows less is connected:",
+      migrations.slice(before),
+      [],
+    ),
+    "",
+    `Connected: ${connected.length === 0 ? "nobody" : shownPrograms(connected)}.`,
+  );
+  return lines.join("\n");
+}
+
+function section(title: string, migrations: PlannedMigration[], functions: string[]): string[] {
+  if (migrations.length + functions.length === 0) return [];
+  return [
+    "",
+    title,
+    ...migrations.flatMap(({ name, burdens }) => [
+      `  ${name}`,
+      ...burdens.map(({ line, table, rows, what }) => {
+        const counted = rows === undefined ? "" : ` (about ${Math.round(rows).toLocaleString("en-US")} rows)`;
+        return `    line ${line}: ${table === "" ? "" : `${table}${counted}: `}${what}`;
+      }),
+    ]),
+    ...(functions.length === 0 ? [] : [`  functions: ${functions.map((name) => `${name}()`).join(", ")}`]),
+  ];
+}

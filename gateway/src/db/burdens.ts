@@ -1,0 +1,80 @@
+/**
+ * What the statements of a migration hold up, told from their text. Only what can be told for sure: a rule for each form that stops
+ * writes or reads of a table that is there already. What no rule knows is said to be unknown, and a table that the same run
+ * creates holds up nobody.
+ */
+import { statementsOf } from "./statements.ts";
+
+export interface Burden {
+  line: number;
+  /** The tables it is about. */
+  table: string;
+  what: string;
+}
+
+interface Rule {
+  /** Its first group is the table. */
+  form: RegExp;
+  what: string | undefined;
+}
+
+const MOMENT = "waits for the statements under way on it, and everybody waits behind it; then it takes a moment";
+const REWRITE = "may write the whole table anew; nobody reads or writes it meanwhile";
+const READ = "reads the whole table; nobody reads or writes it meanwhile";
+
+/** The first that fits. */
+const RULES: Rule[] = [
+  { form: /^create (?:unique )?index concurrently .*?\bon (?:only )?(\w+)/i, what: undefined },
+  {
+    form: /^create (?:unique )?index .*?\bon (?:only )?(\w+)/i,
+    what: "is built while nobody writes to the table; create index concurrently lets them (-- transaction: none)",
+  },
+  { form: /^alter table (?:if exists )?(?:only )?(\w+) validate constraint/i, what: undefined },
+  {
+    form: /^alter table (?:if exists )?(?:only )?(\w+) .*\balter (?:column )?\w+ (?:set data )?type\b/i,
+    what: REWRITE,
+  },
+  { form: /^alter table (?:if exists )?(?:only )?(\w+) .*\badd .*\bgenerated always as .*\bstored\b/i, what: REWRITE },
+  {
+    form: /^alter table (?:if exists )?(?:only )?(\w+) .*\badd (?:column )?.*\bdefault (?!now\(\)|current_timestamp|false|true|null|-?\d|')/i,
+    what: REWRITE,
+  },
+  { form: /^alter table (?:if exists )?(?:only )?(\w+) .*\bset not null\b/i, what: READ },
+  {
+    form: /^alter table (?:if exists )?(?:only )?(\w+) (?!.*\bnot valid\b).*\b(?:check \(|references\b|unique\b|primary key\b|exclude\b)/i,
+    what: READ,
+  },
+  { form: /^(?:alter|drop) table (?:if exists )?(?:only )?(\w+)/i, what: MOMENT },
+  {
+    form: /^update (?:only )?(\w+)/i,
+    what: "changes rows; who wants to change the same ones waits until the run is over",
+  },
+  {
+    form: /^delete from (?:only )?(\w+)/i,
+    what: "deletes rows; who wants to change the same ones waits until the run is over",
+  },
+  { form: /^truncate (?:table )?(?:only )?(\w+)/i, what: MOMENT },
+  { form: /^lock (?:table )?(?:only )?(\w+)/i, what: "is locked until the run is over" },
+];
+
+/** Of these no table that is in use is held up. */
+const HARMLESS =
+  /^(?:create (?:table|type|domain|sequence|view|extension|schema)|comment on|insert into|drop (?:function|trigger|index|view|type)|grant|revoke|set (?:local )?\w|analyze|select)\b/i;
+
+/** `made`: tables of the run itself, as far as it has come; what this one creates is added. */
+export function burdensOf(sql: string, made: Set<string>): Burden[] {
+  return statementsOf(sql).flatMap(({ line, text }) => {
+    const created = /^create (?:unlogged )?table (?:if not exists )?(\w+)/i.exec(text)?.[1];
+    if (created !== undefined) made.add(created.toLowerCase());
+    for (const { form, what } of RULES) {
+      const table = form.exec(text)?.[1]?.toLowerCase();
+      if (table === undefined) continue;
+      return what === undefined || made.has(table) ? [] : [{ line, table, what }];
+    }
+    return HARMLESS.test(text)
+      ? []
+      : [{ line, table: "", what: `what it holds up cannot be told: ${shortened(text)}` }];
+  });
+}
+
+const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);

@@ -1,0 +1,61 @@
+/**
+ * Which versions of the program use a database, told by the names of their connections. Every gateway holds one for life, its
+ * heartbeat, and one of each statement under way: whoever could be hurt by a change is seen.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import { VERSION } from "../base/version.ts";
+import { PROGRAM_SCHEMA } from "./migrations.ts";
+import { column, queryRows, row } from "./rows.ts";
+
+/** `tollgate 0.1.0 schema 28`, `tollgate heartbeat 0.1.0 schema 28`. */
+export const connectionName = (use = ""): string =>
+  ["tollgate", use, VERSION, "schema", PROGRAM_SCHEMA].filter((word) => word !== "").join(" ");
+
+/** Under this name gateways of every version listen, and count each other: it says nothing about the version. */
+export const BROADCAST_CONNECTION = "tollgate broadcast";
+
+const NAME = /^tollgate (?:heartbeat )?(\S+) schema (\d+)$/;
+
+const Connected = row({ name: z.string(), connections: column.count });
+
+export interface ConnectedProgram {
+  /** As a person would say it: "0.1.0 (schema 28)". */
+  version: string;
+  /** The newest migration that it knows; 0 for those from before connections told. */
+  schema: number;
+  connections: number;
+}
+
+/**
+ * Everybody but who asks. The names of other users' connections are no secret to anybody in the same database. To be asked
+ * outside of a transaction, which would see the same picture twice.
+ */
+export async function connectedPrograms(client: pg.PoolClient): Promise<ConnectedProgram[]> {
+  const rows = await queryRows(
+    client,
+    Connected,
+    `select application_name as name, count(*)::int as connections from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()
+        and (application_name = 'tollgate' or application_name like 'tollgate %') and application_name <> $1
+      group by 1`,
+    [BROADCAST_CONNECTION],
+  );
+  const programs = new Map<string, ConnectedProgram>();
+  for (const { name, connections } of rows) {
+    const [, number, schema] = NAME.exec(name) ?? [];
+    const version = number === undefined ? "0.1.0 or older" : `${number} (schema ${schema})`;
+    const known = programs.get(version);
+    programs.set(version, {
+      version,
+      schema: Number(schema ?? 0),
+      connections: connections + (known?.connections ?? 0),
+    });
+  }
+  return [...programs.values()].sort((a, b) => a.schema - b.schema);
+}
+
+export const shownPrograms = (programs: ConnectedProgram[]): string =>
+  programs
+    .map(({ version, connections }) => `${version}, ${connections} connection${connections === 1 ? "" : "s"}`)
+    .join("; ");

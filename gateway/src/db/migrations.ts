@@ -1,0 +1,67 @@
+/**
+ * The numbered migrations, read from their folder with what their headers say:
+ *
+ * - `-- phase: after`: it takes away what only the version before needed, and waits until no gateway of it is left. Without
+ *   the line a migration only adds, and runs before the new version is rolled out.
+ * - `-- transaction: none`: one statement that builds on a big table while others write to it (alone.ts).
+ */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { MigrationError, readSqlFiles, type SqlFile, sha256Of } from "./sql-files.ts";
+
+/** The program's own SQL. */
+export const SQL_DIRECTORY: string = fileURLToPath(new URL("../../sql", import.meta.url));
+
+export interface Migration extends SqlFile {
+  version: number;
+  sha256: string;
+  phase: "before" | "after";
+  /** Runs by itself, outside of the transaction that the others share. */
+  isAlone: boolean;
+}
+
+const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
+const HEADERS = { phase: ["before", "after"], transaction: ["shared", "none"] } as const;
+
+/** The newest migration that this program knows: its place in the order of versions. */
+export const PROGRAM_SCHEMA: number = Math.max(
+  0,
+  ...readdirSync(join(SQL_DIRECTORY, "migrations")).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? 0)),
+);
+
+/** `directory` holds the folder migrations/. */
+export async function readMigrations(directory: string): Promise<Migration[]> {
+  const migrations: Migration[] = [];
+  for (const file of await readSqlFiles(join(directory, "migrations"))) {
+    const { name, sql } = file;
+    const version = Number(FILE_NAME.exec(name)?.[1] ?? Number.NaN);
+    if (Number.isNaN(version)) {
+      throw new MigrationError(`Migration ${name} is not named like 0001_what_it_does.sql.`);
+    }
+    const before = migrations.at(-1);
+    if (before?.version === version) {
+      throw new MigrationError(`Migrations ${before.name} and ${name} have the same number: renumber one.`);
+    }
+    const expected = migrations.length + 1;
+    if (version !== expected) {
+      throw new MigrationError(`Migration ${padded(expected)} is missing: the next file is ${name}.`);
+    }
+    const phase = header(file, "phase") ?? "before";
+    const isAlone = header(file, "transaction") === "none";
+    migrations.push({ version, name, sql, sha256: sha256Of(sql), phase, isAlone });
+  }
+  return migrations;
+}
+
+function header<Name extends keyof typeof HEADERS>(
+  file: SqlFile,
+  name: Name,
+): (typeof HEADERS)[Name][number] | undefined {
+  const said = new RegExp(`^-- ${name}:(.*)$`, "m").exec(file.sql)?.[1]?.trim();
+  const known: readonly string[] = HEADERS[name];
+  if (said === undefined || known.includes(said)) return said as (typeof HEADERS)[Name][number] | undefined;
+  throw new MigrationError(`Migration ${file.name}: ${name} must be ${known.join(" or ")}, not "${said}".`);
+}
+
+export const padded = (version: number): string => String(version).padStart(4, "0");

@@ -1,0 +1,69 @@
+/** What `tollgate migrate` would do to a database, told without doing anything. */
+import type pg from "pg";
+import { z } from "zod";
+import { type Burden, burdensOf } from "./burdens.ts";
+import { type ConnectedProgram, connectedPrograms } from "./connected.ts";
+import { compareFunctions } from "./functions.ts";
+import type { Program } from "./program.ts";
+import { queryRows, row } from "./rows.ts";
+import { readStanding } from "./standing.ts";
+
+export interface PlannedMigration {
+  name: string;
+  version: number;
+  phase: "before" | "after";
+  /** `rows`: about how many the table has; undefined where it was never counted. */
+  burdens: (Burden & { rows: number | undefined })[];
+}
+
+export interface Plan {
+  /** The newest migration that the database has had, and the newest one that is known here. */
+  schema: number;
+  known: number;
+  migrations: PlannedMigration[];
+  functions: string[];
+  connected: ConnectedProgram[];
+}
+
+const TableRows = row({ name: z.string(), rows: z.number() });
+
+export async function planMigration(pool: pg.Pool, program: Program): Promise<Plan> {
+  const client = await pool.connect();
+  try {
+    const { schema, pending, isNewer } = await readStanding(client, program.migrations);
+    const { changed } = isNewer ? { changed: [] } : await compareFunctions(client, program.functions);
+    const rows = await countRows(client);
+    const made = new Set<string>();
+    const migrations = pending.map(({ name, version, phase, sql }) => ({
+      name,
+      version,
+      phase,
+      burdens: burdensOf(sql, made).map((burden) => ({ ...burden, rows: rows.get(burden.table) })),
+    }));
+    return {
+      schema,
+      known: program.migrations.length,
+      migrations,
+      functions: changed.map((file) => file.function),
+      connected: await connectedPrograms(client),
+    };
+  } finally {
+    client.release();
+  }
+}
+
+/** As PostgreSQL counted them last; those of a partitioned table are its partitions'. */
+async function countRows(client: pg.PoolClient): Promise<Map<string, number>> {
+  const tables = await queryRows(
+    client,
+    TableRows,
+    `select c.relname::text as name, sum(part.reltuples)::float8 as rows
+       from pg_class c
+      cross join lateral (select c.oid as relid where c.relkind = 'r' union all
+                          select relid from pg_partition_tree(c.oid) where c.relkind = 'p' and isleaf) leaf
+       join pg_class part on part.oid = leaf.relid and part.reltuples >= 0
+      where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+      group by 1`,
+  );
+  return new Map(tables.map(({ name, rows }) => [name, rows]));
+}

@@ -1,0 +1,155 @@
+/**
+ * What the release before needs is there until its gateways are gone: its migrations are as they were, its functions can be
+ * called as before, and nothing is taken away from it before the phase after.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { migrate } from "./migrate.ts";
+import { PROGRAM_SCHEMA, padded, readMigrations } from "./migrations.ts";
+import { OLDEST_SCHEMA } from "./standing.ts";
+import { statementsOf } from "./statements.ts";
+import { type Form, formsOf, lastRelease, standIn, whyBroken } from "./testing/release.ts";
+import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { openTestDatabase } from "./testing.ts";
+
+const log = createLog("silent");
+const release = lastRelease();
+const migrations = await readMigrations(SQL);
+const added = migrations.filter(({ version }) => version > release.schema);
+
+describe("since the last release", () => {
+  test("its migrations are as they were", () => {
+    const now = Object.fromEntries(migrations.slice(0, release.schema).map(({ name, sha256 }) => [name, sha256]));
+    assert.deepEqual(now, release.migrations);
+  });
+
+  test("the program says that it works with that release's schema", () => {
+    assert.equal(
+      OLDEST_SCHEMA,
+      release.schema,
+      "OLDEST_SCHEMA in standing.ts is the last migration of the last release",
+    );
+    assert.equal(PROGRAM_SCHEMA, migrations.length);
+  });
+
+  test("migrations of the phase after come last: what comes after them could not be applied before", () => {
+    const first = added.findIndex(({ phase }) => phase === "after");
+    const late = first < 0 ? [] : added.slice(first).filter(({ phase }) => phase === "before");
+    assert.deepEqual(
+      late.map(({ name }) => name),
+      [],
+      "renumber: the phase after comes last",
+    );
+  });
+
+  test("the phase before takes nothing away and asks for nothing new", () => {
+    for (const { name, sql } of added.filter(({ phase }) => phase === "before")) assertOnlyAdds(name, sql);
+  });
+
+  test("every function can be called as its gateways call it, until the phase after", async (t) => {
+    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(release.schema)) });
+    t.after(close);
+    // Migrations up to 0017 made functions, and not all of the forms they had at the release.
+    for (const { name } of await formsOf(pool)) await pool.query(`drop function if exists ${name} cascade`);
+    for (const form of release.functions) await pool.query(standIn(form));
+    assert.deepEqual(await formsOf(pool), release.functions, "the database is as the release had it");
+    await migrate(pool, { directory: SQL, log, after: "leave" });
+    assert.deepEqual(broken(release.functions, await formsOf(pool)), []);
+  });
+});
+
+const broken = (before: Form[], now: Form[]): string[] =>
+  before.flatMap((old) => {
+    const why = whyBroken(
+      old,
+      now.find(({ name }) => name === old.name),
+    );
+    return why === undefined ? [] : [`${old.name}() ${why}`];
+  });
+
+/** The form of each statement that gateways of the version before would stumble over. */
+const TAKES_AWAY: [RegExp, string][] = [
+  [/^drop (table|view|function|trigger|type|schema|sequence)\b/i, "drops what an older gateway may use"],
+  [
+    /^alter table .*\bdrop (column\b|(?!constraint\b|not null\b|default\b|expression\b|identity\b)\w+)/i,
+    "drops a column",
+  ],
+  [/^alter (table|function|view|type|sequence) .*\brename\b/i, "renames what an older gateway may use"],
+  [/^alter table .*\balter (column )?\w+ (set data )?type\b/i, "gives a column another type"],
+  [/^alter table .*\bset not null\b/i, "asks an older gateway for a value"],
+  [
+    /^alter table .*\badd (column )?(if not exists )?(?!constraint\b)\w+ (?=.*\bnot null\b)(?!.*\b(default|generated)\b)/i,
+    "adds a column that an older gateway has no value for",
+  ],
+];
+
+/** A view by the name of a table that was put aside: whoever reads there goes on. Nobody but functions may have written to it. */
+function takesItsPlace(renames: string, views: string): boolean {
+  const [, table] = /^alter table (\w+) rename to \w+$/i.exec(renames) ?? [];
+  return table !== undefined && new RegExp(`^create view ${table} as\\b`, "i").test(views);
+}
+
+function assertOnlyAdds(name: string, sql: string): void {
+  const statements = statementsOf(sql);
+  for (const { line, text } of statements) {
+    const found = TAKES_AWAY.find(([form]) => form.test(text));
+    if (statements.some((other) => takesItsPlace(text, other.text))) continue;
+    assert.equal(
+      found,
+      undefined,
+      `${name}, line ${line} ${found?.[1]}: it belongs into a migration of the phase after`,
+    );
+  }
+}
+
+describe("the checks themselves", () => {
+  test("find what the phase before may not hold, and let through what it may", () => {
+    for (const sql of [
+      "drop table a;",
+      "-- It is old.\nalter table a\n  drop column b;",
+      "alter table a drop b;",
+      "alter table a rename b to c;",
+      "alter table a rename to b;\ncreate view c as select 1;",
+      "alter table a alter column b type text;",
+      "alter table a alter b set not null;",
+      "alter table a add column b int not null;",
+      "drop function if exists f(int);",
+    ]) {
+      assert.throws(() => assertOnlyAdds("x.sql", sql), /belongs into a migration of the phase after/, sql);
+    }
+    for (const sql of [
+      "create table a (b int not null);",
+      "alter table a add column b int not null default 0;",
+      "alter table a add column b text check (length(b) > 0);",
+      "alter table a drop constraint b;",
+      "alter table a alter column b drop not null;",
+      "alter table a add constraint c check (b is not null) not valid;",
+      "drop index a_b;",
+      "alter table a rename to b;\ncreate view a as select * from b;",
+      "-- drop table a;\ninsert into a values ('drop table a;');",
+    ]) {
+      assert.doesNotThrow(() => assertOnlyAdds("x.sql", sql), sql);
+    }
+  });
+
+  test("find a function that gateways of the release before could not call any more", () => {
+    const old: Form = {
+      name: "f",
+      parameters: ["in a uuid", "in b integer", "out c text"],
+      optional: 1,
+      result: "text",
+    };
+    const as = (change: Partial<Form>): string | undefined => whyBroken(old, { ...old, ...change });
+    assert.equal(as({}), undefined);
+    assert.equal(as({ parameters: [...old.parameters, "in d text"], optional: 2 }), undefined);
+    assert.match(whyBroken(old, undefined) ?? "", /is gone/);
+    assert.match(as({ result: "integer" }) ?? "", /gives integer and not text/);
+    assert.match(as({ parameters: ["in a text", ...old.parameters.slice(1)] }) ?? "", /takes "in a text"/);
+    assert.match(as({ parameters: ["in b integer", "in a uuid", "out c text"] }) ?? "", /takes "in b integer"/);
+    assert.match(as({ parameters: old.parameters.slice(0, 1) }) ?? "", /takes "nothing" where it took "in b integer"/);
+    assert.match(as({ parameters: [...old.parameters, "in d text"], optional: 0 }) ?? "", /needs "in d text"/);
+    assert.match(as({ parameters: ["in a uuid", "in b integer", "out d text"] }) ?? "", /other columns/);
+    assert.match(as({ optional: 0 }) ?? "", /could be left out/);
+  });
+});

@@ -1,0 +1,130 @@
+/**
+ * The schema that a gateway works on, as a fact that its parts may ask. At the start the database is brought up to date, or only
+ * looked at (`MIGRATE=check`); from then on it is looked at now and then, because others change it: `tollgate migrate` while
+ * this gateway runs, or a newer gateway.
+ *
+ * A part that needs what a later migration adds waits for it (`reached`), and the gateway serves without it until then.
+ */
+import type pg from "pg";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { isAway } from "./errors.ts";
+import { compareFunctions } from "./functions.ts";
+import { migrate } from "./migrate.ts";
+import { padded, SQL_DIRECTORY } from "./migrations.ts";
+import { type Program, readProgram } from "./program.ts";
+import { MigrationError } from "./sql-files.ts";
+import { readStanding, type Standing } from "./standing.ts";
+
+const LOOK_EVERY_MS = 10_000;
+
+export interface Schema {
+  /** The newest migration that the database has had, when it was looked at last. */
+  readonly number: number;
+  /** Resolves once the database has had that migration; at once where it has. It may never. */
+  reached(number: number): Promise<void>;
+  /** From now on it is looked at. Returns how to stop. */
+  watch(): () => Promise<void>;
+}
+
+interface SchemaOptions {
+  pool: pg.Pool;
+  /** `auto` brings the database up to date; `check` leaves that to `tollgate migrate`. */
+  mode: "auto" | "check";
+  clock: Clock;
+  log: Log;
+  /** The database has left this program behind: it cannot go on. */
+  onLost: (error: Error) => void;
+  /** For tests. */
+  directory?: string;
+  oldestSchema?: number;
+}
+
+/** Refuses a database that this program cannot work with. */
+export async function openSchema(options: SchemaOptions): Promise<Schema> {
+  const { pool, mode, log, directory = SQL_DIRECTORY } = options;
+  const program = await readProgram(options);
+  if (mode === "auto") await migrate(pool, { ...options, directory });
+  const standing = await readStanding(pool, program.migrations);
+  if (mode === "check") await check(pool, program, standing, log);
+  if (standing.isNewer) {
+    const { schema: database } = standing;
+    log.warn(
+      { database, program: program.migrations.length },
+      "the database is newer than this program, which works with it; nothing is changed in it",
+    );
+  }
+  return new WatchedSchema(options, program, standing.schema);
+}
+
+async function check(pool: pg.Pool, program: Program, { schema, pending, isNewer }: Standing, log: Log): Promise<void> {
+  if (schema < program.oldestSchema) {
+    const has = schema === 0 ? "has no schema yet" : `is at migration ${padded(schema)}`;
+    throw new MigrationError(
+      `The database ${has}, and this program needs ${padded(program.oldestSchema)} or newer: run tollgate migrate.`,
+    );
+  }
+  if (isNewer) return;
+  const { changed } = await compareFunctions(pool, program.functions);
+  if (pending.length + changed.length === 0) return;
+  log.warn(
+    { migrations: pending.map(({ name }) => name), functions: changed.map((file) => file.function) },
+    "the database is behind this program, which works with it: run tollgate migrate",
+  );
+}
+
+class WatchedSchema implements Schema {
+  readonly #options: SchemaOptions;
+  readonly #program: Program;
+  #number: number;
+  #waiting: { number: number; resolve: () => void }[] = [];
+
+  constructor(options: SchemaOptions, program: Program, number: number) {
+    this.#options = options;
+    this.#program = program;
+    this.#number = number;
+  }
+
+  get number(): number {
+    return this.#number;
+  }
+
+  reached(number: number): Promise<void> {
+    if (number <= this.#number) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ number, resolve }));
+  }
+
+  watch(): () => Promise<void> {
+    const { clock } = this.#options;
+    let looking: Promise<void> | undefined;
+    const look = (): void => {
+      looking ??= this.#look().finally(() => {
+        looking = undefined;
+      });
+    };
+    // At once: somebody may have finished an upgrade between the first look and the first sign of life of this gateway.
+    look();
+    const stop = clock.every(LOOK_EVERY_MS, look);
+    return async () => {
+      stop();
+      await looking;
+    };
+  }
+
+  async #look(): Promise<void> {
+    const { pool, log, onLost } = this.#options;
+    try {
+      const { schema } = await readStanding(pool, this.#program.migrations);
+      if (schema === this.#number) return;
+      log.info({ from: this.#number, to: schema }, "the database has another schema now");
+      this.#number = schema;
+      const due = this.#waiting.filter(({ number }) => number <= schema);
+      this.#waiting = this.#waiting.filter(({ number }) => number > schema);
+      for (const { resolve } of due) resolve();
+    } catch (error) {
+      // Serving on would end in errors of the database, in the middle of requests.
+      if (error instanceof MigrationError) onLost(error);
+      else log[isAway(error) ? "debug" : "warn"]({ err: error }, "the schema could not be looked at");
+    }
+  }
+}

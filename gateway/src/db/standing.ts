@@ -1,0 +1,78 @@
+/**
+ * How a database and this program stand to each other, told from the numbers of migrations alone. A gateway works with the
+ * schema of the release before its own, and on that of a later one as long as nothing was taken away that it needs: each
+ * migration's record names the oldest program that still works with it.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import { type Migration, padded } from "./migrations.ts";
+import { column, queryOne, queryRows, row } from "./rows.ts";
+import { MigrationError } from "./sql-files.ts";
+
+/**
+ * The oldest schema that this program works with, and the oldest program that works with migrations that only add: the last
+ * migration of the release before (gateway/sql/releases). Moved when a release is made.
+ */
+export const OLDEST_SCHEMA = 28;
+
+const MigrationRow = row({
+  version: column.count,
+  name: z.string(),
+  sha256: z.string(),
+  /** The oldest program, by its newest migration, that works with the database since. Null: a program that wrote none. */
+  worksWith: column.count.nullable(),
+});
+type MigrationRow = z.infer<typeof MigrationRow>;
+
+const There = row({ isThere: z.boolean() });
+
+export interface Standing {
+  /** The newest migration that the database has had; 0: none. */
+  schema: number;
+  /** Not yet applied, in order. */
+  pending: Migration[];
+  /** The database has had migrations that this program does not know, and it works all the same. */
+  isNewer: boolean;
+}
+
+/** Reads only: it needs no right to change anything. */
+export async function readStanding(db: pg.Pool | pg.PoolClient, migrations: Migration[]): Promise<Standing> {
+  return judge(migrations, await readRecords(db));
+}
+
+async function readRecords(db: pg.Pool | pg.PoolClient): Promise<MigrationRow[]> {
+  const { isThere } = await queryOne(db, There, `select to_regclass('migration') is not null as "isThere"`);
+  if (!isThere) return [];
+  // By way of JSON: the column is not there where the release before made the table.
+  return await queryRows(
+    db,
+    MigrationRow,
+    `select version, name, sha256, (to_jsonb(m) ->> 'works_with')::int as "worksWith" from migration m order by version`,
+  );
+}
+
+/** Refuses where files and database do not tell the same story, and where the database has left this program behind. */
+function judge(migrations: Migration[], applied: MigrationRow[]): Standing {
+  for (const [at, record] of applied.entries()) {
+    if (record.version !== at + 1) {
+      throw new MigrationError(
+        `The database has migration ${record.name} but not ${padded(at + 1)}: restore a backup.`,
+      );
+    }
+    const migration = migrations[at];
+    if (migration !== undefined && migration.sha256 !== record.sha256) {
+      throw new MigrationError(
+        `Migration ${migration.name} was changed after it was applied: restore the file and add a new migration.`,
+      );
+    }
+  }
+  const unknown = applied.slice(migrations.length);
+  const barring = unknown.find((record) => (record.worksWith ?? record.version) > migrations.length);
+  if (barring !== undefined) {
+    throw new MigrationError(
+      `The database is newer than this program: it has migration ${barring.name}, and the last one known here is ` +
+        `${migrations.at(-1)?.name ?? "none"}. Run the newer version.`,
+    );
+  }
+  return { schema: applied.length, pending: migrations.slice(applied.length), isNewer: unknown.length > 0 };
+}

@@ -1,0 +1,323 @@
+/** Two phases: what adds runs while older gateways go on; what takes away waits until none is connected. */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, beforeEach, describe, type TestContext, test } from "node:test";
+import pg from "pg";
+import { createLog } from "../base/log.ts";
+import { connectedPrograms, connectionName } from "./connected.ts";
+import { type AfterPhase, type Applied, migrate } from "./migrate.ts";
+import { planMigration } from "./plan.ts";
+import { clientConfig } from "./pool.ts";
+import { readProgram } from "./program.ts";
+import { makeSqlDirectory } from "./testing/sql-directory.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+
+const log = createLog("silent");
+const FIRST = { "0001_item.sql": "create table item (id int primary key, old text, made timestamptz);" };
+const ADD = { "0002_add.sql": "alter table item add column new text;" };
+const DROP = { "0003_drop.sql": "-- Nobody reads it any more.\n-- phase: after\nalter table item drop column old;" };
+const NEXT = { "0004_next.sql": "create table other (a int);" };
+/** The release before knew the first migration. */
+const oldestSchema = 1;
+
+const empty = await makeSqlDirectory({ after });
+let database: TestDatabase;
+/** What has to end before the database does. */
+let connections: (() => Promise<void> | void)[];
+beforeEach(async (t) => {
+  database = await openTestDatabase({ sql: empty });
+  connections = [];
+  const { close } = database;
+  (t as TestContext).after(async () => {
+    for (const end of connections) await end();
+    await close();
+  });
+});
+
+async function run(t: TestContext, migrations: Record<string, string>, phase?: AfterPhase): Promise<Applied> {
+  const directory = await makeSqlDirectory(t, { migrations });
+  return await migrate(database.pool, { directory, log, oldestSchema, ...(phase && { after: phase }) });
+}
+
+/** Somebody whose connection has that name. */
+async function connect(name: string): Promise<() => Promise<void>> {
+  const client = new pg.Client(clientConfig(database.connection, name));
+  await client.connect();
+  let ended: Promise<void> | undefined;
+  const end = (): Promise<void> => {
+    ended ??= client.end();
+    return ended;
+  };
+  connections.push(end);
+  return end;
+}
+
+const recorded = async (): Promise<unknown[]> =>
+  (await database.pool.query("select version, works_with from migration order by 1")).rows.map(Object.values);
+
+describe("the phase after", () => {
+  test("is left by tollgate migrate, and done by --finish", async (t) => {
+    await run(t, FIRST);
+    assert.deepEqual(await run(t, { ...FIRST, ...ADD, ...DROP }, "leave"), {
+      migrations: ["0002_add.sql"],
+      functions: [],
+      left: ["0003_drop.sql"],
+    });
+    const finished = await run(t, { ...FIRST, ...ADD, ...DROP }, "insist");
+    assert.deepEqual(finished.migrations, ["0003_drop.sql"]);
+    assert.deepEqual(await recorded(), [
+      [1, 1],
+      [2, 1],
+      [3, 3],
+    ]);
+  });
+
+  for (const name of [
+    "tollgate",
+    "tollgate heartbeat",
+    "tollgate 0.1.0 schema 2",
+    "tollgate heartbeat 0.1.0 schema 2",
+  ]) {
+    test(`waits while "${name}" is connected`, async (t) => {
+      await run(t, FIRST);
+      const end = await connect(name);
+      const files = { ...FIRST, ...ADD, ...DROP };
+      assert.deepEqual((await run(t, files, "if alone")).left, ["0003_drop.sql"]);
+      await assert.rejects(
+        run(t, files, "insist"),
+        /0003_drop\.sql takes away what older gateways need, and some are connected: 0\.1\.0.*, 1 connection\./,
+      );
+      await database.pool.query("select old, new from item");
+      await end();
+      await gone(name);
+      assert.deepEqual((await run(t, files, "if alone")).migrations, ["0003_drop.sql"]);
+    });
+  }
+
+  for (const name of ["tollgate broadcast", "psql", "tollgate 0.2.0 schema 3", "tollgates"]) {
+    test(`does not wait for "${name}"`, async (t) => {
+      await run(t, FIRST);
+      await connect(name);
+      assert.deepEqual((await run(t, { ...FIRST, ...ADD, ...DROP }, "insist")).left, []);
+    });
+  }
+
+  test("that an upgrade left undone runs before what the next release adds, or holds it up", async (t) => {
+    await run(t, FIRST);
+    const files = { ...FIRST, ...ADD, ...DROP, ...NEXT };
+    const end = await connect("tollgate 0.1.0 schema 2");
+    for (const mode of ["leave", "if alone", "insist"] as const) {
+      await assert.rejects(run(t, files, mode), /0003_drop\.sql takes away what older gateways need/);
+    }
+    assert.deepEqual(await recorded(), [[1, 1]]);
+    await end();
+    await gone("tollgate 0.1.0 schema 2");
+    assert.deepEqual((await run(t, files, "leave")).migrations, ["0002_add.sql", "0003_drop.sql", "0004_next.sql"]);
+  });
+
+  test("that an upgrade left undone runs beside the gateways that know it, and the next one is left", async (t) => {
+    await run(t, FIRST);
+    await connect("tollgate 0.2.0 schema 3");
+    const files = { ...FIRST, ...ADD, ...DROP, ...NEXT, "0005_drop.sql": "-- phase: after\ndrop table other;" };
+    assert.deepEqual(await run(t, files, "if alone"), {
+      migrations: ["0002_add.sql", "0003_drop.sql", "0004_next.sql"],
+      functions: [],
+      left: ["0005_drop.sql"],
+    });
+    await assert.rejects(run(t, files, "insist"), /0005_drop\.sql takes away.*: 0\.2\.0 \(schema 3\), 1 connection\./);
+  });
+
+  test("a word that is neither is refused", async (t) => {
+    await assert.rejects(
+      run(t, { "0001_a.sql": "-- phase: later\nselect 1;" }),
+      /^MigrationError: Migration 0001_a\.sql: phase must be before or after, not "later"\.$/,
+    );
+  });
+
+  const gone = (name: string): Promise<true> =>
+    eventually("it is gone", async () => {
+      const { rowCount } = await database.pool.query(
+        "select from pg_stat_activity where datname = current_database() and application_name = $1",
+        [name],
+      );
+      return rowCount === 0;
+    });
+});
+
+test("a gateway's connections tell its version, and who listens is not counted twice", async () => {
+  await connect(connectionName("heartbeat"));
+  await connect("tollgate broadcast");
+  await connect("tollgate heartbeat");
+  const client = await database.pool.connect();
+  connections.push(() => client.release());
+  const [unknown, known] = await connectedPrograms(client);
+  assert.deepEqual(unknown, { version: "0.1.0 or older", schema: 0, connections: 1 });
+  assert.match(known?.version ?? "", /^\d+\.\d+\.\d+ \(schema \d+\)$/);
+});
+
+describe("a program on a database that was taken further", () => {
+  test("does nothing to it while it only got more, not even to functions; refuses where something was taken away", async (t) => {
+    const say = (n: number) => ({
+      "say.sql": `create or replace function say() returns int language sql as $$ select ${n} $$;`,
+    });
+    const older = await makeSqlDirectory(t, { migrations: FIRST, functions: say(1) });
+    const newer = await makeSqlDirectory(t, { migrations: { ...FIRST, ...ADD, ...DROP }, functions: say(2) });
+    await migrate(database.pool, { directory: older, log, oldestSchema });
+    await migrate(database.pool, { directory: newer, log, oldestSchema, after: "leave" });
+    const again = await migrate(database.pool, { directory: older, log, oldestSchema });
+    assert.deepEqual(again, { migrations: [], functions: [], left: [] });
+    assert.deepEqual((await database.pool.query("select say()")).rows, [{ say: 2 }]);
+    await migrate(database.pool, { directory: newer, log, oldestSchema, after: "insist" });
+    await assert.rejects(
+      migrate(database.pool, { directory: older, log, oldestSchema }),
+      /newer than this program: it has migration 0003_drop\.sql, and the last one known here is 0001_item\.sql/,
+    );
+  });
+
+  test("does not wait for one that is at a long migration, where there is nothing to do for it", async (t) => {
+    await run(t, FIRST);
+    const busy = new pg.Client(database.connection);
+    await busy.connect();
+    connections.push(() => busy.end());
+    await busy.query("select pg_advisory_lock(1953459308, 2)");
+    assert.deepEqual(await run(t, FIRST), { migrations: [], functions: [], left: [] });
+  });
+});
+
+describe("the plan", () => {
+  test("says what would be done in which phase and what it holds up, and does nothing", async (t) => {
+    await run(t, FIRST);
+    await database.pool.query("insert into item select n from generate_series(1, 1000) n; analyze item");
+    const files = {
+      ...FIRST,
+      "0002_add.sql": [
+        "-- A comment; with a semicolon.",
+        "create table fresh (a int);",
+        "create index fresh_a on fresh (a);",
+        "",
+        "create index item_made",
+        "  on item (made);",
+        "alter table item alter column old type varchar;",
+        "do $$ begin update item set old = ';'; end $$;",
+      ].join("\n"),
+      ...DROP,
+    };
+    const directory = await makeSqlDirectory(t, {
+      migrations: files,
+      functions: { "say.sql": "create or replace function say() returns int language sql as $$ select 1 $$;" },
+    });
+    const program = await readProgram({ directory, oldestSchema });
+    const plan = await planMigration(database.pool, program);
+    assert.deepEqual([plan.schema, plan.known, plan.functions], [1, 3, ["say"]]);
+    const told = plan.migrations.map(({ name, phase, burdens }) => [
+      name,
+      phase,
+      burdens.map(({ line, table, rows }) => [line, table, rows]),
+    ]);
+    assert.deepEqual(told, [
+      [
+        "0002_add.sql",
+        "before",
+        [
+          [5, "item", 1000],
+          [7, "item", 1000],
+          [8, "", undefined],
+        ],
+      ],
+      ["0003_drop.sql", "after", [[3, "item", 1000]]],
+    ]);
+    const [index, type, block] = plan.migrations[0]?.burdens.map(({ what }) => what) ?? [];
+    assert.match(index ?? "", /nobody writes/);
+    assert.match(type ?? "", /write the whole table anew/);
+    assert.match(block ?? "", /cannot be told: do \$\$/);
+    assert.deepEqual(await recorded(), [[1, 1]]);
+  });
+
+  test("of an empty database and of one that is up to date", async (t) => {
+    const directory = await makeSqlDirectory(t, { migrations: FIRST });
+    const program = await readProgram({ directory, oldestSchema });
+    assert.equal((await planMigration(database.pool, program)).migrations.length, 1);
+    await migrate(database.pool, { directory, log, oldestSchema });
+    const plan = await planMigration(database.pool, program);
+    assert.deepEqual([plan.schema, plan.migrations, plan.functions], [1, [], []]);
+  });
+});
+
+describe("a migration without a transaction", () => {
+  const ALONE = "-- transaction: none\ncreate index concurrently if not exists item_made on item (made);\n";
+  const isValid = async (name: string): Promise<unknown> =>
+    (await database.pool.query("select indisvalid from pg_index where indexrelid = to_regclass($1)", [name])).rows[0]
+      ?.indisvalid;
+
+  test("builds its index; those before and after it stay in transactions", async (t) => {
+    const files = { ...FIRST, "0002_made.sql": ALONE, "0003_more.sql": "create table other (a int);" };
+    assert.equal((await run(t, files)).migrations.length, 3);
+    assert.equal(await isValid("item_made"), true);
+  });
+
+  test("what came before it stays where it fails, and the next run goes on from there with an index that broke off", async (t) => {
+    const unique = ALONE.replace("create index", "create unique index").replace("(made)", "(old)");
+    const directory = await makeSqlDirectory(t, { migrations: { ...FIRST } });
+    await migrate(database.pool, { directory, log, oldestSchema });
+    await database.pool.query("insert into item values (1, 'same'), (2, 'same')");
+    for (const [name, sql] of Object.entries({ ...ADD, "0003_made.sql": unique, ...NEXT })) {
+      await writeFile(join(directory, "migrations", name), sql);
+    }
+    const again = () => migrate(database.pool, { directory, log, oldestSchema });
+    await assert.rejects(
+      again(),
+      /^MigrationError: Migration 0003_made\.sql failed in line 2: could not create unique/,
+    );
+    assert.equal(await isValid("item_made"), false);
+    assert.deepEqual(await recorded(), [
+      [1, 1],
+      [2, 1],
+    ]);
+    await database.pool.query("delete from item where id = 2");
+    assert.deepEqual((await again()).migrations, ["0003_made.sql", "0004_next.sql"]);
+    assert.equal(await isValid("item_made"), true);
+  });
+
+  test("builds on every partition of a table that has them, also after it broke off", async (t) => {
+    const directory = await makeSqlDirectory(t, {
+      migrations: {
+        "0001_item.sql": `create table item (id int, made int) partition by range (id);
+          create table item_one partition of item for values from (0) to (10);
+          create table item_two partition of item for values from (10) to (20);`,
+      },
+    });
+    await migrate(database.pool, { directory, log, oldestSchema });
+    await writeFile(join(directory, "migrations", "0002_made.sql"), ALONE);
+    // As left by one that broke off: the whole one is there, one partition has joined, and one is half made.
+    await database.pool.query("create index item_made on only item (made)");
+    await database.pool.query("create index item_one_item_made on item_one (made)");
+    await database.pool.query("alter index item_made attach partition item_one_item_made");
+    assert.deepEqual((await migrate(database.pool, { directory, log, oldestSchema })).migrations, ["0002_made.sql"]);
+    assert.equal(await isValid("item_made"), true);
+    await database.pool.query("create table item_three partition of item for values from (20) to (30)");
+    const { rows } = await database.pool.query(
+      "select count(*)::int as joined from pg_inherits where inhparent = 'item_made'::regclass",
+    );
+    assert.deepEqual(rows, [{ joined: 3 }]);
+  });
+
+  test("must be one statement that may be run again", async (t) => {
+    for (const sql of [
+      "create index concurrently item_made on item (made);",
+      "create index concurrently if not exists a on item (made); create index concurrently if not exists b on item (made);",
+      "drop table item;",
+    ]) {
+      await assert.rejects(
+        run(t, { ...FIRST, "0002_made.sql": `-- transaction: none\n${sql}` }),
+        /0002_made\.sql runs without a transaction, so it must be one statement/,
+      );
+    }
+  });
+
+  test("somebody who waits for it does not hold it up", async (t) => {
+    const directory = await makeSqlDirectory(t, { migrations: { ...FIRST, "0002_made.sql": ALONE } });
+    const runs = Array.from({ length: 4 }, () => migrate(database.pool, { directory, log, oldestSchema }));
+    assert.equal((await Promise.all(runs)).flatMap(({ migrations }) => migrations).length, 2);
+  });
+});

@@ -1,0 +1,97 @@
+/** Every answer of the public port is counted once, under its declared route, and every error under its code. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { fault } from "../faults.ts";
+import { takeOver } from "./door.ts";
+import { bareServer } from "./server.ts";
+import { testDoor } from "./testing/door.ts";
+import { refuseTheRest } from "./unknown-paths.ts";
+
+test("answers by method, route and status; who left before has 499; what is no request has no route", async (t) => {
+  const answers: string[] = [];
+  const refusals: string[] = [];
+  let counted = Promise.withResolvers<void>();
+  const app = bareServer(
+    testDoor({
+      watch: {
+        answered({ method, route, status }) {
+          answers.push(`${method} ${route} ${status}`);
+          counted.resolve();
+        },
+        refused: ({ code, type, status }) => void refusals.push(`${code ?? type} ${status}`),
+      },
+    }),
+  );
+  const finish = refuseTheRest(app);
+  const asked = Promise.withResolvers<void>();
+  app.get("/things/:id", async () => ({ a: 1 }));
+  app.get("/stream", (request, reply) =>
+    takeOver(request, reply, ({ reply: to }) => {
+      to.openStream();
+      to.event("one");
+      to.endStream();
+    }),
+  );
+  app.post("/refuses", (request, reply) =>
+    takeOver(request, reply, () => {
+      throw fault("insufficient_credits");
+    }),
+  );
+  app.get("/never", (request, reply) =>
+    takeOver(request, reply, ({ gone }) => {
+      asked.resolve();
+      return new Promise((resolve) => gone.addEventListener("abort", () => resolve()));
+    }),
+  );
+  finish();
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  t.after(() => app.close());
+  const { port } = app.server.address() as AddressInfo;
+  const at = `http://127.0.0.1:${port}`;
+  const next = async (act: () => Promise<unknown>): Promise<void> => {
+    counted = Promise.withResolvers();
+    await act();
+    await counted.promise;
+  };
+  const ask = (path: string, method = "GET") => next(async () => (await fetch(at + path, { method })).text());
+  await ask("/things/one?secret=1");
+  await ask("/things/two");
+  await ask("/stream");
+  await ask("/refuses", "POST");
+  await ask("/nowhere/at/all");
+  await ask("/things/one", "DELETE");
+  await ask("/%zz");
+  await next(async () => {
+    const leaving = new AbortController();
+    const left = fetch(`${at}/never`, { signal: leaving.signal }).catch(() => undefined);
+    await asked.promise;
+    leaving.abort();
+    await left;
+  });
+  await next(async () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.end("no HTTP at all\r\n\r\n");
+    socket.resume();
+    await once(socket, "close");
+  });
+  assert.deepEqual(answers, [
+    "GET /things/:id 200",
+    "GET /things/:id 200",
+    "GET /stream 200",
+    "POST /refuses 402",
+    "GET  404",
+    "DELETE  405",
+    "GET  404",
+    "GET /never 499",
+    "  400",
+  ]);
+  assert.deepEqual(refusals, [
+    "insufficient_credits 402",
+    "not_found_error 404",
+    "invalid_request_error 405",
+    "not_found_error 404",
+  ]);
+});

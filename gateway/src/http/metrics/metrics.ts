@@ -1,0 +1,158 @@
+/** What the internal port tells of this gateway, for graphs and alarms. What was spent to the last digit is in the books. */
+import type { Dependency } from "../../base/dependency.ts";
+import type { Ledger, LedgerTallies } from "../../ledger/ledger.ts";
+import { openPage, type Page, type Reading } from "./page.ts";
+import { micro, openTraffic, type Traffic } from "./traffic.ts";
+
+interface MetricFacts {
+  /** Who speaks: its name among the gateways, and what it runs. */
+  about: { gateway: string; version: string };
+  /** Whether `/readyz` says so. */
+  isReady: () => boolean;
+  /** Connected nodes. */
+  nodes: () => number;
+  /** Requests that hold credit. */
+  holds: () => number;
+  models: () => Iterable<string>;
+  capacityOf: (model: string) => { slots: number; busy: number };
+  /** Requests that wait for a node of the model. */
+  waitingFor: (model: string) => number;
+  dependencies: () => readonly Dependency[];
+  /** Connections to the database. */
+  pool: () => { max: number; total: number; idle: number; waiting: number };
+  /** How far the database's clock is ahead of ours; null while they were not compared. */
+  clockOffsetMs: () => number | null;
+  ledger: () => Pick<Ledger, "tallies" | "batches">;
+  /** Ended requests that are not in the books yet. */
+  settlementsWaiting: () => number;
+  /** The last verdict on the books, whoever gave it; undefined while there is none. */
+  verdict: () => { at: Date; balanced: boolean } | undefined;
+  now: () => number;
+}
+
+export interface Metrics extends Traffic {
+  page: () => Promise<{ contentType: string; text: string }>;
+}
+
+export function openMetrics(facts: MetricFacts): Metrics {
+  const page = openPage();
+  const traffic = openTraffic(page);
+  page.gauge("tollgate_build_info", "1; its labels say which gateway this is.", () => [[1, facts.about]]);
+  page.gauge("tollgate_ready", "1 while /readyz says that requests can be served.", () => [[facts.isReady() ? 1 : 0]]);
+  tellOfFleet(page, facts);
+  tellOfDependencies(page, facts);
+  tellOfBooks(page, facts);
+  return { ...traffic, page: page.text };
+}
+
+function tellOfFleet(page: Page, { nodes, holds, models, capacityOf, waitingFor }: MetricFacts): void {
+  const ofModels = (read: (model: string) => number) =>
+    function* (): Generator<Reading> {
+      for (const model of models()) yield [read(model), { model }];
+    };
+  page.gauge("tollgate_nodes_connected", "Nodes connected to this gateway.", () => [[nodes()]]);
+  page.gauge("tollgate_requests_in_flight", "Requests that hold credit now.", () => [[holds()]]);
+  page.gauge(
+    "tollgate_slots",
+    "Requests that the connected nodes of a model take at once.",
+    ofModels((model) => capacityOf(model).slots),
+  );
+  page.gauge(
+    "tollgate_slots_busy",
+    "Those of them that are taken.",
+    ofModels((model) => capacityOf(model).busy),
+  );
+  page.gauge("tollgate_requests_queued", "Requests that wait for a node of the model.", ofModels(waitingFor));
+}
+
+function tellOfDependencies(page: Page, { dependencies, pool, clockOffsetMs }: MetricFacts): void {
+  const ofEach = (pick: (one: Dependency) => number | null) =>
+    function* (): Generator<Reading> {
+      for (const one of dependencies()) {
+        const value = pick(one);
+        if (value !== null) yield [value, { dependency: one.name }];
+      }
+    };
+  page.gauge(
+    "tollgate_dependency_up",
+    "1 where it answers, 0 while it is away.",
+    ofEach(({ isAway }) => (isAway ? 0 : 1)),
+  );
+  page.gauge(
+    "tollgate_dependency_latency_seconds",
+    "The last measured round trip to it.",
+    ofEach(({ latencyMs }) => (latencyMs === null ? null : latencyMs / 1000)),
+  );
+  page.counter(
+    "tollgate_refused_away_total",
+    "Asks that were refused at once because what they need was away.",
+    ofEach(({ refused = 0 }) => refused),
+  );
+  page.gauge("tollgate_clock_offset_seconds", "How far the database's clock is ahead of this machine's.", () => {
+    const offsetMs = clockOffsetMs();
+    return offsetMs === null ? [] : [[offsetMs / 1000]];
+  });
+  page.gauge("tollgate_pool_connections", "Connections to the database, in use and idle.", () => {
+    const { total, idle } = pool();
+    return [
+      [total - idle, { state: "busy" }],
+      [idle, { state: "idle" }],
+    ];
+  });
+  page.gauge("tollgate_pool_connections_max", "As many as there may be.", () => [[pool().max]]);
+  page.gauge("tollgate_pool_waiting", "Queries that wait for a connection.", () => [[pool().waiting]]);
+}
+
+function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
+  // What the ledger counts itself, read when somebody asks.
+  const sum = (name: string, help: string, read: (of: LedgerTallies) => number): void =>
+    page.counter(name, help, () => [[read(ledger().tallies)]]);
+  page.counter(
+    "tollgate_settlements_total",
+    "Ended requests: in the books, there after their lease had run out, or given up.",
+    () => {
+      const { committed, late, givenUp } = ledger().tallies;
+      return [
+        [committed, { how: "committed" }],
+        [late, { how: "late" }],
+        [givenUp, { how: "given_up" }],
+      ];
+    },
+  );
+  sum("tollgate_settlements_retried_total", "Tries of settlements that the store did not take.", (of) => of.retried);
+  sum("tollgate_settlements_spooled_total", "Settlements that waited on the disk for the store.", (of) => of.spooled);
+  sum("tollgate_settlements_unsafe_total", "Requests answered with store and disk away.", (of) => of.unsafe);
+  sum("tollgate_settlements_short_microdollars_total", "What late settlements could not collect.", (of) =>
+    micro(of.short),
+  );
+  sum("tollgate_holds_expired_total", "Holds that this gateway ended with their lease.", (of) => of.expired);
+  page.gauge("tollgate_settlements_waiting", "Ended requests that are not in the books yet.", () => [
+    [settlementsWaiting()],
+  ]);
+
+  const ofBatches = (pick: "sizes" | "waitS" | "tripS") => () =>
+    Object.entries(ledger().batches).map(([batch, figures]) => [figures[pick], { batch }] as const);
+  page.histogram(
+    "tollgate_batch_size",
+    "Operations of the ledger that went to the store together.",
+    ofBatches("sizes"),
+  );
+  page.histogram("tollgate_batch_wait_seconds", "Time until an operation's batch left.", ofBatches("waitS"));
+  page.histogram("tollgate_batch_seconds", "Time that a batch was on its way.", ofBatches("tripS"));
+
+  // A zero would be an alarm where nobody has looked yet.
+  const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): Reading[] => {
+    const last = verdict();
+    return last === undefined ? [] : [[value(last)]];
+  };
+  page.gauge(
+    "tollgate_books_balanced",
+    "1 where the last proof of the books found no difference, 0 where it found one.",
+    ofVerdict(({ balanced }) => (balanced ? 1 : 0)),
+  );
+  page.gauge(
+    "tollgate_books_verdict_age_seconds",
+    "How long ago the books were last proved.",
+    ofVerdict(({ at }) => Math.max(0, now() - at.getTime()) / 1000),
+  );
+}

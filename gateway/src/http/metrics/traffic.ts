@@ -1,0 +1,126 @@
+/**
+ * What passes through this gateway, counted as it passes: requests by how they ended, HTTP answers by route, refusals by code. No
+ * label is a client's to choose: models are the catalogue's, routes the declared ones, codes those of the API.
+ */
+import { faults } from "@tollgate/api/faults.ts";
+import { Counts, Distribution, PerWord } from "../../base/figures.ts";
+import type { Pico } from "../../base/money.ts";
+import type { EndedRequest, Watch } from "../../inference/gateway.ts";
+import type { UnavailableCause } from "../../limits/limits.ts";
+import type { HttpWatch } from "../door.ts";
+import type { Page, Reading } from "./page.ts";
+
+const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+const PICO_PER_MICRO = 1e6;
+/** Between labels that are counted together. */
+const GAP = "\n";
+
+interface ModelFigures {
+  promptTokens: number;
+  completionTokens: number;
+  chargedMicro: number;
+  queueS: Distribution;
+  firstTokenS: Distribution;
+  wholeS: Distribution;
+}
+
+const newModel = (): ModelFigures => ({
+  promptTokens: 0,
+  completionTokens: 0,
+  chargedMicro: 0,
+  queueS: new Distribution(SECONDS),
+  firstTokenS: new Distribution(SECONDS),
+  wholeS: new Distribution(SECONDS),
+});
+
+export interface Traffic {
+  watch: Watch;
+  http: HttpWatch;
+  limitsUnavailable: (cause: UnavailableCause) => void;
+}
+
+export function openTraffic(page: Page): Traffic {
+  const requests = new Counts();
+  const models = new PerWord(newModel);
+  const answers = new PerWord(() => new Counts());
+  const refusals = new Counts();
+  const unanswered = new Counts();
+  // From the start, so that the first of a kind is seen as an increase.
+  for (const [code, { status }] of Object.entries(faults)) refusals.add(`${code}${GAP}${status}`, 0);
+
+  /** Each count under several labels, which were joined to count it. */
+  const labelled = (counts: Counts, names: string[]) =>
+    function* (): Generator<Reading> {
+      for (const [words, count] of counts.entries()) {
+        const values = words.split(GAP);
+        yield [count, Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""]))];
+      }
+    };
+  const ofModels = (pick: (of: ModelFigures) => number) =>
+    function* (): Generator<Reading> {
+      for (const [model, figures] of models.entries()) yield [pick(figures), { model }];
+    };
+  const spread = (pick: "queueS" | "firstTokenS" | "wholeS") =>
+    function* (): Generator<[Distribution, { model: string }]> {
+      for (const [model, figures] of models.entries()) yield [figures[pick], { model }];
+    };
+
+  page.counter(
+    "tollgate_requests_total",
+    "Requests that ended or were refused for a limit.",
+    labelled(requests, ["endpoint", "model", "outcome"]),
+  );
+  page.counter("tollgate_tokens_total", "Tokens counted, of requests that ended.", function* () {
+    for (const [model, { promptTokens, completionTokens }] of models.entries()) {
+      yield [promptTokens, { model, kind: "prompt" }];
+      yield [completionTokens, { model, kind: "completion" }];
+    }
+  });
+  page.counter(
+    "tollgate_charged_microdollars_total",
+    "What builders were charged.",
+    ofModels(({ chargedMicro }) => chargedMicro),
+  );
+  page.histogram("tollgate_queue_seconds", "Time until a node took the request.", spread("queueS"));
+  page.histogram("tollgate_first_token_seconds", "Time from the request to its first token.", spread("firstTokenS"));
+  page.histogram("tollgate_request_seconds", "Time from the request to its end.", spread("wholeS"));
+  page.counter("tollgate_http_answers_total", "HTTP answers of the public port.", function* () {
+    for (const [status, counts] of answers.entries()) {
+      for (const [count, labels] of labelled(counts, ["method", "route"])()) yield [count, { ...labels, status }];
+    }
+  });
+  page.counter(
+    "tollgate_refusals_total",
+    "Errors told to clients, by the code that they were told.",
+    labelled(refusals, ["code", "status"]),
+  );
+  page.counter(
+    "tollgate_limits_unavailable_total",
+    "Questions that the limits server did not answer.",
+    labelled(unanswered, ["cause"]),
+  );
+
+  return {
+    watch: {
+      ended(request: EndedRequest): void {
+        const { endpoint, outcome, model, queueMs, ttftMs } = request;
+        requests.add(`${endpoint}${GAP}${model}${GAP}${outcome}`);
+        const figures = models.of(model);
+        figures.promptTokens += request.promptTokens;
+        figures.completionTokens += request.completionTokens;
+        figures.chargedMicro += micro(request.charge);
+        if (queueMs !== null) figures.queueS.add(queueMs / 1000);
+        if (ttftMs !== null) figures.firstTokenS.add(ttftMs / 1000);
+        figures.wholeS.add(request.durationMs / 1000);
+      },
+      refused: ({ endpoint, model, outcome }) => requests.add(`${endpoint}${GAP}${model ?? ""}${GAP}${outcome}`),
+    },
+    http: {
+      answered: ({ method, route, status }) => answers.of(String(status)).add(`${method}${GAP}${route}`),
+      refused: ({ code, type, status }) => refusals.add(`${code ?? type}${GAP}${status}`),
+    },
+    limitsUnavailable: (cause) => unanswered.add(cause),
+  };
+}
+
+export const micro = (amount: Pico): number => Number(amount) / PICO_PER_MICRO;

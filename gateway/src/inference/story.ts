@@ -1,0 +1,166 @@
+/**
+ * What operators are told of one request: a line in the log, and a trace where traces are on. Never a word of a prompt or an answer.
+ *
+ * A request that ended well is a line at `debug`; any other is one at `info`. Of those that one key causes in a flood only the first
+ * are written, and how many were not. What is refused because something that we need is away is no key's doing: one line a minute, of
+ * them all.
+ */
+
+import type { Clock } from "../base/clock.ts";
+import { Away } from "../base/dependency.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import type { EndpointName } from "../base/states.ts";
+import type { Trace, Tracing } from "../base/tracing.ts";
+import { isStorageTrouble } from "../db/errors.ts";
+import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import { Fault } from "../faults.ts";
+import type { Holder } from "../keys/keys.ts";
+import type { OutputCount } from "../metering/meter.ts";
+import type { Call } from "./call.ts";
+import type { Ending } from "./endings.ts";
+
+/** Of one key and one outcome, within a minute. */
+const LINES_OF_ONE = 10;
+
+/** Where it is going, once that was read. */
+interface Asked {
+  model: string;
+  stream: boolean;
+  promptTokens: number;
+}
+
+type Ended = [Pick<Ending, "outcome" | "httpStatus">, Work, OutputCount];
+type Work = Pick<DispatchResult, "attempts" | "queueMs" | "ttftMs"> & { server: { nodeId: Uuid } | null };
+
+export interface Story {
+  /** Each is a span of the trace. */
+  step(name: string): void;
+  /** Who asks. */
+  by(caller: Caller): void;
+  asked(asked: Asked): void;
+  /** How it ended, on its way to the books. */
+  ended(...how: Ended): void;
+  /** Tells it. `error`: what was thrown, if anything. */
+  end(error?: unknown): void;
+}
+
+type Caller = Pick<Holder, "id" | "accountId">;
+
+export interface Telling {
+  begin(endpoint: EndpointName, call: Call): Story;
+}
+
+export function openTelling({ log, clock, tracing }: { log: Log; clock: Clock; tracing: Tracing }): Telling {
+  const sparing = sparingLog(log, clock, { linesOfOne: LINES_OF_ONE });
+  const outages = sparingLog(log, clock);
+  return {
+    begin: (endpoint, call) =>
+      new OneStory({ log, sparing, outages, clock, trace: tracing.begin(endpoint, call.headers) }, endpoint, call),
+  };
+}
+
+interface Means {
+  log: Log;
+  /** Of what one key causes. */
+  sparing: SparingLog;
+  /** Of what nobody caused. */
+  outages: SparingLog;
+  clock: Clock;
+  trace: Trace;
+}
+
+/** Keeps what it is given, and puts it into words only where somebody reads them. */
+class OneStory implements Story {
+  readonly #means: Means;
+  readonly #endpoint: EndpointName;
+  readonly #call: Call;
+  #caller: Caller | undefined;
+  #asked: Asked | undefined;
+  #ended: Ended | undefined;
+
+  constructor(means: Means, endpoint: EndpointName, call: Call) {
+    this.#means = means;
+    this.#endpoint = endpoint;
+    this.#call = call;
+  }
+
+  step(name: string): void {
+    this.#means.trace.step(name);
+  }
+
+  by(caller: Caller): void {
+    this.#caller = caller;
+  }
+
+  asked(asked: Asked): void {
+    this.#asked = asked;
+  }
+
+  ended(...how: Ended): void {
+    this.#ended = how;
+  }
+
+  end(error?: unknown): void {
+    const { log, clock, trace } = this.#means;
+    const { outcome, status } = this.#ending(error);
+    const isOk = outcome === "ok";
+    const isWritten = log.isLevelEnabled(isOk ? "debug" : "info");
+    if (!isWritten && trace.id === undefined) return;
+    const facts = {
+      request: publicId("req", this.#call.id),
+      ...callerFacts(this.#caller),
+      endpoint: this.#endpoint,
+      ...this.#asked,
+      ...endFacts(this.#ended),
+      outcome,
+      status,
+      durationMs: Math.round(clock.monotonic() - this.#call.arrivedAt),
+    };
+    trace.note(facts);
+    trace.end(isOk ? undefined : outcome);
+    if (!isWritten) return;
+    const line = trace.id === undefined ? facts : { ...facts, trace: trace.id };
+    // At debug every request has its line, those of a flood too.
+    if (isOk || !this.#tell(line, outcome)) log.debug(line, "a request ended");
+  }
+
+  /** Whether it was written. */
+  #tell(line: object, outcome: string): boolean {
+    const { sparing, outages } = this.#means;
+    const message = `a request ended: ${outcome}`;
+    if (this.#ended === undefined && outcome === "no_capacity") return outages.info("everybody", line, message);
+    return sparing.info(this.#caller?.id ?? "nobody", line, message);
+  }
+
+  /** An ending that still had a status to tell it by was thrown as a fault; whatever else was thrown came after it. */
+  #ending(error: unknown): { outcome: string; status: number } {
+    if (this.#ended === undefined || !(error === undefined || error instanceof Fault)) return refusalOf(error);
+    const [{ outcome, httpStatus }] = this.#ended;
+    return { outcome, status: httpStatus };
+  }
+}
+
+const callerFacts = (caller: Caller | undefined) =>
+  caller === undefined ? {} : { account: publicId("acc", caller.accountId), key: publicId("key", caller.id) };
+
+function endFacts(ended: Ended | undefined) {
+  if (ended === undefined) return {};
+  const [, { server, attempts, queueMs, ttftMs }, { answerTokens, reasoningTokens }] = ended;
+  return {
+    completionTokens: answerTokens + reasoningTokens,
+    ...(server !== null && { node: publicId("node", server.nodeId) }),
+    attempts,
+    ...(queueMs !== null && { queueMs: Math.round(queueMs) }),
+    ...(ttftMs !== null && { ttftMs: Math.round(ttftMs) }),
+  };
+}
+
+/** As the door tells it (`faultOf` in http/door.ts). */
+function refusalOf(error: unknown): { outcome: string; status: number } {
+  if (error === undefined) return { outcome: "ok", status: 200 };
+  if (error instanceof Fault) return { outcome: error.code ?? error.type, status: error.status };
+  if (error instanceof Away || isStorageTrouble(error)) return { outcome: "no_capacity", status: 503 };
+  return { outcome: "internal_error", status: 500 };
+}

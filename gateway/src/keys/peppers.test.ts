@@ -1,0 +1,135 @@
+/** The pepper is replaced while keys are in use: each is known by the old one until it was shown, and by the new one from then on. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import type { Broadcast } from "../db/broadcast.ts";
+import { openTestDatabase } from "../db/testing.ts";
+import { openApiKeys } from "./api-keys.ts";
+import { openHostTokens } from "./keys.ts";
+import { type Peppers, seenUnder } from "./peppers.ts";
+
+const [FIRST, SECOND] = ["the first pepper, 32 characters or so", "the second pepper, 32 characters or so"];
+const newId = newIds(systemClock, systemRandom());
+const silence: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
+
+async function openPlace(t: TestContext) {
+  const { pool, close } = await openTestDatabase();
+  t.after(close);
+  const account = newId();
+  await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [account]);
+  const common = {
+    pool,
+    clock: systemClock,
+    random: systemRandom(),
+    newId,
+    log: createLog("silent"),
+    broadcast: silence,
+  };
+  /** A gateway that knows these peppers. */
+  const gateway = (peppers: Peppers, keepsPeppers = true) => {
+    const options = { ...common, ...peppers, keepsPeppers: () => keepsPeppers };
+    const [keys, tokens] = [openApiKeys(options), openHostTokens(options)];
+    const close = async (): Promise<void> => void (await Promise.all([keys.close(), tokens.close()]));
+    return { keys, tokens, close };
+  };
+  return { pool, account, gateway };
+}
+
+const bearer = (token: string): string => `Bearer ${token}`;
+
+test("a key that was shown is hashed anew, and works when the old pepper is gone; one that was not does not", async (t) => {
+  const { pool, account, gateway } = await openPlace(t);
+  const before = gateway({ pepper: FIRST });
+  const shown = await before.keys.issue(account, "shown");
+  const unseen = await before.keys.issue(account, "unseen");
+  const host = await before.tokens.issue(account, "host");
+  const during = gateway({ pepper: SECOND, old: FIRST });
+  const made = await during.keys.issue(account, "made since");
+  assert.deepEqual(await seenUnder(pool, "api_key", SECOND), { total: 3, unseen: 2, unseenInUse: 0 });
+  assert.deepEqual(await seenUnder(pool, "host_token", SECOND), { total: 1, unseen: 1, unseenInUse: 0 });
+  assert.equal((await during.keys.authenticate(bearer(shown.token)))?.id, shown.id);
+  assert.equal((await during.tokens.authenticate(bearer(host.token)))?.id, host.id);
+  await during.close();
+  assert.deepEqual(await seenUnder(pool, "api_key", SECOND), { total: 3, unseen: 1, unseenInUse: 0 });
+  assert.deepEqual(await seenUnder(pool, "host_token", SECOND), { total: 1, unseen: 0, unseenInUse: 0 });
+
+  const after = gateway({ pepper: SECOND });
+  for (const { id, token } of [shown, made]) assert.equal((await after.keys.authenticate(bearer(token)))?.id, id);
+  assert.equal((await after.tokens.authenticate(bearer(host.token)))?.id, host.id);
+  assert.equal(await after.keys.authenticate(bearer(unseen.token)), undefined);
+  await after.close();
+});
+
+test("both secrets of a rotated key are hashed anew, each when it is shown", async (t) => {
+  const { pool, account, gateway } = await openPlace(t);
+  const before = gateway({ pepper: FIRST });
+  const { id, token: previous } = await before.keys.issue(account, "rotated");
+  const token = (await before.keys.rotate(account, id, 3_600_000)) ?? assert.fail("no new secret");
+  const during = gateway({ pepper: SECOND, old: FIRST });
+  assert.deepEqual(await seenUnder(pool, "api_key", SECOND), { total: 2, unseen: 2, unseenInUse: 0 });
+  for (const shown of [previous, token]) assert.equal((await during.keys.authenticate(bearer(shown)))?.id, id);
+  await during.close();
+  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
+  const after = gateway({ pepper: SECOND });
+  for (const shown of [previous, token]) assert.equal((await after.keys.authenticate(bearer(shown)))?.id, id);
+  // What was written down moves with the secret.
+  const third = (await after.keys.rotate(account, id, 3_600_000)) ?? assert.fail("no new secret");
+  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
+  assert.equal((await after.keys.authenticate(bearer(third)))?.id, id);
+  await after.close();
+});
+
+test("two gateways with either pepper first: both know every key, and the one that is behind puts nothing back", async (t) => {
+  const { pool, account, gateway } = await openPlace(t);
+  const behind = gateway({ pepper: FIRST, next: SECOND });
+  const ahead = gateway({ pepper: SECOND, old: FIRST });
+  const [one, two] = [await behind.keys.issue(account, "one"), await ahead.keys.issue(account, "two")];
+  for (const { keys } of [ahead, behind]) {
+    for (const { id, token } of [one, two]) assert.equal((await keys.authenticate(bearer(token)))?.id, id);
+  }
+  await ahead.close();
+  await behind.close();
+  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
+});
+
+test("at the same moment by many gateways: nobody is refused, and the hash is the new one", async (t) => {
+  const { pool, account, gateway } = await openPlace(t);
+  const { id, token } = await gateway({ pepper: FIRST }).keys.issue(account, "busy");
+  const gateways = Array.from({ length: 6 }, () => gateway({ pepper: SECOND, old: FIRST }));
+  const found = await Promise.all(gateways.map(({ keys }) => keys.authenticate(bearer(token))));
+  assert.deepEqual(
+    found.map((holder) => holder?.id),
+    Array(6).fill(id),
+  );
+  for (const { close } of gateways) await close();
+  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
+  assert.equal((await gateway({ pepper: SECOND }).keys.authenticate(bearer(token)))?.id, id);
+});
+
+test("a wrong secret stays wrong under every pepper, and nothing is written for it", async (t) => {
+  const { pool, account, gateway } = await openPlace(t);
+  const { token } = await gateway({ pepper: FIRST }).keys.issue(account, "k");
+  const during = gateway({ pepper: SECOND, old: FIRST });
+  const wrong = `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`;
+  assert.equal(await during.keys.authenticate(bearer(wrong)), undefined);
+  await during.close();
+  assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 1);
+});
+
+test("on a database without the columns keys are made, rotated and known; nothing is hashed anew", async (t) => {
+  const { pool, account, gateway } = await openPlace(t);
+  await pool.query("alter table api_key drop column pepper, drop column previous_pepper");
+  await pool.query("alter table host_token drop column pepper");
+  const before = gateway({ pepper: FIRST }, false);
+  const { id, token } = await before.keys.issue(account, "k");
+  const host = await before.tokens.issue(account, "h");
+  const during = gateway({ pepper: SECOND, old: FIRST }, false);
+  assert.equal((await during.keys.authenticate(bearer(token)))?.id, id);
+  assert.equal((await during.tokens.authenticate(bearer(host.token)))?.id, host.id);
+  assert.ok(await during.keys.rotate(account, id, 1_000));
+  await during.close();
+  assert.equal((await gateway({ pepper: FIRST }, false).tokens.authenticate(bearer(host.token)))?.id, host.id);
+});

@@ -1,0 +1,33 @@
+/** The part of a file system that the spool needs, as a thing that is passed in, so that a simulator can lose what was not synced. */
+import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
+
+interface DiskStat {
+  ino: number;
+  dev: number;
+  size: number;
+  mtimeMs: number;
+}
+
+export interface DiskFile {
+  write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>;
+  /** All of it, at the end of a file that was opened to append to. */
+  writeFile(text: string): Promise<void>;
+  read(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
+  truncate(size: number): Promise<void>;
+  stat(): Promise<DiskStat>;
+  datasync(): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What goes wrong is told with the codes of the system (`ENOENT`, `ENOSPC`). */
+export interface Disk {
+  mkdir(path: string, options: { recursive: true; mode: number }): Promise<string | undefined>;
+  open(path: string, flags: "r" | "wx" | "a", mode?: number): Promise<DiskFile>;
+  readdir(path: string): Promise<string[]>;
+  rename(from: string, to: string): Promise<void>;
+  stat(path: string): Promise<DiskStat>;
+  unlink(path: string): Promise<void>;
+}
+
+export const systemDisk: Disk = { mkdir, open, readdir, rename, stat, unlink };

@@ -1,0 +1,65 @@
+/** What an account has set of automatic top-up, apart from the purchases themselves: reading it needs no provider. */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import type { Pico } from "../base/money.ts";
+import { TOP_UP_FAILURES } from "../base/states.ts";
+import { startOfMonth } from "../base/time.ts";
+import { column, queryOne, queryRow, row } from "../db/rows.ts";
+import { AUTOMATIC } from "./packs.ts";
+
+export const Settings = row({
+  enabled: z.boolean(),
+  amount: column.pico,
+  mark: column.pico,
+  monthMax: column.pico,
+  begunAt: column.moment.nullable(),
+  failure: z.enum(TOP_UP_FAILURES).nullable(),
+  failedAt: column.moment.nullable(),
+});
+export const SETTINGS = `select enabled, amount, mark, month_max as "monthMax", begun_at as "begunAt", failure, failed_at as "failedAt"
+  from auto_topup where account_id = $1`;
+
+export type TopUp = z.infer<typeof Settings> & { monthSpent: Pico };
+export type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMax">;
+
+const Spent = row({ spent: column.pico });
+
+/** What counts against the month's maximum: whatever was paid or may still be. */
+export const SPENT = `coalesce((select sum(amount) from payment_checkout
+   where account_id = $1 and pack = '${AUTOMATIC}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
+
+/** Undefined: it was never set. */
+export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<TopUp | undefined> {
+  const set = await queryRow(pool, Settings, SETTINGS, [accountId]);
+  if (set === undefined) return undefined;
+  const { spent } = await queryOne(pool, Spent, `select ${SPENT} as spent`, [accountId, startOfMonth(nowMs)]);
+  return { ...set, monthSpent: spent };
+}
+
+/** False where it is turned on and no card is saved in the provider's mode. */
+export async function setTopUp(
+  pool: pg.Pool,
+  accountId: Uuid,
+  { enabled, amount, mark, monthMax }: TopUpSettings,
+  { live }: { live: boolean },
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `insert into auto_topup (account_id, enabled, amount, mark, month_max)
+     select $1, $2, $3::bigint, $4::bigint, $5::bigint
+      where not $2 or exists (select from payment_customer
+                               where account_id = $1 and live = $6 and provider_method is not null)
+     on conflict (account_id) do update
+       set enabled = excluded.enabled, amount = excluded.amount, mark = excluded.mark, month_max = excluded.month_max,
+           failure = case when excluded.enabled then null else auto_topup.failure end,
+           failed_at = case when excluded.enabled then null else auto_topup.failed_at end`,
+    [accountId, enabled, amount.toString(), mark.toString(), monthMax.toString(), live],
+  );
+  return rowCount === 1;
+}
+
+/** Nothing is bought by itself any more; the rest is kept. False where it was never set. */
+export async function stopTopUp(client: pg.Pool | pg.PoolClient, accountId: Uuid): Promise<boolean> {
+  const { rowCount } = await client.query("update auto_topup set enabled = false where account_id = $1", [accountId]);
+  return rowCount === 1;
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { parseConfig } from "./config.ts";
+import { forgetReplaced, replaceKept, secretsFileIn, serverSecrets } from "./server-secrets.ts";
+
+async function openPlace(t: TestContext) {
+  const dataDir = await mkdtemp(join(tmpdir(), "tollgate-secrets-"));
+  t.after(() => rm(dataDir, { recursive: true }));
+  const read = (env: Record<string, string> = {}) => serverSecrets(parseConfig({ ...env, DATA_DIR: dataDir }));
+  return { dataDir, read };
+}
+
+test("secrets are made once, kept for their owner alone, and yield to what is configured", async (t) => {
+  const { dataDir, read } = await openPlace(t);
+  const made = await read();
+  assert.equal(made.pepper, (await read()).pepper);
+  assert.equal((await stat(secretsFileIn(dataDir))).mode & 0o777, 0o600);
+  const configured = await read({ KEY_PEPPER: "p".repeat(32), KEY_PEPPER_OLD: "o".repeat(32) });
+  assert.deepEqual([configured.pepper, configured.pepperOld], ["p".repeat(32), "o".repeat(32)]);
+  assert.equal(configured.receiptSeed, made.receiptSeed);
+});
+
+test("a kept secret is replaced with the old one beside it, one replacement after the other, until it is forgotten", async (t) => {
+  const { dataDir, read } = await openPlace(t);
+  await assert.rejects(replaceKept(dataDir, "pepper"), /was never started/);
+  const before = await read();
+  await before.keepPlaneSeed("the plane's first");
+  await replaceKept(dataDir, "pepper");
+  const during = await read();
+  assert.notEqual(during.pepper, before.pepper);
+  assert.equal(during.pepperOld, before.pepper);
+  await assert.rejects(replaceKept(dataDir, "pepper"), /forget the old one first/);
+
+  await replaceKept(dataDir, "plane");
+  const planeless = await read();
+  assert.deepEqual([planeless.planeSeed, planeless.planeSeedOld], [undefined, "the plane's first"]);
+  await planeless.keepPlaneSeed("the plane's second");
+  const both = await read();
+  assert.deepEqual([both.planeSeed, both.planeSeedOld], ["the plane's second", "the plane's first"]);
+
+  await replaceKept(dataDir, "receipts");
+  assert.notEqual((await read()).receiptSeed, before.receiptSeed);
+
+  assert.equal(await forgetReplaced(dataDir, "pepper"), true);
+  assert.equal(await forgetReplaced(dataDir, "plane"), true);
+  assert.equal(await forgetReplaced(dataDir, "plane"), false);
+  const { pepper, pepperOld, planeSeed, planeSeedOld } = await read();
+  assert.deepEqual([pepper, pepperOld], [during.pepper, undefined]);
+  assert.deepEqual([planeSeed, planeSeedOld], ["the plane's second", undefined]);
+});
+
+test("a damaged file stops everything rather than making other secrets", async (t) => {
+  const { dataDir, read } = await openPlace(t);
+  await writeFile(secretsFileIn(dataDir), "{");
+  await assert.rejects(read(), /is damaged/);
+});

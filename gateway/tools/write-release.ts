@@ -1,0 +1,20 @@
+/**
+ * Writes down what the gateways of a release find in the database: `node gateway/tools/write-release.ts COMMIT`, with the
+ * release checked out, the day it is made. From then on that is the version before (gateway/sql/README.md).
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { VERSION } from "../src/base/version.ts";
+import { describeRelease, RELEASES } from "../src/db/testing/release.ts";
+import { openTestDatabase } from "../src/db/testing.ts";
+
+const [, , commit = ""] = process.argv;
+if (!/^[0-9a-f]{40}$/.test(commit))
+  throw new Error("usage: node gateway/tools/write-release.ts COMMIT (40 hex digits)");
+const { pool, close } = await openTestDatabase();
+const release = await describeRelease(pool, { version: VERSION, commit });
+await close();
+const file = join(RELEASES, `${VERSION}.json`);
+await writeFile(file, `${JSON.stringify(release, null, 2)}\n`);
+console.log(`${file}: schema ${release.schema}`);
+console.log("next: npm run format, and set OLDEST_SCHEMA in gateway/src/db/standing.ts to that number");

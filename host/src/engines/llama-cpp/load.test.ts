@@ -1,0 +1,32 @@
+/** An agent without llama.cpp says so, and what to install; any other failure stays what it is. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { LLAMA_CPP, NoLlamaCpp, withLlamaCpp } from "./load.ts";
+
+/** A module that imports `specifier`, in a folder where nothing is installed. */
+async function moduleImporting(
+  specifier: string,
+): Promise<{ load: () => Promise<unknown>; remove: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-nothing-installed-"));
+  const file = join(folder, "engine.mjs");
+  await writeFile(file, `import ${JSON.stringify(specifier)};`);
+  return { load: () => import(pathToFileURL(file).href), remove: () => rm(folder, { recursive: true }) };
+}
+
+test("a missing llama.cpp is told apart from any other failure", async (t) => {
+  const without = await moduleImporting("node-llama-cpp");
+  const broken = await moduleImporting("some-other-package");
+  t.after(() => Promise.all([without.remove(), broken.remove()]));
+  await assert.rejects(withLlamaCpp(without.load), (error) => error instanceof NoLlamaCpp);
+  await assert.rejects(withLlamaCpp(broken.load), { code: "ERR_MODULE_NOT_FOUND", message: /some-other-package/ });
+  assert.equal(await withLlamaCpp(async () => 1), 1);
+});
+
+test("the version a person is told to install is the one that is tested", async () => {
+  const manifest = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8"));
+  assert.equal(LLAMA_CPP, `node-llama-cpp@${manifest.optionalDependencies["node-llama-cpp"]}`);
+});

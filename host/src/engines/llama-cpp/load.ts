@@ -1,0 +1,26 @@
+/**
+ * llama.cpp is an optional package: it is a hundred times as large as the agent, and a host with an engine of its own needs none
+ * of it. It is loaded only where it is used, which takes a third of a second and 50 MB.
+ */
+
+/** What `package.json` names, too. */
+export const LLAMA_CPP = "node-llama-cpp@3.21.1";
+
+/** The package is not installed. */
+export class NoLlamaCpp extends Error {
+  override name = "NoLlamaCpp";
+}
+
+export async function withLlamaCpp<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    if (!isMissing(cause)) throw cause;
+    throw new NoLlamaCpp("the demo model and GGUF files need llama.cpp, which is not installed", { cause });
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND" &&
+  error.message.includes("'node-llama-cpp'");

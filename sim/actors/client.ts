@@ -1,0 +1,162 @@
+/** A client: one request to one gateway, and what it saw of the answer, to the word. */
+import { Away } from "../../gateway/src/base/dependency.ts";
+import type { Uuid } from "../../gateway/src/base/ids.ts";
+import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
+import { Fault } from "../../gateway/src/faults.ts";
+import { chat } from "../../gateway/src/http/openai/chat.ts";
+import type { Call, Reply } from "../../gateway/src/inference/call.ts";
+import { serve } from "../../gateway/src/inference/serve.ts";
+import type { Ask } from "../plan.ts";
+import { sentence } from "../world/words.ts";
+import type { World } from "../world/world.ts";
+import type { RunningGateway } from "./gateway.ts";
+
+/** What a client saw. */
+export interface Sight {
+  id: Uuid;
+  ask: Ask;
+  gateway: string;
+  askedMs: number;
+  /** When the last of it came, or the connection ended. */
+  endedMs: number | null;
+  /** `answered`: whole, or the stream with its [DONE]. `refused`: an error, as a status or as the stream's last event. */
+  end: "answered" | "refused" | "left" | "connection lost" | null;
+  status: number | null;
+  code: string | null;
+  text: string;
+  usage: { prompt_tokens: number; completion_tokens: number } | null;
+  /** When its gateway's process ended, crashed or drained; null while it lives. */
+  gatewayEndedMs: number | null;
+  /** Something was said after the end. */
+  saidAfterEnd: boolean;
+}
+
+export function ask(world: World, running: RunningGateway, order: Ask, token: string): Sight {
+  const { gateway, life, newId } = running;
+  const id = newId();
+  const sight: Sight = {
+    id,
+    ask: order,
+    gateway: running.name,
+    askedMs: world.scheduler.nowMs,
+    endedMs: null,
+    end: null,
+    status: null,
+    code: null,
+    text: "",
+    usage: null,
+    gatewayEndedMs: null,
+    saidAfterEnd: false,
+  };
+  const who = `client ${id.slice(-6)}`;
+  const gone = new AbortController();
+  const end = (how: Sight["end"]): void => {
+    if (sight.end !== null) {
+      sight.saidAfterEnd = sight.end === "answered" || sight.end === "refused";
+      return;
+    }
+    sight.end = how;
+    sight.endedMs = world.scheduler.nowMs;
+    world.trace.add(who, `${how} ${sight.status ?? ""} ${sight.code ?? ""} ${sight.text.length}`);
+  };
+  const hears = (): boolean => life.hears && !gone.signal.aborted;
+  life.onEnd(() => {
+    sight.gatewayEndedMs = world.scheduler.nowMs;
+    if (sight.end === null) end("connection lost");
+  });
+  const reply: Reply = {
+    setHeaders() {},
+    json(status, body) {
+      if (!hears()) return;
+      sight.status = status;
+      readWhole(sight, String(body));
+      end("answered");
+    },
+    openStream() {
+      if (hears()) sight.status = 200;
+    },
+    event(data) {
+      if (!hears()) return;
+      if (sight.end !== null) sight.saidAfterEnd = true;
+      if (data === "[DONE]") end("answered");
+      else if (readEvent(sight, data)) end("refused");
+    },
+    endStream() {},
+  };
+  const body = {
+    model: order.model,
+    messages: [{ role: "user", content: sentence(0, order.promptWords).trim() }],
+    max_tokens: order.maxTokens,
+    stream: order.stream,
+    ...(order.stream && { stream_options: { include_usage: true } }),
+  };
+  const call: Call = {
+    id,
+    arrivedAt: gateway.clock.monotonic(),
+    authorization: `Bearer ${token}`,
+    client: "simulated",
+    headers: {},
+    sdk: null,
+    checkDeclaredLength() {},
+    readBody: () => Promise.resolve({ isSmall: true, json: () => body, pieces: [], keep() {} }),
+    reply,
+    gone: gone.signal,
+  };
+  if (order.leavesMs !== null)
+    world.scheduler.after(order.leavesMs, () => {
+      if (sight.end !== null || !life.hears) return;
+      end("left");
+      gone.abort();
+    });
+  world.trace.add(who, `asks ${running.name} for ${order.model}, stream ${order.stream}`);
+  serve(gateway, chat, call).then(
+    () => {
+      if (hears() && sight.end === null) world.fail("every request is answered", `${id} was served and told nothing`);
+    },
+    (error: unknown) => {
+      if (!hears()) return;
+      const [status, code] = refusalOf(error);
+      if (status === 500) world.fail("nothing fails on our side", `${id}: ${(error as Error).stack}`);
+      sight.status = status;
+      sight.code = code;
+      end("refused");
+    },
+  );
+  return sight;
+}
+
+/** As the door tells it (`http/door.ts`). */
+function refusalOf(error: unknown): [number, string | null] {
+  if (error instanceof Fault) return [error.status, error.code ?? null];
+  if (error instanceof Away || isStorageTrouble(error)) return [503, "no_capacity"];
+  return [500, "internal_error"];
+}
+
+interface WholeAnswer {
+  choices: { message: { content: string } }[];
+  usage: Sight["usage"];
+}
+
+function readWhole(sight: Sight, body: string): void {
+  const { choices, usage } = JSON.parse(body) as WholeAnswer;
+  sight.text = choices[0]?.message.content ?? "";
+  sight.usage = usage;
+}
+
+interface Chunk {
+  choices?: { delta: { content?: string } }[];
+  usage?: Sight["usage"];
+  error?: { code: string };
+}
+
+/** Whether it was the stream's terminal error. */
+function readEvent(sight: Sight, data: string): boolean {
+  const { choices, usage, error } = JSON.parse(data) as Chunk;
+  if (error !== undefined) {
+    sight.code = error.code;
+    return true;
+  }
+  sight.text += choices?.[0]?.delta.content ?? "";
+  if (usage) sight.usage = usage;
+  return false;
+}

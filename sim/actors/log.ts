@@ -1,0 +1,42 @@
+/** A gateway's log, which goes into the trace: what a gateway says is part of what happened. */
+import type { Log } from "../../gateway/src/base/log.ts";
+import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
+import type { Life } from "../world/life.ts";
+import { PLANE_AWAY } from "../world/network.ts";
+import type { World } from "../world/world.ts";
+
+type Level = "debug" | "info" | "warn" | "error";
+
+/** The one loss that the platform admits: nothing that lasts could be written (ledger/settling.ts). */
+const UNSAFE = "a request is answered and its settlement is in memory alone";
+
+export function logOf(world: World, life: Life, name: string): Log {
+  const write =
+    (level: Level) =>
+    (fields: unknown, message?: string): void => {
+      // A process that ended writes nothing; `hears`, because writing a line is nothing that anybody else sees.
+      if (!life.hears || !isWritten(level)) return;
+      const said = typeof fields === "string" ? fields : `${message} ${JSON.stringify(plain(fields as object))}`;
+      world.trace.add(name, `${level} ${said}`);
+      if (message === UNSAFE) world.toldUnsafe.add((fields as { request: string }).request);
+      const error = (fields as { err?: unknown }).err;
+      if (level === "error" && error instanceof Error && !isExpected(error))
+        world.fail("nothing fails on our side", `${name}: ${message}: ${error.stack}`);
+    };
+  const log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  return Object.assign(log, { child: () => log, isLevelEnabled: isWritten }) as unknown as Log;
+}
+
+/** As a gateway's log is set where nobody says otherwise. */
+const isWritten = (level: string): boolean => level !== "debug";
+
+/** Something that the world does to gateways; all else is a fault of theirs. */
+const isExpected = (error: Error): boolean => isStorageTrouble(error) || error.message === PLANE_AWAY;
+
+const plain = (fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      key,
+      value instanceof Error ? value.message : typeof value === "bigint" ? String(value) : value,
+    ]),
+  );

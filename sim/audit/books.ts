@@ -1,0 +1,67 @@
+/** What must be true of the books after every statement that the store did. Looks at the tables alone, and adds up for itself. */
+import type { Books, Entry } from "../world/store/books.ts";
+import type { World } from "../world/world.ts";
+
+export class BooksAudit {
+  readonly #world: World;
+  readonly #books: Books;
+  /** How many entries were looked at. */
+  #entriesSeen = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#books = world.books;
+  }
+
+  look(): void {
+    const heldBy = new Map<string, bigint>();
+    for (const { account, amount } of this.#books.holds.values())
+      heldBy.set(account, (heldBy.get(account) ?? 0n) + amount);
+    let sum = 0n;
+    for (const { id, kind, balance, held, overdrawn } of this.#books.accounts.values()) {
+      sum += balance;
+      if (held !== (heldBy.get(id) ?? 0n))
+        this.#fail("what is held is the sum of the holds", `${id}: ${held}, holds of ${heldBy.get(id) ?? 0n}`);
+      if (kind === "builder" && !overdrawn && balance < held)
+        this.#fail("nobody is overspent", `${id}: balance ${balance}, held ${held}`);
+      if (kind === "host" && balance < 0n) this.#fail("no host owes anything", `${id}: ${balance}`);
+    }
+    if (sum !== 0n) this.#fail("all balances sum to zero", String(sum));
+    this.#lookAtEntries();
+  }
+
+  /** Once, at the end: everything again from the first entry on. */
+  lookAtAll(): void {
+    const byAccount = new Map<string, bigint>();
+    for (const { account, amount } of this.#books.entries)
+      byAccount.set(account, (byAccount.get(account) ?? 0n) + amount);
+    for (const { id, balance } of this.#books.accounts.values())
+      if (balance !== (byAccount.get(id) ?? 0n))
+        this.#fail("every balance is the sum of its entries", `${id}: ${balance}, entries ${byAccount.get(id) ?? 0n}`);
+    for (const request of this.#books.requests.values()) {
+      const entries = this.#books.entries.filter(({ operation }) => operation === request.id);
+      const of = (kind: string): bigint => entries.reduce((sum, e) => sum + (e.kind === kind ? e.amount : 0n), 0n);
+      if (of("charge") !== -request.charge)
+        this.#fail("a request is charged once", `${request.id}: ${of("charge")} of ${request.charge}`);
+      const share = request.host === null ? 0n : (request.charge * 7n) / 10n;
+      if (of("share") !== share)
+        this.#fail("a host is paid exactly its shares", `${request.id}: ${of("share")} of ${share}`);
+      if (request.charge + request.short > request.amount)
+        this.#fail("no charge is above its hold", `${request.id}: ${request.charge} of ${request.amount}`);
+    }
+  }
+
+  #lookAtEntries(): void {
+    const added = new Map<string, bigint>();
+    for (; this.#entriesSeen < this.#books.entries.length; this.#entriesSeen++) {
+      const { operation, amount } = this.#books.entries[this.#entriesSeen] as Entry;
+      added.set(operation, (added.get(operation) ?? 0n) + amount);
+    }
+    for (const [operation, sum] of added)
+      if (sum !== 0n) this.#fail("entries of every operation sum to zero", `${operation}: ${sum}`);
+  }
+
+  #fail(rule: string, detail: string): void {
+    this.#world.fail(rule, detail);
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * What each ending costs, and whom it pays: the table of decisions §9 a second time, worked out from what the client was sent and
+ * what the nodes did. Nothing here knows how the gateway came to its own figures.
+ */
+import { pricesOf } from "../actors/catalogue.ts";
+import type { Sight } from "../actors/client.ts";
+import type { JobFacts } from "../actors/node.ts";
+import type { Request } from "../world/store/books.ts";
+import { wordsIn } from "../world/words.ts";
+
+/** What is known of one request when all is over. */
+interface Case {
+  sight: Sight;
+  record: Request;
+  promptTokens: number;
+  /** Every job that nodes ran for it, in order. */
+  jobs: JobFacts[];
+  /** Those of the node that the record names. */
+  served: JobFacts[];
+  /** The host of that node. */
+  host: string | null;
+}
+
+/** How many tokens of output may be billed: from the least to the most. */
+interface Bill {
+  least: number;
+  most: number;
+  isPaid: boolean;
+}
+
+const FREE = "free";
+
+/** What is wrong with the charge; undefined when it is as it should be. */
+export function wrongCharge(known: Case): string | undefined {
+  const { record, promptTokens, host } = known;
+  const bill = billOf(known);
+  if (typeof bill === "string" && bill !== FREE) return bill;
+  const asked = record.charge + record.short;
+  const prices = pricesOf(record.model, record.priceVersion);
+  if (record.promptTokens !== promptTokens) return `the prompt has ${promptTokens} tokens, not ${record.promptTokens}`;
+  if (bill === FREE) {
+    if (asked !== 0n) return `${record.outcome} costs nothing here, and ${asked} was charged`;
+    return record.host === null || record.share === 0n ? undefined : "a host was paid for what was free";
+  }
+  const { least, most, isPaid } = bill as Bill;
+  const tokens = record.completionTokens;
+  if (tokens < least || tokens > most) return `${tokens} tokens of output billed, between ${least} and ${most} are due`;
+  const due = BigInt(promptTokens) * prices.in + BigInt(tokens) * prices.out;
+  if (asked !== due) return `${asked} was charged for ${tokens} tokens, ${due} is due`;
+  if (isPaid && record.host !== host) return `the host of the node that served it is ${host}, paid was ${record.host}`;
+  if (!isPaid && record.host !== null) return `${record.outcome} pays no host here, and ${record.host} was paid`;
+  return undefined;
+}
+
+function billOf(known: Case): Bill | typeof FREE | string {
+  const { sight, record, jobs, served } = known;
+  const cap = sight.ask.maxTokens;
+  const delivered = sight.ask.stream ? wordsIn(sight.text) : 0;
+  const last = served.findLast(({ accepted }) => accepted);
+  const said = Math.min(cap, last === undefined ? 0 : wordsIn(last.said));
+  const isFailure = served.some(({ end }) => end === "failed");
+  switch (record.outcome) {
+    case "ok":
+      return okBill(known, { said, cap });
+    case "no_capacity":
+    case "gateway_lost":
+      return FREE;
+    case "upstream_failed":
+      if (last === undefined) return "it failed upstream, and no node had accepted it";
+      // Reported by the node, or the protocol broken by it.
+      if (isFailure) return { least: said, most: said, isPaid: said > 0 };
+      return delivered > 0 ? { least: delivered, most: said, isPaid: false } : partlySeen(known, said, false);
+    case "upstream_stall":
+      return said === 0 || record.completionTokens === 0
+        ? FREE
+        : { least: Math.max(1, delivered), most: said, isPaid: true };
+    case "plane_lost":
+    case "gateway_stopped":
+      return delivered > 0 ? { least: delivered, most: said, isPaid: true } : partlySeen(known, said, true);
+    case "client_closed":
+      if (sight.end !== "left") return `the client had not left: ${sight.end}`;
+      if (!jobs.some(({ accepted }) => accepted)) return FREE;
+      // The node may have accepted in the moment in which its client left.
+      if (record.charge === 0n && record.node === null) return FREE;
+      return { least: delivered, most: said, isPaid: true };
+    default:
+      return `${record.outcome} is no ending`;
+  }
+}
+
+/** Who lost its connection did not see all that was sent: what was billed as delivered lies between nothing and what was said. */
+function partlySeen({ sight, record }: Case, said: number, isPaid: boolean): Bill | typeof FREE {
+  const sawLess = sight.end === "connection lost" || sight.end === "left";
+  if (!sawLess || !sight.ask.stream || record.charge + record.short === 0n) return FREE;
+  return { least: 1, most: said, isPaid };
+}
+
+function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: number; cap: number }): Bill | string {
+  if (served.every(({ accepted }) => !accepted)) return "it was answered, and no node had accepted it";
+  if (sight.end === "answered") {
+    const read = wordsIn(sight.text);
+    if (sight.usage?.completion_tokens !== read)
+      return `usage tells ${sight.usage?.completion_tokens} tokens of ${read}`;
+    if (read > cap) return `${read} tokens for a cap of ${cap}`;
+    const whole = served.some(({ end, said: all }) => end === "done" && wordsIn(all) === read);
+    if (!whole && read !== cap) return `${read} words read are neither all that a node said nor the cap ${cap}`;
+    if (read > 0) return { least: read, most: read, isPaid: true };
+    const blanks = jobs.filter(({ end, said: all }) => end === "done" && all === "").length;
+    if (blanks === 0) return "an empty answer, and no node had given one";
+    // Two nodes found nothing to say: the prompt is due. One alone: nothing.
+    return record.charge + record.short === 0n
+      ? FREE
+      : blanks >= 2
+        ? { least: 0, most: 0, isPaid: true }
+        : "one empty answer was billed";
+  }
+  if (record.completionTokens === 0 && record.charge + record.short === 0n) return FREE;
+  return { least: 0, most: said, isPaid: true };
+}

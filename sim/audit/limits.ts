@@ -1,0 +1,83 @@
+/**
+ * Limits hold at every moment. A request that holds credit and has no answer yet has its key's slot, so that there are never more
+ * of those than the key may have in flight; and a key that was revoked more than a minute ago begins nothing.
+ */
+import type { Sight } from "../actors/client.ts";
+import type { Stage } from "../stage/stage.ts";
+import { EPOCH_MS } from "../world/life.ts";
+
+/** A revocation takes hold within a minute where nobody could be told of it (decisions §13), and a moment for what is under way. */
+const REVOKED_MS_MAX = 62_000;
+/** Where everybody could be told of it. */
+const TOLD_MS_MAX = 1_000;
+
+/** Places of a model that anybody may take, however small the fleet. */
+const PLACES_MIN = 8;
+/** How long slots of a gateway that died stay taken. */
+const LEASE_MS = 62_000;
+const MINUTE_MS = 60_000;
+/** A request is counted a moment after it came. */
+const COUNTED_MS_MAX = 100;
+
+/** At the end: who was refused was so for others' sake, and nobody was let in beyond the minute. */
+export function auditWindows({ world, sights, builders }: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+  for (const sight of sights) {
+    const isSlots = sight.code === "rate_limit_streams";
+    if (!isSlots && sight.code !== "rate_limit_sku_capacity") continue;
+    const isRival = isSlots
+      ? (other: Sight): boolean => other.ask.account === sight.ask.account
+      : (other: Sight): boolean => other.ask.model === sight.ask.model;
+    const rivals = sights.filter((other) => other !== sight && isRival(other) && overlaps(other, sight)).length;
+    const least = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
+    if (rivals < least)
+      world.fail("nobody is refused for slots that are free", `${sight.id}: ${sight.code} beside ${rivals} others`);
+  }
+  if (!storeWasWell) return;
+  const admitted = new Map<string, number>();
+  for (const { ask, status, code, askedMs } of sights) {
+    const limit = builders[ask.account]?.key.requestsPerMinute ?? null;
+    const inMinuteMs = (EPOCH_MS + askedMs) % MINUTE_MS;
+    const isCounted = status !== 401 && status !== null && code !== "rate_limit_requests";
+    if (limit === null || !isCounted || inMinuteMs > MINUTE_MS - COUNTED_MS_MAX) continue;
+    const window = `${ask.account} ${Math.floor((EPOCH_MS + askedMs) / MINUTE_MS)}`;
+    const count = (admitted.get(window) ?? 0) + 1;
+    admitted.set(window, count);
+    if (count > limit)
+      world.fail(
+        "no key has more requests in a minute than it may",
+        `account and minute ${window}: ${count} of ${limit}`,
+      );
+  }
+}
+
+const DEFAULT_IN_FLIGHT = 64;
+
+/** Whether `other` may have had a slot when `sight` was refused. */
+function overlaps(other: Sight, sight: Sight): boolean {
+  const refusedMs = sight.endedMs ?? sight.askedMs;
+  if (other.askedMs > refusedMs) return false;
+  // Whoever left is worked for a moment longer; a dead gateway's slots are leases.
+  const isKept = other.end === "left" || other.end === "connection lost";
+  return other.endedMs === null || other.endedMs + (isKept ? LEASE_MS : 0) >= sight.askedMs;
+}
+
+export function auditLimits({ world, sights, builders }: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+  const revokedMsMax = storeWasWell ? TOLD_MS_MAX : REVOKED_MS_MAX;
+  const { nowMs } = world.scheduler;
+  const open = new Map<number, number>();
+  for (let i = sights.length - 1; i >= 0; i--) {
+    const sight = sights[i] as (typeof sights)[number];
+    // The oldest are over: no request lasts so long.
+    if (nowMs - sight.askedMs > REVOKED_MS_MAX) break;
+    if (sight.end !== null || !world.books.holds.has(sight.id)) continue;
+    open.set(sight.ask.account, (open.get(sight.ask.account) ?? 0) + 1);
+    const revokedMs = builders[sight.ask.account]?.key.revokedMs ?? null;
+    if (revokedMs !== null && sight.askedMs - revokedMs > revokedMsMax)
+      world.fail("a revoked key begins nothing", `${sight.id} was admitted ${sight.askedMs - revokedMs} ms later`);
+  }
+  for (const [account, count] of open) {
+    const limit = builders[account]?.key.inFlight ?? null;
+    if (limit !== null && count > limit)
+      world.fail("a key has no more in flight than it may", `account ${account}: ${count} of ${limit}`);
+  }
+}

@@ -1,0 +1,33 @@
+/** An honest node is never quarantined; a cheating one is out within 20 jobs. */
+import type { NodeRecord } from "../actors/fleet.ts";
+import type { NodeKind } from "../plan.ts";
+import type { Stage } from "../stage/stage.ts";
+
+/** What each of these does is a failure every time. */
+const FAILS_ALWAYS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
+/** How many of its own doing each reason takes; no other reason holds for an honest node. */
+const LEAST: Record<string, number> = { failures: 5, refused_prompts: 10 };
+const JOBS_MAX = 20;
+
+export function auditNodes({ world, nodes, records }: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+  for (const [i, node] of nodes.entries()) {
+    const { quarantine } = records[i] as NodeRecord;
+    const jobs = [...node.jobs.values()].filter(({ accepted }) => accepted);
+    if (node.plan.kind === "honest" && quarantine?.by === "platform") {
+      // What its own engine failed, or its own process took along, is its own; a prompt that it refuses is another matter.
+      const refused = jobs.filter(({ refusedPrompt }) => refusedPrompt).length;
+      const failed = jobs.filter(({ isAtFault }) => isAtFault).length - refused;
+      const least = LEAST[quarantine.reason] ?? Number.POSITIVE_INFINITY;
+      const seen = quarantine.reason === "failures" ? failed : refused;
+      if (seen < least)
+        world.fail("an honest node is never quarantined", `${node.id}: ${quarantine.reason}, ${seen} of its own`);
+    }
+    if (!FAILS_ALWAYS.includes(node.plan.kind) || quarantine !== null || !storeWasWell) continue;
+    const failed = jobs.filter(({ end }) => end === "broken" || end === "failed").length;
+    if (failed > JOBS_MAX)
+      world.fail(
+        "a cheating node is out within 20 jobs",
+        `${node.id} (${node.plan.kind}) failed ${failed} jobs and is not`,
+      );
+  }
+}

@@ -1,0 +1,126 @@
+/** What must be true of every request once all is over: one ending, told and billed alike, of one attempt's output. */
+
+import type { Uuid } from "../../gateway/src/base/ids.ts";
+import { publicId, suffixOf } from "../../gateway/src/base/ids.ts";
+import type { Sight } from "../actors/client.ts";
+import { uuidOfNode } from "../actors/fleet.ts";
+import type { JobFacts } from "../actors/node.ts";
+import type { Stage } from "../stage/stage.ts";
+import type { World } from "../world/world.ts";
+import { wrongCharge } from "./charges.ts";
+
+interface Facts {
+  stage: Stage;
+  /** Tokens that the template puts around a prompt. */
+  templateTokens: number;
+  /** No gateway lost the plane, and no node more often than it is believed. */
+  calmPlane: boolean;
+  diskWasFull: boolean;
+  /** Holds that were taken, whatever became of them. */
+  held: ReadonlySet<Uuid>;
+}
+
+/** What a client is told, by how its request ended. */
+const TOLD: Record<string, string[]> = {
+  ok: ["answered"],
+  upstream_failed: ["upstream_failed"],
+  upstream_stall: ["upstream_stall"],
+  plane_lost: ["upstream_stall", "no_capacity"],
+  gateway_stopped: ["upstream_stall", "no_capacity"],
+  no_capacity: ["no_capacity"],
+};
+/** Nothing was held, or what was is given back without a record. */
+const NO_RECORD = [400, 401, 402, 404, 413, 429, 503];
+
+/** A cancellation is on its way for a moment; silence counts from 2.3 s on, and is noticed a moment later. */
+const STOPPED_MS_MAX = 1_000;
+const SILENCE_MS_MAX = 4_000;
+/** A job that lasts longer ends as a stall, and nobody is blamed. */
+const JOB_MS_MAX = 119_000;
+
+export function auditRequests(facts: Facts): void {
+  const { stage, templateTokens } = facts;
+  const { world, sights, nodes } = stage;
+  const jobs = new Map<string, JobFacts[]>();
+  for (const node of nodes)
+    for (const job of node.jobs.values()) {
+      const request = job.job.slice(0, 26);
+      jobs.set(request, [...(jobs.get(request) ?? []), job]);
+    }
+  if (world.books.holds.size > 0)
+    world.fail("every hold ends", `${world.books.holds.size} are left, ${[...world.books.holds.keys()][0]} among them`);
+  for (const sight of sights) {
+    const of = (jobs.get(suffixOf(sight.id)) ?? []).sort((a, b) => (a.job < b.job ? -1 : 1));
+    auditSight(world, sight, of);
+    if (facts.calmPlane) auditJobs(world, sight, of);
+    const record = world.books.requests.get(sight.id);
+    const refusal = world.store.tables.refusals.get(sight.id);
+    // Where the store was lost after it had the record, the client was told that instead.
+    const isRecorded = refusal !== undefined;
+    if (sight.end === "refused" && sight.status !== 503 && (sight.status === 429) !== isRecorded)
+      world.fail("every 429 is recorded, and nothing else as one", `${sight.id}: ${sight.status}, recorded ${refusal}`);
+    if (record === undefined) {
+      auditUnrecorded(facts, sight, of);
+      continue;
+    }
+    auditTold(facts, sight, record.outcome);
+    auditBlame(facts, record.outcome, of);
+    const served = of.filter(({ nodeId }) => record.node !== null && uuidOfNode(nodeId) === record.node);
+    const host = served[0] === undefined ? null : stage.hostOf(served[0].nodeId);
+    const promptTokens = templateTokens + sight.ask.promptWords;
+    const wrong = wrongCharge({ sight, record, promptTokens, jobs: of, served, host });
+    if (wrong !== undefined)
+      world.fail("every ending costs what the table says", `${sight.id} (${record.outcome}): ${wrong}`);
+  }
+}
+
+function auditSight(world: World, sight: Sight, jobs: JobFacts[]): void {
+  if (sight.saidAfterEnd) world.fail("nothing is said after the end", sight.id);
+  if (sight.text !== "" && !jobs.some(({ said }) => said.startsWith(sight.text)))
+    world.fail("what a client read is a prefix of one attempt's output", `${sight.id}: ${JSON.stringify(sight.text)}`);
+}
+
+function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: JobFacts[]): void {
+  if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
+  // Given back as if nothing had been dispatched: right only where nothing was, or nobody could be told.
+  const isTold = sight.end === "refused" && NO_RECORD.includes(sight.status ?? 0);
+  if (isTold && jobs.some(({ accepted }) => accepted))
+    world.fail("what a node ran is in the books", `${sight.id} was told ${sight.status} ${sight.code}`);
+  if (sight.end === "refused" && !isTold)
+    world.fail("what was dispatched is in the books", `${sight.id} was told ${sight.status} ${sight.code}`);
+  if (sight.end === "connection lost" && held.has(sight.id) && jobs.length > 0)
+    world.fail("a lost request leaves a record", `${sight.id} was held and dispatched`);
+}
+
+/** Who left is not worked for any longer, and nobody waits for a node that says nothing. */
+function auditJobs(world: World, sight: Sight, jobs: JobFacts[]): void {
+  if (sight.gatewayEndedMs !== null) return;
+  for (const { job, endedMs, aliveMs, accepted } of jobs) {
+    if (!accepted || endedMs === null) continue;
+    if (sight.end === "left" && sight.endedMs !== null && endedMs - sight.endedMs > STOPPED_MS_MAX)
+      world.fail("who left is not worked for any longer", `${job} went on for ${endedMs - sight.endedMs} ms`);
+    if (endedMs - aliveMs > SILENCE_MS_MAX)
+      world.fail("nobody waits for a node that says nothing", `${job}: ${endedMs - aliveMs} ms`);
+  }
+}
+
+/** What nodes did not do is never told of them. A node that the plane loses again and again is believed three times. */
+function auditBlame({ stage, calmPlane }: Facts, outcome: string, jobs: JobFacts[]): void {
+  if (outcome !== "upstream_failed" && !(outcome === "upstream_stall" && calmPlane)) return;
+  const isTooLong = ({ offeredMs, endedMs }: JobFacts): boolean => (endedMs ?? 0) - offeredMs >= JOB_MS_MAX;
+  const isBlamed = jobs.some((job) => job.isAtFault || isTooLong(job) || !stage.isHonest(job.nodeId));
+  if (!isBlamed && calmPlane)
+    stage.world.fail("nobody is blamed for what the plane lost", `${jobs[0]?.job} ended as ${outcome}`);
+}
+
+function auditTold({ stage: { world }, diskWasFull }: Facts, sight: Sight, outcome: string): void {
+  if (sight.end === "left" || sight.end === "connection lost") return;
+  // Refused, and its gateway ended before it could give back what the store may have held.
+  if (outcome === "gateway_lost" && sight.status === 503 && sight.gatewayEndedMs !== null) return;
+  // Neither store nor disk could be written to, which its gateway said, and then it died.
+  const isAdmitted = diskWasFull && world.toldUnsafe.has(publicId("req", sight.id));
+  if (outcome === "gateway_lost" && isAdmitted && sight.gatewayEndedMs !== null) return;
+  const told = sight.end === "answered" ? "answered" : (sight.code ?? "");
+  if (!(TOLD[outcome] ?? []).includes(told))
+    world.fail("a client is told how its request ended", `${sight.id} ended as ${outcome} and was told ${told}`);
+}

@@ -1,0 +1,208 @@
+/** Bugs to plant, one at a time: each is a change of one place in the sources that the simulator must notice. */
+
+interface Mutation {
+  name: string;
+  /** From the root. */
+  file: string;
+  find: string;
+  replace: string;
+}
+
+const LEDGER = "gateway/src/ledger/";
+const DISPATCH = "gateway/src/dispatch/";
+const INFERENCE = "gateway/src/inference/";
+
+export const MUTATIONS: Mutation[] = [
+  {
+    name: "leases are not renewed",
+    file: `${LEDGER}leases.ts`,
+    find: "() => ledger.renew([...alive, ...ledger.unsettled()])",
+    replace: "() => Promise.resolve()",
+  },
+  {
+    name: "holds of dead gateways are not swept",
+    file: `${LEDGER}leases.ts`,
+    find: "    clock.every(holdLeaseMs / SWEEPS_PER_LEASE, sweeps.run),\n",
+    replace: "",
+  },
+  {
+    name: "a hold in doubt is not given back",
+    file: `${LEDGER}ledger.ts`,
+    find: "undo: ({ id }) => releases.doubtful(id)",
+    replace: "undo: () => {}",
+  },
+  {
+    name: "a hold that exceeds the balance is taken for held",
+    file: `${LEDGER}ledger.ts`,
+    find: 'return { kind: "exceeds_balance", available };',
+    replace: 'return { kind: "held" };',
+  },
+  {
+    name: "a settlement that the store did not take is not tried again",
+    file: `${LEDGER}settling.ts`,
+    find: "if (pauses.areOver) throw error;",
+    replace: "throw error;",
+  },
+  {
+    name: "the spool keeps nothing",
+    file: `${LEDGER}spool.ts`,
+    find: "append: (settlement) => file.append(settlement.id, lineOf(settlement)),",
+    replace: "append: async () => {},",
+  },
+  {
+    name: "the spool is not synced",
+    file: `${LEDGER}spool.ts`,
+    find: "    await file.handle.datasync();\n    file.size",
+    replace: "    file.size",
+  },
+  {
+    name: "spools of dead gateways are not read",
+    file: `${LEDGER}replay.ts`,
+    find: "for (const name of await disk.readdir(directory)) {",
+    replace: "for (const name of [] as string[]) {",
+  },
+  {
+    name: "late settlements are dropped",
+    file: `${LEDGER}settling.ts`,
+    find: '.then((outcome) => (outcome === "late" ? settleLate(settlement) : outcome))',
+    replace: ".then((outcome) => outcome)",
+  },
+  {
+    name: "output costs the price of the prompt",
+    file: `${LEDGER}rules.ts`,
+    find: "cost(tokens.prompt, prices.in) + cost(tokens.output, prices.out)",
+    replace: "cost(tokens.prompt, prices.in) + cost(tokens.output, prices.in)",
+  },
+  {
+    name: "the hold has no room for output",
+    file: `${LEDGER}rules.ts`,
+    find: "pico(cost(tokens.prompt, prices.in) + cost(tokens.outputMax, prices.out))",
+    replace: "pico(cost(tokens.prompt, prices.in))",
+  },
+  {
+    name: "another node is tried after output reached the client",
+    file: `${DISPATCH}attempt.ts`,
+    find: 'return request.reachedClient || request.retriesLeft === 0 ? "end" : "retry";',
+    replace: 'return request.retriesLeft === 0 ? "end" : "retry";',
+  },
+  {
+    name: "a delta without text is a sign of life",
+    file: `${DISPATCH}offers.ts`,
+    find: 'if (delta.text === "" && attempt.acceptedAt !== null) return;',
+    replace: "",
+  },
+  {
+    name: "a gap in a node's output is passed over",
+    file: `${DISPATCH}offers.ts`,
+    find: "if (seq === attempt.seq) {\n      attempt.seq += 1;",
+    replace: "if (seq >= attempt.seq) {\n      attempt.seq = seq + 1;",
+  },
+  {
+    name: "who left is worked for to the end",
+    file: `${DISPATCH}offers.ts`,
+    find: '      signal.addEventListener("abort", onAbort);\n',
+    replace: "",
+  },
+  {
+    name: "nodes are blamed for what the plane lost",
+    file: `${DISPATCH}offers.ts`,
+    find: 'if (by === "plane" && this.#believes(attempt, now)) this.#step(attempt, "cut");\n        else ',
+    replace: "",
+  },
+  {
+    name: "what an attempt said stays when the next begins",
+    file: `${INFERENCE}relay.ts`,
+    find: "    this.#text.clear();\n",
+    replace: "",
+  },
+  {
+    name: "one more token than the cap",
+    file: `${INFERENCE}admit.ts`,
+    find: "Math.min(cap, model.contextLimit - promptTokens)",
+    replace: "Math.min(cap + 1, model.contextLimit - promptTokens)",
+  },
+  {
+    name: "an empty answer that nobody confirmed is billed",
+    file: `${INFERENCE}endings.ts`,
+    find: 'case "unconfirmed":\n      return { ...OK, ...FREE };',
+    replace: 'case "unconfirmed":\n      return { ...OK, ...SHARED };',
+  },
+  {
+    name: "a failure without output is paid",
+    file: `${INFERENCE}endings.ts`,
+    find: 'return { ...FAILED, billed: "all", paid: hadOutput };',
+    replace: 'return { ...FAILED, billed: "all", paid: true };',
+  },
+  {
+    name: "who breaks the protocol is paid",
+    file: `${INFERENCE}endings.ts`,
+    find: 'billed: reachedClient ? "delivered" : "nothing", paid: false };',
+    replace: 'billed: reachedClient ? "delivered" : "nothing", paid: true };',
+  },
+  {
+    name: "silence without output is billed",
+    file: `${INFERENCE}endings.ts`,
+    find: "return { ...STALLED, ...(hadOutput ? SHARED : FREE) };",
+    replace: "return { ...STALLED, ...SHARED };",
+  },
+  {
+    name: "who leaves pays nothing",
+    file: `${INFERENCE}endings.ts`,
+    find: "return { ...CLOSED, ...(accepted ? SHARED : FREE) };",
+    replace: "return { ...CLOSED, ...FREE };",
+  },
+  {
+    name: "hosts are paid for what was free",
+    file: `${INFERENCE}settle.ts`,
+    find: "paidHostId: ending.paid ? (result.server?.hostAccountId ?? null) : null,",
+    replace: "paidHostId: result.server?.hostAccountId ?? null,",
+  },
+  {
+    name: "a key's slot is not given back",
+    file: `${INFERENCE}serve.ts`,
+    find: "    await pass.leave(done.tokens);\n",
+    replace: "",
+  },
+  {
+    name: "a model's place is not given back",
+    file: `${INFERENCE}serve.ts`,
+    find: "      await place.leave(0);\n",
+    replace: "",
+  },
+  {
+    name: "an answer is given before it is settled",
+    file: `${INFERENCE}settle.ts`,
+    find: "  await gw.ledger.secure({",
+    replace: "  void gw.ledger.secure({",
+  },
+  {
+    name: "requests are not counted in the minute",
+    file: "gateway/src/limits/memory.ts",
+    find: "if (!repeated && isCounted(refusal)) window.requests += 1;",
+    replace: "",
+  },
+  {
+    name: "slots in flight are not looked at",
+    file: "gateway/src/limits/limits.ts",
+    find: 'if (used.inFlight >= limits.inFlight) return "rate_limit_streams";',
+    replace: "",
+  },
+  {
+    name: "a revoked key is remembered",
+    file: "gateway/src/keys/keys.ts",
+    find: "broadcast.on(topic, forget);",
+    replace: "",
+  },
+  {
+    name: "failures are hardly counted",
+    file: "gateway/src/trust/reliability.ts",
+    find: "FAILURES_MAX = 5",
+    replace: "FAILURES_MAX = 50",
+  },
+  {
+    name: "a refused prompt counts as the node's failure",
+    file: "gateway/src/trust/reliability.ts",
+    find: 'const harmless = this.#of(null) + this.#of("prompt");',
+    replace: "const harmless = this.#of(null);",
+  },
+];

@@ -1,0 +1,37 @@
+/**
+ * `npm run sim:mutations [-- NAME…]`: plants each bug in turn and lives through seeds until the simulator notices. A bug that it
+ * does not notice is a hole in the auditor.
+ */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { MUTATIONS } from "./mutations.ts";
+
+/** A bug must show within so many worlds. */
+const SEEDS_MAX = 150;
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const wanted = process.argv.slice(2);
+const chosen = MUTATIONS.filter(({ name }) => wanted.length === 0 || wanted.some((word) => name.includes(word)));
+if (chosen.length === 0) {
+  console.error(
+    `no bug is called ${wanted.join(" ")}; there are:\n${MUTATIONS.map(({ name }) => `  ${name}`).join("\n")}`,
+  );
+  process.exit(2);
+}
+let missed = 0;
+for (const { name } of chosen) {
+  const args = ["--import", "./sim/mutations/plant.ts", "sim/run.ts", "--seeds", `1-${SEEDS_MAX}`, "--once", "--quiet"];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: root,
+    encoding: "utf8",
+    env: { ...process.env, SIM_MUTATION: name },
+  });
+  const found = /^seed (\d+) fails at step (\d+): (.*)/m.exec(stdout);
+  if (status === 1 && found !== null) console.log(`found   ${name}: seed ${found[1]}, ${found[3]?.slice(0, 120)}`);
+  else {
+    missed += 1;
+    console.log(`MISSED  ${name} (status ${status}) ${stderr.trim().split("\n").slice(0, 4).join(" ")}`);
+  }
+}
+console.log(`${chosen.length - missed} of ${chosen.length} found within ${SEEDS_MAX} seeds`);
+process.exitCode = missed === 0 ? 0 : 1;

@@ -1,0 +1,45 @@
+/**
+ * Looks for the shortest plan that fails by the same rule: takes items away, halves first, then one by one, then whole gateways,
+ * nodes and accounts that nothing asks for. A plan that still fails takes the place of the longer one.
+ */
+import type { Item, Plan } from "./plan.ts";
+import type { Outcome } from "./simulate.ts";
+
+/** So often at most: each try is a whole world. */
+const TRIES_MAX = 300;
+
+export async function shrink(plan: Plan, failed: Outcome, run: (plan: Plan) => Promise<Outcome>): Promise<Plan> {
+  let tries = 0;
+  let best = plan;
+  const stillFails = async (candidate: Plan): Promise<boolean> => {
+    if (tries >= TRIES_MAX) return false;
+    tries += 1;
+    const { violation } = await run(candidate);
+    return violation?.rule === failed.violation?.rule;
+  };
+  for (let size = Math.ceil(best.items.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < best.items.length; ) {
+      const items: Item[] = best.items.toSpliced(from, size);
+      const candidate = { ...best, items };
+      if (await stillFails(candidate)) best = candidate;
+      else from += size;
+    }
+  }
+  for (const name of ["nodes", "gateways", "accounts"] as const) {
+    while (best[name].length > 1) {
+      const candidate = { ...best, [name]: best[name].slice(0, -1) };
+      const isUsed = best.items.some((item) => usedBy(item, name) >= candidate[name].length);
+      if (isUsed || !(await stillFails(candidate))) break;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+/** The number of the last one that the item needs; -1 for none. */
+function usedBy(item: Item, name: "nodes" | "gateways" | "accounts"): number {
+  if (name === "nodes") return "node" in item ? item.node : -1;
+  const of = item.do === "ask" ? item.ask : item;
+  if (name === "gateways") return "gateway" in of ? of.gateway : -1;
+  return "account" in of ? of.account : -1;
+}

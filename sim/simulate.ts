@@ -1,0 +1,110 @@
+/** One world from its first moment to its audit: builds it from a plan, lets the plan happen, heals everything, and looks. */
+import type { Uuid } from "../gateway/src/base/ids.ts";
+import type { Meter } from "../gateway/src/metering/meter.ts";
+import { BooksAudit } from "./audit/books.ts";
+import { auditLeases } from "./audit/leases.ts";
+import { auditLimits, auditWindows } from "./audit/limits.ts";
+import { auditNodes } from "./audit/nodes.ts";
+import { auditRequests } from "./audit/requests.ts";
+import type { Plan } from "./plan.ts";
+import { perform } from "./stage/deeds.ts";
+import { Stage } from "./stage/stage.ts";
+import { forbidOutsideWorld } from "./world/guard.ts";
+import { type Violation, World } from "./world/world.ts";
+
+/** The gateways are up and the nodes known before the first request. */
+const LEAD_MS = 3_000;
+/** After the plan everything is healed, and whatever is still owed has this long: leases, sweeps, the spools of others. */
+const HEALING_MS = 330_000;
+/** So often a node is believed that the plane lost it. */
+const EXCUSES_MAX = 3;
+
+export interface Outcome {
+  violation: Violation | undefined;
+  hash: string;
+  steps: number;
+  virtualMs: number;
+  requests: number;
+  /** Items of the plan that are no requests. */
+  faults: number;
+  trace: string[];
+  /** How many requests ended how. */
+  outcomes: Record<string, number>;
+}
+
+export interface Tokens {
+  meter: Meter;
+  /** What the template puts around a prompt of one message. */
+  templateTokens: number;
+}
+
+export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false } = {}): Promise<Outcome> {
+  const guard = forbidOutsideWorld();
+  const world = new World(plan.seed, { keepsTrace });
+  const onRejection = (error: unknown): void =>
+    world.fail("no promise is left to fail alone", (error as Error)?.stack ?? String(error));
+  process.on("unhandledRejection", onRejection);
+  try {
+    const stage = new Stage(world, plan, tokens.meter);
+    await live(stage, plan, tokens);
+    if (guard.attempts.length > 0)
+      world.fail("nothing in the simulated world reaches outside", [...new Set(guard.attempts)].join(", "));
+    return outcomeOf(stage, plan);
+  } finally {
+    process.off("unhandledRejection", onRejection);
+    guard.lift();
+  }
+}
+
+async function live(stage: Stage, plan: Plan, { templateTokens }: Tokens): Promise<void> {
+  const { world } = stage;
+  const { scheduler, books } = world;
+  const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
+  const storeWasWell = !has(/^store/);
+  const booksAudit = new BooksAudit(world);
+  /** Holds that were taken, whatever became of them. */
+  const held = new Set<Uuid>();
+  world.committed = (text) => {
+    if (text.includes("ledger_hold")) for (const id of books.holds.keys()) held.add(id);
+    if (text.includes("ledger_expire")) auditLeases(stage);
+    if (text.includes("ledger_")) booksAudit.look();
+  };
+  for (const machine of stage.machines) machine.start();
+  for (const node of stage.nodes) scheduler.after(500, () => node.connect());
+  for (const item of plan.items) scheduler.after(LEAD_MS + item.atMs, () => perform(stage, item));
+  scheduler.after(LEAD_MS + plan.endMs, () => stage.heal());
+  const isWrong = (): boolean => world.violation !== undefined;
+  await scheduler.until(LEAD_MS + plan.endMs + HEALING_MS, () => {
+    auditLimits(stage, { storeWasWell });
+    return isWrong();
+  });
+  if (isWrong()) return;
+  booksAudit.lookAtAll();
+  // What nobody noticed is silence to whoever waits; that nobody is barred for it is looked at with the nodes.
+  const cuts = plan.items.filter((item) => item.do === "cut node");
+  const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
+  const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;
+  auditRequests({ stage, templateTokens, held, calmPlane, diskWasFull: has(/disk full/) });
+  auditWindows(stage, { storeWasWell });
+  auditNodes(stage, { storeWasWell });
+}
+
+function outcomeOf({ world, sights }: Stage, plan: Plan): Outcome {
+  const { trace, scheduler, violation, books } = world;
+  const outcomes: Record<string, number> = {};
+  const count = (name: string): void => {
+    outcomes[name] = (outcomes[name] ?? 0) + 1;
+  };
+  for (const { outcome } of books.requests.values()) count(outcome);
+  for (const { end, status } of sights) count(end === "refused" ? `told ${status}` : `client: ${end}`);
+  return {
+    violation,
+    hash: trace.digest(),
+    steps: scheduler.step,
+    virtualMs: scheduler.nowMs,
+    requests: sights.length,
+    faults: plan.items.filter(({ do: what }) => what !== "ask").length,
+    trace: trace.lines,
+    outcomes,
+  };
+}

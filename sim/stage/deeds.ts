@@ -1,0 +1,133 @@
+/** What each item of a plan does to the world: requests, what goes wrong, what operators do. */
+import type { Uuid } from "../../gateway/src/base/ids.ts";
+import { pico } from "../../gateway/src/base/money.ts";
+import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";
+import { CHANGED } from "../../gateway/src/keys/keys.ts";
+import { CATALOGUES } from "../actors/catalogue.ts";
+import type { Item } from "../plan.ts";
+import type { Stage } from "./stage.ts";
+
+type Deeds = { [Do in Item["do"]]: (stage: Stage, item: Extract<Item, { do: Do }>) => void };
+
+const TRANSFER_AGAIN_MS = 1_000;
+
+const DEEDS: Deeds = {
+  ask: (stage, { ask }) => stage.ask(ask),
+  "crash gateway": (stage, item) => stage.machines[item.gateway]?.crash(item),
+  "drain gateway": (stage, item) => stage.machines[item.gateway]?.drain(item),
+  "crash node": (stage, { node, downMs }) => stage.nodes[node]?.crash(downMs),
+  "cut node": (stage, { node, how, downMs }) => stage.nodes[node]?.cut(how, downMs),
+  "cut gateway": (stage, { gateway, downMs }) => {
+    const { network } = stage.world;
+    const name = stage.machines[gateway]?.running?.name;
+    if (name === undefined) return;
+    network.cutGateway(name);
+    later(stage, downMs, () => network.healGateway(name));
+  },
+  "slow plane": (stage, { delayMsMax, forMs }) => {
+    stage.setPace({ planeMs: delayMsMax });
+    later(stage, forMs, () => stage.setPace());
+  },
+  "store away": (stage, { forMs }) => {
+    const { store } = stage.world;
+    store.goAway();
+    later(stage, forMs, () => store.comeBack());
+  },
+  "store loses": (stage, { percent, forMs }) => {
+    stage.setPace({ lossPercent: percent });
+    later(stage, forMs, () => stage.setPace());
+  },
+  "store slow": (stage, { delayMsMax, forMs }) => {
+    stage.setPace({ storeMs: delayMsMax });
+    later(stage, forMs, () => stage.setPace());
+  },
+  "disk full": (stage, { gateway, forMs }) => {
+    const disk = stage.machines[gateway]?.disk;
+    if (disk === undefined) return;
+    disk.isFull = true;
+    later(stage, forMs, () => {
+      disk.isFull = false;
+    });
+  },
+  transfer: (stage, { account, kind, amount }) => {
+    const builder = stage.builders[account];
+    if (builder !== undefined) transfer(stage, { kind, accountId: builder.id, amount: BigInt(amount) });
+  },
+  payout: (stage, { host, percent }) => {
+    const accountId = stage.hosts[host] as Uuid;
+    const balance = stage.world.books.accounts.get(accountId)?.balance ?? 0n;
+    const amount = (balance * BigInt(percent)) / 100n;
+    if (amount > 0n) transfer(stage, { kind: "payout", accountId, amount });
+  },
+  "revoke key": (stage, { account }) => {
+    const key = stage.builders[account]?.key;
+    if (key === undefined || key.revokedMs !== null) return;
+    key.revokedMs = stage.world.scheduler.nowMs;
+    stage.world.store.announce(CHANGED.api_key, key.id);
+  },
+  "reload catalogue": (stage) => {
+    stage.priceVersion = Math.min(CATALOGUES.length, stage.priceVersion + 1);
+  },
+  "quarantine node": (stage, { node: index, forMs }) => {
+    const { store, network, scheduler } = stage.world;
+    const [record, node] = [stage.records[index], stage.nodes[index]];
+    if (record === undefined || node === undefined || record.quarantine !== null) return;
+    record.quarantine = { reason: "operator", evidence: {}, by: "an operator" };
+    store.announce(NODE_TOPIC, node.id);
+    scheduler.after(forMs, () => {
+      record.quarantine = null;
+      network.pardon(node.id);
+      store.announce(NODE_TOPIC, node.id);
+      scheduler.after(500, () => node.connect());
+    });
+  },
+};
+
+export function perform(stage: Stage, item: Item): void {
+  if (item.do !== "ask") stage.world.trace.add("plan", JSON.stringify(item));
+  (DEEDS[item.do] as (stage: Stage, item: Item) => void)(stage, item);
+}
+
+/** Unless everything was healed before. */
+function later(stage: Stage, ms: number, run: () => void): void {
+  stage.world.scheduler.after(ms, () => {
+    if (!stage.isHealed) run();
+  });
+}
+
+interface Move {
+  kind: "grant" | "purchase" | "refund" | "dispute" | "payout";
+  accountId: Uuid;
+  amount: bigint;
+}
+
+/** By whichever gateway is there, again and again with the same id until one has done it. */
+function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
+  const { scheduler, trace, newId } = stage.world;
+  const id = newId();
+  const again = (): void => {
+    scheduler.after(TRANSFER_AGAIN_MS, attempt);
+  };
+  const attempt = (): void => {
+    const running = stage.gatewayFrom(0);
+    if (running === undefined) {
+      again();
+      return;
+    }
+    let isOver = false;
+    running.life.onEnd(() => {
+      if (!isOver) again();
+    });
+    running.gateway.ledger.transfer({ id, kind, accountId, amount: pico(amount), reason: "simulated" }).then(
+      (outcome) => {
+        isOver = true;
+        trace.add("operator", `${kind} of ${amount} for ${accountId}: ${outcome}`);
+      },
+      () => {
+        isOver = true;
+        again();
+      },
+    );
+  };
+  attempt();
+}

@@ -1,0 +1,131 @@
+/** Everybody in a world: machines, nodes, hosts and accounts as a plan has them, and what clients saw. */
+import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
+import { makeSecret } from "../../gateway/src/keys/secrets.ts";
+import { Board } from "../../gateway/src/limits/memory.ts";
+import type { Meter } from "../../gateway/src/metering/meter.ts";
+import { CATALOGUES } from "../actors/catalogue.ts";
+import { ask, type Sight } from "../actors/client.ts";
+import { type NodeRecord, nodeIdOf } from "../actors/fleet.ts";
+import { type Deployment, PEPPER, type RunningGateway } from "../actors/gateway.ts";
+import { SimNode } from "../actors/node.ts";
+import type { Ask, Plan, Script } from "../plan.ts";
+import type { Key } from "../world/store/statements.ts";
+import type { World } from "../world/world.ts";
+import { Machine } from "./machines.ts";
+
+/** No request lasts longer, whatever happens to it. */
+const REQUEST_MS_MAX = 200_000;
+/** Answers after which a node is trusted. */
+const TRUSTED = 20;
+const PLANE_MS = 8;
+const STORE_MS = 6;
+
+interface Builder {
+  id: Uuid;
+  key: Key;
+  token: string;
+}
+
+export class Stage {
+  readonly world: World;
+  readonly machines: Machine[];
+  readonly nodes: SimNode[] = [];
+  readonly records: NodeRecord[] = [];
+  readonly builders: Builder[] = [];
+  readonly hosts: Uuid[] = [];
+  readonly sights: Sight[] = [];
+  priceVersion = 1;
+  /** The plan is over: nothing goes wrong any more. */
+  isHealed = false;
+  readonly #scripts = new Map<string, Script>();
+
+  constructor(world: World, plan: Plan, meter: Meter) {
+    this.world = world;
+    const deployment: Deployment = {
+      world,
+      records: this.records,
+      board: new Board(),
+      catalogue: () => CATALOGUES[this.priceVersion - 1] as (typeof CATALOGUES)[number],
+      meter,
+    };
+    this.machines = plan.gateways.map(({ skewMs }, number) => new Machine(deployment, { number, skewMs }));
+    this.#populate(plan);
+  }
+
+  /** A gateway that takes requests: that one, or the next. */
+  gatewayFrom(number: number): RunningGateway | undefined {
+    const { length } = this.machines;
+    return this.machines
+      .map((_, i) => this.machines[(number + i) % length]?.running)
+      .find((running) => running?.life.hears === true);
+  }
+
+  ask(order: Ask): void {
+    const running = this.gatewayFrom(order.gateway);
+    const builder = this.builders[order.account];
+    if (running === undefined || builder === undefined) return;
+    const sight = ask(this.world, running, order, builder.token);
+    this.sights.push(sight);
+    this.#scripts.set(suffixOf(sight.id), order.script);
+    this.world.scheduler.after(REQUEST_MS_MAX, () => {
+      if (sight.end === null)
+        this.world.fail("nothing waits for ever", `${sight.id} has no end after ${REQUEST_MS_MAX} ms`);
+    });
+  }
+
+  setPace({ planeMs = PLANE_MS, storeMs = STORE_MS, lossPercent = 0 } = {}): void {
+    const { network, store } = this.world;
+    network.delayMsMax = planeMs;
+    store.delayMsMax = storeMs;
+    store.lossPercent = lossPercent;
+  }
+
+  heal(): void {
+    this.isHealed = true;
+    const { network, store, trace } = this.world;
+    trace.add("plan", "everything heals");
+    this.setPace();
+    store.comeBack();
+    for (const machine of this.machines) {
+      machine.disk.isFull = false;
+      if (machine.running !== undefined) network.healGateway(machine.running.name);
+      machine.start();
+    }
+    for (const node of this.nodes) node.connect();
+  }
+
+  isHonest(nodeId: string): boolean {
+    return this.nodes.find(({ id }) => id === nodeId)?.plan.kind === "honest";
+  }
+
+  hostOf(nodeId: string): Uuid {
+    return this.records.find((record) => nodeIdOf(record) === nodeId)?.accountId as Uuid;
+  }
+
+  #populate(plan: Plan): void {
+    const { books, newId, chance, store } = this.world;
+    const secrets = chance.of("secrets");
+    for (let i = 0; i < plan.hosts; i++) {
+      const id = newId();
+      books.open(id, "host");
+      this.hosts.push(id);
+    }
+    for (const { credit, budgetDay, ...limits } of plan.accounts) {
+      const accountId = newId();
+      books.open(accountId, "builder");
+      if (BigInt(credit) > 0n) books.transfer(newId(), "grant", accountId, BigInt(credit));
+      const { token, reference, hash } = makeSecret("tsk", secrets, PEPPER);
+      const key = { id: newId(), accountId, name: "key", reference, hash, revokedMs: null, ...limits };
+      if (budgetDay !== null) books.budgets.set(key.id, { dayMax: BigInt(budgetDay), monthMax: null });
+      store.tables.keys.push(key);
+      this.builders.push({ id: accountId, key, token });
+    }
+    for (const node of plan.nodes) {
+      const accountId = this.hosts[node.host] as Uuid;
+      const answers = chance.oneIn(2) ? TRUSTED : 0;
+      const record = { id: newId(), accountId, models: node.models, answers, quarantine: null };
+      this.records.push(record);
+      this.nodes.push(new SimNode(this.world, nodeIdOf(record), node, (request) => this.#scripts.get(request)));
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/** A failing world as a sequence that a person can read: who was there, what was planned, and the last of what happened. */
+import type { Plan } from "./plan.ts";
+import type { Outcome } from "./simulate.ts";
+
+const LINES_MAX = 80;
+
+export function story(plan: Plan, { trace, violation, steps }: Outcome): string {
+  const nodes = plan.nodes.map(({ kind, slots, host }, i) => `node ${i}: ${kind}, ${slots} slots, host ${host}`);
+  const items = plan.items.map(({ atMs, ...item }) => `  at ${(atMs / 1000).toFixed(3)} s  ${JSON.stringify(item)}`);
+  return [
+    `${plan.gateways.length} gateways, ${plan.accounts.length} accounts; ${nodes.join("; ")}`,
+    `the plan, ${plan.items.length} items:`,
+    ...items,
+    `what happened${trace.length > LINES_MAX ? `, the last ${LINES_MAX} of ${trace.length} lines` : ""}:`,
+    ...trace.slice(-LINES_MAX).map((line) => `  ${line}`),
+    `step ${steps}: ${violation?.message ?? "nothing wrong"}`,
+  ].join("\n");
+}

@@ -1,0 +1,20 @@
+/** The real meter of the simulated models, and the proof that the simulator's words are a token each. Read before time begins. */
+import { invariant } from "../gateway/src/base/invariant.ts";
+import { openMeter } from "../gateway/src/metering/metering.ts";
+import { loadTables } from "../gateway/src/metering/tokenizers.ts";
+import type { Tokens } from "./simulate.ts";
+import { sentence } from "./world/words.ts";
+
+export async function loadTokens(): Promise<Tokens> {
+  const meter = openMeter("llama3", await loadTables("llama3"), null);
+  const promptOf = async (words: number): Promise<number> => {
+    const messages = [{ role: "user", content: sentence(0, words).trim() }];
+    return (await meter.countPrompt({ kind: "chat", messages }, 10_000)).tokens;
+  };
+  const templateTokens = (await promptOf(1)) - 1;
+  invariant((await promptOf(40)) === templateTokens + 40, "a word of a prompt is a token");
+  const output = meter.openOutput(1_000);
+  output.push("answer", sentence(3, 40));
+  invariant(output.end().answerTokens === 40, "a word of an answer is a token");
+  return { meter, templateTokens };
+}

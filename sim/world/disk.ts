@@ -1,0 +1,166 @@
+/**
+ * A machine's disk, which outlives the processes on it. What was written and not synced may be gone after a crash, a name that was
+ * not synced with its directory too; how much of it is chance. It can be full, or slow, or fail to sync.
+ */
+import { dirname } from "node:path";
+import type { Disk, DiskFile } from "../../gateway/src/ledger/disk.ts";
+import { EPOCH_MS, type Life } from "./life.ts";
+import type { Chance } from "./random.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+interface Inode {
+  number: number;
+  now: Buffer;
+  /** As it was synced last. */
+  synced: Buffer;
+  mtimeMs: number;
+}
+
+export class SimDisk {
+  readonly #scheduler: Scheduler;
+  readonly #chance: Chance;
+  #inodes = 0;
+  #names = new Map<string, Inode>();
+  /** The names as the directories were synced last. */
+  #syncedNames = new Map<string, Inode>();
+  /** Grows when the power goes: what was asked for and not done is forgotten. */
+  #epoch = 0;
+  /** Every write fails while it is. */
+  isFull = false;
+
+  constructor(scheduler: Scheduler, chance: Chance) {
+    this.#scheduler = scheduler;
+    this.#chance = chance;
+  }
+
+  /** The machine lost its power: what was not synced is there in full, in part or not at all. */
+  crash(): void {
+    this.#epoch += 1;
+    const names = new Map<string, Inode>();
+    const all = new Set([...this.#syncedNames.keys(), ...this.#names.keys()]);
+    for (const name of all) {
+      const [now, synced] = [this.#names.get(name), this.#syncedNames.get(name)];
+      const inode = now === synced || this.#chance.oneIn(2) ? now : synced;
+      if (inode !== undefined) names.set(name, inode);
+    }
+    for (const inode of new Set(names.values())) {
+      if (inode.now.equals(inode.synced)) continue;
+      const kept = this.#chance.below(inode.now.length + 1);
+      // Either what was synced, or that much of what was written after it.
+      inode.now = this.#chance.oneIn(2) || kept < inode.synced.length ? inode.synced : inode.now.subarray(0, kept);
+      inode.synced = inode.now;
+    }
+    this.#names = names;
+    this.#syncedNames = new Map(names);
+  }
+
+  /** As a process has it. */
+  of(life: Life): Disk {
+    const act = <T>(what: () => T): Promise<T> => {
+      if (!life.mayAct()) return life.never();
+      const epoch = this.#epoch;
+      return new Promise((resolve, reject) => {
+        this.#scheduler.after(this.#chance.between(1, 4), () => {
+          // What a process asked for is done although it dies before it is told; not so where the power goes.
+          if (this.#epoch !== epoch) return;
+          try {
+            const result = what();
+            if (life.hears) resolve(result);
+          } catch (error) {
+            if (life.hears) reject(error);
+          }
+        });
+      });
+    };
+    return {
+      mkdir: () => act(() => undefined),
+      open: (path, flags) => act(() => this.#open(path, flags, act)),
+      readdir: (path) => act(() => [...this.#names.keys()].filter((name) => dirname(name) === path).map(baseOf)),
+      rename: (from, to) =>
+        act(() => {
+          this.#names.set(to, this.#find(from));
+          this.#names.delete(from);
+        }),
+      stat: (path) => act(() => statOf(this.#find(path))),
+      unlink: (path) =>
+        act(() => {
+          this.#find(path);
+          this.#names.delete(path);
+        }),
+    };
+  }
+
+  #open(path: string, flags: "r" | "wx" | "a", act: <T>(what: () => T) => Promise<T>): DiskFile {
+    const known = this.#names.get(path);
+    // A directory is opened to be synced.
+    if (flags === "r" && known === undefined && !path.endsWith(".spool")) return this.#directory(act);
+    if (flags === "wx" && known !== undefined) throw trouble("EEXIST", path);
+    if (flags === "r" && known === undefined) throw trouble("ENOENT", path);
+    if (known === undefined && this.isFull) throw trouble("ENOSPC", path);
+    const inode = known ?? this.#create(path);
+    const put = (bytes: Uint8Array, position: number): void => {
+      if (this.isFull) throw trouble("ENOSPC", path);
+      const grown = Buffer.alloc(Math.max(inode.now.length, position + bytes.length));
+      inode.now.copy(grown);
+      grown.set(bytes, position);
+      inode.now = grown;
+      inode.mtimeMs = EPOCH_MS + this.#scheduler.nowMs;
+    };
+    const sync = (): void => {
+      if (this.isFull) throw trouble("EIO", path);
+      inode.synced = inode.now;
+    };
+    return {
+      write: (bytes, offset, length, position) =>
+        act(() => {
+          // A write may be short.
+          const bytesWritten = length > 1 && this.#chance.oneIn(8) ? this.#chance.between(1, length) : length;
+          put(bytes.subarray(offset, offset + bytesWritten), position);
+          return { bytesWritten };
+        }),
+      writeFile: (text) => act(() => put(Buffer.from(text), inode.now.length)),
+      read: (bytes, offset, length, position) =>
+        act(() => ({ bytesRead: inode.now.copy(bytes, offset, position, position + length) })),
+      truncate: (size) =>
+        act(() => {
+          inode.now = inode.now.subarray(0, size);
+        }),
+      stat: () => act(() => statOf(inode)),
+      datasync: () => act(sync),
+      sync: () => act(sync),
+      close: () => act(() => undefined),
+    };
+  }
+
+  #directory(act: <T>(what: () => T) => Promise<T>): DiskFile {
+    const none = (): never => {
+      throw trouble("EISDIR", "a directory");
+    };
+    const sync = (): Promise<void> =>
+      act(() => {
+        this.#syncedNames = new Map(this.#names);
+      });
+    const close = (): Promise<void> => act(() => undefined);
+    return { write: none, writeFile: none, read: none, truncate: none, stat: none, datasync: sync, sync, close };
+  }
+
+  #create(path: string): Inode {
+    this.#inodes += 1;
+    const empty = Buffer.alloc(0);
+    const inode = { number: this.#inodes, now: empty, synced: empty, mtimeMs: EPOCH_MS + this.#scheduler.nowMs };
+    this.#names.set(path, inode);
+    return inode;
+  }
+
+  #find(path: string): Inode {
+    const inode = this.#names.get(path);
+    if (inode === undefined) throw trouble("ENOENT", path);
+    return inode;
+  }
+}
+
+const baseOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+const statOf = ({ number, now, mtimeMs }: Inode) => ({ ino: number, dev: 1, size: now.length, mtimeMs });
+
+const trouble = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code });

@@ -1,0 +1,68 @@
+/**
+ * The life of a process. Whatever it does to the world it does by handles (clock, plane, store, disk) that ask here first. After
+ * its end they do nothing: what it waits for never comes, its timers never ring, so that its code simply stops where it is. A fuse
+ * ends it in the middle of a turn, before so many more uses of a handle: between any two things that code does.
+ */
+import type { Clock } from "../../gateway/src/base/clock.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** The first moment of every simulated world: 1 June 2030, a few minutes before midnight, so that a day ends in it. */
+export const EPOCH_MS = Date.UTC(2030, 4, 31, 23, 50);
+
+export class Life {
+  #isAlive = true;
+  #fuse = Number.POSITIVE_INFINITY;
+  readonly #ends: (() => void)[] = [];
+
+  /** To be asked before anything is done. */
+  mayAct(): boolean {
+    if (this.#isAlive) {
+      this.#fuse -= 1;
+      if (this.#fuse < 0) this.end();
+    }
+    return this.#isAlive;
+  }
+
+  /** The same without using the fuse: of what comes to it from outside. */
+  get hears(): boolean {
+    return this.#isAlive;
+  }
+
+  burn(uses: number): void {
+    this.#fuse = uses;
+  }
+
+  onEnd(run: () => void): void {
+    this.#ends.push(run);
+  }
+
+  end(): void {
+    if (!this.#isAlive) return;
+    this.#isAlive = false;
+    for (const run of this.#ends) run();
+  }
+
+  /** Of something that is done by this process or not at all. */
+  never<T>(): Promise<T> {
+    return new Promise<T>(() => {});
+  }
+}
+
+/** The clock of a process: its wall time may be wrong, and its monotonic time begins anywhere. */
+export function clockOf(
+  life: Life,
+  scheduler: Scheduler,
+  { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},
+): Clock {
+  const unlessDead = (task: () => void) => (): void => {
+    if (life.hears) task();
+  };
+  const idle = (): void => {};
+  return {
+    now: () => EPOCH_MS + scheduler.nowMs + skewMs,
+    monotonic: () => scheduler.nowMs + originMs,
+    after: (delayMs, task) => (life.mayAct() ? scheduler.after(delayMs, unlessDead(task)) : idle),
+    every: (periodMs, task) => (life.mayAct() ? scheduler.every(periodMs, unlessDead(task)) : idle),
+    soon: (task) => void (life.mayAct() && scheduler.soon(unlessDead(task))),
+  };
+}

@@ -1,0 +1,243 @@
+/**
+ * The dispatch plane and what lies between it and everybody on it. Order is kept from one sender to one receiver and not
+ * otherwise, as the protocol's subjects keep it; delays are chance. What is under way on a connection that ends is lost. Nothing
+ * is delivered twice and nothing is lost in the middle of a connection: the plane promises that much.
+ */
+import type { Dependency } from "../../gateway/src/base/dependency.ts";
+import type { Plane } from "../../gateway/src/dispatch/plane.ts";
+import { covers } from "../../gateway/src/dispatch/subjects-match.ts";
+import { STATE_REQUEST } from "../../protocol/src/subjects.ts";
+import type { Life } from "./life.ts";
+import type { Chance } from "./random.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+type Receive = (subject: string, payload: Uint8Array) => void;
+
+/** Somebody's connection to the plane. */
+interface Link {
+  name: string;
+  isUp: boolean;
+  /** Grows when it breaks: what was sent before is lost. */
+  epoch: number;
+  subscriptions: Set<{ pattern: string; receive: Receive }>;
+  /** When what was sent last to each of the others arrives. */
+  arrivesMs: Map<string, number>;
+}
+
+interface GatewayLink extends Link {
+  life: Life;
+  health: Dependency & { isAway: boolean };
+  hears: boolean;
+  gone: ((nodeId: string, by: "node" | "plane") => void)[];
+  away: (() => void)[];
+  back: (() => void)[];
+}
+
+export interface NodeLink {
+  publish(subject: string, payload: Uint8Array): void;
+}
+
+interface NodeEntry extends Link {
+  /** The node is told that its connection ended. */
+  dropped: (by: "node" | "plane") => void;
+  revoked: boolean;
+  movedAtMs: number | undefined;
+}
+
+/** How soon a gateway doubts its connection, and how much later it knows. Silence counts from 2 s on. */
+const DOUBT_MS = 1_000;
+const KNOWN_MS = 800;
+export const PLANE_AWAY = "the plane is away";
+
+export class Network {
+  readonly #scheduler: Scheduler;
+  readonly #chance: Chance;
+  readonly #gateways = new Map<string, GatewayLink>();
+  readonly #nodes = new Map<string, NodeEntry>();
+  /** Every message takes up to so long. */
+  delayMsMax = 8;
+  sent = 0;
+  lost = 0;
+
+  constructor(scheduler: Scheduler, chance: Chance) {
+    this.#scheduler = scheduler;
+    this.#chance = chance;
+  }
+
+  gateway(name: string, { life, originMs }: { life: Life; originMs: number }): Plane {
+    const link: GatewayLink = {
+      ...newLink(name),
+      life,
+      health: { name: "plane", isAway: false, latencyMs: null },
+      hears: true,
+      gone: [],
+      away: [],
+      back: [],
+    };
+    this.#gateways.set(name, link);
+    life.onEnd(() => {
+      this.#break(link);
+      this.#gateways.delete(name);
+    });
+    const done = (what: () => void): Promise<void> => {
+      if (!life.mayAct()) return life.never();
+      if (link.health.isAway) return Promise.reject(new Error(PLANE_AWAY));
+      this.#scheduler.after(this.#chance.between(1, 5), what);
+      return Promise.resolve();
+    };
+    return {
+      health: link.health,
+      get hears() {
+        return link.hears;
+      },
+      publish: (subject, payload) => {
+        if (life.mayAct() && !link.health.isAway) this.#publish(link, subject, payload);
+      },
+      subscribe: (pattern, receive) =>
+        subscribe(link, pattern, (subject, payload) => life.hears && receive(subject, payload)),
+      onNodeGone: (run) => link.gone.push(run),
+      onAway: (run) => link.away.push(run),
+      onBack: (run) => link.back.push(run),
+      movedAt: (nodeId) => {
+        const moved = this.#nodes.get(nodeId)?.movedAtMs;
+        return moved === undefined ? undefined : moved + originMs;
+      },
+      reaches: () => true,
+      mint: () => Promise.reject(new Error("nobody asks a simulated plane for credentials")),
+      revoke: (nodeId) =>
+        done(() => {
+          const node = this.#nodes.get(nodeId);
+          if (node !== undefined) node.revoked = true;
+          this.cutNode(nodeId, "node");
+        }),
+      cut: (nodeId) => done(() => this.cutNode(nodeId, "node")),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  node(nodeId: string, on: { receive: Receive; dropped: NodeEntry["dropped"]; patterns: string[] }): NodeLink {
+    const link: NodeEntry = {
+      ...newLink(nodeId),
+      isUp: false,
+      dropped: on.dropped,
+      revoked: false,
+      movedAtMs: undefined,
+    };
+    for (const pattern of on.patterns) subscribe(link, pattern, on.receive);
+    this.#nodes.set(nodeId, link);
+    return { publish: (subject, payload) => this.#publish(link, subject, payload) };
+  }
+
+  /** False where its credentials were revoked. `moved`: the plane heard of no end of its former connection. */
+  connectNode(nodeId: string, { moved = false } = {}): boolean {
+    const link = this.#nodes.get(nodeId) as NodeEntry;
+    if (link.revoked) return false;
+    link.isUp = true;
+    link.movedAtMs = moved ? this.#scheduler.nowMs : undefined;
+    return true;
+  }
+
+  /** Its credentials are good again. */
+  pardon(nodeId: string): void {
+    (this.#nodes.get(nodeId) as NodeEntry).revoked = false;
+  }
+
+  /** Its connection ends; gateways hear of it a little later, unless the plane itself noticed nothing. */
+  cutNode(nodeId: string, by: "node" | "plane", { unnoticed = false } = {}): void {
+    const link = this.#nodes.get(nodeId);
+    if (link === undefined || !link.isUp) return;
+    this.#break(link);
+    link.isUp = false;
+    if (!unnoticed) {
+      for (const gateway of this.#gateways.values()) {
+        this.#scheduler.after(this.#chance.between(1, 20), () => {
+          if (!gateway.life.hears || gateway.health.isAway || !gateway.isUp) return;
+          for (const run of gateway.gone) run(nodeId, by);
+        });
+      }
+    }
+    link.dropped(by);
+  }
+
+  /** A gateway's connection breaks; it comes to doubt it, and then to know. */
+  cutGateway(name: string): void {
+    const link = this.#gateways.get(name);
+    if (link === undefined || !link.isUp) return;
+    this.#break(link);
+    link.isUp = false;
+    const { epoch } = link;
+    const isStill = (): boolean => link.life.hears && !link.isUp && link.epoch === epoch;
+    this.#scheduler.after(this.#chance.between(1, DOUBT_MS), () => {
+      if (!isStill()) return;
+      link.hears = false;
+      this.#scheduler.after(this.#chance.between(1, KNOWN_MS), () => {
+        if (!isStill()) return;
+        link.health.isAway = true;
+        for (const run of link.away) run();
+      });
+    });
+  }
+
+  /** It was cut long enough to be known: what came in between may be missing. */
+  healGateway(name: string): void {
+    const link = this.#gateways.get(name);
+    if (link === undefined || link.isUp || !link.life.hears) return;
+    if (!link.health.isAway) {
+      // Not known yet: it becomes known now, as a connection that has to be made anew.
+      link.hears = false;
+      link.health.isAway = true;
+      for (const run of link.away) run();
+    }
+    link.isUp = true;
+    link.hears = true;
+    link.health.isAway = false;
+    this.#publish(link, STATE_REQUEST, new Uint8Array(0));
+    for (const run of link.back) run();
+  }
+
+  #break(link: Link): void {
+    link.epoch += 1;
+    link.arrivesMs.clear();
+  }
+
+  #publish(from: Link, subject: string, payload: Uint8Array): void {
+    if (!from.isUp) {
+      this.lost += 1;
+      return;
+    }
+    const bytes = Uint8Array.from(payload);
+    const epoch = from.epoch;
+    for (const to of [...this.#gateways.values(), ...this.#nodes.values()]) {
+      const receivers = [...to.subscriptions].filter(({ pattern }) => covers(pattern, subject));
+      if (receivers.length === 0 || !to.isUp) continue;
+      this.sent += 1;
+      const toEpoch = to.epoch;
+      const atMs = Math.max(
+        this.#scheduler.nowMs + this.#chance.between(1, this.delayMsMax),
+        from.arrivesMs.get(to.name) ?? 0,
+      );
+      from.arrivesMs.set(to.name, atMs);
+      this.#scheduler.after(atMs - this.#scheduler.nowMs, () => {
+        if (from.epoch !== epoch || to.epoch !== toEpoch) {
+          this.lost += 1;
+          return;
+        }
+        for (const { receive } of receivers) receive(subject, bytes);
+      });
+    }
+  }
+}
+
+const newLink = (name: string): Link => ({
+  name,
+  isUp: true,
+  epoch: 0,
+  subscriptions: new Set(),
+  arrivesMs: new Map(),
+});
+
+function subscribe(link: Link, pattern: string, receive: Receive): () => void {
+  const subscription = { pattern, receive };
+  link.subscriptions.add(subscription);
+  return () => link.subscriptions.delete(subscription);
+}

@@ -1,0 +1,66 @@
+/** Chance that a seed decides. Each purpose draws from a stream of its own, so that one drawing more often moves no other. */
+import type { Random } from "../../gateway/src/base/random.ts";
+
+export class Chance implements Random {
+  readonly #seed: string;
+  #a: number;
+  #b: number;
+  #c: number;
+  #d: number;
+
+  constructor(seed: string) {
+    this.#seed = seed;
+    [this.#a, this.#b, this.#c, this.#d] = [1, 2, 3, 4].map((part) => hashOf(`${part}:${seed}`)) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    for (let i = 0; i < 12; i++) this.#word();
+  }
+
+  /** Another stream of the same seed. */
+  of(purpose: string): Chance {
+    return new Chance(`${this.#seed}/${purpose}`);
+  }
+
+  fill(bytes: Uint8Array): void {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = this.#word() & 0xff;
+  }
+
+  /** 0 ≤ n < bound. */
+  below(bound: number): number {
+    return Math.floor((this.#word() / 2 ** 32) * bound);
+  }
+
+  /** Both ends among them. */
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1);
+  }
+
+  /** True once in so many times. */
+  oneIn(times: number): boolean {
+    return this.below(times) === 0;
+  }
+
+  pick<T>(things: readonly T[]): T {
+    return things[this.below(things.length)] as T;
+  }
+
+  /** sfc32. */
+  #word(): number {
+    const sum = (((this.#a + this.#b) | 0) + this.#d) | 0;
+    this.#d = (this.#d + 1) | 0;
+    this.#a = this.#b ^ (this.#b >>> 9);
+    this.#b = (this.#c + (this.#c << 3)) | 0;
+    this.#c = ((this.#c << 21) | (this.#c >>> 11)) + sum;
+    return sum >>> 0;
+  }
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash | 0;
+}

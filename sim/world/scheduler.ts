@@ -1,0 +1,101 @@
+/**
+ * Virtual time: a queue of things that are due, and nothing else. After each of them everything that can go on goes on (promises
+ * resolve by microtasks alone, and a turn of the event loop begins when there are none left); only then does time move.
+ */
+
+/** Taken before anybody can forbid it: the only thing of the event loop that the simulated world is carried by. */
+const { setImmediate: nextTurn } = globalThis;
+
+interface Due {
+  atMs: number;
+  /** Of things due at the same moment the first that was asked for comes first. */
+  order: number;
+  run: (() => void) | undefined;
+}
+
+/** As `setTimeout` has it: what is longer, or shorter than a millisecond, is one. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export class Scheduler {
+  /** Milliseconds since the world began. */
+  nowMs = 0;
+  /** How many events there were. */
+  step = 0;
+  #order = 0;
+  readonly #heap: Due[] = [];
+
+  /** Runs once, after so long; the returned function cancels it. */
+  after(delayMs: number, run: () => void): () => void {
+    const ms = delayMs >= 1 && delayMs <= LONGEST_MS ? Math.trunc(delayMs) : 1;
+    return this.#push(this.nowMs + ms, run);
+  }
+
+  /** Runs once, at this moment, after what is due at it already. */
+  soon(run: () => void): () => void {
+    return this.#push(this.nowMs, run);
+  }
+
+  every(periodMs: number, run: () => void): () => void {
+    let stop = (): void => {};
+    const again = (): void => {
+      stop = this.after(periodMs, () => {
+        again();
+        run();
+      });
+    };
+    again();
+    return () => stop();
+  }
+
+  /** Lives until then. `looked` runs after every event, when all that followed from it is done, and may end it all. */
+  async until(endMs: number, looked: () => boolean): Promise<void> {
+    for (;;) {
+      const next = this.#heap[0];
+      if (next === undefined || next.atMs > endMs) break;
+      this.#pop();
+      if (next.run === undefined) continue;
+      this.nowMs = next.atMs;
+      this.step += 1;
+      next.run();
+      await new Promise<void>((resolve) => nextTurn(resolve));
+      if (looked()) return;
+    }
+    this.nowMs = endMs;
+  }
+
+  #push(atMs: number, run: () => void): () => void {
+    this.#order += 1;
+    const due: Due = { atMs, order: this.#order, run };
+    const heap = this.#heap;
+    let at = heap.push(due) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!isBefore(due, heap[parent] as Due)) break;
+      heap[at] = heap[parent] as Due;
+      at = parent;
+    }
+    heap[at] = due;
+    return () => {
+      due.run = undefined;
+    };
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop() as Due;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as Due, heap[child] as Due)) child += 1;
+      if (!isBefore(heap[child] as Due, last)) break;
+      heap[at] = heap[child] as Due;
+      at = child;
+    }
+    heap[at] = last;
+  }
+}
+
+const isBefore = (one: Due, other: Due): boolean =>
+  one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);

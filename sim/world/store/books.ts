@@ -1,0 +1,266 @@
+/**
+ * The ledger's semantics in memory, written down from what its SQL functions promise (gateway/sql/functions/ledger_*.sql) and held
+ * equal to them by differential.test.ts. Sums that the database keeps (budgets used, what is held) are worked out each time.
+ */
+import { timeOf, type Uuid } from "../../../gateway/src/base/ids.ts";
+
+const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;
+const OUTSIDE = "00000000-0000-0000-0000-000000000002" as Uuid;
+const HOST_TENTHS = 7n;
+
+interface Account {
+  id: Uuid;
+  kind: "builder" | "host" | "platform" | "outside";
+  balance: bigint;
+  held: bigint;
+  overdrawn: boolean;
+}
+
+export interface Order {
+  id: Uuid;
+  account: Uuid;
+  amount: bigint;
+  key: Uuid;
+  model: string;
+  stream: boolean;
+  promptTokens: number;
+  priceVersion: number;
+}
+
+interface Hold extends Order {
+  gateway: string;
+  expiresMs: number;
+}
+
+export interface Ended {
+  id: Uuid;
+  account: Uuid;
+  host: Uuid | null;
+  node: Uuid | null;
+  charge: bigint;
+  outcome: string;
+  status: number;
+  finish: string | null;
+  completionTokens: number;
+  attempts: number;
+}
+
+export interface Request extends Ended, Order {
+  share: bigint;
+  short: bigint;
+  /** How often it was entered in the books: a late settlement is the second time. */
+  entries: number;
+}
+
+export interface Entry {
+  operation: Uuid;
+  account: Uuid;
+  kind: string;
+  amount: bigint;
+}
+
+interface Budget {
+  dayMax: bigint | null;
+  monthMax: bigint | null;
+}
+
+/** A statement that the database refuses, with its SQLSTATE. */
+class Refused extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export class Books {
+  readonly accounts = new Map<Uuid, Account>();
+  readonly holds = new Map<Uuid, Hold>();
+  readonly requests = new Map<Uuid, Request>();
+  readonly entries: Entry[] = [];
+  readonly transfers = new Set<Uuid>();
+  readonly budgets = new Map<Uuid, Budget>();
+  readonly #now: () => number;
+  #sweptMs: number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#sweptMs = now();
+    this.open(PLATFORM, "platform");
+    this.open(OUTSIDE, "outside");
+  }
+
+  open(id: Uuid, kind: Account["kind"]): void {
+    this.accounts.set(id, { id, kind, balance: 0n, held: 0n, overdrawn: false });
+  }
+
+  hold(orders: Order[], gateway: string, leaseMs: number): { codes: number[]; available: bigint[] } {
+    const available: bigint[] = [];
+    const codes = orders.map((order, i) => {
+      const account = this.accounts.get(order.account);
+      available[i] = account === undefined ? 0n : account.balance - account.held;
+      const isKnown = this.holds.has(order.id) ? 2 : this.requests.has(order.id) ? 3 : undefined;
+      if (isKnown !== undefined) return isKnown;
+      if (account === undefined) return -2;
+      if (account.balance <= 0n) return -1;
+      if (order.amount > (available[i] as bigint)) return 0;
+      const refused = this.#budgetRefusal(order);
+      if (refused !== undefined) {
+        available[i] = refused.room > 0n ? refused.room : 0n;
+        return refused.code;
+      }
+      account.held += order.amount;
+      this.holds.set(order.id, { ...order, gateway, expiresMs: this.#now() + leaseMs });
+      return 1;
+    });
+    return { codes, available };
+  }
+
+  settle(batch: Ended[]): number[] {
+    for (const { account, host } of batch)
+      for (const party of [account, host])
+        if (party !== null && !this.accounts.has(party))
+          throw new Refused("P0001", "an account of this settlement does not exist");
+    // All or nothing.
+    for (const { id, charge } of batch) {
+      const hold = this.holds.get(id);
+      if (hold !== undefined && charge > hold.amount) throw new Refused("23514", "a charge is above its hold");
+    }
+    return batch.map((ended) => {
+      const hold = this.holds.get(ended.id);
+      if (hold === undefined) {
+        const request = this.requests.get(ended.id);
+        return request === undefined ? 0 : request.outcome === "gateway_lost" ? 3 : 2;
+      }
+      this.#endHold(hold);
+      const share = this.#pay(ended, hold.account, ended.charge);
+      this.#rearm(hold.account);
+      this.requests.set(ended.id, { ...hold, ...ended, account: hold.account, share, short: 0n, entries: 1 });
+      return 1;
+    });
+  }
+
+  settleLate(ended: Ended): { code: number; charged: bigint } {
+    for (const party of [ended.account, ended.host])
+      if (party !== null && !this.accounts.has(party))
+        throw new Refused("P0001", "an account of this settlement does not exist");
+    const lost = this.requests.get(ended.id);
+    if (lost === undefined || lost.account !== ended.account || lost.outcome !== "gateway_lost")
+      return { code: lost === undefined ? 0 : 2, charged: 0n };
+    if (ended.charge > lost.amount) throw new Refused("P0001", "a charge is above its hold");
+    const account = this.accounts.get(ended.account) as Account;
+    const rooms = [account.balance - account.held, ...this.#budgetRooms(lost).map(({ room }) => room)];
+    const free = rooms.reduce((least, room) => (room < least ? room : least));
+    const charged = free < 0n ? 0n : free < ended.charge ? free : ended.charge;
+    const share = this.#pay(ended, ended.account, charged);
+    const late = { ...lost, ...ended, charge: charged, short: ended.charge - charged, share };
+    this.requests.set(ended.id, { ...late, entries: lost.entries + 1 });
+    return { code: 1, charged };
+  }
+
+  void(ids: Uuid[]): number[] {
+    const found = new Set(ids.filter((id) => this.holds.has(id)));
+    for (const id of found) {
+      const hold = this.holds.get(id) as Hold;
+      this.#endHold(hold);
+      this.#rearm(hold.account);
+    }
+    return ids.map((id) => (found.has(id) ? 1 : 0));
+  }
+
+  renew(ids: Uuid[], leaseMs: number): number {
+    const living = [...new Set(ids)].flatMap((id) => this.holds.get(id) ?? []);
+    for (const hold of living) hold.expiresMs = this.#now() + leaseMs;
+    return living.length;
+  }
+
+  expire(limit: number, leaseMs: number): number {
+    const now = this.#now();
+    const awayMs = now - this.#sweptMs - leaseMs / 4;
+    this.#sweptMs = Math.max(this.#sweptMs, now);
+    if (awayMs > 0) {
+      for (const hold of this.holds.values())
+        if (hold.expiresMs < now + leaseMs) hold.expiresMs = Math.min(hold.expiresMs + awayMs, now + leaseMs);
+      return 0;
+    }
+    const ended = [...this.holds.values()].filter(({ expiresMs }) => expiresMs < now);
+    ended.sort((a, b) => a.expiresMs - b.expiresMs);
+    for (const hold of ended.slice(0, limit)) {
+      this.#endHold(hold);
+      this.#rearm(hold.account);
+      const nobody = { host: null, node: null, finish: null, completionTokens: 0, attempts: 0, short: 0n, share: 0n };
+      this.requests.set(hold.id, { ...hold, ...nobody, charge: 0n, outcome: "gateway_lost", status: 500, entries: 1 });
+    }
+    return Math.min(limit, ended.length);
+  }
+
+  transfer(id: Uuid, kind: string, accountId: Uuid, amount: bigint): number {
+    const account = this.accounts.get(accountId);
+    if (account === undefined || (account.kind !== "builder" && account.kind !== "host")) return -2;
+    if (this.transfers.has(id)) return 2;
+    if (kind === "payout" && account.balance < amount) return 0;
+    const signed = kind === "grant" || kind === "purchase" ? amount : -amount;
+    this.transfers.add(id);
+    account.balance += signed;
+    account.overdrawn = account.kind === "builder" && account.balance < account.held;
+    (this.accounts.get(OUTSIDE) as Account).balance -= signed;
+    this.entries.push({ operation: id, account: accountId, kind, amount: signed });
+    this.entries.push({ operation: id, account: OUTSIDE, kind, amount: -signed });
+    return 1;
+  }
+
+  /** What a key spent, and what is held for it, of requests made in that day or month. */
+  #used(key: Uuid, isIn: (id: Uuid) => boolean): bigint {
+    let used = 0n;
+    for (const request of this.requests.values()) if (request.key === key && isIn(request.id)) used += request.charge;
+    for (const hold of this.holds.values()) if (hold.key === key && isIn(hold.id)) used += hold.amount;
+    return used;
+  }
+
+  #budgetRooms({ id, key }: Pick<Order, "id" | "key">): { code: number; room: bigint }[] {
+    const budget = this.budgets.get(key);
+    if (budget === undefined) return [];
+    const rooms: { code: number; room: bigint }[] = [];
+    for (const [max, length, code] of [
+      [budget.dayMax, 10, -3],
+      [budget.monthMax, 7, -4],
+    ] as const) {
+      if (max === null) continue;
+      const span = dateOf(id).slice(0, length);
+      rooms.push({ code, room: max - this.#used(key, (other) => dateOf(other).startsWith(span)) });
+    }
+    return rooms;
+  }
+
+  #budgetRefusal(order: Order): { code: number; room: bigint } | undefined {
+    return this.#budgetRooms(order).find(({ room }) => order.amount > room);
+  }
+
+  #endHold(hold: Hold): void {
+    this.holds.delete(hold.id);
+    (this.accounts.get(hold.account) as Account).held -= hold.amount;
+  }
+
+  /** Whoever has what is held again is not overdrawn any more. */
+  #rearm(accountId: Uuid): void {
+    const account = this.accounts.get(accountId) as Account;
+    account.overdrawn = account.overdrawn && account.balance < account.held;
+  }
+
+  /** Returns the host's share. */
+  #pay({ id, host }: Ended, payer: Uuid, charge: bigint): bigint {
+    const share = host === null ? 0n : (charge * HOST_TENTHS) / 10n;
+    for (const [account, kind, amount] of [
+      [payer, "charge", -charge],
+      [host, "share", share],
+      [PLATFORM, "fee", charge - share],
+    ] as const) {
+      if (account === null || amount === 0n) continue;
+      (this.accounts.get(account) as Account).balance += amount;
+      this.entries.push({ operation: id, account, kind, amount });
+    }
+    return share;
+  }
+}
+
+const dateOf = (id: Uuid): string => new Date(timeOf(id)).toISOString();

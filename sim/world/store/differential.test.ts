@@ -1,0 +1,251 @@
+/**
+ * The books in memory answer as the database does: random histories of operations, sent by the real ledger to a real PostgreSQL and
+ * to the simulated store, step by step. Every answer must be the same, and so must every account, record and entry. The seed is
+ * printed on failure; SIM_SEED repeats it.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type pg from "pg";
+import { systemClock } from "../../../gateway/src/base/clock.ts";
+import { newIds, type Uuid } from "../../../gateway/src/base/ids.ts";
+import { pico } from "../../../gateway/src/base/money.ts";
+import { systemRandom } from "../../../gateway/src/base/random.ts";
+import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/testing.ts";
+import type { HoldOrder } from "../../../gateway/src/ledger/hold.ts";
+import { type Ledger, openLedger } from "../../../gateway/src/ledger/ledger.ts";
+import type { Settlement } from "../../../gateway/src/ledger/settlement.ts";
+import { holdOf, settlementOf } from "../../../gateway/src/ledger/testing.ts";
+import { Chance } from "../random.ts";
+import { Books } from "./books.ts";
+import { answer } from "./statements.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const LEASE_MS = 60 * 60 * 1000;
+const HISTORIES = 12;
+const STEPS = 60;
+const DAY_MS = 86_400_000;
+
+interface Parties {
+  builders: { id: Uuid; key: Uuid }[];
+  hosts: Uuid[];
+}
+
+describe("the simulated store beside PostgreSQL", () => {
+  let db: TestDatabase;
+  before(async () => {
+    db = await openTestDatabase();
+  });
+  after(() => db.close());
+
+  test("every history has the same answers and leaves the same books", async () => {
+    const seed = process.env.SIM_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
+    for (let i = 0; i < HISTORIES; i++) await play(new Chance(`${seed} ${i}`), `SIM_SEED=${seed}, history ${i}`);
+  });
+
+  const play = async (chance: Chance, name: string): Promise<void> => {
+    const books = new Books(() => systemClock.now());
+    const tables = { books, keys: [], refusals: new Map() };
+    const query = async (asked: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
+      typeof asked === "string" ? answer(tables, asked, values) : answer(tables, asked.text, asked.values);
+    const common = { clock: systemClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
+    const real = openLedger({ ...common, pool: db.pool });
+    const simulated = openLedger({ ...common, pool: { query } as unknown as pg.Pool });
+    // Leases stand still when nobody swept for a while: both have been swept just now.
+    await Promise.all([real.expire(), simulated.expire()]);
+    const parties = await populate(books);
+    const history = new History(chance, parties);
+    for (let step = 0; step < STEPS; step++) {
+      const act = history.next();
+      const [expected, found] = [await act.on(real), await act.on(simulated)];
+      assert.deepEqual(found, expected, `${name}, step ${step}: ${act.name}`);
+      if (act.runsOut.length > 0) {
+        await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = any ($1)", [
+          act.runsOut,
+        ]);
+        for (const id of act.runsOut) {
+          const hold = books.holds.get(id);
+          if (hold !== undefined) hold.expiresMs = 0;
+        }
+        assert.equal(await simulated.expire(), await real.expire(), `${name}, step ${step}: expired`);
+      }
+      assert.deepEqual(accountsIn(books, parties), await accountsOf(parties), `${name}, step ${step}: ${act.name}`);
+    }
+    assert.deepEqual(recordsIn(books), await recordsOf(parties), `${name}: records`);
+    assert.deepEqual(entriesIn(books, parties), await entriesOf(parties), `${name}: entries`);
+  };
+
+  const populate = async (books: Books): Promise<Parties> => {
+    const parties: Parties = { builders: [], hosts: [] };
+    for (let i = 0; i < 5; i++) {
+      const [id, kind] = [newId(), i < 3 ? "builder" : "host"] as const;
+      await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
+      books.open(id, kind);
+      if (kind === "host") {
+        parties.hosts.push(id);
+        continue;
+      }
+      const key = newId();
+      await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'differential')", [id]);
+      await db.pool.query(
+        `insert into api_key (id, account_id, name, reference, secret_hash)
+         values ($1, $2, 'k', $3::text, sha256($3::text::bytea))`,
+        [key, id, key.replaceAll("-", "").slice(20)],
+      );
+      if (i > 0) {
+        const [day, month] = [500n, i === 2 ? 700n : null];
+        await db.pool.query("select key_budget_set($1, $2, $3, $4)", [id, key, day, month]);
+        books.budgets.set(key, { dayMax: day, monthMax: month });
+      }
+      parties.builders.push({ id, key });
+    }
+    return parties;
+  };
+
+  const accountsOf = async ({ builders, hosts }: Parties): Promise<unknown[]> => {
+    const ids = [...builders.map(({ id }) => id), ...hosts];
+    const { rows } = await db.pool.query(
+      "select id, balance, held, overdrawn from ledger_account where id = any ($1) order by id",
+      [ids],
+    );
+    return rows;
+  };
+
+  const recordsOf = async ({ builders }: Parties): Promise<unknown[]> => {
+    const { rows } = await db.pool.query(
+      `select id, outcome, charge_pico as charge, short_pico as short, host_pico as share, host_account_id as host
+         from request where account_id = any ($1) order by id`,
+      [builders.map(({ id }) => id)],
+    );
+    return rows;
+  };
+
+  const entriesOf = async ({ builders, hosts }: Parties): Promise<unknown[]> => {
+    const { rows } = await db.pool.query(
+      `select operation, kind, amount from ledger_entry where account_id = any ($1) order by operation, kind, amount`,
+      [[...builders.map(({ id }) => id), ...hosts]],
+    );
+    return rows;
+  };
+});
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function accountsIn(books: Books, { builders, hosts }: Parties): unknown[] {
+  const ids = [...builders.map(({ id }) => id), ...hosts].sort(byText);
+  return ids.map((id) => {
+    const { balance, held, overdrawn } = books.accounts.get(id) as NonNullable<ReturnType<Books["accounts"]["get"]>>;
+    return { id, balance, held, overdrawn };
+  });
+}
+
+const recordsIn = (books: Books): unknown[] =>
+  [...books.requests.values()]
+    .sort((a, b) => byText(a.id, b.id))
+    .map(({ id, outcome, charge, short, share, host }) => ({ id, outcome, charge, short, share, host }));
+
+function entriesIn(books: Books, { builders, hosts }: Parties): unknown[] {
+  const ids = new Set([...builders.map(({ id }) => id), ...hosts]);
+  return books.entries
+    .filter(({ account }) => ids.has(account))
+    .sort((a, b) => byText(a.operation, b.operation) || byText(a.kind, b.kind) || Number(a.amount - b.amount))
+    .map(({ operation, kind, amount }) => ({ operation, kind, amount }));
+}
+
+interface Act {
+  name: string;
+  on: (ledger: Ledger) => Promise<unknown>;
+  /** Holds whose leases run out after it. */
+  runsOut: Uuid[];
+}
+
+/** What was tried, so that it can be tried again: the same ids to both stores, known ones, ended ones and unknown ones. */
+class History {
+  readonly #chance: Chance;
+  readonly #parties: Parties;
+  readonly #orders: HoldOrder[] = [];
+  readonly #transfers: Parameters<Ledger["transfer"]>[0][] = [];
+
+  constructor(chance: Chance, parties: Parties) {
+    this.#chance = chance;
+    this.#parties = parties;
+  }
+
+  next(): Act {
+    const chance = this.#chance;
+    const kind = chance.below(10);
+    if (kind < 3) return this.#holds();
+    if (kind < 6) return this.#settlements();
+    if (kind < 8) return this.#transfer();
+    const some = this.#some();
+    if (kind === 8) return act("void", (ledger) => Promise.all(some.map(({ id }) => ledger.void(id))));
+    return {
+      ...act("renew, and let run out", (ledger) => ledger.renew(some.map(({ id }) => id))),
+      runsOut: some.map(({ id }) => id),
+    };
+  }
+
+  #holds(): Act {
+    const chance = this.#chance;
+    const orders = Array.from({ length: chance.between(1, 5) }, (): HoldOrder => {
+      if (this.#orders.length > 0 && chance.oneIn(6)) return chance.pick(this.#orders);
+      const { id, key } = chance.pick(this.#parties.builders);
+      const accountId = chance.oneIn(12) ? newId() : id;
+      const order = { ...holdOf(accountId, BigInt(chance.below(300))), keyId: chance.oneIn(2) ? key : newId() };
+      if (chance.oneIn(8)) order.id = dayBefore(order.id);
+      this.#orders.push(order);
+      return order;
+    });
+    // Of one batch each id once, as a gateway sends it.
+    const batch = [...new Map(orders.map((order) => [order.id, order])).values()];
+    return act(`hold ${batch.length}`, async (ledger) => {
+      const outcomes = await Promise.all(batch.map((order) => ledger.hold(order)));
+      return outcomes.map(({ kind }) => kind);
+    });
+  }
+
+  #settlements(): Act {
+    const chance = this.#chance;
+    const endings = this.#some().map((order): Settlement => {
+      const host = chance.oneIn(3) ? null : chance.pick(this.#parties.hosts);
+      const most = Number(order.amount);
+      const charge = pico(BigInt(chance.oneIn(10) ? most + 1 : chance.below(most + 1)));
+      return { ...settlementOf(order, host), charge };
+    });
+    return act(`settle ${endings.length}`, async (ledger) => {
+      const outcomes = await Promise.allSettled(endings.map((ending) => ledger.trySettling(ending)));
+      return outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : "refused"));
+    });
+  }
+
+  #transfer(): Act {
+    const chance = this.#chance;
+    const again = this.#transfers.length > 0 && chance.oneIn(5) ? chance.pick(this.#transfers) : undefined;
+    const isHost = chance.oneIn(4);
+    const transfer = again ?? {
+      id: newId(),
+      kind: isHost ? ("payout" as const) : chance.pick(["grant", "purchase", "grant", "refund", "dispute"] as const),
+      accountId: isHost ? chance.pick(this.#parties.hosts) : chance.pick(this.#parties.builders).id,
+      amount: pico(BigInt(chance.between(1, 500))),
+      reason: "differential",
+    };
+    this.#transfers.push(transfer);
+    return act(transfer.kind, (ledger) => ledger.transfer(transfer));
+  }
+
+  /** Some that were tried, each once, and now and then one that nobody ever heard of. */
+  #some(): HoldOrder[] {
+    const chance = this.#chance;
+    const { builders } = this.#parties;
+    const known = new Set(this.#orders.filter(({ accountId }) => builders.some(({ id }) => id === accountId)));
+    const some = [...known].filter(() => chance.oneIn(4)).slice(-6);
+    return chance.oneIn(8) ? [...some, holdOf(chance.pick(builders).id, 10n)] : some;
+  }
+}
+
+const act = (name: string, on: Act["on"]): Act => ({ name, on, runsOut: [] });
+
+function dayBefore(id: Uuid): Uuid {
+  const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) - DAY_MS;
+  const time = ms.toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}` as Uuid;
+}

@@ -1,0 +1,173 @@
+/**
+ * The statements that the request path sends to its database, by what is called in them, and what the books in memory answer. A
+ * statement that is not here is a mistake of the simulator, and fails the run.
+ */
+import type { Uuid } from "../../../gateway/src/base/ids.ts";
+import type { Books, Ended, Order } from "./books.ts";
+import { readArray, writeArray } from "./literals.ts";
+
+export interface Key {
+  id: Uuid;
+  accountId: Uuid;
+  name: string;
+  reference: string;
+  hash: Buffer;
+  /** When, in virtual milliseconds. */
+  revokedMs: number | null;
+  inFlight: number | null;
+  requestsPerMinute: number | null;
+}
+
+/** Everything that the database holds. */
+export interface Tables {
+  books: Books;
+  keys: Key[];
+  /** Requests that a limit refused, by outcome. */
+  refusals: Map<Uuid, string>;
+}
+
+type Rows = Record<string, unknown>[];
+type Answer = (tables: Tables, values: string[]) => Rows;
+
+const numbers = (literal: string): number[] => readArray(literal).map(Number);
+const ids = (literal: string): Uuid[] => readArray(literal) as Uuid[];
+/** `60000 milliseconds`. */
+const milliseconds = (interval: string): number => Number.parseInt(interval, 10);
+
+function orders(values: string[]): Order[] {
+  const [id, , , account, amount, , , key, , , model, , , stream, prompt, price] = values as [string, ...string[]];
+  const accounts = ids(account as string);
+  const amounts = readArray(amount as string);
+  const keys = ids(key as string);
+  const models = readArray(model as string);
+  const streams = readArray(stream as string);
+  const prompts = numbers(prompt as string);
+  const prices = numbers(price as string);
+  return ids(id).map((one, i) => ({
+    id: one,
+    account: accounts[i] as Uuid,
+    amount: BigInt(amounts[i] as string),
+    key: keys[i] as Uuid,
+    model: models[i] as string,
+    stream: streams[i] === "true",
+    promptTokens: prompts[i] as number,
+    priceVersion: prices[i] as number,
+  }));
+}
+
+function orderOf(values: unknown[]): Order {
+  const [id, account, amount, , , key, , , model, , , stream, promptTokens, priceVersion] = values;
+  return {
+    id: id as Uuid,
+    account: account as Uuid,
+    amount: BigInt(amount as string),
+    key: key as Uuid,
+    model: model as string,
+    stream: stream as boolean,
+    promptTokens: promptTokens as number,
+    priceVersion: priceVersion as number,
+  };
+}
+
+function endings(values: string[]): Ended[] {
+  const columns = values.map((literal) => readArray(literal));
+  return (columns[0] as Uuid[]).map((id, i) => endedOf([id, ...columns.slice(1).map((column) => column[i] ?? null)]));
+}
+
+function endedOf(values: unknown[]): Ended {
+  const [id, account, host, node, charge, outcome, status, finish, completionTokens, , attempts] = values;
+  return {
+    id: id as Uuid,
+    account: account as Uuid,
+    host: host as Uuid | null,
+    node: node as Uuid | null,
+    charge: BigInt(charge as string),
+    outcome: outcome as string,
+    status: Number(status),
+    finish: finish as string | null,
+    completionTokens: Number(completionTokens),
+    attempts: Number(attempts),
+  };
+}
+
+const ANSWERS: [RegExp, Answer][] = [
+  [
+    /from ledger_hold\(/,
+    ({ books }, values) => {
+      const { codes, available } = books.hold(orders(values), values[5] as string, milliseconds(values[6] as string));
+      return [{ codes: writeArray(codes), available: writeArray(available) }];
+    },
+  ],
+  [
+    /from ledger_hold_one\(/,
+    ({ books }, values) => {
+      const { codes, available } = books.hold([orderOf(values)], values[3] as string, milliseconds(values[4] as string));
+      return [{ code: codes[0], available: available[0] }];
+    },
+  ],
+  [/select ledger_settle_one\(/, ({ books }, values) => [{ code: books.settle([endedOf(values)])[0] }]],
+  [/select ledger_settle\(/, ({ books }, values) => [{ codes: writeArray(books.settle(endings(values))) }]],
+  [
+    /from ledger_settle_late\(/,
+    ({ books }, values) => [books.settleLate(endedOf(values))].map((late) => ({ ...late })),
+  ],
+  [/select ledger_void\(/, ({ books }, [literal]) => [{ codes: writeArray(books.void(ids(literal as string))) }]],
+  [
+    /select ledger_renew\(/,
+    ({ books }, [literal, lease]) => [{ renewed: books.renew(ids(literal as string), milliseconds(lease as string)) }],
+  ],
+  [/select ledger_expire\(/, ({ books }, [lease]) => [{ expired: books.expire(1000, milliseconds(lease as string)) }]],
+  [
+    /select ledger_transfer\(/,
+    ({ books }, [id, kind, account, amount]) => [
+      { code: books.transfer(id as Uuid, kind as string, account as Uuid, BigInt(amount as string)) },
+    ],
+  ],
+  [
+    /select balance > 0 as has/,
+    ({ books }, [id]) => {
+      const account = books.accounts.get(id as Uuid);
+      return account === undefined ? [] : [{ has: account.balance > 0n }];
+    },
+  ],
+  [
+    /select balance, held from ledger_account/,
+    ({ books }, [id]) => {
+      const account = books.accounts.get(id as Uuid);
+      return account === undefined ? [] : [{ balance: account.balance, held: account.held }];
+    },
+  ],
+  [
+    /from api_key k join account/,
+    ({ keys }, [reference]) =>
+      keys
+        .filter((key) => key.reference === reference && key.revokedMs === null)
+        .map(({ id, name, accountId, hash, inFlight, requestsPerMinute }) => ({
+          id,
+          name,
+          accountId,
+          hash,
+          overrides: { requestsPerMinute, tokensPerMinute: null, inFlight },
+          own: null,
+          models: null,
+          until: null,
+        })),
+  ],
+  [
+    /select history_refuse\(/,
+    ({ refusals }, values) => {
+      const outcomes = readArray(values[7] as string);
+      for (const [i, id] of ids(values[0] as string).entries()) refusals.set(id, outcomes[i] as string);
+      return [];
+    },
+  ],
+  // Sums that no rule of the auditor is about.
+  [/insert into unfunded_hour|set last_used_at/, () => []],
+];
+
+export function answer(tables: Tables, text: string, values: unknown[]): { rows: Rows; rowCount: number } {
+  const found = ANSWERS.find(([pattern]) => pattern.test(text));
+  if (found === undefined) throw new Error(`the simulated store does not know this statement: ${text}`);
+  const rows = found[1](tables, values as string[]);
+  return { rows, rowCount: rows.length };
+}

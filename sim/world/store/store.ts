@@ -1,0 +1,140 @@
+/**
+ * The database as gateways reach it: an object that looks like a pool of connections, with what happens on the way. A statement is
+ * done at one moment, whole or not at all. A connection may be lost before that moment or after it, the answer may be slow, and
+ * the store may be away: then whoever waits is cut off, done or not, and whoever comes is refused.
+ */
+import type pg from "pg";
+import { Away } from "../../../gateway/src/base/dependency.ts";
+import type { Broadcast } from "../../../gateway/src/db/broadcast.ts";
+import type { Life } from "../life.ts";
+import type { Chance } from "../random.ts";
+import type { Scheduler } from "../scheduler.ts";
+import { answer, type Tables } from "./statements.ts";
+
+/** How long the watch over the store takes to see that it is away. */
+const NOTICED_MS_MAX = 1_500;
+const NOTIFY_MS_MAX = 50;
+
+type Heard = Map<string, ((text: string | undefined) => void)[]>;
+
+export class Store {
+  readonly tables: Tables;
+  readonly #scheduler: Scheduler;
+  readonly #chance: Chance;
+  readonly #committed: (text: string) => void;
+  readonly #listeners = new Set<{ life: Life; heard: Heard }>();
+  #isAway = false;
+  #isKnownAway = false;
+  /** Who waits for an answer, and is cut off when the store is seen to be away. */
+  readonly #waiting = new Set<(error: Error) => void>();
+  delayMsMax = 6;
+  /** Of a hundred statements, so many lose their connection. */
+  lossPercent = 0;
+  statements = 0;
+
+  constructor(options: {
+    tables: Tables;
+    scheduler: Scheduler;
+    chance: Chance;
+    /** Runs after every statement that was done. */
+    committed: (text: string) => void;
+  }) {
+    this.tables = options.tables;
+    this.#scheduler = options.scheduler;
+    this.#chance = options.chance;
+    this.#committed = options.committed;
+  }
+
+  /** Nothing is done any more; soon that is noticed. */
+  goAway(): void {
+    if (this.#isAway) return;
+    this.#isAway = true;
+    this.#scheduler.after(this.#chance.between(1, NOTICED_MS_MAX), () => this.#notice());
+  }
+
+  comeBack(): void {
+    if (!this.#isAway) return;
+    this.#notice();
+    this.#isAway = false;
+    this.#isKnownAway = false;
+    // What was said meanwhile was not heard.
+    for (const { life, heard } of this.#listeners)
+      if (life.hears) for (const runs of heard.values()) for (const run of runs) run(undefined);
+  }
+
+  pool(life: Life): pg.Pool {
+    const query = (query: string | { text: string; values: unknown[] }, values?: unknown[]) =>
+      typeof query === "string"
+        ? this.run(life, query, () => answer(this.tables, query, values ?? []))
+        : this.run(life, query.text, () => answer(this.tables, query.text, query.values));
+    return { query } as unknown as pg.Pool;
+  }
+
+  /** Does `what` as one statement. */
+  run<T>(life: Life, text: string, what: () => T): Promise<T> {
+    if (!life.mayAct()) return life.never();
+    if (this.#isKnownAway) return Promise.reject(new Away("database", "it does not answer"));
+    const loss =
+      this.#chance.below(100) < this.lossPercent ? this.#chance.pick(["before", "after"] as const) : undefined;
+    return new Promise<T>((resolve, reject) => {
+      let isOver = false;
+      const end = (tell: () => void): void => {
+        if (isOver) return;
+        isOver = true;
+        this.#waiting.delete(cutOff);
+        if (life.hears) tell();
+      };
+      const cutOff = (error: Error): void => end(() => reject(error));
+      this.#waiting.add(cutOff);
+      const lost = (): void =>
+        cutOff(Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" }));
+      this.#scheduler.after(this.#delayMs(), () => {
+        if (loss === "before") return lost();
+        if (this.#isAway) return;
+        this.statements += 1;
+        let result: T;
+        try {
+          result = what();
+        } catch (error) {
+          this.#scheduler.after(this.#delayMs(), () => cutOff(error as Error));
+          return;
+        }
+        this.#committed(text);
+        this.#scheduler.after(this.#delayMs(), () => {
+          if (loss === "after") return lost();
+          if (!this.#isAway) end(() => resolve(result));
+        });
+      });
+    });
+  }
+
+  broadcast(life: Life): Broadcast {
+    const heard: Heard = new Map();
+    const listener = { life, heard };
+    this.#listeners.add(listener);
+    life.onEnd(() => this.#listeners.delete(listener));
+    return {
+      send: (topic, message) => this.run(life, "pg_notify", () => this.announce(topic, message)),
+      on: (topic, run) => void heard.set(topic, [...(heard.get(topic) ?? []), run]),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  announce(topic: string, message: string): void {
+    for (const { life, heard } of this.#listeners) {
+      this.#scheduler.after(this.#chance.between(1, NOTIFY_MS_MAX), () => {
+        if (life.hears && !this.#isAway) for (const run of heard.get(topic) ?? []) run(message);
+      });
+    }
+  }
+
+  #notice(): void {
+    if (!this.#isAway || this.#isKnownAway) return;
+    this.#isKnownAway = true;
+    for (const cutOff of [...this.#waiting]) cutOff(new Away("database", "no answer", { maybeDone: true }));
+  }
+
+  #delayMs(): number {
+    return this.#chance.between(1, this.delayMsMax);
+  }
+}

@@ -1,0 +1,58 @@
+/** Everything that is there before anybody acts in it: time, chance, the plane, the store, the trace. */
+import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
+import { EPOCH_MS } from "./life.ts";
+import { Network } from "./network.ts";
+import { Chance } from "./random.ts";
+import { Scheduler } from "./scheduler.ts";
+import { Books } from "./store/books.ts";
+import { Store } from "./store/store.ts";
+import { Trace } from "./trace.ts";
+
+/** Something that must never be. Ends the run. */
+export class Violation extends Error {
+  override name = "Violation";
+  readonly rule: string;
+  constructor(rule: string, detail: string) {
+    super(`${rule}: ${detail}`);
+    this.rule = rule;
+  }
+}
+
+export class World {
+  readonly chance: Chance;
+  readonly scheduler = new Scheduler();
+  readonly trace: Trace;
+  readonly network: Network;
+  readonly books: Books;
+  readonly store: Store;
+  readonly newId: () => Uuid;
+  /** Runs after every statement that the store did. */
+  committed: (text: string) => void = () => {};
+  /** Requests (`req_…`) that a gateway answered while neither store nor disk took what they owe, and said so. */
+  readonly toldUnsafe = new Set<string>();
+  /** The first thing that went wrong. */
+  violation: Violation | undefined;
+
+  constructor(seed: number, { keepsTrace }: { keepsTrace: boolean }) {
+    const { scheduler } = this;
+    this.chance = new Chance(String(seed));
+    this.trace = new Trace(scheduler, { keepsAll: keepsTrace });
+    this.network = new Network(scheduler, this.chance.of("network"));
+    const now = (): number => EPOCH_MS + scheduler.nowMs;
+    this.books = new Books(now);
+    this.store = new Store({
+      tables: { books: this.books, keys: [], refusals: new Map() },
+      scheduler,
+      chance: this.chance.of("store"),
+      committed: (text) => this.committed(text),
+    });
+    const clock = { now } as Parameters<typeof newIds>[0];
+    this.newId = newIds(clock, this.chance.of("ids"));
+  }
+
+  fail(rule: string, detail: string): void {
+    if (this.violation !== undefined) return;
+    this.violation = new Violation(rule, detail);
+    this.trace.add("auditor", this.violation.message);
+  }
+}

@@ -1,0 +1,117 @@
+/** Holds the files in deploy/ to each other and to docs/runbook.md; Prometheus' own tool reads the rules, where it is here. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const read = (path: string): string => readFileSync(at(path), "utf8");
+
+interface Panel {
+  id: number;
+  title: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets: { expr: string; refId: string; datasource: { uid: string } }[];
+}
+
+interface Dashboard {
+  uid: string;
+  title: string;
+  schemaVersion: number;
+  templating: { list: { name: string }[] };
+  panels: Panel[];
+}
+
+const rules = read("deploy/prometheus/alerts.yml");
+/** Each rule, from its name to the next. */
+const alerts = rules.split(/^ {6}- alert: /m).slice(1);
+const nameOf = (alert: string): string => /^\w+/.exec(alert)?.[0] ?? assert.fail(`no name: ${alert}`);
+
+describe("alerts", () => {
+  test("each points at its own paragraph of the runbook, which says what it means, what to look at and what to do", () => {
+    assert.ok(alerts.length > 20, "the rules were found");
+    const paragraphs = new Map(
+      read("docs/runbook.md")
+        .split(/^### /m)
+        .slice(1)
+        .map((text) => [nameOf(text), text.split(/^## /m)[0] ?? ""]),
+    );
+    for (const alert of alerts) {
+      const name = nameOf(alert);
+      assert.match(alert, new RegExp(`runbook_url: docs/runbook\\.md#${name.toLowerCase()}$`, "m"), name);
+      const paragraph = paragraphs.get(name) ?? assert.fail(`docs/runbook.md has no paragraph for ${name}`);
+      for (const part of ["**Means.**", "**Look at**", "**Do.**"])
+        assert.ok(paragraph.includes(part), `${name}: ${part}`);
+    }
+    const stale = [...paragraphs.keys()].filter((name) => !alerts.some((alert) => nameOf(alert) === name));
+    assert.deepEqual(stale, [], "paragraphs of alerts that are no more");
+  });
+
+  test("links within the runbook lead somewhere", () => {
+    const text = read("docs/runbook.md");
+    const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title.toLowerCase());
+    for (const [, to] of text.matchAll(/\]\(#([\w-]+)\)/g)) assert.ok(anchors.includes(String(to)), to);
+  });
+
+  test("each has a severity, a summary, and a case in which it fires", () => {
+    const cases = read("deploy/prometheus/alerts.test.yml");
+    for (const alert of alerts) {
+      assert.match(alert, /severity: (critical|warning)\b/);
+      assert.match(alert, /summary: "/);
+      const name = nameOf(alert);
+      assert.match(cases, new RegExp(`alertname: ${name}\\n +eval_time: \\S+\\n +exp_alerts:\\n +- exp_labels`), name);
+      assert.match(
+        cases,
+        new RegExp(`alertname: ${name}, eval_time: \\S+, exp_alerts: \\[\\]`),
+        `${name} on a quiet day`,
+      );
+    }
+  });
+
+  test("Prometheus' own tool takes them, and they fire when they should and not otherwise", (t) => {
+    const run = (...args: string[]) => spawnSync("promtool", args, { cwd: at("deploy/prometheus"), encoding: "utf8" });
+    const checked = run("check", "rules", "alerts.yml");
+    if (checked.error !== undefined) return t.skip("promtool is not installed");
+    assert.equal(checked.status, 0, checked.stderr);
+    assert.match(checked.stdout, new RegExp(`${alerts.length} rules found`));
+    const tested = run("test", "rules", "alerts.test.yml");
+    assert.equal(tested.status, 0, tested.stdout + tested.stderr);
+    const config = run("check", "config", "prometheus.yml");
+    assert.equal(config.status, 0, config.stderr);
+  });
+});
+
+describe("dashboards", () => {
+  const files = globSync("deploy/grafana/dashboards/*.json", { cwd: at(".") }).sort();
+  const dashboards = files.map((file) => JSON.parse(read(file)) as Dashboard);
+
+  test("there are four, each with a name and an address of its own", () => {
+    assert.equal(files.length, 4);
+    for (const key of ["uid", "title"] as const) assert.equal(new Set(dashboards.map((one) => one[key])).size, 4);
+    for (const { schemaVersion } of dashboards) assert.ok(schemaVersion >= 36, "of a Grafana that is still supported");
+  });
+
+  for (const [i, { panels, templating }] of dashboards.entries()) {
+    test(`${files[i]}: every panel asks the chosen Prometheus, for declared variables, in a place of its own`, () => {
+      const declared = new Set([...templating.list.map(({ name }) => name), "__rate_interval"]);
+      assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+      const taken = new Map<string, string>();
+      for (const { title, gridPos, targets } of panels) {
+        assert.ok(targets.length > 0, title);
+        for (const { expr, datasource } of targets) {
+          assert.equal(datasource.uid, "$".concat("{datasource}"));
+          for (const [, name] of expr.matchAll(/\$(\w+)/g)) assert.ok(declared.has(String(name)), `${title}: ${name}`);
+        }
+        assert.ok(gridPos.x + gridPos.w <= 24, title);
+        for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+          for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+            const other = taken.get(`${x} ${y}`);
+            assert.equal(other, undefined, `${title} lies over ${other}`);
+            taken.set(`${x} ${y}`, title);
+          }
+        }
+      }
+    });
+  }
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Places, render } from "./render.ts";
+
+const places: Places = {
+  link: (address) => (address.endsWith(".ts") ? undefined : `/docs/guide/${address}`),
+  picture: (address) => ({ url: `/docs/guide/${address}`, width: 1600, height: 1000 }),
+};
+const body = (text: string): string =>
+  render(`# Title\n\n${text}`, places).body.text.replace('<h1 id="title">Title</h1>\n', "");
+
+test("title, headings and their anchors", () => {
+  const { title, headings, body } = render("# The `one`\n## Two: 2\n### Three\n## Two: 2\n", places);
+  assert.equal(title, "The one");
+  assert.deepEqual(headings, [
+    { level: 2, id: "two-2", text: "Two: 2" },
+    { level: 3, id: "three", text: "Three" },
+    { level: 2, id: "two-2-1", text: "Two: 2" },
+  ]);
+  assert.match(
+    body.text,
+    /^<h1 id="the-one">The <code>one<\/code><\/h1>\n<h2 id="two-2"><a href="#two-2">Two: 2<\/a><\/h2>\n/,
+  );
+});
+
+test("a page without a title is a mistake", () => {
+  assert.throws(() => render("## Two\n", places), /begins with its title/);
+  assert.throws(() => render("words\n", places), /begins with its title/);
+});
+
+test("words: lines are joined, tags are text, links lead into the guide, and what is not in it is words alone", () => {
+  assert.equal(body("one\n**two** <script>"), "<p>one <strong>two</strong> &#60;script&#62;</p>\n");
+  assert.equal(body("[a](b#c) and [d](e.ts)"), '<p><a href="/docs/guide/b#c">a</a> and d</p>\n');
+  assert.equal(body("a <!-- not\nseen --> b"), "<p>a  b</p>\n");
+});
+
+test("code has a name to copy it by", () => {
+  assert.equal(
+    body("```sh\na < b\n```"),
+    '<figure class="code"><figcaption><span>Shell</span></figcaption><pre tabindex="0" role="group" aria-label="Shell, in Title"><code>a &#60; b</code></pre></figure>\n',
+  );
+});
+
+test("lists: items of one paragraph are tight, others are not; numbers go on", () => {
+  assert.equal(body("- a\n- b"), "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n");
+  assert.equal(body("3. a\n\n   b\n"), '<ol start="3">\n<li><p>a</p>\n<p>b</p>\n</li>\n</ol>\n');
+});
+
+test("tables scroll by themselves; a head without words is none, nor is a cell of one", () => {
+  const table = (text: string): string => body(text).replace(/^<div[^>]*>|<\/div>\n$/g, "");
+  assert.match(body("|a|\n|-|\n|b|"), /^<div class="wide" tabindex="0" role="group" aria-label="Table in Title">/);
+  assert.equal(
+    table("|||\n|-|-|\n|a|b<br>c|"),
+    "<table>\n<tbody>\n<tr><td>a</td><td>b<br>c</td></tr>\n</tbody>\n</table>",
+  );
+  assert.match(table("|a||\n|-|-|\n|b|c|"), /<thead><tr><th scope="col">a<\/th><td><\/td><\/tr><\/thead>/);
+});
+
+test("pictures are as high as they will be; one without its width is a mistake", () => {
+  const picture = '<img src="pictures/a.webp" alt="An a" width="800">';
+  const shown = '<img src="/docs/guide/pictures/a.webp" alt="An a" width="800" height="500" loading="lazy">\n';
+  assert.equal(body(picture), `<p class="pictures">${shown}</p>\n`);
+  assert.equal(body(`<p>\n${picture}\n${picture}\n</p>`), `<p class="pictures">${shown}${shown}</p>\n`);
+  assert.throws(() => body('<img src="a.webp" alt="">'), /without src, alt and width/);
+  assert.throws(() => body("![a](b.webp)"), /with its width/);
+});

@@ -1,0 +1,176 @@
+/**
+ * A page of the guide out of Markdown, read by what the console reads models' answers with. Raw HTML is text there; of it our pages
+ * use pictures with a width, and comments, and these are understood here.
+ */
+import { type Block, blocksOf } from "../../console/src/ui/markdown/blocks.ts";
+import { type Inline, inlineOf } from "../../console/src/ui/markdown/inline.ts";
+import { block as codeBlock } from "../../gateway/src/http/reference/frame.ts";
+import { Html, html } from "../../gateway/src/http/reference/html.ts";
+import { anchorMaker } from "./anchors.ts";
+
+interface Picture {
+  url: string;
+  width: number;
+  height: number;
+}
+
+/** What addresses of a file mean in the guide. */
+export interface Places {
+  /** Undefined: it is not in the guide, and only its words are shown. */
+  link(address: string): string | undefined;
+  picture(address: string): Picture;
+}
+
+export interface Heading {
+  level: number;
+  id: string;
+  text: string;
+}
+
+interface Rendered {
+  title: string;
+  /** Without the title. */
+  headings: Heading[];
+  body: Html;
+}
+
+export function render(text: string, places: Places): Rendered {
+  const renderer = new Renderer(places);
+  const body = renderer.blocks(text.replaceAll(/<!--[\s\S]*?-->/g, ""));
+  const [title, ...headings] = renderer.headings;
+  if (title?.level !== 1) throw new Error("a page begins with its title (# …)");
+  return { title: title.text, headings, body };
+}
+
+const PICTURES = /^(?:<p>\s*)?(?:<img [^>]*>\s*)+(?:<\/p>)?$/;
+const PICTURE = /<img src="([^"]*)" alt="([^"]*)" width="(\d+)">/g;
+const LANGUAGES: Record<string, string> = {
+  "": "Text",
+  sh: "Shell",
+  json: "JSON",
+  yaml: "YAML",
+  ts: "TypeScript",
+  python: "Python",
+  ini: "INI",
+  toml: "TOML",
+  sql: "SQL",
+};
+
+class Renderer {
+  readonly headings: Heading[] = [];
+  readonly #places: Places;
+  readonly #anchor = anchorMaker();
+
+  constructor(places: Places) {
+    this.#places = places;
+  }
+
+  blocks(text: string, depth = 0): Html {
+    return html`${blocksOf(text, depth).map(({ block }) => this.#block(block, depth))}`;
+  }
+
+  #block(block: Block, depth: number): Html {
+    switch (block.kind) {
+      case "heading":
+        return this.#heading(block.level, block.text);
+      case "paragraph":
+        return PICTURES.test(block.text) ? this.#pictures(block.text) : html`<p>${this.#words(block.text)}</p>\n`;
+      case "code": {
+        const language = LANGUAGES[block.language] ?? block.language;
+        return html`${codeBlock(`${language}, in ${this.headings.at(-1)?.text ?? ""}`, block.text, language)}\n`;
+      }
+      case "quote":
+        return html`<blockquote>${this.blocks(block.text, depth + 1)}</blockquote>\n`;
+      case "list":
+        return this.#list(block, depth);
+      case "table":
+        return this.#table(block);
+      case "rule":
+        return html`<hr>\n`;
+    }
+  }
+
+  #heading(level: number, text: string): Html {
+    const words = inlineOf(text, asWritten);
+    const plain = textOf(words);
+    const id = this.#anchor(plain);
+    this.headings.push({ level, id, text: plain });
+    const tag = new Html(`h${level}`);
+    const shown = this.#inline(words);
+    return html`<${tag} id="${id}">${level === 1 ? shown : html`<a href="#${id}">${shown}</a>`}</${tag}>\n`;
+  }
+
+  #list({ start, items }: { start: number | undefined; items: string[] }, depth: number): Html {
+    const tag = new Html(start === undefined ? "ul" : "ol");
+    const from = start === undefined || start === 1 ? "" : html` start="${start}"`;
+    const inside = items.map((item) => html`<li>${tight(this.blocks(item, depth + 1))}</li>\n`);
+    return html`<${tag}${from}>\n${inside}</${tag}>\n`;
+  }
+
+  /**
+   * In a box of its own that scrolls, by keyboard too: some have more columns than a telephone is wide. Of those with three or
+   * four and long cells, the rows are stacked there, each cell after its column's name.
+   */
+  #table({ head, rows }: { head: string[]; rows: string[][] }): Html {
+    const isStacked = (head.length === 3 || head.length === 4) && rows.flat().some((cell) => cell.length > LONG_CHARS);
+    const cell = (text: string, i: number) => {
+      const name = i === 0 ? "" : textOf(inlineOf(head[i] ?? "", asWritten));
+      return html`<td${isStacked && name !== "" ? html` data-column="${name}"` : ""}>${this.#words(text, BREAK)}</td>`;
+    };
+    const named = (text: string) => (text === "" ? html`<td></td>` : html`<th scope="col">${this.#words(text)}</th>`);
+    const top = head.every((text) => text === "") ? "" : html`<thead><tr>${head.map(named)}</tr></thead>\n`;
+    const label = `Table in ${this.headings.at(-1)?.text ?? ""}`;
+    const body = rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`);
+    return html`<div class="wide${isStacked ? " stacked" : ""}" tabindex="0" role="group" aria-label="${label}"><table>\n${top}<tbody>\n${body}</tbody>\n</table></div>\n`;
+  }
+
+  #pictures(text: string): Html {
+    const found = [...text.matchAll(PICTURE)];
+    if (found.length !== text.split("<img").length - 1)
+      throw new Error(`a picture without src, alt and width: ${text}`);
+    const shown = found.map(([, src = "", alt = "", width = ""]) => {
+      const { url, ...size } = this.#places.picture(src);
+      const height = Math.round((size.height * Number(width)) / size.width);
+      return html`<img src="${url}" alt="${alt}" width="${width}" height="${height}" loading="lazy">\n`;
+    });
+    return html`<p class="pictures">${shown}</p>\n`;
+  }
+
+  /** A line's end is a space, but for one that was asked for. */
+  #words(text: string, lineEnd: Html | string = " "): Html {
+    return this.#inline(inlineOf(text, asWritten), lineEnd);
+  }
+
+  #inline(nodes: Inline[], lineEnd: Html | string = " "): Html {
+    return html`${nodes.map((node): Html | string => {
+      if (node.kind === "text") return node.text;
+      if (node.kind === "code") return html`<code>${node.text}</code>`;
+      if (node.kind === "break") return lineEnd;
+      const inside = this.#inline(node.inside, lineEnd);
+      if (node.kind === "link") {
+        if (node.image) throw new Error(`a picture is written with its width (<img …>): ${node.address}`);
+        const url = this.#places.link(node.address);
+        return url === undefined ? inside : html`<a href="${url}">${inside}</a>`;
+      }
+      const tag = new Html({ strong: "strong", emphasis: "em", strike: "s" }[node.kind]);
+      return html`<${tag}>${inside}</${tag}>`;
+    })}`;
+  }
+}
+
+const BREAK = html`<br>`;
+/** A cell of more is a text of its own. */
+const LONG_CHARS = 80;
+const asWritten = (address: string): string => address.trim();
+
+/** An item of one paragraph needs no paragraph. */
+function tight(item: Html): Html {
+  const [, only] = /^<p>((?:(?!<p>)[\s\S])*)<\/p>\n$/.exec(item.text) ?? [];
+  return only === undefined ? item : new Html(only);
+}
+
+export function textOf(nodes: Inline[]): string {
+  return nodes
+    .map((node) => ("inside" in node ? textOf(node.inside) : node.kind === "break" ? " " : node.text))
+    .join("");
+}

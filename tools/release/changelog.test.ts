@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sectionOf } from "./changelog.ts";
+
+const CHANGELOG = `# Changelog
+
+## Unreleased
+
+## 1.2.0 (2026-01-02)
+
+### Hosts
+
+- One thing.
+
+## 1.1.0
+
+- Another.
+`;
+
+test("a version's section is what stands below its heading and above the next", () => {
+  assert.equal(sectionOf(CHANGELOG, "1.2.0"), "### Hosts\n\n- One thing.\n");
+  assert.equal(sectionOf(CHANGELOG, "1.1.0"), "- Another.\n");
+});
+
+test("a version that nothing is told of is no release", () => {
+  assert.throws(() => sectionOf(CHANGELOG, "1.2"), { message: 'CHANGELOG.md has no section "## 1.2"' });
+  assert.throws(() => sectionOf(CHANGELOG, "Unreleased"), {
+    message: /section "## Unreleased" of CHANGELOG.md is empty/,
+  });
+});

@@ -1,0 +1,13 @@
+/** The part of CHANGELOG.md that tells of one version. */
+
+/** `Unreleased` or a version; without its heading. */
+export function sectionOf(changelog: string, title: string): string {
+  const heading = /^## \[?([^\]\s]+)\]?.*$/gm;
+  const headings = [...changelog.matchAll(heading)];
+  const at = headings.findIndex(([, name]) => name === title);
+  const found = headings[at];
+  if (found === undefined) throw new Error(`CHANGELOG.md has no section "## ${title}"`);
+  const section = changelog.slice(found.index + found[0].length, headings[at + 1]?.index).trim();
+  if (section === "") throw new Error(`the section "## ${title}" of CHANGELOG.md is empty`);
+  return `${section}\n`;
+}

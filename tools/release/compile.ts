@@ -1,0 +1,77 @@
+/**
+ * From sources to the JavaScript of a package: Node strips no types below `node_modules`. Only what the entries reach is in it, so
+ * that no test and no tool is.
+ */
+import { createRequire } from "node:module";
+import { basename, extname, join, relative } from "node:path";
+import type { PackageSpec } from "./packages.ts";
+
+interface Compiled {
+  /** Paths below the package. */
+  files: string[];
+  /** Packages that are imported and have to be installed. */
+  imported: string[];
+}
+
+/**
+ * Vite's own bundler. It is no dependency of ours by name: npm would then want its builds for every platform from the registry, and
+ * not every registry has them all.
+ */
+const BUNDLER = createRequire(import.meta.resolve("vite")).resolve("rolldown");
+
+/** The compiler's own helpers are as good as ours. */
+const OURS = ["@tollgate/", "@oxc-project/runtime/"];
+/** Never carried: its binaries are its point, and a host chooses whether to have it. */
+const APART = ["node-llama-cpp"];
+
+export async function compile(spec: PackageSpec, root: string, to: string): Promise<Compiled> {
+  const isOurs = (id: string): boolean => /^[./]/.test(id) || OURS.some((scope) => id.startsWith(scope));
+  const isApart = (id: string): boolean => id.startsWith("node:") || APART.includes(packageOf(id));
+  const { rolldown }: typeof import("rolldown") = await import(BUNDLER);
+  const build = await rolldown({
+    cwd: root,
+    platform: "node",
+    input: Object.fromEntries(spec.entries.map((entry) => [withoutExtension(relative(spec.base, entry)), entry])),
+    external: (id) => (spec.carriesDependencies ? isApart(id) : !isOurs(id)),
+    onLog(level, log) {
+      if (level === "warn") throw new Error(`${spec.name}: ${log.message}`);
+    },
+  });
+  try {
+    const { output } = await build.write({
+      dir: to,
+      format: "esm",
+      entryFileNames: ({ name }) => (spec.command.startsWith(`${name}.`) ? spec.command : "[name].js"),
+      ...(spec.carriesDependencies
+        ? {
+            chunkFileNames: ({ name, facadeModuleId }) =>
+              placeOf(facadeModuleId, join(root, spec.base)) ?? `src/${name}.js`,
+          }
+        : { preserveModules: true, preserveModulesRoot: root }),
+    });
+    const chunks = output.filter((part) => part.type === "chunk");
+    const names = new Set(chunks.map(({ fileName }) => fileName));
+    const imported = chunks
+      .flatMap((chunk) => [...chunk.imports, ...chunk.dynamicImports])
+      .filter((id) => !names.has(id));
+    return {
+      files: [...names],
+      imported: [...new Set(imported.filter((id) => !id.startsWith("node:")).map(packageOf))].sort(),
+    };
+  } finally {
+    await build.close();
+  }
+}
+
+/** A file that is loaded when it is needed stays in its folder: what it reads, it finds from there. */
+function placeOf(file: string | null | undefined, base: string): string | undefined {
+  if (file === null || file === undefined || !file.startsWith(`${base}/src/`)) return undefined;
+  return `${withoutExtension(relative(base, file))}.js`;
+}
+
+const withoutExtension = (path: string): string => join(path, "..", basename(path, extname(path)));
+
+/** `@scope/name/file` → `@scope/name`. */
+function packageOf(specifier: string): string {
+  return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+}

@@ -1,0 +1,2 @@
+/** `root` is that of the workspace. */
+export function removeUnused(root: string): void;
