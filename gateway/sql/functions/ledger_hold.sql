@@ -1,3 +1,4 @@
+-- since: 0030
 -- Takes credit aside for requests, before anything is dispatched. Arrays, so that one round trip serves a batch; the ids'
 -- own bounds `p_oldest` and `p_newest` say which partitions can know them.
 -- Codes: 1 held · 2 held already (a repeat) · 3 this request has ended · 0 available credit is smaller than the amount

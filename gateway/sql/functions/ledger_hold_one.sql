@@ -1,3 +1,4 @@
+-- since: 0030
 -- Takes credit aside for one request: what `ledger_hold` does for a batch, at half of its cost. Its codes and `available` are the
 -- same; whatever is unusual (a budget, a repeat, too little credit) is left to it.
 -- Guarantees: those of `ledger_hold`. Sets nothing for the planner: the ledger's own connections carry that.

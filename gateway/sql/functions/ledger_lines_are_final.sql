@@ -1,3 +1,4 @@
+-- since: 0030
 -- What a request or a transfer moved stays as it is.
 -- Guarantees: no line of the books is changed, deleted or truncated, whoever tries; but a request whose gateway was lost, which
 -- moved nothing, may be settled late. Whole months go only as partitions, and leave their closing.

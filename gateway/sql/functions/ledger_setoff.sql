@@ -1,3 +1,4 @@
+-- since: 0030
 -- Pays what a builder account owes out of a host account. The transfer is the host's; both have an entry of it.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 the host has less, or the builder owes less · -2 no such accounts.
 -- Guarantees: moves no more than the host has and the builder owes; safe to repeat with the same id; accounts are locked in

@@ -1,3 +1,4 @@
+-- since: 0030
 -- Ends requests: charges them, pays the host, gives the rest of the hold back and writes the record and the rollups. Tells
 -- which requests were an identity's own: the account that asked and the one that served have an owner in common.
 -- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease ran out before · 0 no such hold.

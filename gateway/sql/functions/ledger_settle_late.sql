@@ -1,3 +1,4 @@
+-- since: 0030
 -- Settles a request whose lease ran out before: its record says `gateway_lost`, its hold was given back, and its answer was
 -- given all the same. Charges what it cost, as far as the account has it free now and the key's budgets have room, pays the
 -- host its share of that, and makes record and rollups what they would have been. What could not be collected is written

@@ -1,3 +1,4 @@
+-- since: 0030
 -- Ends one request: what `ledger_settle` does for a batch, at half of its cost. Its codes are the same; whatever is unusual is
 -- left to it.
 -- Guarantees: those of `ledger_settle`. Sets nothing for the planner: the ledger's own connections carry that.

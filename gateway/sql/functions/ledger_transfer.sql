@@ -1,3 +1,4 @@
+-- since: 0030
 -- Moves money between the outside world and an account: grants and purchases in, refunds, disputes and payouts out.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 a payout exceeds the balance · -2 no such account.
 -- Guarantees: safe to repeat with the same id; a payout is never more than the balance; an account that a refund or a dispute

@@ -1,3 +1,4 @@
+-- since: 0030
 -- The money was sent: moves it in the books.
 -- Codes: 1 paid · 2 paid before · 0 no such batch · 3 a host has less than its line promises; somebody has to look before the
 -- batch can be booked.

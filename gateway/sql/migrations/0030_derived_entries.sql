@@ -1,8 +1,13 @@
+-- phase: after
 -- The books keep every fact once: what a request moved is in its record, what a transfer moved in its own. The entries are a
 -- view of both, and so are the platform's balance and the outside world's: no row is left that every settlement has to lock.
 
+-- Gateways of the version before enter lines of their own and read them: all of it waits until they are gone, and so do the
+-- functions that say `since: 0030`.
+
 -- A check is read anew by every statement that writes to its table, so what is written for each request has one, short and
--- about money alone.
+-- about money alone. The kinds are a domain: that costs where a kind is set, and nowhere else.
+create domain ledger_kind as text check (value in ('builder', 'host'));
 delete from ledger_account where kind in ('platform', 'external');
 update ledger_account set overdrawn = true where kind = 'host' and balance < 0;
 alter table ledger_account
@@ -11,6 +16,7 @@ alter table ledger_account
   drop constraint only_builders_hold,
   drop constraint within_64_bits,
   drop constraint never_overspent,
+  alter column kind type ledger_kind,
   add constraint never_overspent check (held >= 0 and (overdrawn or balance >= held));
 
 alter table hold
@@ -39,6 +45,7 @@ update transfer t
    set position = overlay(t.id::text placing left(uuid_floor(t.at)::text, 13) from 1)::uuid,
        other_account_id = (select s.builder_account_id from payout_setoff s where s.id = t.id);
 alter table transfer
+  alter column position set not null,
   add constraint only_setoffs_stay_inside check ((kind = 'setoff') = (other_account_id is not null));
 create index transfer_line on transfer (account_id, position);
 create index transfer_other_line on transfer (other_account_id, position) where other_account_id is not null;
@@ -59,41 +66,37 @@ create table ledger_closing (
   primary key (account_id, month, kind)
 );
 
--- What was entered until now stays under another name until no gateway of the version before runs; they read the view by the
--- old one. Only the platform's revenue they show as nothing until then.
-alter table ledger_entry rename to ledger_entry_stored;
+-- What was entered until now is in the records of requests and transfers.
+drop table ledger_entry;
+drop function if exists ledger_entries_balance();
+drop function if exists ledger_entries_are_final();
 
--- Every line of the books. An operation (`of`) is a request, a transfer or the closing of a month. `id` is for gateways of the
--- version before: it grows with time, and is as good as unique.
+-- Every line of the books. An operation (`of`) is a request, a transfer or the closing of a month.
 create view ledger_entry as
-  select position, "of", operation, account_id, kind, amount, at,
-         ('x' || left(replace(position::text, '-', ''), 16))::bit(64)::bigint as id
-    from (
-      select id as position, 'request' as "of", id as operation, account_id, 'charge' as kind, -charge_pico::numeric as amount, finished_at as at
-        from request where charge_pico > 0
-      union all
-      select id, 'request', id, host_account_id, 'share', host_pico, finished_at
-        from request where host_account_id is not null and host_pico > 0
-      union all
-      select id, 'request', id, uuid '00000000-0000-0000-0000-000000000001', 'fee', charge_pico - host_pico, finished_at
-        from request where charge_pico > host_pico
-      union all
-      select position, 'transfer', id, account_id, kind, case when kind in ('grant', 'purchase') then amount else -amount end, at
-        from transfer
-      union all
-      select position, 'transfer', id, uuid '00000000-0000-0000-0000-000000000002', kind,
-             case when kind in ('grant', 'purchase') then -amount else amount end, at
-        from transfer where other_account_id is null
-      union all
-      select position, 'transfer', id, other_account_id, kind, amount, at from transfer where other_account_id is not null
-      union all
-      select position, 'closing', position, account_id, kind, amount, at from ledger_closing
-    ) line;
+  select id as position, 'request' as "of", id as operation, account_id, 'charge' as kind, -charge_pico::numeric as amount, finished_at as at
+    from request where charge_pico > 0
+  union all
+  select id, 'request', id, host_account_id, 'share', host_pico, finished_at
+    from request where host_account_id is not null and host_pico > 0
+  union all
+  select id, 'request', id, uuid '00000000-0000-0000-0000-000000000001', 'fee', charge_pico - host_pico, finished_at
+    from request where charge_pico > host_pico
+  union all
+  select position, 'transfer', id, account_id, kind, case when kind in ('grant', 'purchase') then amount else -amount end, at
+    from transfer
+  union all
+  select position, 'transfer', id, uuid '00000000-0000-0000-0000-000000000002', kind,
+         case when kind in ('grant', 'purchase') then -amount else amount end, at
+    from transfer where other_account_id is null
+  union all
+  select position, 'transfer', id, other_account_id, kind, amount, at from transfer where other_account_id is not null
+  union all
+  select position, 'closing', position, account_id, kind, amount, at from ledger_closing;
 
 -- Every balance, the platform's and the outside world's with them: what came in and is in no account, the platform has. Reads
 -- all accounts and transfers, so it is for operators and proofs, not for requests.
 create view ledger_book as
-  select id, kind, balance, held from ledger_account
+  select id, kind::text as kind, balance, held from ledger_account
   union all
   select uuid '00000000-0000-0000-0000-000000000001', 'platform',
          came.total - (select coalesce(sum(balance), 0) from ledger_account), 0

@@ -18,7 +18,7 @@ const STORED = `
            null::bigint as prompt_tokens, null::bigint as completion_tokens where false
   ),
   ledger_entry as (
-    select e.id, (lpad(to_hex(e.id), 16, '0') || repeat('0', 16))::uuid as position,
+    select (lpad(to_hex(e.id), 16, '0') || repeat('0', 16))::uuid as position,
            case when e.kind in ('charge', 'share', 'fee') then 'request' else 'transfer' end as "of", e.operation, e.account_id,
            e.kind, e.amount, e.at
       from ledger_entry e

@@ -60,13 +60,13 @@ const BY_DAY = `with recursive used as (
        where account_id = $1 and hour < used.day at time zone 'UTC' order by hour desc limit 1) older
      where $3::bigint is null or used.place < $3
   ), transferred as materialized (
-    select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || lpad(e.id::text, 19, '0') as place,
+    select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || t.id as place,
            e.kind, e.amount, e.operation, t.reason, e.at
       from ledger_entry e join transfer t on t.id = e.operation
      where e.account_id = $1 and e.kind not in ('charge', 'share', 'fee')
   ), moved as (
     select lpad((extract(epoch from (day + interval '24 hours') at time zone 'UTC') * 1000000)::bigint::text, 18, '0')
-             || '0' || repeat('0', 19) as place,
+             || '0' as place,
            'usage' as kind, to_char(day, 'YYYY-MM-DD') as day, sums.requests, sums.prompt, sums.completion, sums.amount,
            null::uuid as transfer, null as reason, null::timestamptz as at
       from used, lateral (
