@@ -127,7 +127,7 @@ describe("upgrade", { skip }, () => {
     await load.more(30);
 
     // These sources work on the schema of the release before.
-    let here = await start(ROOT, { MIGRATE: "check" });
+    const here = await start(ROOT, { MIGRATE: "check" });
     await joined();
     await load.more(30);
     await booksBalance(ROOT);
@@ -155,11 +155,11 @@ describe("upgrade", { skip }, () => {
     assert.deepEqual(await migrate(next.root), [next.after]);
     await load.more(30);
 
-    // One that is started again meets a database that is newer, and serves.
-    await stop(here);
-    here = await start(ROOT);
-    assert.match(await readFile(here.logFile, "utf8"), /newer than this program, which works with it/);
+    // Another one of this version meets a database that is newer, and serves.
+    const meets = await start(ROOT);
+    assert.match(await readFile(meets.logFile, "utf8"), /newer than this program, which works with it/);
     await joined();
+    await stop(here);
     await load.more(30);
     const tooEarlyAgain = await command(next.root, "migrate", "--finish");
     assert.equal(tooEarlyAgain.code, 1, tooEarlyAgain.said);
@@ -168,7 +168,7 @@ describe("upgrade", { skip }, () => {
     await start(next.root, { MIGRATE: "check" });
     await joined();
     await load.more(20);
-    await stop(here);
+    await stop(meets);
     await load.more(20);
 
     const finished = await command(next.root, "migrate", "--finish");
