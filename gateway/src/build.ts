@@ -172,13 +172,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     limits,
     dispatcher,
     underWay: new UnderWay(),
-    watch: {
-      refused: metrics.watch.refused,
-      ended(request) {
-        metrics.watch.ended(request);
-        money.rollups.soon();
-      },
-    },
+    watch: metrics.watch,
     telling: openTelling({ log, clock, tracing }),
     ...money,
   };

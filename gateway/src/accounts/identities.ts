@@ -63,6 +63,8 @@ export interface Identities {
   sessions: Sessions;
   /** What this platform offers: letters may be off. */
   offers: { resetByMail: boolean; verifiesEmails: boolean };
+  /** Loads what was left for later: whoever comes next does not wait for it. */
+  warm(): Promise<void>;
   /** Removes what has run out. */
   sweep(): Promise<void>;
   /** Resolves when no letter is on its way. */
@@ -92,8 +94,8 @@ export interface IdentitiesOptions {
   /** Scrypt, at the cost of production. */
   passwordHash?: PasswordHash | undefined;
   /**
-   * Loads better-auth when somebody first comes to the console: a third of all that a gateway loads. For a platform on the
-   * machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
+   * Leaves better-auth, a third of all that a gateway loads, to `warm` or to the first who comes to the console. For a platform
+   * on the machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
    */
   loadedLate?: boolean;
 }
@@ -186,6 +188,9 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     openId: openOpenId({ ask, attempts, providers, log }),
     sessions: openSessions({ pool }),
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
+    async warm() {
+      await loaded();
+    },
     async sweep() {
       await sweepExpired(pool);
       await invitations.sweep();

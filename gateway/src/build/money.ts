@@ -48,7 +48,18 @@ export async function openMoney(
     throw new Error(`SPOOL_DIR (${spoolDir}) cannot be written to: ${cause.message}`, { cause });
   });
   onClose(() => spool.close());
-  const ledger = openLedger({ pool: ledgerPool, schema, clock, gatewayId, holdLeaseMs, spool, log });
+  const rollups = openRollups({ pool, clock, log });
+  onClose(() => rollups.stop());
+  const ledger = openLedger({
+    pool: ledgerPool,
+    schema,
+    clock,
+    gatewayId,
+    holdLeaseMs,
+    spool,
+    log,
+    onEnded: rollups.soon,
+  });
   onClose(() => ledger.close());
   const replay = openReplay({ spool, clock, log, ledger });
   onClose(() => replay.stop());
@@ -57,10 +68,8 @@ export async function openMoney(
   onClose(() => leases.stop());
   const unfunded = openUnfunded({ pool, clock, log });
   onClose(() => unfunded.close());
-  const rollups = openRollups({ pool, clock, log });
-  onClose(() => rollups.stop());
   const performance = openPerformance({ pool });
-  return { history, earnings, receipts, refusals, unfunded, rollups, performance, ledger, leases };
+  return { history, earnings, receipts, refusals, unfunded, performance, ledger, leases };
 }
 
 /** Undefined where purchases are not configured. */

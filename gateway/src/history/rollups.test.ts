@@ -140,6 +140,53 @@ describe("rollups of performance", () => {
     await mine.stop();
   });
 
+  test("a request is told of when it is in the books, not before, and what ends during a turn gets the next one", async () => {
+    const clock = manualClock(Date.now());
+    const turns: { found: Promise<unknown>; arrive: () => void }[] = [];
+    const query = async (text: string, values: unknown[]) => {
+      const found = db.pool.query(text, values);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      turns.push({ found, arrive: resolve });
+      await promise;
+      return await found;
+    };
+    const mine = openRollups({ pool: { query } as unknown as typeof db.pool, clock, log: createLog("silent") });
+    const seen: Promise<number>[] = [];
+    const waiting = async (): Promise<number> =>
+      Number((await db.pool.query("select count(*)::int as n from unrolled")).rows[0].n);
+    const telling = openLedger({
+      pool: db.pool,
+      clock: systemClock,
+      gatewayId: "telling",
+      onEnded() {
+        seen.push(waiting());
+        mine.soon();
+      },
+    });
+    await rollups.run();
+    const account = await openAccount();
+    const settleOne = async (): Promise<void> => {
+      const hold = holdOf(account, 1_000_000n);
+      await telling.hold(hold);
+      assert.equal(seen.length, 0);
+      await telling.settle(settlementOf(hold, null));
+      assert.deepEqual(await Promise.all(seen.splice(0)), [1]);
+    };
+    await settleOne();
+    clock.advance(3_000);
+    // Read there, and not yet known here: what ends now is not in it.
+    await turns[0]?.found;
+    await settleOne();
+    clock.advance(3_000);
+    turns[0]?.arrive();
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(3_000);
+    assert.equal(turns.length, 2);
+    turns[1]?.arrive();
+    await mine.stop();
+    assert.equal((await of(account))[0]?.requests, 2);
+  });
+
   test("slots that no range shows any more are not made of the past", async () => {
     const account = await openAccount();
     const hold = {

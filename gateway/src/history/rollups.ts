@@ -14,7 +14,7 @@ const AT_ONCE_MAX = 5_000;
 const Rolled = row({ rolled: column.count.nullable() });
 
 export interface Rollups {
-  /** A request has ended: it is counted soon. */
+  /** A request has ended in the books: it is counted soon. */
   soon(): void;
   /** Counts all that has ended; returns how many. One gateway at a time: another's turn counts as done. */
   run(): Promise<number>;
@@ -45,7 +45,8 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
   const stops = [
     clock.every(RUN_AFTER_MS, () => {
-      if (!isDue) return;
+      // What ends during a turn may have come too late for it.
+      if (!isDue || running !== undefined) return;
       isDue = false;
       trying("counting requests into rollups", () =>
         run().catch((error) => {

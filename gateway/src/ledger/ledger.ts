@@ -91,11 +91,14 @@ interface LedgerOptions {
   schema?: Pick<Schema, "reached">;
   /** Where settlements wait that the store does not take. Without one they wait in memory. */
   spool?: Spool;
+  /** Requests have ended, and the books say so: committed, not merely on their way. */
+  onEnded?: () => void;
   log?: Log;
 }
 
 export function openLedger(options: LedgerOptions): Ledger {
   const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS, schema, spool, log = createLog("silent") } = options;
+  const { onEnded = () => {} } = options;
   let hasOnes = schema === undefined;
   void schema?.reached(DERIVED_SINCE).then(() => {
     hasOnes = true;
@@ -115,13 +118,20 @@ export function openLedger(options: LedgerOptions): Ledger {
     { ...common, waitMaxMs: HOLD_WAIT_MAX_MS, undo: ({ id }) => releases.doubtful(id) },
   );
 
-  const settlements = new Batcher<Settlement, SettleOutcome>((batch) => settleBatch(pool, batch, { hasOnes }), common);
+  const andTell = <Result>(result: Result): Result => {
+    onEnded();
+    return result;
+  };
+  const settlements = new Batcher<Settlement, SettleOutcome>(
+    (batch) => settleBatch(pool, batch, { hasOnes }).then(andTell),
+    common,
+  );
   const settling = openSettling({
     clock,
     log,
     spool,
     settle: (settlement) => settlements.add(settlement),
-    settleLate: (settlement) => settleLate(pool, settlement),
+    settleLate: (settlement) => settleLate(pool, settlement).then(andTell),
   });
 
   const voids = new Batcher<Uuid, boolean>(async (ids) => {
@@ -170,6 +180,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     async expire() {
       const { expired } = await queryOne(pool, Expired, "select ledger_expire(1000, $1::interval) as expired", [lease]);
       tallies.expired += expired;
+      if (expired > 0) onEnded();
       return expired;
     },
     get tallies() {
