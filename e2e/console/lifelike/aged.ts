@@ -40,8 +40,7 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
   // In the order of the statement.
   const requests = await query<{ id: string; era: number }>(
     `select r.id, (select count(*)::int from unnest($1::timestamptz[]) until where until < r.finished_at) as era
-       from request r left join ledger_entry e on e.operation = r.id and e.account_id = r.account_id
-      order by r.finished_at, e.id, r.id`,
+       from request r order by era, r.id`,
     [eras.map(({ until }) => until)],
   );
   const times = moments(
