@@ -82,6 +82,7 @@ async function shell(args: string[], input = ""): Promise<{ code: number | null;
 }
 
 let people = 0;
+let months = 0;
 
 /** Every command once, in text and in JSON; each leaves things as the next needs them. */
 function everyCommand(where: string): void {
@@ -351,6 +352,49 @@ function everyCommand(where: string): void {
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
 
+  test(`${where}: months of requests are listed, and what is old enough goes`, async () => {
+    type Month = { month: string; state: string; records: number; note: string };
+    const name = `request_19${70 + months++}_01`;
+    const [year] = name.match(/\d{4}/) ?? [];
+    const floor = (month: string): string =>
+      `00${Date.parse(month).toString(16).padStart(10, "0")}`.replace(/^(.{8})(.{4})$/, "$1-$2-0000-0000-000000000000");
+    await query(
+      `create table ${name} partition of request for values from ('${floor(`${year}-01-02`)}') to ('${floor(`${year}-02-01`)}')`,
+    );
+    const listed = await said<Month[]>("history", "list");
+    const made = listed.find(({ month }) => month === `${year}-01`);
+    assert.deepEqual([made?.state, made?.records], ["kept", 0]);
+    assert.match(
+      await good("history", "list"),
+      /^MONTH +STATE +RECORDS +CHARGED +NOTE\n[\s\S]*^\d{4}-\d\d +kept +[1-9]\d*$/m,
+    );
+    assert.match(
+      await good("history", "retain"),
+      /^Everything is kept: neither HISTORY_DAYS nor REFUSALS_DAYS is set\.$/,
+    );
+    const env = { HISTORY_DAYS: "100", REFUSALS_DAYS: "100" };
+    Object.assign(process.env, env);
+    try {
+      type Done = { refusals: number; months: Month[] };
+      const would = await said<Done>("history", "retain", "--dry-run");
+      assert.deepEqual(
+        would.months.map(({ month, state }) => [month, state]),
+        [[`${year}-01`, "due"]],
+      );
+      assert.match(await good("history", "retain", "--dry-run"), /^Records of refusals that would go: 0\.\nMONTH /);
+      assert.match(
+        await good("history", "retain"),
+        new RegExp(`that went: 0\\.\\n[\\s\\S]*^${year}-01 +closed +0 +\\$0\\.00$`, "m"),
+      );
+      assert.match(await good("history", "retain"), /No month is old enough\.$/);
+    } finally {
+      for (const variable of Object.keys(env)) delete process.env[variable];
+    }
+    const closed = (await said<Month[]>("history", "list")).find(({ month }) => month === `${year}-01`);
+    assert.equal(closed?.state, "closed");
+    assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
+  });
+
   test(`${where}: an operator is made, by standard input alone, and can sign in`, async () => {
     const email = `shell-${people++}@example.test`;
     const flags = ["operator", "create", "--email", email.toUpperCase(), "--name", "From the shell", "--password", "-"];
@@ -391,6 +435,7 @@ function everyCommand(where: string): void {
       "node.release",
       "payout.create",
       "payout.paid",
+      "history.retain",
       "catalogue.reload",
     ]) {
       assert.ok(

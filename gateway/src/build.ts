@@ -12,7 +12,7 @@ import { type AccountParts, openAccountParts } from "./build/accounts.ts";
 import { openCatalogue, openMeters } from "./build/catalogue.ts";
 import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
 import { openDispatch, openTrust } from "./build/fleet.ts";
-import { openAlerting, openLimits, openMoney, openPurchases } from "./build/money.ts";
+import { openAlerting, openLimits, openMoney, openPurchases, openRetaining } from "./build/money.ts";
 import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
 import { openTracing } from "./build/tracing.ts";
@@ -137,6 +137,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   if (config.provesBooks) onClose(keepProving(books, { pool, clock, log }));
   // Before those who wait for it.
   onClose(() => books.close());
+  const retaining = await openRetaining(context, store);
   const metrics = openMetrics({
     about: { gateway: context.gatewayId, version: VERSION },
     isReady: () => health.ready().status === "ready",
@@ -155,6 +156,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     clockOffsetMs: () => store.guard.clocks.offsetMs,
     ledger: () => money.ledger,
     settlementsWaiting: () => money.ledger.unsettled().length,
+    months: retaining.months,
     verdict: verdict.current,
     now: () => clock.now(),
   });

@@ -50,6 +50,27 @@ test("the memory for large bodies: one body fits, and an account has no more tha
   assert.throws(() => parseConfig({ BODY_BUDGET_MB: "20" }), /BODY_BUDGET_ACCOUNT_MB must not be more/);
 });
 
+test("how long records are kept: for ever unless told, and not for less than something needs them", () => {
+  assert.deepEqual(parseConfig({}).retention, {
+    historyDays: undefined,
+    refusalsDays: undefined,
+    exportDir: undefined,
+  });
+  const set = { HISTORY_DAYS: "90", REFUSALS_DAYS: "7", HISTORY_EXPORT_DIR: "/exports" };
+  assert.deepEqual(parseConfig(set).retention, { historyDays: 90, refusalsDays: 7, exportDir: "/exports" });
+  assert.throws(() => parseConfig({ HISTORY_DAYS: "34" }), /HISTORY_DAYS must be 35 or more/);
+  assert.throws(() => parseConfig({ HISTORY_DAYS: "many" }), /HISTORY_DAYS must be a number of days/);
+  assert.throws(
+    () => parseConfig({ HISTORY_DAYS: "90", PAYOUT_HOLD_DAYS: "91" }),
+    /HISTORY_DAYS must not be less than PAYOUT_HOLD_DAYS/,
+  );
+  assert.throws(() => parseConfig({ REFUSALS_DAYS: "0" }), /REFUSALS_DAYS must be 1 or more/);
+  assert.throws(
+    () => parseConfig({ HISTORY_EXPORT_DIR: "/exports" }),
+    /HISTORY_DAYS must be set beside HISTORY_EXPORT_DIR/,
+  );
+});
+
 test("whose pages may call: anybody's, nobody's, or those of a list, written as browsers send them", () => {
   const originsOf = (CORS_ORIGINS?: string) => parseConfig({ CORS_ORIGINS }).corsOrigins;
   assert.equal(originsOf(), "any");

@@ -98,6 +98,9 @@ const SAMPLERS = [
   "parentbased_traceidratio",
 ] as const;
 
+/** The console's list reaches 30 days back and is put in order by cost over 31; a month goes only whole. */
+const HISTORY_DAYS_MIN = 35;
+
 const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
@@ -243,6 +246,19 @@ const Environment = z.object({
     .min(0, "must be 0 or more")
     .max(365, "must be 365 or less")
     .default(7),
+  HISTORY_DAYS: z.coerce
+    .number("must be a number of days")
+    .int("must be a number of days")
+    .min(HISTORY_DAYS_MIN, `must be ${HISTORY_DAYS_MIN} or more`)
+    .max(36_500, "must be 36500 or less")
+    .optional(),
+  HISTORY_EXPORT_DIR: z.string().min(1).optional(),
+  REFUSALS_DAYS: z.coerce
+    .number("must be a number of days")
+    .int("must be a number of days")
+    .min(1, "must be 1 or more")
+    .max(36_500, "must be 36500 or less")
+    .optional(),
   STATUS_PAGE: z.enum(["on", "off"], "must be on or off").default("on"),
   STATUS_SAMPLE_S: z.coerce
     .number("must be a number of seconds")
@@ -338,6 +354,8 @@ export interface Config {
   payments: PaymentsConfig | undefined;
   /** How long earnings are held back before they are paid out. */
   payoutHoldDays: number;
+  /** How long records of requests are kept, those of refusals apart, and where months go before. Undefined days: for ever. */
+  retention: { historyDays: number | undefined; refusalsDays: number | undefined; exportDir: string | undefined };
   /** `isPublic`: anybody may read it, at /status. */
   status: { isPublic: boolean; sampleEveryMs: number };
   /** Prove the books once a day without being asked. */
@@ -430,6 +448,12 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   if (result.success && result.data.BODY_BUDGET_ACCOUNT_MB > result.data.BODY_BUDGET_MB) {
     mistakes.push("BODY_BUDGET_ACCOUNT_MB must not be more than BODY_BUDGET_MB");
   }
+  if (result.success && (result.data.HISTORY_DAYS ?? Number.POSITIVE_INFINITY) < result.data.PAYOUT_HOLD_DAYS) {
+    mistakes.push("HISTORY_DAYS must not be less than PAYOUT_HOLD_DAYS: earnings that wait have their requests");
+  }
+  if (variables.HISTORY_EXPORT_DIR !== undefined && variables.HISTORY_DAYS === undefined) {
+    mistakes.push("HISTORY_DAYS must be set beside HISTORY_EXPORT_DIR: without it no month is ever exported");
+  }
   mistakes.push(
     ...rotationMistakes(variables),
     ...planeMistakes(variables),
@@ -486,6 +510,11 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     canariesFile: e.CANARIES_FILE,
     payments: paymentsConfig(e),
     payoutHoldDays: e.PAYOUT_HOLD_DAYS,
+    retention: {
+      historyDays: e.HISTORY_DAYS,
+      refusalsDays: e.REFUSALS_DAYS,
+      exportDir: e.HISTORY_EXPORT_DIR === undefined ? undefined : resolve(e.HISTORY_EXPORT_DIR),
+    },
     status: { isPublic: e.STATUS_PAGE === "on", sampleEveryMs: e.STATUS_SAMPLE_S * 1000 },
     provesBooks: e.BOOKS_PROVE === "on",
     tracing: tracingConfig(e),

@@ -34,6 +34,7 @@ export const SECTIONS: readonly Section[] = [
       page("docs/operators/sign-in.md", "Sign-in"),
       page("docs/operators/backup.md", "Backup and restore"),
       page("docs/operators/rotation.md", "Rotating secrets"),
+      page("docs/operators/retention.md", "Keeping records"),
       page("docs/operators/administration.md", "Administration"),
       page("docs/operators/money.md", "Money"),
       page("docs/operators/trust.md", "Trust in nodes"),

@@ -77,8 +77,14 @@ export const LedgerEntry = z.strictObject({
   object: z.literal("ledger_entry"),
   kind: z.enum(BUILDER_ENTRY_KINDS),
   amount_micro: Money.describe("Below zero where it left the account."),
-  request_id: Id("req").nullable().describe("The request that was charged; null for a transfer."),
-  transfer_id: Id("pay").nullable().describe("The transfer; null for a request."),
+  request_id: Id("req").nullable().describe("The request that was charged; else null."),
+  transfer_id: Id("pay").nullable().describe("The transfer; else null."),
+  month: z
+    .string()
+    .nullable()
+    .describe(
+      "Of a charge that stands for all requests of a month, whose records are kept no longer: which one, in UTC, such as `2026-03`. Else null.",
+    ),
   reason: z.string().nullable().describe("Why a transfer was made."),
   at: Time,
 });
@@ -178,7 +184,7 @@ export const moneyRoutes = routes({
     at: "GET /console/api/ledger",
     summary: "List the entries of the books",
     description:
-      "Every one of the account's, a charge for each request, the newest first. By day: `GET /console/api/statement`.",
+      "Every one of the account's, a charge for each request, the newest first. Of months whose requests are kept no longer there is one charge for all of them. By day: `GET /console/api/statement`.",
     guard: "builder",
     query: PageQuery,
     answer: {
@@ -190,6 +196,7 @@ export const moneyRoutes = routes({
         amount_micro: "-1.050000",
         request_id: sampleId("req"),
         transfer_id: null,
+        month: null,
         reason: null,
         at: SAMPLE_TIME,
       }),

@@ -76,7 +76,11 @@ export const Request = z
   })
   .describe("A request and what it cost. Prompts and outputs are never kept.");
 
-const RequestList = listOf(Request);
+const RequestList = listOf(Request, {
+  kept_from: Time.nullable().describe(
+    "Where the history begins: records of requests before it are kept no longer, and sums of them are. null: all are kept.",
+  ),
+});
 
 const RequestTotals = z
   .strictObject({
@@ -158,11 +162,15 @@ export const requestRoutes = routes({
     at: "GET /console/api/requests",
     summary: "List requests",
     description:
-      "Filters narrow each other. By cost or duration, what cost or took most comes first; that takes a `from` at most 31 days before `to`, and a span with at most 200,000 requests.",
+      "Filters narrow each other. By cost or duration, what cost or took most comes first; that takes a `from` at most 31 days before `to`, and a span with at most 200,000 requests. The platform may keep records for a limited time: `kept_from` says from when on there are any.",
     guard: "builder",
     query: RequestsQuery,
     words: { ...FILTER_WORDS, sort: "In which order: `newest` first, `oldest` first, by `cost` or by `duration`." },
-    answer: { description: "A page of the history.", json: RequestList, example: sampleList(sampleRequest) },
+    answer: {
+      description: "A page of the history.",
+      json: RequestList,
+      example: { ...sampleList(sampleRequest), kept_from: null },
+    },
     faults: codes("invalid_cursor", "unknown_model", "unknown_outcome"),
   },
   exportRequests: {
@@ -186,7 +194,7 @@ export const requestRoutes = routes({
     at: "GET /console/api/requests/totals",
     summary: "Sum up requests",
     description:
-      "All that the filters let through, not only a page of it. A label together with another filter takes a span in which at most 200,000 requests have that label.",
+      "All that the filters let through, not only a page of it. Of requests whose records are kept no longer, whole hours count, or whole days of a label, and none where a label stands beside another filter. A label together with another filter takes a span in which at most 200,000 requests have that label.",
     guard: "builder",
     query: RequestsFilter,
     words: FILTER_WORDS,

@@ -51,7 +51,7 @@ create index transfer_line on transfer (account_id, position);
 create index transfer_other_line on transfer (other_account_id, position) where other_account_id is not null;
 
 -- What the requests of a month moved on an account, from when the month's records were dropped. `requests` and the tokens are
--- what the rollups of that month must still say.
+-- what the rollups of that month must still say, but for what limits refused, which moved nothing.
 create table ledger_closing (
   month             date not null,
   account_id        uuid not null,
@@ -65,6 +65,27 @@ create table ledger_closing (
   at                timestamptz not null,
   primary key (account_id, month, kind)
 );
+
+-- A month whose records were dropped: how many there were, what they came to, and where they were written to before, if that was
+-- wanted.
+create table history_closing (
+  month     date primary key,
+  rows      bigint not null,
+  charged   numeric(38, 0) not null,
+  shared    numeric(38, 0) not null,
+  -- The name of the export's file, and what its bytes come to.
+  export    text,
+  sha256    text,
+  closed_at timestamptz not null default now(),
+  constraint proved_or_not_exported check ((export is null) = (sha256 is null))
+);
+
+-- From when on there are records of what limits refused. Null: they were never dropped.
+create table history_kept (
+  one           boolean primary key default true check (one),
+  refusals_from timestamptz
+);
+insert into history_kept default values;
 
 -- What was entered until now is in the records of requests and transfers.
 drop table ledger_entry;
@@ -106,4 +127,4 @@ create view ledger_book as
   select uuid '00000000-0000-0000-0000-000000000002', 'external',
          coalesce(-sum(case when kind in ('grant', 'purchase') then amount else -amount end), 0), 0
     from transfer where other_account_id is null;
--- functions: 07b2f35c80d016751f1710386154ee44ec0fea15dcffe5a6eda6b1c81b51692c
+-- functions: f37adad34b67959360a03012e67e5eb1c5842a4ad8f57a25e92d48b4bf2db3cb

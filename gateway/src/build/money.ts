@@ -3,11 +3,15 @@ import type { Outbox } from "../accounts/outbox.ts";
 import { sleep } from "../base/clock.ts";
 import { openEarnings } from "../history/earnings.ts";
 import { openHistory } from "../history/history.ts";
+import { openExportFolder } from "../history/month-export.ts";
 import { openPerformance } from "../history/performance.ts";
 import { openReceipts } from "../history/receipts.ts";
 import { openRefusals } from "../history/refusals.ts";
+import { keepRetaining, type Retaining } from "../history/retaining.ts";
+import { openRetention } from "../history/retention.ts";
 import { openRollups } from "../history/rollups.ts";
 import { openUnfunded } from "../history/unfunded.ts";
+import { DERIVED_SINCE } from "../ledger/books.ts";
 import { keepLeases } from "../ledger/leases.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { openReplay } from "../ledger/replay.ts";
@@ -70,6 +74,31 @@ export async function openMoney(
   onClose(() => unfunded.close());
   const performance = openPerformance({ pool });
   return { history, earnings, receipts, refusals, unfunded, performance, ledger, leases };
+}
+
+/** Drops what is older than it is to be kept. Before the books have closings, nothing is. */
+export async function openRetaining(
+  { config: { retention: days, payoutHoldDays }, clock, log, onClose }: Context,
+  { pool, schema }: Store,
+): Promise<Pick<Retaining, "months">> {
+  const { exportDir } = days;
+  if (exportDir !== undefined) {
+    await openExportFolder(exportDir).catch((cause) => {
+      throw new Error(`HISTORY_EXPORT_DIR (${exportDir}) cannot be written to: ${cause.message}`, { cause });
+    });
+  }
+  let retaining: Retaining | undefined;
+  let isClosed = false;
+  void schema.reached(DERIVED_SINCE).then(() => {
+    if (isClosed) return;
+    const retention = openRetention({ pool, rules: { ...days, payoutHoldDays }, now: () => clock.now() });
+    retaining = keepRetaining({ retention, pool, clock, log });
+  });
+  onClose(async () => {
+    isClosed = true;
+    await retaining?.stop();
+  });
+  return { months: () => retaining?.months() };
 }
 
 /** Undefined where purchases are not configured. */

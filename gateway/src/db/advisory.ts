@@ -10,4 +10,6 @@ export const LOCK = {
   migration: 2,
   /** Held by the gateway that proves the books, in their database. */
   books: 3,
+  /** Held by whoever drops old records of requests, in their database. */
+  retention: 4,
 } as const;

@@ -5,6 +5,7 @@ import type { Uuid } from "../base/ids.ts";
 import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Filter } from "./filter.ts";
+import { openKeptFrom } from "./kept.ts";
 import { lookBack } from "./look-back.ts";
 import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
@@ -58,6 +59,8 @@ interface LargestPage {
 }
 
 export interface History {
+  /** From when on there are records; null: all that ever were. */
+  keptFrom(): Promise<Date | null>;
   find(accountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
   /** A request that this host served and was paid for. */
   findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
@@ -100,8 +103,9 @@ const MATCHES = `($6::text is null or model = $6) and ($7::uuid[] is null or key
 
 /**
  * With a filter (`$6` model, `$7` keys, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
- * much, so that only so many hours are read as the page needs, however rare what is looked for. Of labels (`$10`) it knows
- * nothing: with one, every hour that has anything is looked up. `$9`: days to look back.
+ * much, so that only so many hours are read as the page needs, however rare what is looked for. Of labels (`$12`) it knows
+ * nothing: with one, every hour that has anything is looked up. `$9`: days to look back. The rollup knows of more than is kept:
+ * from `$10` on there are records, and of refusals from `$11` on.
  */
 function filteredText(oldestFirst: boolean, labelled: boolean): string {
   const order = oldestFirst ? "asc" : "desc";
@@ -116,6 +120,8 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
        and ($5::timestamptz is null or hour < $5)
        and ($9::int is null or hour >= least(uuid_time($2::uuid), $5, now()) - make_interval(days => $9))
+       and ($10::timestamptz is null or hour >= $10)
+       and ($11::timestamptz is null or hour >= $11 or not starts_with(outcome, 'rate_limit_'))
        and ${MATCHES}
      group by hour
   ), needed as materialized (
@@ -126,7 +132,7 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
   select found.* from needed cross join lateral (
     select ${COLUMNS} from request
      where ${spanText(oldestFirst)} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour')
-       and ${MATCHES} ${labelled ? "and label = $10" : ""}
+       and ${MATCHES} ${labelled ? "and label = $12" : ""}
      order by id ${order} limit $3
   ) found order by found.id ${order} limit $3`;
 }
@@ -143,9 +149,11 @@ const largestText = (by: LargestPage["by"], labelled: boolean): string =>
 
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
+  const keptFrom = openKeptFrom({ pool });
   const findBy = (owned: "account_id" | "host_account_id", owner: Uuid, id: Uuid) =>
     queryRow(pool, RequestRecord, `select ${COLUMNS} from request where id = $1 and ${owned} = $2`, [id, owner]);
   return {
+    keptFrom: async () => (await keptFrom()).requestsFrom,
     find: (accountId, id) => findBy("account_id", accountId, id),
     findServed: (hostAccountId, id) => findBy("host_account_id", hostAccountId, id),
     async list(accountId, { before, limit, from, to, model, keyIds, outcome, label, oldestFirst = false }) {
@@ -156,7 +164,9 @@ export function openHistory(options: { pool: pg.Pool }): History {
         return await queryRows(pool, RequestRecord, plainText(oldestFirst, labels.length > 0), [...span, ...labels]);
       }
       const text = filteredText(oldestFirst, labels.length > 0);
-      const read = (days: number | null) => queryRows(pool, RequestRecord, text, [...span, ...filter, days, ...labels]);
+      const { requestsFrom, refusalsFrom } = await keptFrom();
+      const read = (days: number | null) =>
+        queryRows(pool, RequestRecord, text, [...span, ...filter, days, requestsFrom, refusalsFrom, ...labels]);
       return oldestFirst ? await read(null) : await lookBack(limit, read);
     },
     async largest(accountId, { by, after, limit, from, to, model, keyIds, outcome, label }) {

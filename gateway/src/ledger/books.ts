@@ -17,6 +17,8 @@ const STORED = `
     select null::date as month, null::uuid as account_id, null::text as kind, null::numeric as amount, null::bigint as requests,
            null::bigint as prompt_tokens, null::bigint as completion_tokens where false
   ),
+  history_closing as (select null::date as month, null::numeric as charged, null::numeric as shared where false),
+  history_kept as (select null::timestamptz as refusals_from),
   ledger_entry as (
     select (lpad(to_hex(e.id), 16, '0') || repeat('0', 16))::uuid as position,
            case when e.kind in ('charge', 'share', 'fee') then 'request' else 'transfer' end as "of", e.operation, e.account_id,

@@ -1,11 +1,14 @@
 /** A platform with a history gets derived entries: every line, balance and statement is what it was, before and after. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { createLog } from "../base/log.ts";
+import { DAY_MS } from "../base/time.ts";
 import { migrate } from "../db/migrate.ts";
 import { padded } from "../db/migrations.ts";
 import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openRetention } from "../history/retention.ts";
+import { idAt, makePastMonths, monthsAgo } from "../history/testing.ts";
 import { openOverview } from "../operators/overview.ts";
 import { DERIVED_SINCE } from "./books.ts";
 import { checkLedger } from "./check.ts";
@@ -17,8 +20,8 @@ const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId()
 let database: TestDatabase;
 
 /** Held and settled as gateways of that version did: one token in, one out. */
-async function served(charge: number): Promise<void> {
-  const id = newId();
+async function served(charge: number, at = new Date()): Promise<void> {
+  const id = idAt(at);
   await database.pool.query(
     `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
        '{k}', '{chat}', '{tiny-3b}', '{b}', '{t}', '{false}', '{1}', '{1}', '{c}')`,
@@ -27,7 +30,7 @@ async function served(charge: number): Promise<void> {
   await database.pool.query(
     `select ledger_settle(array[$1]::uuid[], array[$2]::uuid[], array[$3]::uuid[], array[$4]::uuid[], array[$5]::bigint[],
        '{ok}', '{200}', '{stop}', '{1}', '{0}', '{1}', '{0}', '{0}', '{0}', array[$6]::bigint[])`,
-    [id, BUILDER, HOST, NODE, charge, Date.now()],
+    [id, BUILDER, HOST, NODE, charge, at.getTime()],
   );
 }
 
@@ -60,7 +63,8 @@ async function told() {
   };
 }
 
-test("from the schema before it, with requests, transfers, payouts and set-offs", async (t) => {
+/** A database of the version before, with an owner of both kinds of accounts. */
+async function openBefore(t: TestContext): Promise<TestDatabase["pool"]> {
   database = await openTestDatabase({ sql: await sqlUpTo(t, padded(DERIVED_SINCE - 1)) });
   t.after(database.close);
   const { pool } = database;
@@ -74,6 +78,11 @@ test("from the schema before it, with requests, transfers, payouts and set-offs"
     await pool.query("insert into ledger_account (id, kind) values ($1, $2)", [account, kind]);
     await pool.query("insert into account_owner values ($1, $2)", [IDENTITY, account]);
   }
+  return pool;
+}
+
+test("from the schema before it, with requests, transfers, payouts and set-offs", async (t) => {
+  const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);
   await move("grant", BUILDER, 500);
   for (let n = 0; n < 5; n++) await served(1_000);
@@ -93,4 +102,25 @@ test("from the schema before it, with requests, transfers, payouts and set-offs"
   await migrate(pool, { directory: SQL, log: createLog("silent") });
   await assertProved();
   assert.deepEqual(await told(), before);
+});
+
+test("a month that the version before recorded is closed like any other", async (t) => {
+  const pool = await openBefore(t);
+  await move("purchase", BUILDER, 10_000);
+  await makePastMonths(pool, 1);
+  for (const hour of [0, 1, 2]) await served(1_000, new Date(monthsAgo(1).getTime() + (hour * DAY_MS) / 24));
+  await served(1_000);
+  await assertProved();
+  const { byDay, money } = await told();
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await pool.query("select history_roll_up(1000)");
+  const rules = { historyDays: 0, refusalsDays: undefined, exportDir: undefined, payoutHoldDays: 0 };
+  const done = await openRetention({ pool, rules, now: () => monthsAgo(0).getTime() }).retain();
+  assert.deepEqual(
+    done?.closed.map(({ rows, charged, shared }) => [rows, charged, shared]),
+    [[3n, 3_000n, 2_100n]],
+  );
+  await assertProved();
+  const after = await told();
+  assert.deepEqual([after.byDay, after.money], [byDay, money]);
 });

@@ -21,31 +21,41 @@ export function DayRequests({ day }: { day: string }) {
   const requests = useInfiniteQuery(requestsQuery({ from: day, to }, "newest"));
   return (
     <Loaded query={requests}>
-      {({ pages }) => (
-        <div className="border-l-2 border-accent bg-sunken/40">
-          <Table
-            label={`Requests of ${day}`}
-            columns={COLUMNS}
-            rows={pages.flatMap(({ data }) => data)}
-            keyOf={({ id }) => id}
-          />
-          {requests.hasNextPage && (
-            <p className="border-t border-line px-4 py-2 text-center">
-              <Button
-                look="quiet"
-                size="small"
-                busy={requests.isFetchingNextPage}
-                onClick={() => void requests.fetchNextPage()}
-              >
-                More requests of this day
-              </Button>
-            </p>
-          )}
-        </div>
-      )}
+      {({ pages }) =>
+        isGone(day, pages.at(-1)?.kept_from ?? null) ? (
+          <p className="border-l-2 border-accent bg-sunken/40 px-4 py-3 text-ink-soft">
+            The requests of this day are no longer stored; what they cost is.
+          </p>
+        ) : (
+          <div className="border-l-2 border-accent bg-sunken/40">
+            <Table
+              label={`Requests of ${day}`}
+              columns={COLUMNS}
+              rows={pages.flatMap(({ data }) => data)}
+              keyOf={({ id }) => id}
+            />
+            {requests.hasNextPage && (
+              <p className="border-t border-line px-4 py-2 text-center">
+                <Button
+                  look="quiet"
+                  size="small"
+                  busy={requests.isFetchingNextPage}
+                  onClick={() => void requests.fetchNextPage()}
+                >
+                  More requests of this day
+                </Button>
+              </p>
+            )}
+          </div>
+        )
+      }
     </Loaded>
   );
 }
+
+/** Whole months go, so a day is stored as a whole or not at all. */
+const isGone = (day: string, keptFrom: number | null): boolean =>
+  keptFrom !== null && Date.parse(day) < keptFrom * 1000;
 
 const COLUMNS: Column<RequestRecord>[] = [
   timeColumn("short"),

@@ -8,6 +8,7 @@ const line = (kind: LedgerEntry["kind"], reason: string | null): LedgerEntry => 
   kind,
   amount_micro: "20000000.000000",
   request_id: null,
+  month: null,
   transfer_id: "pay_b",
   reason,
   at: 1,

@@ -15,7 +15,7 @@ import {
   timeColumn,
 } from "../../requests/request-columns.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
-import { daysBefore } from "../../time.ts";
+import { asDate, daysBefore, utcDay } from "../../time.ts";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
@@ -78,6 +78,7 @@ export function RequestsPage() {
             />
           )}
         />
+        <KeptFrom at={requests.hasNextPage ? null : (requests.data?.pages.at(-1)?.kept_from ?? null)} />
       </Card>
       <RequestDrawer id={search.request} onClose={() => open(undefined)} />
     </>
@@ -146,6 +147,16 @@ function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => v
   );
 }
 
+/** Where the list ends because nothing older is stored. */
+function KeptFrom({ at }: { at: number | null }) {
+  if (at === null) return null;
+  return (
+    <p className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
+      Requests are stored from {utcDay(dayOf(at))} UTC on. Usage and the statement still include older ones.
+    </p>
+  );
+}
+
 /** Further pages stay as they are while somebody reads them; this says that there is more at the top. */
 function Newer({
   first,
@@ -177,6 +188,8 @@ function Newer({
     </div>
   );
 }
+
+const dayOf = (unixSeconds: number): string => asDate(unixSeconds).toISOString().slice(0, 10);
 
 /** What the list shows, all of it. */
 function exportCsv(query: RequestFilter): Promise<void> {

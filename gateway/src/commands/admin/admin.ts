@@ -13,6 +13,7 @@ import { auditCommands } from "./audit.ts";
 import { backup } from "./backup.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
 import { deploymentCommands } from "./deployment.ts";
+import { historyCommands } from "./history.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
@@ -44,6 +45,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...nodeCommands,
   ...operatorCommands,
   ...payoutCommands,
+  ...historyCommands,
   ...auditCommands,
   ...secretCommands,
 };

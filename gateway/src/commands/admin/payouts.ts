@@ -1,8 +1,8 @@
 /** `tollgate admin payout …`: batches of what hosts are owed. */
 import { isPlain } from "@tollgate/api/plain-text.ts";
+import { csvCell } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
-import { csvCell } from "../../http/console/csv.ts";
 import { LINE_COLUMNS } from "../../http/console/operator/payouts.ts";
 
 import { openAudit } from "../../operators/audit.ts";

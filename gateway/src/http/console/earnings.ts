@@ -1,15 +1,17 @@
 /** What a host earned: request by request with the signed receipts, in sums, and all of it as CSV. */
 import type { EarningSumsFields, earningRoutes } from "@tollgate/api/console/earnings.ts";
 import type { z } from "zod";
+import type { Columns } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { DAY_MS, seconds } from "../../base/time.ts";
 import { invalidRequest } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
+import { noSuchRequest } from "../lists/no-such-request.ts";
 import { type EarningsParts, earningsPage, namedNode } from "../nodes/earnings.ts";
 import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
-import { type Columns, csvFile } from "./csv.ts";
+import { csvFile } from "./csv.ts";
 import { bounded } from "./money.ts";
 
 const DAYS_DEFAULT = 30;
@@ -48,7 +50,7 @@ export function earningHandlers(
     async getEarningReceipt({ account, params, refuse }) {
       const id = parseId("req", params.id);
       const record = id === undefined ? undefined : await history.findServed(account.id, id);
-      if (record === undefined) throw refuse("not_found");
+      if (record === undefined) throw await noSuchRequest(history, id, refuse);
       return receipts.of(record);
     },
   };

@@ -162,6 +162,7 @@ describe("200", () => {
           amount_micro: "-2000000.000000",
           request_id: null,
           transfer_id: publicId("pay", transfer.id),
+          month: null,
           reason: "a mistake",
         },
         {
@@ -170,6 +171,7 @@ describe("200", () => {
           amount_micro: "-1.234567",
           request_id: publicId("req", request),
           transfer_id: null,
+          month: null,
           reason: null,
         },
         {
@@ -178,6 +180,7 @@ describe("200", () => {
           amount_micro: "5000000.000000",
           request_id: null,
           transfer_id: grant,
+          month: null,
           reason: "a test",
         },
       ],

@@ -96,6 +96,8 @@ function lineObject({ kind, amount, of, operation, reason, at }: StatementLine):
     amount_micro: exactMicro(amount),
     request_id: of === "request" ? publicId("req", operation) : null,
     transfer_id: of === "transfer" ? publicId("pay", operation) : null,
+    // A closing stands at the end of its month.
+    month: of === "closing" ? at.toISOString().slice(0, 7) : null,
     reason,
     at: seconds(at),
   };

@@ -2,16 +2,18 @@
 import type { Request, RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
 import { RequestOutcome } from "@tollgate/api/values.ts";
 import type { z } from "zod";
+import type { Columns } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
 import { invalidRequest } from "../../faults.ts";
 import type { Filter } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
+import { noSuchRequest } from "../lists/no-such-request.ts";
 import { page } from "../lists/pages.ts";
 import type { Parts } from "../parts.ts";
 import type { Asked, Handlers } from "../routes.ts";
-import { type Columns, csvFile } from "./csv.ts";
+import { csvFile } from "./csv.ts";
 import { namedKeys } from "./named-keys.ts";
 
 type Named = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
@@ -38,9 +40,19 @@ export function requestHandlers(
     const keyIds = await namedKeys(sessionKeys, accountId, key);
     return { model, keyIds, outcome: known.data, label, from, to };
   };
-  const find = async (accountId: Uuid, text: string): Promise<RequestRecord | undefined> => {
+  const find = async (
+    accountId: Uuid,
+    text: string,
+    refuse: Asked<typeof requestRoutes.getRequest>["refuse"],
+  ): Promise<RequestRecord> => {
     const id = parseId("req", text.replace(ANSWER_ID, "req_"));
-    return id === undefined ? undefined : await history.find(accountId, id);
+    const record = id === undefined ? undefined : await history.find(accountId, id);
+    if (record === undefined) throw await noSuchRequest(history, id, refuse);
+    return record;
+  };
+  const withKept = async <Page extends object>(read: Promise<Page>) => {
+    const [list, from] = await Promise.all([read, history.keptFrom()]);
+    return { ...list, kept_from: from && seconds(from) };
   };
   /** The largest are found by reading all there are: of a span that is not too much to read. */
   const sortable = async (accountId: Uuid, sort: string, filter: Filter): Promise<Filter & { from: Date }> => {
@@ -66,25 +78,29 @@ export function requestHandlers(
       const list = `requests ${account.id}`;
       if (sort === "newest" || sort === "oldest") {
         const oldestFirst = sort === "oldest";
-        return page({
-          cursors,
-          list: oldestFirst ? `${list} oldest` : list,
-          query,
-          read: (last, limit) =>
-            history.list(account.id, { ...filter, oldestFirst, before: last as Uuid | undefined, limit }),
-          position: ({ id }) => id,
-          show: requestObject,
-        });
+        return withKept(
+          page({
+            cursors,
+            list: oldestFirst ? `${list} oldest` : list,
+            query,
+            read: (last, limit) =>
+              history.list(account.id, { ...filter, oldestFirst, before: last as Uuid | undefined, limit }),
+            position: ({ id }) => id,
+            show: requestObject,
+          }),
+        );
       }
       const within = await sortable(account.id, sort, filter);
-      return page({
-        cursors,
-        list: `${list} ${sort}`,
-        query,
-        read: (last, limit) => history.largest(account.id, { ...within, by: sort, after: sizeAndId(last), limit }),
-        position: ({ id, charge, durationMs }) => `${sort === "cost" ? charge : (durationMs ?? -1)} ${id}`,
-        show: requestObject,
-      });
+      return withKept(
+        page({
+          cursors,
+          list: `${list} ${sort}`,
+          query,
+          read: (last, limit) => history.largest(account.id, { ...within, by: sort, after: sizeAndId(last), limit }),
+          position: ({ id, charge, durationMs }) => `${sort === "cost" ? charge : (durationMs ?? -1)} ${id}`,
+          show: requestObject,
+        }),
+      );
     },
 
     async getRequestTotals({ account, query, refuse }) {
@@ -125,15 +141,11 @@ export function requestHandlers(
     },
 
     async getRequest({ account, params, refuse }) {
-      const record = await find(account.id, params.id);
-      if (record === undefined) throw refuse("not_found");
-      return requestObject(record);
+      return requestObject(await find(account.id, params.id, refuse));
     },
 
     async getReceipt({ account, params, refuse }) {
-      const record = await find(account.id, params.id);
-      if (record === undefined) throw refuse("not_found");
-      return receipts.of(record);
+      return receipts.of(await find(account.id, params.id, refuse));
     },
   };
 }

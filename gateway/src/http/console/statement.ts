@@ -2,6 +2,7 @@
 import type { Credits, StatementRow, statementRoutes } from "@tollgate/api/console/credits.ts";
 import { picoOfMicro } from "@tollgate/api/micro.ts";
 import type { z } from "zod";
+import type { Columns } from "../../base/csv.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, type Pico, pico } from "../../base/money.ts";
@@ -11,7 +12,7 @@ import type { TopUp } from "../../payments/top-up-settings.ts";
 import { page } from "../lists/pages.ts";
 import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
-import { type Columns, csvFile } from "./csv.ts";
+import { csvFile } from "./csv.ts";
 
 type CreditParts = Pick<Parts, "ledger" | "usage" | "alerts" | "sendsMail" | "payments" | "now">;
 

@@ -40,6 +40,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
       batches: { hold: figures(1, 2, 8, 9), settle: figures(), void: figures() },
     }),
     settlementsWaiting: () => 11,
+    months: () => ({ kept: 9, due: 2 }),
     verdict: () => verdict,
     now: () => 100_000,
   });

@@ -25,6 +25,8 @@ interface MetricFacts {
   ledger: () => Pick<Ledger, "tallies" | "batches">;
   /** Ended requests that are not in the books yet. */
   settlementsWaiting: () => number;
+  /** Months that have records of requests, and those of them that should be gone; undefined while nobody has looked. */
+  months: () => { kept: number; due: number } | undefined;
   /** The last verdict on the books, whoever gave it; undefined while there is none. */
   verdict: () => { at: Date; balanced: boolean } | undefined;
   now: () => number;
@@ -42,6 +44,7 @@ export function openMetrics(facts: MetricFacts): Metrics {
   tellOfFleet(page, facts);
   tellOfDependencies(page, facts);
   tellOfBooks(page, facts);
+  tellOfHistory(page, facts);
   return { ...traffic, page: page.text };
 }
 
@@ -154,5 +157,18 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
     "tollgate_books_verdict_age_seconds",
     "How long ago the books were last proved.",
     ofVerdict(({ at }) => Math.max(0, now() - at.getTime()) / 1000),
+  );
+}
+
+function tellOfHistory(page: Page, { months }: MetricFacts): void {
+  const ofMonths = (pick: "kept" | "due") => (): Reading[] => {
+    const found = months();
+    return found === undefined ? [] : [[found[pick]]];
+  };
+  page.gauge("tollgate_history_months", "Months that have records of requests.", ofMonths("kept"));
+  page.gauge(
+    "tollgate_history_months_due",
+    "Those of them that are older than HISTORY_DAYS and not gone yet.",
+    ofMonths("due"),
   );
 }

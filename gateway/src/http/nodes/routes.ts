@@ -9,6 +9,7 @@ import { TooManyNodes } from "../../fleet/fleet.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
 import { hostTokenGuard } from "../guards.ts";
+import { noSuchRequest } from "../lists/no-such-request.ts";
 import type { Parts } from "../parts.ts";
 import { type Handlers, serveRoutes } from "../routes.ts";
 import { type EarningsParts, earningsPage } from "./earnings.ts";
@@ -145,7 +146,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     async getReceipt({ accountId, params, refuse }) {
       const id = parseId("req", params.id);
       const record = id === undefined ? undefined : await history.findServed(accountId, id);
-      if (record === undefined) throw refuse("not_found");
+      if (record === undefined) throw await noSuchRequest(history, id, refuse);
       return receipts.of(record);
     },
   };

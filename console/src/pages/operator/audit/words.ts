@@ -81,6 +81,7 @@ const ACTIONS: Record<string, Words> = {
   "operator.create": plain("Make an operator", "made", "make", { after: "an operator" }),
   "catalogue.reload": plain("Reload the catalogue", "reloaded the catalogue", "reload the catalogue", { alone: true }),
   "backup.take": plain("Take a backup", "took a backup of the deployment", "take a backup of the deployment"),
+  "history.retain": plain("Drop old records", "dropped old records of", "drop old records of"),
   "deployment.fork": plain("Fork the deployment", "forked the deployment", "fork the deployment"),
   "secret.rotate": plain("Replace a secret", "replaced the secret", "replace the secret"),
   "secret.forget": plain("Forget an old secret", "forgot the old secret", "forget the old secret"),

@@ -1,5 +1,6 @@
 /** The record of what operators did: found by who, what, whom and when, with the names of what it speaks of. */
 import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
+import type { Columns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { seconds } from "../../../base/time.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
@@ -7,7 +8,7 @@ import { auditFilterOf, type Subjects } from "../../../operators/subjects.ts";
 import { page } from "../../lists/pages.ts";
 import type { Parts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
-import { type Columns, csvFile } from "../csv.ts";
+import { csvFile } from "../csv.ts";
 
 type Names = Awaited<ReturnType<Subjects["named"]>>;
 interface NamedAction extends OperatorAction {

@@ -1,6 +1,7 @@
 /** Payout batches: made, exported for whoever sends the money, marked paid. */
 import type { Payout, payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import type { z } from "zod";
+import type { Columns } from "../../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, ZERO } from "../../../base/money.ts";
 import { seconds } from "../../../base/time.ts";
@@ -9,7 +10,7 @@ import type { PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
 import { page } from "../../lists/pages.ts";
 import type { Parts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
-import { type Columns, csvFile } from "../csv.ts";
+import { csvFile } from "../csv.ts";
 import { microAmount } from "./accounts.ts";
 
 export function payoutHandlers(parts: Pick<Parts, "audit" | "payouts" | "cursors">): Handlers<typeof payoutRoutes> {

@@ -1,0 +1,25 @@
+-- since: 0030
+-- Deletes the records of what limits refused before `p_before`, six hours of them at a time, the oldest first. The rollups keep
+-- their numbers. Returns how many records went; null when there is nothing left to look at.
+-- Guarantees: one caller at a time; `refusals_from` says exactly from when on the records are there; closed months are left alone.
+
+create or replace function history_forget_refusals(p_before timestamptz) returns bigint language plpgsql
+set jit = off as $$
+declare
+  begins timestamptz;
+  ends timestamptz;
+  gone bigint;
+begin
+  select greatest(refusals_from, (select min(month) from history_months() m (month))::timestamp at time zone 'UTC')
+    into begins from history_kept for update;
+  ends := least(date_trunc('hour', p_before), begins + interval '6 hours');
+  if ends <= begins then
+    return null;
+  end if;
+  delete from request
+   where id >= uuid_floor(begins) and id < uuid_floor(ends) and starts_with(outcome, 'rate_limit_') and charge_pico = 0;
+  get diagnostics gone = row_count;
+  update history_kept set refusals_from = ends;
+  delete from refusal_summary where hour < ends;
+  return gone;
+end $$;

@@ -1,0 +1,134 @@
+/** `tollgate admin history …`: which months of requests are kept, which are closed, and dropping what is old enough. */
+import { systemClock } from "../../base/clock.ts";
+import { exactMicro, type Pico, pico } from "../../base/money.ts";
+import { type ClosedMonth, openRetention, type Retained, type Retention } from "../../history/retention.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type Column, dollarsText, table } from "../line/columns.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+const DRY_RUN = "dry-run";
+
+export const historyCommands: Record<string, AdminCommand> = {
+  "history list": {
+    help: "months of requests: those that are kept, and those that were dropped and closed in the books",
+    example: "",
+    run: list,
+  },
+  "history retain": {
+    help: "drop what is older than HISTORY_DAYS and REFUSALS_DAYS, as a gateway does by itself",
+    flags: { [DRY_RUN]: { help: "only say what would go" } },
+    more: ["Give it a gateway's own environment: HISTORY_DAYS, REFUSALS_DAYS, HISTORY_EXPORT_DIR, PAYOUT_HOLD_DAYS."],
+    example: `--${DRY_RUN}`,
+    run: retain,
+  },
+};
+
+interface Month {
+  month: string;
+  state: "kept" | "due" | "waiting" | "closed";
+  rows: bigint;
+  /** Of a closed month: what its requests came to. */
+  charged: Pico | null;
+  /** Why it waits, or where it was exported to. */
+  note: string;
+}
+
+const COLUMNS: Column<Month>[] = [
+  { title: "MONTH", cell: ({ month }) => month },
+  { title: "STATE", cell: ({ state }) => state },
+  { title: "RECORDS", align: "right", cell: ({ rows }) => String(rows) },
+  { title: "CHARGED", align: "money", cell: ({ charged }) => (charged === null ? "" : dollarsText(charged)) },
+  { title: "NOTE", cell: ({ note }) => note },
+];
+
+async function list(run: AdminRun): Promise<number> {
+  const retention = retentionOf(run);
+  const closed = (await retention.closed()).map(closedMonth);
+  return print(run, [...closed, ...(await keptMonths(retention))]);
+}
+
+async function retain(run: AdminRun): Promise<number> {
+  const { historyDays, refusalsDays } = run.config.retention;
+  const retention = retentionOf(run);
+  if (historyDays === undefined && refusalsDays === undefined) {
+    run.print(
+      run.json
+        ? JSON.stringify({ refusals: 0, months: [] })
+        : "Everything is kept: neither HISTORY_DAYS nor REFUSALS_DAYS is set.",
+    );
+    return 0;
+  }
+  if (run.switches.has(DRY_RUN)) {
+    const due = (await keptMonths(retention)).filter(({ state }) => state !== "kept");
+    return report(run, { refusals: await retention.refusalsDue(), months: due, verb: "would go" });
+  }
+  const details = { history_days: historyDays ?? null, refusals_days: refusalsDays ?? null };
+  const act = { operator: SHELL_OPERATOR, action: "history.retain", subject: "requests", details };
+  const done = await openAudit(run).record(act, async () => {
+    const retained = await retention.retain();
+    if (retained === undefined)
+      throw new Error("a gateway is dropping old records just now: try again when it is done");
+    return retained;
+  });
+  return report(run, { refusals: done.refusals, months: monthsOf(done), verb: "went" });
+}
+
+const retentionOf = ({ pool, config }: AdminRun): Retention =>
+  openRetention({
+    pool,
+    rules: { ...config.retention, payoutHoldDays: config.payoutHoldDays },
+    now: () => systemClock.now(),
+  });
+
+async function keptMonths(retention: Retention): Promise<Month[]> {
+  const kept = await retention.kept();
+  // Where the oldest goes, that it is still kept is no reason for the next to wait.
+  const [oldest] = kept;
+  const goes = oldest?.isDue === true && oldest.waits === null;
+  return await Promise.all(
+    kept.map(async ({ month, isDue, waits }): Promise<Month> => {
+      const why = isDue && !goes ? waits : null;
+      const state = isDue ? (why === null ? "due" : "waiting") : "kept";
+      return { month, state, rows: await retention.rowsOf(month), charged: null, note: why ?? "" };
+    }),
+  );
+}
+
+const closedMonth = ({ month, rows, charged, export: file }: ClosedMonth): Month => ({
+  month,
+  state: "closed",
+  rows,
+  charged,
+  note: file ?? "",
+});
+
+const monthsOf = ({ closed, waiting }: Retained): Month[] => [
+  ...closed.map(closedMonth),
+  ...waiting.map(({ month, why }) => ({ month, state: "waiting" as const, rows: 0n, charged: null, note: why })),
+];
+
+const shown = ({ month, state, rows, charged, note }: Month) => ({
+  month,
+  state,
+  records: Number(rows),
+  charged_micro: charged === null ? null : exactMicro(pico(charged)),
+  note,
+});
+
+function print({ json, print: out }: AdminRun, months: Month[]): number {
+  if (json) out(JSON.stringify(months.map(shown), null, 2));
+  else out(months.length === 0 ? "There is no month yet." : table(COLUMNS, months));
+  return 0;
+}
+
+function report(run: AdminRun, found: { refusals: bigint; months: Month[]; verb: string }): number {
+  const { refusals, months, verb } = found;
+  if (run.json) {
+    run.print(JSON.stringify({ refusals: Number(refusals), months: months.map(shown) }, null, 2));
+    return 0;
+  }
+  run.print(`Records of refusals that ${verb}: ${refusals}.`);
+  if (months.length === 0) run.print("No month is old enough.");
+  else print(run, months);
+  return 0;
+}

@@ -1,0 +1,80 @@
+/** Looks every hour whether something is older than it is to be kept, and drops it. Of several gateways one does it at a time. */
+import type pg from "pg";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { isAway, isStorageTrouble } from "../db/errors.ts";
+import type { Retention } from "./retention.ts";
+
+const LOOK_EVERY_MS = 60 * 60 * 1000;
+/** How long a statement that is told to end has for it, until it is told again: it may just have begun. */
+const ENDS_MS = 100;
+
+export interface Retaining {
+  /** Months with records, and those of them that should be gone, as of the last look; undefined before the first. */
+  months(): { kept: number; due: number } | undefined;
+  stop(): Promise<void>;
+}
+
+interface RetainingOptions {
+  retention: Retention;
+  pool: pg.Pool;
+  clock: Clock;
+  log: Log;
+}
+
+export function keepRetaining({ retention, pool, clock, log }: RetainingOptions): Retaining {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let months: ReturnType<Retaining["months"]>;
+  let running: Promise<void> | undefined;
+  let backend: number | undefined;
+  const count = async (): Promise<void> => {
+    const kept = await retention.kept();
+    months = { kept: kept.length, due: kept.filter(({ isDue }) => isDue).length };
+  };
+  const run = async (): Promise<void> => {
+    const onBackend = (pid: number): void => {
+      backend = pid;
+    };
+    const done = await retention.retain({ signal, onBackend });
+    if (done !== undefined) {
+      const { refusals, closed, waiting } = done;
+      if (refusals > 0n)
+        log.info({ records: Number(refusals) }, "records of refusals went: they were kept long enough");
+      for (const { month, rows, export: file } of closed) {
+        log.info({ month, records: Number(rows), export: file }, "a month's records went: it is closed in the books");
+      }
+      for (const { month, why } of waiting) log.warn({ month, why }, "a month's records cannot go yet");
+    }
+    await count();
+  };
+  const failed = (error: unknown): void =>
+    log[isAway(error) || signal.aborted ? "debug" : "error"]({ err: error }, "dropping old records failed");
+  const begin = (work: () => Promise<void>): void => {
+    running ??= work()
+      .catch(failed)
+      .finally(() => {
+        running = undefined;
+        backend = undefined;
+      });
+  };
+  begin(count);
+  const stopLooking = clock.every(LOOK_EVERY_MS, () => begin(run));
+  return {
+    months: () => months,
+    async stop() {
+      stopLooking();
+      stopping.abort();
+      while (running !== undefined) {
+        try {
+          if (backend !== undefined) await pool.query("select pg_cancel_backend($1)", [backend]);
+        } catch (error) {
+          // A store that cannot be reached drops nothing either.
+          if (isStorageTrouble(error)) return;
+          throw error;
+        }
+        await Promise.race([running, sleep(clock, ENDS_MS)]);
+      }
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** For tests of what is dropped: months that lie back, with the partitions that a gateway would have made in them. */
+import type pg from "pg";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { systemRandom } from "../base/random.ts";
+
+/** The first moment of the month that lies so many before this one. */
+export function monthsAgo(months: number): Date {
+  const now = new Date(systemClock.now());
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
+}
+
+/** `2026-03`. */
+export const nameOfMonth = (begins: Date): string => begins.toISOString().slice(0, 7);
+
+/** Makes the partitions of the last so many months, as if the platform were as old. */
+export async function makePastMonths(pool: pg.Pool, months: number): Promise<void> {
+  for (let ago = months; ago > 0; ago--) {
+    const [from, to] = [monthsAgo(ago), monthsAgo(ago - 1)];
+    const { rows } = await pool.query("select uuid_floor($1) as from, uuid_floor($2) as to", [from, to]);
+    const name = `request_${nameOfMonth(from).replace("-", "_")}`;
+    await pool.query(
+      `create table ${name} partition of request for values from ('${rows[0].from}') to ('${rows[0].to}')`,
+    );
+  }
+}
+
+/** Ids are time: one of that moment. */
+export const idAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();

@@ -1,0 +1,15 @@
+/** Why a request is not found. Its id says when it was made, so one that is kept no longer is told from one that never was. */
+import { timeOf, type Uuid } from "../../base/ids.ts";
+import type { Fault, FaultOptions } from "../../faults.ts";
+import type { History } from "../../history/history.ts";
+
+export async function noSuchRequest(
+  history: Pick<History, "keptFrom">,
+  id: Uuid | undefined,
+  refuse: (code: "not_found", more?: FaultOptions) => Fault,
+): Promise<Fault> {
+  const from = id === undefined ? null : await history.keptFrom();
+  if (id === undefined || from === null || timeOf(id) >= from.getTime()) return refuse("not_found");
+  const day = from.toISOString().slice(0, 10);
+  return refuse("not_found", { message: `Requests are kept from ${day} on, and this one would be older.` });
+}
