@@ -16,6 +16,9 @@ export interface Lived {
 /** So many worlds for each thread are asked for ahead of what was told. */
 const AHEAD = 3;
 
+/** A world is full of short-lived things; with this much room for them they are hardly ever looked through. */
+const YOUNG_MB = 64;
+
 export async function* liveThrough(
   plans: Iterable<Plan>,
   { threads, isTwice }: { threads: number; isTwice: boolean },
@@ -42,7 +45,9 @@ export async function* liveThrough(
 
 /** One thread, which lives through one world after the other. */
 class Hand {
-  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url));
+  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), {
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
   readonly #waiting: { resolve: (outcome: Outcome) => void; reject: (error: unknown) => void }[] = [];
 
   constructor() {

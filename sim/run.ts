@@ -5,9 +5,8 @@ import { parseArgs } from "node:util";
 import { type Lived, liveThrough } from "./crew.ts";
 import { makePlan, type Plan, type PlanOptions } from "./plan.ts";
 import { shrink } from "./shrink.ts";
-import { type Outcome, simulate } from "./simulate.ts";
+import type { Outcome } from "./simulate.ts";
 import { story } from "./story.ts";
-import { loadTokens } from "./tokens.ts";
 import { type FaultKind, noFaults } from "./world/faults.ts";
 
 const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --soak MINUTES | --replay FILE]
@@ -104,6 +103,13 @@ async function main(): Promise<number> {
   return wrong > 0 ? 1 : 0;
 }
 
+/** Lives through worlds on this thread. Where others do, it needs none of what that takes. */
+async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<Outcome>> {
+  const [{ simulate }, { loadTokens }] = [await import("./simulate.ts"), await import("./tokens.ts")];
+  const tokens = await loadTokens();
+  return (plan, options) => simulate(plan, tokens, options);
+}
+
 /** One world is lived through here, where its trace can be read; many are shared out among threads. */
 async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions): AsyncGenerator<Lived> {
   const threads = wholeOf("threads", flags.threads, { least: 1 }) ?? Math.min(8, availableParallelism());
@@ -113,10 +119,10 @@ async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions)
     yield* liveThrough(plans, { threads, isTwice });
     return;
   }
-  const tokens = await loadTokens();
+  const live = await here();
   for (const plan of plans) {
-    const outcome = await simulate(plan, tokens, { keepsTrace: flags.trace });
-    yield { plan, outcome, again: isTwice ? await simulate(plan, tokens) : undefined };
+    const outcome = await live(plan, { keepsTrace: flags.trace });
+    yield { plan, outcome, again: isTwice ? await live(plan) : undefined };
   }
 }
 
@@ -189,8 +195,8 @@ async function report(
   outcome: Outcome,
   { shrinks, out }: { shrinks: boolean; out: string },
 ): Promise<void> {
-  const tokens = await loadTokens();
-  const run = (one: Plan): Promise<Outcome> => simulate(one, tokens, { keepsTrace: true });
+  const live = await here();
+  const run = (one: Plan): Promise<Outcome> => live(one, { keepsTrace: true });
   const short = shrinks ? await shrink(plan, outcome, run) : plan;
   const last = await run(short);
   writeFileSync(out, `${JSON.stringify(short, null, 1)}\n`);

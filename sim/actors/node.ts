@@ -28,6 +28,8 @@ export interface JobFacts {
   isCountable: boolean;
   /** An output format was asked for. */
   isFormatted: boolean;
+  /** Somebody asked for it; the platform's own jobs are none. */
+  isRequest: boolean;
   /** It was asked something whose answer is known. */
   isCanary: boolean;
   /** How many requests it ran besides, and what its record said of it, when it accepted. */
@@ -197,6 +199,7 @@ export class SimNode {
       vectors: [],
       isCountable: this.plan.kind !== "white space",
       isFormatted: body.format !== undefined,
+      isRequest: script !== undefined,
       isCanary: script === undefined && isKnown,
       beside: [...this.#running.keys()].filter((other) => this.#isRequest(other)).length,
       standing: this.#standing(),

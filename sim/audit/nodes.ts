@@ -16,7 +16,7 @@ export function auditNodes(stage: Stage, { storeWasWell }: { storeWasWell: boole
   for (const [i, node] of nodes.entries()) {
     const { quarantine } = records[i] as NodeRecord;
     const jobs = [...node.jobs.values()].filter(({ accepted }) => accepted);
-    for (const { job, standing, beside } of storeWasWell ? jobs : []) {
+    for (const { job, standing, beside } of storeWasWell ? jobs.filter(({ isRequest }) => isRequest) : []) {
       if (standing === "barred") world.fail("who is barred is asked nothing", `${job} was offered to ${node.id}`);
       // Each gateway trusts it with one; what a dead one left there may still run.
       if (standing === "on probation" && beside >= gateways)
