@@ -105,10 +105,12 @@ function overlaps({ world }: Stage, other: Sight, sight: Sight): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
   // Whoever left is worked for a moment longer; a dead gateway's slots are leases.
-  const wasAway = world.limitsServer.outages.some(
-    ({ fromMs, toMs }) => fromMs <= refusedMs && toMs + SIGNED_OFF_MS >= sight.askedMs,
-  );
-  const isKept = other.end === "left" || other.end === "connection lost" || wasAway;
+  const wasAway = (fromMs: number, toMs: number): boolean =>
+    world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + SIGNED_OFF_MS >= fromMs);
+  // A gateway that ends while the server is away leaves its slots to their leases.
+  const isLeft = other.gatewayEndedMs !== null && wasAway(other.askedMs, other.gatewayEndedMs);
+  const isGone = other.end === "left" || other.end === "connection lost";
+  const isKept = isGone || isLeft || wasAway(sight.askedMs, refusedMs);
   return other.endedMs === null || other.endedMs + (isKept ? LEASE_MS : 0) >= sight.askedMs;
 }
 
