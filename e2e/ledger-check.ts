@@ -14,7 +14,7 @@ interface Account {
 type Row = { id: string; balance: string; held: string };
 
 async function account(platform: Books, where: string): Promise<Account> {
-  const [row] = await platform.query<Row>(`select id, balance, held from ledger_account where ${where}`);
+  const [row] = await platform.query<Row>(`select id, balance, held from ledger_book where ${where}`);
   assert.ok(row, `an account where ${where}`);
   return { id: row.id, balance: BigInt(row.balance), held: BigInt(row.held) };
 }
@@ -58,8 +58,8 @@ export async function assertBalanced(platform: Books): Promise<void> {
   );
   await none(
     "every balance is the sum of its entries",
-    `select a.id from ledger_account a left join ledger_entry e on e.account_id = a.id
-      group by a.id having a.balance <> coalesce(sum(e.amount), 0)`,
+    `select a.id from ledger_book a left join ledger_entry e on e.account_id = a.id
+      group by a.id, a.balance having a.balance <> coalesce(sum(e.amount), 0)`,
   );
   await none(
     "what is held is the sum of the holds",

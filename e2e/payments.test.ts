@@ -225,7 +225,7 @@ describe("a gateway that is killed", () => {
     const sale = await newSale();
     // The test's own connection holds the ledger, so that the delivery stops inside its transaction.
     await platform.query("begin");
-    await platform.query("select from ledger_account where kind = 'external' for update");
+    await platform.query("select from ledger_account where kind = 'builder' for update");
     demo.deliveries.to(receiver());
     demo.shop.pay(sale);
     await eventually("the delivery is in the middle", async () => {

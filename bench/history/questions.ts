@@ -119,8 +119,8 @@ async function ofStatement({ pool, watched, cast }: Setting): Promise<Question[]
   const statement = openStatement({ pool: watched });
   const builder = cast.builder as Uuid;
   const { rows } = await pool.query(
-    `select id::text from (select id from ledger_entry where account_id = $1 order by id desc limit $2) newest
-      order by newest.id limit 1`,
+    `select position::text as id from (select position from ledger_entry where account_id = $1 order by position desc limit $2) newest
+      order by newest.position limit 1`,
     [builder, FAR],
   );
   return [undefined, rows[0].id as string].map((before) => ({

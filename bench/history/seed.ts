@@ -1,5 +1,5 @@
 /**
- * A busy builder's past, made by SQL alone: requests with their entries, rollups and balances, so consistent that the check of
+ * A busy builder's past, made by SQL alone: requests with their rollups and balances, so consistent that the check of
  * the books passes. One builder has all the requests but a tenth, one host serves half of them; keys, models, outcomes and nodes
  * go from common to rare.
  */
@@ -70,15 +70,7 @@ async function insertAll(client: pg.PoolClient, rows: number, days: number): Pro
   await insertRequests(client, rows, days);
   await sumUp(client);
   await leaveUnrolled(client);
-  for (const table of [
-    "request",
-    "usage_hour",
-    "earning_hour",
-    "ledger_entry",
-    "ledger_account",
-    "account",
-    "transfer",
-  ]) {
+  for (const table of ["request", "usage_hour", "earning_hour", "ledger_account", "account", "transfer"]) {
     await client.query(`vacuum (analyze) ${table}`);
   }
 }
@@ -147,7 +139,7 @@ async function insertRequests(client: pg.PoolClient, rows: number, days: number)
   );
 }
 
-/** Rollups, entries and balances, from the requests. */
+/** Rollups and balances, from the requests. */
 async function sumUp(client: pg.PoolClient): Promise<void> {
   await client.query(
     `insert into usage_hour
@@ -159,13 +151,6 @@ async function sumUp(client: pg.PoolClient): Promise<void> {
      select host_account_id, date_trunc('hour', created_at), node_id, model, count(*), sum(prompt_tokens),
             sum(completion_tokens), sum(host_pico) from request where host_account_id is not null
       group by 1, 2, 3, 4 order by 2, 1`,
-  );
-  await client.query(
-    `insert into ledger_entry (operation, account_id, kind, amount, at)
-     select r.id, l.account_id, l.kind, l.amount, r.finished_at
-       from request r, lateral (values (r.account_id, 'charge', -r.charge_pico), (r.host_account_id, 'share', r.host_pico),
-              ('00000000-0000-0000-0000-000000000001'::uuid, 'fee', r.charge_pico - r.host_pico)) l (account_id, kind, amount)
-      where l.amount <> 0 order by r.id`,
   );
   await client.query(
     `update ledger_account a set balance = e.total

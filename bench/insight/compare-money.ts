@@ -83,10 +83,10 @@ const PLAIN_STATEMENT = `select * from (
     select day, requests, amount::text, (sum(amount) over (order by stands, rank, id))::text as balance,
            row_number() over (order by stands desc, rank desc, id desc) as place
       from (select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as requests, -sum(charge_pico) as amount,
-                   date_trunc('day', min(created_at), 'UTC') + interval '24 hours' as stands, 0 as rank, 0::bigint as id
+                   date_trunc('day', min(created_at), 'UTC') + interval '24 hours' as stands, 0 as rank, null::uuid as id
               from request where account_id = $1 group by 1
             union all
-            select null, null, amount, at, 1, id from ledger_entry where account_id = $1 and kind not in ('charge', 'share', 'fee')) moved
+            select null, null, amount, at, 1, operation from ledger_entry where account_id = $1 and kind not in ('charge', 'share', 'fee')) moved
   ) rows where place > $2 and place <= $3 order by place`;
 
 function ofStatement({ pool, account }: Setting): Question[] {

@@ -14,7 +14,7 @@ import { dollars, pico } from "../../gateway/src/base/money.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
 import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
-import { openPool } from "../../gateway/src/db/pool.ts";
+import { LEDGER_SESSION, openPool } from "../../gateway/src/db/pool.ts";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { type Ledger, openLedger } from "../../gateway/src/ledger/ledger.ts";
 
@@ -26,7 +26,7 @@ const newId = newIds(systemClock, systemRandom());
 const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
 await chmod(dataDir, 0o711);
 const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
-const pool = openPool(postgres.connection, { log, sizeMax: 10 });
+const pool = openPool(postgres.connection, { log, sizeMax: 10, sessionOptions: LEDGER_SESSION });
 try {
   await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "bench" });

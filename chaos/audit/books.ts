@@ -73,7 +73,7 @@ export async function readBooks(query: Query): Promise<Omit<Books, "ledgerCheck"
   const accounts = await query<Raw<BookAccount>>(
     `select a.id, a.kind, a.balance::text, a.held::text, coalesce(e.sum, 0)::text as sum,
             coalesce(e.granted, 0)::text as granted
-       from ledger_account a
+       from ledger_book a
        left join (select account_id, sum(amount) as sum,
                          sum(amount) filter (where kind in ('grant', 'purchase')) as granted
                     from ledger_entry group by 1) e on e.account_id = a.id`,

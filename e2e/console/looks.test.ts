@@ -158,6 +158,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
         else await assertFitsEverywhere(browser, path);
       }
       await takeScreen(browser, 0);
+      await page.goto("/status");
       const incidents = page.getByRole("group", { name: "Incidents" });
       assert.ok((await incidents.getByRole("row", { name: /tiny-3b/ }).count()) >= 2, "the incidents are there");
       const wider = await incidents.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);

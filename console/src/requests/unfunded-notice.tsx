@@ -30,9 +30,9 @@ const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> =
 /** `from`: since when; `words`: the same in words. Nothing where there was none. */
 export function UnfundedNotice({ from, words }: { from: string; words: string }) {
   const { data } = useQuery(unfundedQuery(from));
-  const { data: keys } = useQuery(keysQuery);
   const rows = data?.data ?? [];
   const total = sum(rows);
+  const { data: keys } = useQuery({ ...keysQuery, enabled: total > 0 });
   if (total === 0) return null;
   const nameOf = (id: string): string => keyName(keys?.data, id);
   const reasons = [...Map.groupBy(rows, ({ reason }) => reason)].sort(([, a], [, b]) => sum(b) - sum(a));

@@ -32,14 +32,15 @@ const DEEDS: Record<string, string[]> = {
   node: ["created_at"],
 };
 
+const GUARDED = ["request", "transfer", "operator_action"];
+
 /** `eras` from the oldest to the newest. */
 export async function age(platform: Platform, eras: Era[]): Promise<void> {
   const { query } = platform;
-  // In the order they were settled in, which is the order of the statement.
+  // In the order of the statement.
   const requests = await query<{ id: string; era: number }>(
     `select r.id, (select count(*)::int from unnest($1::timestamptz[]) until where until < r.finished_at) as era
-       from request r left join ledger_entry e on e.operation = r.id and e.account_id = r.account_id
-      order by r.finished_at, e.id, r.id`,
+       from request r order by era, r.id`,
     [eras.map(({ until }) => until)],
   );
   const times = moments(
@@ -47,8 +48,7 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
     Date.now(),
   );
   await query("begin");
-  await query("alter table ledger_entry disable trigger ledger_entries_are_final");
-  await query("alter table operator_action disable trigger operator_actions_are_final");
+  for (const table of GUARDED) await query(`alter table ${table} disable trigger user`);
   await query(
     `create temporary table moved on commit drop as
      select r.id as before, r.created_at - t.at as by,
@@ -60,9 +60,6 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
     `update request r set id = m.after, created_at = r.created_at - m.by, finished_at = r.finished_at - m.by
        from moved m where m.before = r.id`,
   );
-  await query(
-    "update ledger_entry e set operation = m.after, at = e.at - m.by from moved m where m.before = e.operation",
-  );
   await sumUpAgain(query);
   await sampleAgain(query);
   await query(
@@ -71,7 +68,6 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
   );
   const earlier = (column: string): string =>
     `${column} = ${column} - make_interval(hours => coalesce((select hours from era where until >= ${column} order by until limit 1), 0))`;
-  await query(`update ledger_entry set ${earlier("at")} where kind not in ('charge', 'share', 'fee')`);
   for (const [table, columns] of Object.entries(DEEDS)) {
     await query(`update ${table} set ${columns.map(earlier).join(", ")}`);
   }
@@ -80,8 +76,8 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
     `update account_event set ${earlier("at")} where email not in (select email from account_invitation where accepted_at is null)`,
   );
   await performAgain(query, DAYS);
-  await query("alter table operator_action enable trigger operator_actions_are_final");
-  await query("alter table ledger_entry enable trigger ledger_entries_are_final");
+  await query("update transfer set position = overlay(id::text placing left(uuid_floor(at)::text, 13) from 1)::uuid");
+  for (const table of GUARDED) await query(`alter table ${table} enable trigger user`);
   await query("commit");
 }
 

@@ -1,3 +1,4 @@
+-- since: 0030
 -- Takes credit aside for requests, before anything is dispatched. Arrays, so that one round trip serves a batch; the ids'
 -- own bounds `p_oldest` and `p_newest` say which partitions can know them.
 -- Codes: 1 held · 2 held already (a repeat) · 3 this request has ended · 0 available credit is smaller than the amount
@@ -27,6 +28,9 @@ declare
   day_room numeric;
   month_room numeric;
 begin
+  if 0 > any (p_prompt_tokens) then
+    raise exception 'a hold makes no sense';
+  end if;
   -- The next statement's snapshot sees what the lock's last holder committed.
   perform from ledger_account where id = any (p_account) order by id for no key update;
   -- The bounds (of the ids themselves) let PostgreSQL look only into the partition that can hold these ids.

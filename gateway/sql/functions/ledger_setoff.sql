@@ -1,3 +1,4 @@
+-- since: 0030
 -- Pays what a builder account owes out of a host account. The transfer is the host's; both have an entry of it.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 the host has less, or the builder owes less · -2 no such accounts.
 -- Guarantees: moves no more than the host has and the builder owes; safe to repeat with the same id; accounts are locked in
@@ -21,14 +22,14 @@ begin
   if host.balance < p_amount or -builder.balance < p_amount then
     return 0;
   end if;
-  insert into transfer (id, kind, account_id, amount, reason) values (p_id, 'setoff', p_host, p_amount, p_reason);
+  insert into transfer (id, kind, account_id, other_account_id, amount, reason, position)
+  values (p_id, 'setoff', p_host, p_builder, p_amount, p_reason,
+          overlay(p_id::text placing left(uuid_floor(now())::text, 13) from 1)::uuid);
   update ledger_account set balance = balance - p_amount where id = p_host;
   update ledger_account
      set balance = balance + p_amount, overdrawn = balance + p_amount < held
    where id = p_builder;
   update credit_alert set fallen = false, rises = rises + 1
    where account_id = p_builder and mark <= builder.balance + p_amount;
-  insert into ledger_entry (operation, account_id, kind, amount)
-  values (p_id, p_host, 'setoff', -p_amount), (p_id, p_builder, 'setoff', p_amount);
   return 1;
 end $$;

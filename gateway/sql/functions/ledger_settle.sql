@@ -1,7 +1,8 @@
+-- since: 0030
 -- Ends requests: charges them, pays the host, gives the rest of the hold back and writes the record and the rollups. Tells
 -- which requests were an identity's own: the account that asked and the one that served have an owner in common.
 -- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease ran out before · 0 no such hold.
--- Guarantees: all of it in one transaction or nothing; a hold is settled once; the entries of a request sum to zero; accounts
+-- Guarantees: all of it in one transaction or nothing; a hold is settled once; accounts
 -- are locked in id order and rollups touched in key order, so batches cannot deadlock. That a charge is not above its hold is
 -- a constraint of `request`.
 
@@ -13,8 +14,7 @@ create or replace function ledger_settle(
 ) returns smallint[] language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
 declare
-  platform constant uuid := '00000000-0000-0000-0000-000000000001';
-  parties constant uuid[] := p_account || p_host || platform;
+  parties constant uuid[] := p_account || p_host;
   locked integer;
   settled uuid[];
 begin
@@ -22,6 +22,10 @@ begin
   get diagnostics locked = row_count;
   if locked <> (select count(distinct party) from unnest(parties) as p (party)) then
     raise exception 'an account of this settlement does not exist';
+  end if;
+  if exists (select from unnest(p_charge, p_reasoning_tokens, p_completion_tokens) as o (charge, reasoning, completion)
+              where charge < 0 or reasoning not between 0 and completion) then
+    raise exception 'a settlement makes no sense';
   end if;
 
   with ended as (
@@ -39,22 +43,16 @@ begin
               case when o.host is null then 0 else host_share(o.charge) end as share,
               exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
                        where serves.account_id = o.host and asks.account_id = h.account_id) as own
-  ), line as (
-    select id, account_id, 'charge' as kind, -charge as amount, -amount as held from ended
-    union all
-    select id, host, 'share', share, 0 from ended where share > 0
-    union all
-    select id, platform, 'fee', charge - share, 0 from ended where charge > share
   ), moved as (
     update ledger_account a
        set balance = a.balance + t.amount,
-           held = a.held + t.held,
-           overdrawn = a.overdrawn and a.balance + t.amount < a.held + t.held
-      from (select account_id, sum(amount) as amount, sum(held)::bigint as held from line group by 1) t
+           held = a.held - t.held,
+           overdrawn = a.overdrawn and a.balance + t.amount < a.held - t.held
+      from (select account_id, sum(amount) as amount, sum(held)::bigint as held
+              from (select account_id, -charge as amount, amount as held from ended
+                    union all
+                    select host, share, 0 from ended where share > 0) line group by 1) t
      where a.id = t.account_id
-  ), entered as (
-    insert into ledger_entry (operation, account_id, kind, amount)
-    select id, account_id, kind, amount from line where amount <> 0
   ), used as (
     insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens,
                             charge_pico)
@@ -71,7 +69,7 @@ begin
                               host_pico, own_pico)
     select host, date_trunc('hour', created_at), node, model, count(*), sum(prompt_tokens), sum(completion_tokens),
            sum(share), coalesce(sum(share) filter (where own), 0)
-      from ended where host is not null group by 1, 2, 3, 4
+      from ended where host is not null group by 1, 2, 3, 4 order by 1, 2, 3, 4
     on conflict (host_account_id, hour, node_id, model) do update
       set requests = earning_hour.requests + excluded.requests,
           prompt_tokens = earning_hour.prompt_tokens + excluded.prompt_tokens,

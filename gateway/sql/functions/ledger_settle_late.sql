@@ -1,3 +1,4 @@
+-- since: 0030
 -- Settles a request whose lease ran out before: its record says `gateway_lost`, its hold was given back, and its answer was
 -- given all the same. Charges what it cost, as far as the account has it free now and the key's budgets have room, pays the
 -- host its share of that, and makes record and rollups what they would have been. What could not be collected is written
@@ -13,8 +14,7 @@ create or replace function ledger_settle_late(
 ) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
 declare
-  platform constant uuid := '00000000-0000-0000-0000-000000000001';
-  parties constant uuid[] := array_remove(array[p_account, p_host, platform], null);
+  parties constant uuid[] := array_remove(array[p_account, p_host], null);
   locked integer;
   free numeric;
   lost record;
@@ -36,6 +36,9 @@ begin
   if p_charge > lost.hold_pico then
     raise exception 'a charge is above its hold';
   end if;
+  if p_charge < 0 or p_reasoning_tokens not between 0 and p_completion_tokens then
+    raise exception 'a settlement makes no sense';
+  end if;
 
   select least(a.balance - a.held,
                b.day_max - case when b.day = made then b.day_spent + b.day_held
@@ -53,14 +56,9 @@ begin
   is_own := exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
                      where serves.account_id = p_host and asks.account_id = p_account);
 
-  with line as (
-    select * from (values (p_account, 'charge', -charged), (p_host, 'share', share), (platform, 'fee', charged - share))
-      as l (account_id, kind, amount) where amount <> 0
-  ), moved as (
-    update ledger_account a set balance = a.balance + l.amount from line l where a.id = l.account_id
-  )
-  insert into ledger_entry (operation, account_id, kind, amount)
-  select p_id, account_id, kind, amount from line;
+  update ledger_account a
+     set balance = a.balance + case when a.id = p_account then -charged else share end
+   where a.id = any (parties);
 
   update key_budget b
      set day_spent = b.day_spent + case when b.day = made then charged else 0 end,

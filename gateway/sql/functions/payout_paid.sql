@@ -1,3 +1,4 @@
+-- since: 0030
 -- The money was sent: moves it in the books.
 -- Codes: 1 paid · 2 paid before · 0 no such batch · 3 a host has less than its line promises; somebody has to look before the
 -- batch can be booked.
@@ -5,7 +6,6 @@
 
 create or replace function payout_paid(p_id uuid, p_by text) returns smallint language plpgsql as $$
 declare
-  outside constant uuid := '00000000-0000-0000-0000-000000000002';
   batch payout_batch;
   line record;
   code smallint;
@@ -18,7 +18,7 @@ begin
     return 2;
   end if;
   perform from ledger_account
-    where id = outside or id in (select account_id from payout where batch_id = p_id and amount > 0)
+    where id in (select account_id from payout where batch_id = p_id and amount > 0)
     order by id for no key update;
   if exists (select from payout p join ledger_account a on a.id = p.account_id
               where p.batch_id = p_id and a.balance < p.amount) then

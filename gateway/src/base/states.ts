@@ -3,7 +3,7 @@
  * there; what only the database knows is declared here. Where the database itself allows no other word, db/states.test.ts
  * compares the two.
  */
-import { ACCOUNT_KINDS, type NodeState, TRANSFER_KINDS } from "@tollgate/api/states.ts";
+import type { NodeState } from "@tollgate/api/states.ts";
 
 export {
   ACCOUNT_KINDS,
@@ -36,11 +36,8 @@ export {
 export const PERFORMANCE_SCOPES = ["account", "node", "platform"] as const;
 export const PERFORMANCE_GRAINS = ["5min", "hour", "day"] as const;
 
-/** In the ledger the platform and the world outside have accounts too. */
-export const LEDGER_ACCOUNT_KINDS = [...ACCOUNT_KINDS, "platform", "external"] as const;
-
-/** What a line of an account is: a part of a request's charge, or a transfer. */
-export const ENTRY_KINDS = ["charge", "share", "fee", ...TRANSFER_KINDS] as const;
+/** What the requests of a month moved on an account. */
+export const CLOSING_KINDS = ["charge", "share", "fee"] as const;
 
 /** Of a node's record; "online" is ready and connected, which only the dispatch plane knows. */
 export const NODE_STANDINGS = [

@@ -31,7 +31,7 @@ const CLOSE_MS_MAX = 2_000;
 /** Money and the record of it. */
 export async function openMoney(
   { config: { holdLeaseMs, spoolDir }, clock, log, gatewayId, onClose }: Context,
-  { pool }: Store,
+  { pool, ledgerPool, schema }: Store,
   { receiptSeed }: ServerSecrets,
 ) {
   const history = openHistory({ pool });
@@ -50,7 +50,16 @@ export async function openMoney(
   onClose(() => spool.close());
   const rollups = openRollups({ pool, clock, log });
   onClose(() => rollups.stop());
-  const ledger = openLedger({ pool, clock, gatewayId, holdLeaseMs, spool, log, onEnded: rollups.soon });
+  const ledger = openLedger({
+    pool: ledgerPool,
+    schema,
+    clock,
+    gatewayId,
+    holdLeaseMs,
+    spool,
+    log,
+    onEnded: rollups.soon,
+  });
   onClose(() => ledger.close());
   const replay = openReplay({ spool, clock, log, ledger });
   onClose(() => replay.stop());

@@ -4,12 +4,17 @@ import type pg from "pg";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
-import type { Connection } from "../db/pool.ts";
+import { type Connection, LEDGER_SESSION } from "../db/pool.ts";
 import { openSchema, type Schema } from "../db/schema.ts";
 import type { Context } from "./context.ts";
 
+/** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
+const LEDGER_CONNECTIONS = 4;
+
 export interface Store {
   pool: pg.Pool;
+  /** For the ledger's functions alone. */
+  ledgerPool: pg.Pool;
   connection: Connection;
   /** Knows whether the store is there. */
   guard: StoreGuard;
@@ -34,9 +39,16 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   onClose(() => guard.stop());
   const pool = openGuardedPool(connection, { guard, log, sizeMax: config.databasePoolMax });
   onClose(() => pool.end());
+  const ledgerPool = openGuardedPool(connection, {
+    guard,
+    log,
+    sizeMax: LEDGER_CONNECTIONS,
+    sessionOptions: LEDGER_SESSION,
+  });
+  onClose(() => ledgerPool.end());
   progress(config.migrate === "auto" ? "bringing the database up to date" : "looking at the database's schema");
   const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   guard.watch();
   onClose(schema.watch());
-  return { pool, connection, guard, schema, pid };
+  return { pool, ledgerPool, connection, guard, schema, pid };
 }

@@ -94,6 +94,25 @@ describe("what is applied", () => {
     assert.equal(await value("select ask()"), 1);
   });
 
+  test("one that came with a migration of the phase after stays as it was until then", async (t) => {
+    const first = await files(t, { say: ONE });
+    await apply(first);
+    const directory = await makeSqlDirectory(t, {
+      migrations: {
+        "0001_item.sql": "create table item (a int);",
+        "0002_more.sql": "create table more (a int);",
+        "0003_less.sql": "-- phase: after\ndrop table item;",
+      },
+      functions: { "say.sql": `-- since: 0003\n${TWO}`, "tell.sql": ONE.replace("say", "tell") },
+    });
+    const early = await migrate(database.pool, { directory, log, after: "leave" });
+    assert.deepEqual(early, { migrations: ["0002_more.sql"], functions: ["tell"], left: ["0003_less.sql"] });
+    assert.equal(await value("select say()"), 1);
+    const late = await migrate(database.pool, { directory, log, after: "insist" });
+    assert.deepEqual(late, { migrations: ["0003_less.sql"], functions: ["say"], left: [] });
+    assert.equal(await value("select say()"), 2);
+  });
+
   test("constants of the gateway are put in", async (t) => {
     await apply(await files(t, { say: ONE.replace("select 1", "select {{host_share_percent}}") }));
     assert.equal(await value("select say()"), HOST_SHARE_PERCENT);

@@ -15,6 +15,8 @@ export interface FunctionFile extends SqlFile {
   function: string;
   /** Of what the database gets to see: constants put in, the opening comment left out. */
   sha256: string;
+  /** The migration that it comes with, where that is one of the phase after: until then the function stays as it was. */
+  since: number;
 }
 
 const FunctionRecord = row({ name: z.string(), sha256: z.string(), isThere: z.boolean() });
@@ -23,6 +25,7 @@ const FunctionForm = row({ oid: column.count, form: z.string() });
 
 const FILE_NAME = /^([a-z][a-z0-9_]*)\.sql$/;
 const OPENING_COMMENT = /^(?:--.*\n|\n)+/;
+const SINCE = /^-- since: (\d{4})$/m;
 
 /** What functions share with the gateway's own code: written there, put in for {{name}} here. */
 const CONSTANTS: Record<string, string> = { host_share_percent: String(HOST_SHARE_PERCENT) };
@@ -36,7 +39,9 @@ export async function readFunctions(directory: string): Promise<FunctionFile[]> 
       if (value === undefined) throw new MigrationError(`Function ${name} names ${placeholder}, which is no constant.`);
       return value;
     });
-    return { name, function: called, sql, sha256: sha256Of(sql.replace(OPENING_COMMENT, "")) };
+    const [opening = ""] = OPENING_COMMENT.exec(sql) ?? [];
+    const since = Number(SINCE.exec(opening)?.[1] ?? 0);
+    return { name, function: called, sql, sha256: sha256Of(sql.slice(opening.length)), since };
   });
 }
 
@@ -57,8 +62,13 @@ interface Differences {
   gone: string[];
 }
 
-/** Reads only. */
-export async function compareFunctions(db: pg.Pool | pg.PoolClient, files: FunctionFile[]): Promise<Differences> {
+/** With a database that has had the migrations up to `schema`. Reads only. */
+export async function compareFunctions(
+  db: pg.Pool | pg.PoolClient,
+  all: FunctionFile[],
+  schema: number,
+): Promise<Differences> {
+  const files = all.filter(({ since }) => since <= schema);
   const { isThere } = await queryOne(db, There, `select to_regclass('function_file') is not null as "isThere"`);
   if (!isThere) return { changed: files, gone: [] };
   const records = await queryRows(
@@ -71,13 +81,13 @@ export async function compareFunctions(db: pg.Pool | pg.PoolClient, files: Funct
   const applied = new Map(records.filter((record) => record.isThere).map(({ name, sha256 }) => [name, sha256]));
   return {
     changed: files.filter((file) => applied.get(file.function) !== file.sha256),
-    gone: records.map(({ name }) => name).filter((name) => !files.some((file) => file.function === name)),
+    gone: records.map(({ name }) => name).filter((name) => !all.some((file) => file.function === name)),
   };
 }
 
 /** Brings the functions to what the files say, within the caller's transaction. Returns the names of those it applied. */
-export async function applyFunctions(client: pg.PoolClient, files: FunctionFile[]): Promise<string[]> {
-  const { changed, gone } = await compareFunctions(client, files);
+export async function applyFunctions(client: pg.PoolClient, files: FunctionFile[], schema: number): Promise<string[]> {
+  const { changed, gone } = await compareFunctions(client, files, schema);
   // Twice: a function in SQL may call one that comes after it, so bodies are checked when all of them are there.
   for (const checked of ["off", "on"]) {
     await client.query(`set local check_function_bodies = ${checked}`);

@@ -16,11 +16,13 @@ interface GuardedPoolOptions {
   guard: StoreGuard;
   log: Log;
   sizeMax: number;
+  sessionOptions?: string;
 }
 
-export function openGuardedPool(connection: Connection, { guard, log, sizeMax }: GuardedPoolOptions): pg.Pool {
+export function openGuardedPool(connection: Connection, options: GuardedPoolOptions): pg.Pool {
+  const { guard, log, ...rest } = options;
   const pool = new GuardedPool(guard, {
-    ...poolConfig(connection, { sizeMax, connectMsMax: CONNECT_MS_MAX }),
+    ...poolConfig(connection, { ...rest, connectMsMax: CONNECT_MS_MAX }),
     lock_timeout: LOCK_MS_MAX,
     Client: guardedClients(guard),
   });

@@ -47,8 +47,9 @@ const OLD = `select jsonb_build_object(
   'holds', (select jsonb_agg(to_jsonb(h) - 'label' order by id) from hold h),
   'requests', (select jsonb_agg(to_jsonb(r) - 'label' order by id) from request r),
   'usage', (select jsonb_agg(to_jsonb(u) order by hour, outcome) from usage_hour u),
-  'entries', (select jsonb_agg(to_jsonb(e) order by id) from ledger_entry e),
-  'accounts', (select jsonb_agg(to_jsonb(a) order by id) from ledger_account a))::text`;
+  'entries', (select jsonb_agg(jsonb_build_array(operation, account_id, kind, amount, at) order by operation, account_id)
+                from ledger_entry),
+  'accounts', (select jsonb_agg(to_jsonb(a) order by id) from ledger_account a where kind in ('builder', 'host')))::text`;
 
 test("from 0020 with rows: all of it stays, the last 90 days are rolled up, and a budget counts what was before it", async (t) => {
   database = await openTestDatabase({ sql: await sqlUpTo(t, "0020") });

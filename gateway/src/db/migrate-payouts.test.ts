@@ -80,5 +80,5 @@ test("from 0014 with rows: own requests are found, an open batch is paid as prom
   assert.equal(String(await value("select balance from ledger_account where id = $1", [HOST])), "2107");
   assert.equal(await value("select payout_paid($1, 'o')", [id(50)]), 1);
   assert.equal(String(await value("select balance from ledger_account where id = $1", [HOST])), "0");
-  assert.equal(String(await value("select sum(balance) from ledger_account")), "0");
+  assert.equal(String(await value("select sum(balance) from ledger_book")), "0");
 });

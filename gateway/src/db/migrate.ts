@@ -62,7 +62,7 @@ export async function migrate(
     const { now, left } = await choose(client, standing, after);
     await client.query(MIGRATION_RECORDS);
     await client.query(FUNCTION_RECORDS);
-    const functions = await apply(client, program, now);
+    const functions = await apply(client, program, standing.schema, now);
     const names = (migrations: Migration[]): string[] => migrations.map(({ name }) => name);
     const applied = { migrations: names(now), functions, left: names(left) };
     if (now.length + functions.length > 0) log.info(applied, "database brought up to date");
@@ -79,7 +79,7 @@ async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program):
   const { pending, isNewer } = await readStanding(pool, migrations);
   if (isNewer) return true;
   if (pending.length > 0) return false;
-  const { changed, gone } = await compareFunctions(pool, functions);
+  const { changed, gone } = await compareFunctions(pool, functions, migrations.length);
   return changed.length + gone.length === 0;
 }
 
@@ -110,7 +110,12 @@ async function choose(
 }
 
 /** Returns the names of the functions that changed. */
-async function apply(client: pg.PoolClient, program: Program, migrations: Migration[]): Promise<string[]> {
+async function apply(
+  client: pg.PoolClient,
+  program: Program,
+  schema: number,
+  migrations: Migration[],
+): Promise<string[]> {
   // Where anything fails the connection is closed, which rolls back.
   await client.query("begin");
   for (const migration of migrations) {
@@ -128,7 +133,7 @@ async function apply(client: pg.PoolClient, program: Program, migrations: Migrat
       worksWith(program, migration),
     ]);
   }
-  const functions = await applyFunctions(client, program.functions);
+  const functions = await applyFunctions(client, program.functions, schema + migrations.length);
   await client.query("commit");
   return functions;
 }

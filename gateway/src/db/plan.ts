@@ -31,7 +31,9 @@ export async function planMigration(pool: pg.Pool, program: Program): Promise<Pl
   const client = await pool.connect();
   try {
     const { schema, pending, isNewer } = await readStanding(client, program.migrations);
-    const { changed } = isNewer ? { changed: [] } : await compareFunctions(client, program.functions);
+    const { changed } = isNewer
+      ? { changed: [] }
+      : await compareFunctions(client, program.functions, program.migrations.length);
     const rows = await countRows(client);
     const made = new Set<string>();
     const migrations = pending.map(({ name, version, phase, sql }) => ({

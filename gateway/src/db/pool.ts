@@ -20,7 +20,15 @@ interface PoolOptions {
   sizeMax: number;
   /** How long a query waits for a connection. */
   connectMsMax?: number;
+  /** What the server is told of every session, as in `-c jit=off`. */
+  sessionOptions?: string;
 }
+
+/**
+ * For the ledger's functions, which touch few rows by their keys: plans are made once, and never by reading a whole table. Set on
+ * the connection, because a function that sets it pays for that at every call.
+ */
+export const LEDGER_SESSION = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off";
 
 /** For commands and for tests: it waits for a store that is slow. A gateway's is in guarded-pool.ts. */
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
@@ -45,6 +53,7 @@ export const clientConfig = (connection: Connection, applicationName: string): p
 
 export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "log">): pg.PoolConfig => ({
   ...clientConfig(connection, connectionName()),
+  ...(options.sessionOptions === undefined ? {} : { options: options.sessionOptions }),
   max: options.sizeMax,
   connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,
   idleTimeoutMillis: IDLE_MS_MAX,

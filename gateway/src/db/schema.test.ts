@@ -110,8 +110,9 @@ async function serve(pool: pg.Pool, n: number, charge: bigint): Promise<void> {
 /** Without what 0019 and 0021 added to a request. */
 const BOOKS = `select jsonb_build_object(
   'requests', (select jsonb_agg(to_jsonb(r) - 'short_pico' - 'label' order by id) from request r),
-  'entries', (select jsonb_agg(to_jsonb(e) order by id) from ledger_entry e),
-  'accounts', (select jsonb_agg(to_jsonb(a) order by id) from ledger_account a),
+  'entries', (select jsonb_agg(jsonb_build_array(operation, account_id, kind, amount, at) order by operation, account_id)
+                from ledger_entry),
+  'accounts', (select jsonb_agg(to_jsonb(a) order by id) from ledger_account a where kind in ('builder', 'host')),
   'earnings', (select jsonb_agg(to_jsonb(h)) from earning_hour h),
   'batches', (select jsonb_agg(to_jsonb(p) order by id) from payout p))::text`;
 

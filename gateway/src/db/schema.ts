@@ -65,7 +65,7 @@ async function check(pool: pg.Pool, program: Program, { schema, pending, isNewer
     );
   }
   if (isNewer) return;
-  const { changed } = await compareFunctions(pool, program.functions);
+  const { changed } = await compareFunctions(pool, program.functions, schema);
   if (pending.length + changed.length === 0) return;
   log.warn(
     { migrations: pending.map(({ name }) => name), functions: changed.map((file) => file.function) },

@@ -6,11 +6,8 @@ import { z } from "zod";
 import {
   ACCOUNT_KINDS,
   CHECKOUT_STATES,
-  ENDPOINTS,
-  ENTRY_KINDS,
-  FINISH_REASONS,
+  CLOSING_KINDS,
   INCIDENT_KINDS,
-  LEDGER_ACCOUNT_KINDS,
   NODE_STANDINGS,
   PAYMENT_EVENT_OUTCOMES,
   PAYMENT_MOVE_KINDS,
@@ -31,11 +28,9 @@ const WORDS: Record<string, readonly string[]> = {
   "account_invitation.role": ROLES,
   "account_event.role": ROLES,
   "account_event.action": TEAM_ACTIONS,
-  "ledger_account.kind": LEDGER_ACCOUNT_KINDS,
-  "ledger_entry.kind": ENTRY_KINDS,
+  "ledger_account.kind": ACCOUNT_KINDS,
+  "ledger_closing.kind": CLOSING_KINDS,
   "transfer.kind": TRANSFER_KINDS,
-  "request.endpoint": ENDPOINTS,
-  "request.finish_reason": FINISH_REASONS,
   "incident.kind": INCIDENT_KINDS,
   "node.state": NODE_STANDINGS,
   "payment_checkout.state": CHECKOUT_STATES,
@@ -65,7 +60,11 @@ test("every column with a closed set of words has its set in base/states.ts, wor
        from pg_constraint c join pg_class t on t.oid = c.conrelid
        join pg_attribute a on a.attrelid = t.oid and a.attnum = c.conkey[1]
       where c.contype = 'c' and cardinality(c.conkey) = 1 and not t.relispartition
-        and t.relnamespace = 'public'::regnamespace and pg_get_constraintdef(c.oid) ~ '= ANY' and a.atttypid = 'text'::regtype`,
+        and t.relnamespace = 'public'::regnamespace and pg_get_constraintdef(c.oid) ~ '= ANY' and a.atttypid = 'text'::regtype
+     union all
+     select format('%s.%s', t.relname, a.attname), pg_get_constraintdef(c.oid)
+       from pg_constraint c join pg_attribute a on a.atttypid = c.contypid join pg_class t on t.oid = a.attrelid
+      where c.contypid <> 0 and t.relkind = 'r' and t.relnamespace = 'public'::regnamespace`,
   );
   const found = constraints.map(({ column, definition }) => [
     column,

@@ -9,7 +9,8 @@ import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import { checkLedger } from "./check.ts";
-import { type HoldOrder, type Ledger, openLedger } from "./ledger.ts";
+import type { HoldOrder } from "./hold.ts";
+import { type Ledger, openLedger } from "./ledger.ts";
 import { COST, holdOf, newId, settlementOf } from "./testing.ts";
 
 const DAY_MS = 86_400_000;

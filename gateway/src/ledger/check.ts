@@ -6,6 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
+import { booksOf } from "./books.ts";
 
 interface CheckResult {
   name: string;
@@ -26,7 +27,9 @@ const Line = row({ line: z.string() });
 const Backend = row({ pid: z.int() });
 
 const DIFFERENCES_SHOWN = 20;
-const PLATFORM = "'00000000-0000-0000-0000-000000000001'";
+/** The first moment whose records are all there: those of the months before were dropped, and their closings stand for them. */
+const KEPT_FROM =
+  "(select coalesce((max(month) + interval '1 month') at time zone 'UTC', '-infinity') from ledger_closing)";
 
 const CHECKS: Check[] = [
   {
@@ -37,9 +40,9 @@ const CHECKS: Check[] = [
   },
   {
     name: "every balance is the sum of its entries",
-    counts: "select count(*) from ledger_account",
+    counts: "select count(*) from ledger_book",
     differs: `select format('account %s: balance %s, entries %s', a.id, a.balance, coalesce(e.total, 0))
-                from ledger_account a
+                from ledger_book a
                 left join (select account_id, sum(amount) as total from ledger_entry group by 1) e on e.account_id = a.id
                where a.balance <> coalesce(e.total, 0)`,
   },
@@ -78,29 +81,6 @@ const CHECKS: Check[] = [
                                                 else div(charge_pico * ${HOST_SHARE_PERCENT}::numeric, 100) end`,
   },
   {
-    name: "every request's entries are its charge, its share and its fee",
-    counts: "select count(*) from request where charge_pico > 0",
-    differs: `select format('request %s: %s of entry %s, recorded %s', coalesce(r.id, e.operation), coalesce(r.kind, e.kind),
-                            e.amount, r.amount)
-                from (select r.id, l.account_id, l.kind, l.amount from request r,
-                      lateral (values (r.account_id, 'charge', -r.charge_pico),
-                                      (r.host_account_id, 'share', r.host_pico),
-                                      (${PLATFORM}::uuid, 'fee', r.charge_pico - r.host_pico)) l (account_id, kind, amount)
-                       where l.amount <> 0) r
-                full join (select operation, account_id, kind, amount from ledger_entry
-                            where kind in ('charge', 'share', 'fee')) e
-                  on e.operation = r.id and e.account_id = r.account_id and e.kind = r.kind
-               where e.amount is distinct from r.amount`,
-  },
-  {
-    name: "every transfer has its two entries",
-    counts: "select count(*) from transfer",
-    differs: `select format('transfer %s (%s): %s entries of %s', t.id, t.kind, count(e.id), t.amount)
-                from transfer t left join ledger_entry e
-                  on e.operation = t.id and e.kind = t.kind and abs(e.amount) = t.amount
-               group by t.id having count(e.id) <> 2`,
-  },
-  {
     name: "every paid checkout was credited once with its price, and no other",
     counts: "select count(*) from payment_checkout where state = 'paid'",
     differs: `select format('checkout %s (%s): price %s, credited %s', c.id, c.state, c.amount, coalesce(m.total, 0))
@@ -121,14 +101,11 @@ const CHECKS: Check[] = [
   {
     name: "every set-off moved from a host to what was owed, and its payout says so",
     counts: "select count(*) from payout_setoff",
-    differs: `select format('set-off %s: from %s to %s of %s, entered %s', coalesce(s.id, e.operation), s.host_account_id,
-                            s.builder_account_id, s.amount, e.amount)
-                from (select s.id, s.host_account_id, s.builder_account_id, s.amount, l.account_id, l.moved
-                        from payout_setoff s,
-                     lateral (values (s.host_account_id, -s.amount), (s.builder_account_id, s.amount)) l (account_id, moved)) s
-                full join (select operation, account_id, amount from ledger_entry where kind = 'setoff') e
-                  on e.operation = s.id and e.account_id = s.account_id
-               where e.amount is distinct from s.moved`,
+    differs: `select format('set-off %s: %s from %s to %s, entered %s from %s to %s', coalesce(s.id, t.id), s.amount,
+                            s.host_account_id, s.builder_account_id, t.amount, t.account_id, t.other_account_id)
+                from payout_setoff s full join (select * from transfer where kind = 'setoff') t on t.id = s.id
+               where (s.host_account_id, s.builder_account_id, s.amount)
+                     is distinct from (t.account_id, t.other_account_id, t.amount)`,
   },
   {
     name: "every payout line is what its batch set off",
@@ -164,10 +141,10 @@ const CHECKS: Check[] = [
     differs: `select format('account %s, %s, %s, %s: rollup %s, requests %s', coalesce(u.account_id, r.account_id),
                             coalesce(u.hour, r.hour), coalesce(u.model, r.model), coalesce(u.outcome, r.outcome),
                             (u.requests, u.prompt_tokens, u.completion_tokens, u.charge_pico)::text, r.sums::text)
-                from usage_hour u
+                from (select * from usage_hour where hour >= ${KEPT_FROM}) u
                 full join (select account_id, date_trunc('hour', created_at) as hour, key_id, coalesce(model, '') as model,
                                   outcome, (sum(requests), sum(prompt_tokens), sum(completion_tokens), sum(charge_pico))::text as sums
-                             from request group by 1, 2, 3, 4, 5) r
+                             from request where created_at >= ${KEPT_FROM} group by 1, 2, 3, 4, 5) r
                   on (r.account_id, r.hour, r.key_id, r.model, r.outcome)
                    = (u.account_id, u.hour, u.key_id, u.model, u.outcome)
                where r.sums is distinct from (u.requests, u.prompt_tokens, u.completion_tokens, u.charge_pico)::text`,
@@ -178,19 +155,41 @@ const CHECKS: Check[] = [
     differs: `select format('host %s, %s, %s: rollup %s, requests %s', coalesce(u.host_account_id, r.host_account_id),
                             coalesce(u.hour, r.hour), coalesce(u.model, r.model),
                             (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico, u.own_pico)::text, r.sums)
-                from earning_hour u
+                from (select * from earning_hour where hour >= ${KEPT_FROM}) u
                 full join (select host_account_id, date_trunc('hour', created_at) as hour, node_id, model,
                                   (count(*), sum(prompt_tokens), sum(completion_tokens), sum(host_pico),
                                    coalesce(sum(host_pico) filter (where own), 0))::text as sums
-                             from request where host_account_id is not null group by 1, 2, 3, 4) r
+                             from request where host_account_id is not null and created_at >= ${KEPT_FROM} group by 1, 2, 3, 4) r
                   on (r.host_account_id, r.hour, r.node_id, r.model) = (u.host_account_id, u.hour, u.node_id, u.model)
                where r.sums is distinct from
                      (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico, u.own_pico)::text`,
   },
   {
+    name: "every closed month is what its rollups say",
+    counts: "select count(*) from ledger_closing",
+    differs: `select format('account %s, %s, %s: closed with %s, rollups %s', coalesce(c.account_id, u.account_id),
+                            coalesce(c.month, u.month), coalesce(c.kind, u.kind), c.sums, u.sums)
+                from (select account_id, month, kind, (amount, requests, prompt_tokens, completion_tokens)::text as sums
+                        from ledger_closing where kind in ('charge', 'share')) c
+                full join (select account_id, month, kind, (amount, requests, prompt_tokens, completion_tokens)::text as sums
+                             from (select account_id, date_trunc('month', hour at time zone 'UTC')::date as month, 'charge' as kind,
+                                          -sum(charge_pico) as amount, sum(requests) as requests,
+                                          sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens
+                                     from usage_hour where hour < ${KEPT_FROM} group by 1, 2
+                                   union all
+                                   select host_account_id, date_trunc('month', hour at time zone 'UTC')::date, 'share',
+                                          sum(host_pico), sum(requests), sum(prompt_tokens), sum(completion_tokens)
+                                     from earning_hour where hour < ${KEPT_FROM} group by 1, 2) sums) u
+                  on (u.account_id, u.month, u.kind) = (c.account_id, c.month, c.kind)
+               where c.sums is distinct from u.sums`,
+  },
+  {
     name: "all accounts together hold nothing",
     counts: "select count(*) from ledger_account",
-    differs: "select format('the balances sum to %s', sum(balance)) from ledger_account having sum(balance) <> 0",
+    differs: `select format('the balances sum to %s, the fees to %s', a.total, f.total)
+                from (select coalesce(sum(balance), 0) as total from ledger_book where kind <> 'platform') a,
+                     (select coalesce(sum(amount), 0) as total from ledger_entry where kind = 'fee') f
+               where a.total + f.total <> 0`,
   },
 ];
 
@@ -209,11 +208,12 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     onBackend?.((await queryOne(client, Backend, "select pg_backend_pid() as pid")).pid);
     // A large history takes longer than a request may.
     await client.query("set local statement_timeout = 0");
+    const books = await booksOf(client);
     const results: CheckResult[] = [];
     for (const { name, counts, differs } of CHECKS) {
       signal?.throwIfAborted();
-      const { count: checked } = await queryOne(client, Count, `select (${counts}) as count`);
-      const limited = `select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`;
+      const { count: checked } = await queryOne(client, Count, `${books}select (${counts}) as count`);
+      const limited = `${books}select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`;
       signal?.throwIfAborted();
       const lines = (await queryRows(client, Line, limited)).map(({ line }) => line);
       const more = lines.length > DIFFERENCES_SHOWN ? ["… and more"] : [];

@@ -17,7 +17,8 @@ import { openPool } from "../db/pool.ts";
 import { checkRows } from "../db/rows.ts";
 import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
-import { type HoldOrder, type Ledger, openLedger } from "./ledger.ts";
+import type { HoldOrder } from "./hold.ts";
+import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
 
 const GATEWAYS = 3;

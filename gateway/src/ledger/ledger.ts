@@ -8,13 +8,16 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { createLog, type Log } from "../base/log.ts";
-import { type Pico, pico } from "../base/money.ts";
-import type { EndpointName, TransferKind } from "../base/states.ts";
-import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
+import type { Pico } from "../base/money.ts";
+import type { TransferKind } from "../base/states.ts";
+import { parseNumbers, plainArray } from "../db/arrays.ts";
 import { Batcher, type BatchFigures } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
+import type { Schema } from "../db/schema.ts";
+import { DERIVED_SINCE } from "./books.ts";
 import { openCredit } from "./credit.ts";
+import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
 import { openReleases } from "./releases.ts";
 import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
 import { openSettling, type SettlingTallies } from "./settling.ts";
@@ -25,33 +28,6 @@ export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
 /** A client waits for its hold. */
 const HOLD_WAIT_MAX_MS = 2_000;
-
-export interface HoldOrder {
-  id: Uuid;
-  accountId: Uuid;
-  amount: Pico;
-  keyId: Uuid;
-  keyName: string;
-  endpoint: EndpointName;
-  model: string;
-  build: string;
-  tokenizer: string;
-  stream: boolean;
-  promptTokens: number;
-  priceVersion: number;
-  client: string;
-  /** The builder's own word for it. */
-  label?: string | null;
-}
-
-type HoldOutcome =
-  | { kind: "held" }
-  | { kind: "exceeds_balance"; available: Pico }
-  /** The key's own budget of the UTC day or month has no room for it. */
-  | { kind: "exceeds_budget"; of: "day" | "month"; available: Pico }
-  | { kind: "no_credit" }
-  /** The id was used before by a request that ended. */
-  | { kind: "ended" };
 
 interface Transfer {
   id: Uuid;
@@ -66,8 +42,6 @@ const Balance = row({ balance: column.pico, held: column.pico });
 export type Balance = z.infer<typeof Balance>;
 
 const HasCredit = row({ has: z.boolean() });
-/** One element for each operation of a batch, as PostgreSQL prints arrays: cheaper to read here than by pg. */
-const HoldCodes = row({ codes: z.string(), available: z.string() });
 const VoidCodes = row({ codes: z.string() });
 const TransferCode = row({ code: z.int() });
 const Holds = row({ holds: column.count });
@@ -108,16 +82,13 @@ export interface LedgerTallies extends SettlingTallies {
   expired: number;
 }
 
-const HOLD_SQL = `select codes::text, available::text from ledger_hold($1::text::uuid[], $2::uuid, $3::uuid,
-  $4::text::uuid[], $5::text::bigint[], $6, $7::interval, $8::text::uuid[], $9::text::text[], $10::text::text[],
-  $11::text::text[], $12::text::text[], $13::text::text[], $14::text::boolean[], $15::text::integer[],
-  $16::text::integer[], $17::text::text[], $18::text::text[])`;
-
 interface LedgerOptions {
   pool: pg.Pool;
   clock: Clock;
   gatewayId: string;
   holdLeaseMs?: number;
+  /** Until the database has had that migration, batches of one are batches like others. Undefined: it has. */
+  schema?: Pick<Schema, "reached">;
   /** Where settlements wait that the store does not take. Without one they wait in memory. */
   spool?: Spool;
   /** Requests have ended, and the books say so: committed, not merely on their way. */
@@ -126,8 +97,12 @@ interface LedgerOptions {
 }
 
 export function openLedger(options: LedgerOptions): Ledger {
-  const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS, spool, log = createLog("silent") } = options;
+  const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS, schema, spool, log = createLog("silent") } = options;
   const { onEnded = () => {} } = options;
+  let hasOnes = schema === undefined;
+  void schema?.reached(DERIVED_SINCE).then(() => {
+    hasOnes = true;
+  });
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
   const credit = openCredit({
@@ -139,12 +114,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   });
 
   const holds = new Batcher<HoldOrder, HoldOutcome>(
-    async (orders) => {
-      const values = holdParameters(orders, gatewayId, lease);
-      const result = await queryOne(pool, HoldCodes, { name: "ledger_hold", text: HOLD_SQL }, values);
-      const available = parseBigints(result.available);
-      return parseNumbers(result.codes).map((code, i) => holdOutcome(code, pico(available[i] as bigint)));
-    },
+    (orders) => holdBatch(pool, orders, { gatewayId, lease, hasOnes }),
     { ...common, waitMaxMs: HOLD_WAIT_MAX_MS, undo: ({ id }) => releases.doubtful(id) },
   );
 
@@ -152,7 +122,10 @@ export function openLedger(options: LedgerOptions): Ledger {
     onEnded();
     return result;
   };
-  const settlements = new Batcher<Settlement, SettleOutcome>((batch) => settleBatch(pool, batch).then(andTell), common);
+  const settlements = new Batcher<Settlement, SettleOutcome>(
+    (batch) => settleBatch(pool, batch, { hasOnes }).then(andTell),
+    common,
+  );
   const settling = openSettling({
     clock,
     log,
@@ -221,51 +194,4 @@ export function openLedger(options: LedgerOptions): Ledger {
       await Promise.all([holds.idle(), settling.close(), releases.close()]);
     },
   };
-}
-
-function holdOutcome(code: number, available: Pico): HoldOutcome {
-  switch (code) {
-    case 1:
-    case 2:
-      return { kind: "held" };
-    case 3:
-      return { kind: "ended" };
-    case 0:
-      return { kind: "exceeds_balance", available };
-    case -3:
-      return { kind: "exceeds_budget", of: "day", available };
-    case -4:
-      return { kind: "exceeds_budget", of: "month", available };
-    default:
-      // -1: nothing left; -2: an account that never had credit.
-      return { kind: "no_credit" };
-  }
-}
-
-function holdParameters(orders: HoldOrder[], gatewayId: string, lease: string): string[] {
-  let [oldest, newest] = [orders[0]?.id as Uuid, orders[0]?.id as Uuid];
-  for (const { id } of orders) {
-    if (id < oldest) oldest = id;
-    if (id > newest) newest = id;
-  }
-  return [
-    plainArray(orders.map((o) => o.id)),
-    oldest,
-    newest,
-    plainArray(orders.map((o) => o.accountId)),
-    plainArray(orders.map((o) => o.amount)),
-    gatewayId,
-    lease,
-    plainArray(orders.map((o) => o.keyId)),
-    textArray(orders.map((o) => o.keyName)),
-    textArray(orders.map((o) => o.endpoint)),
-    textArray(orders.map((o) => o.model)),
-    textArray(orders.map((o) => o.build)),
-    textArray(orders.map((o) => o.tokenizer)),
-    plainArray(orders.map((o) => o.stream)),
-    plainArray(orders.map((o) => o.promptTokens)),
-    plainArray(orders.map((o) => o.priceVersion)),
-    textArray(orders.map((o) => o.client)),
-    textArray(orders.map((o) => o.label ?? null)),
-  ];
 }

@@ -8,15 +8,17 @@ import type { Uuid } from "../base/ids.ts";
 import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
+import { booksOf } from "./books.ts";
 
 const StatementLine = row({
   /** Grows with time; the position of a page. */
   id: z.string(),
   kind: z.enum(BUILDER_ENTRY_KINDS),
   amount: column.pico,
-  /** The request or the transfer that moved it. */
+  /** What moved it: a request, a transfer, or all requests of a month whose records are kept no longer. */
+  of: z.enum(["request", "transfer", "closing"]),
   operation: column.uuid,
-  /** Why a transfer was made; null for a request. */
+  /** Why a transfer was made; else null. */
   reason: z.string().nullable(),
   at: column.moment,
 });
@@ -58,13 +60,13 @@ const BY_DAY = `with recursive used as (
        where account_id = $1 and hour < used.day at time zone 'UTC' order by hour desc limit 1) older
      where $3::bigint is null or used.place < $3
   ), transferred as materialized (
-    select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || lpad(e.id::text, 19, '0') as place,
+    select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || t.id as place,
            e.kind, e.amount, e.operation, t.reason, e.at
       from ledger_entry e join transfer t on t.id = e.operation
      where e.account_id = $1 and e.kind not in ('charge', 'share', 'fee')
   ), moved as (
     select lpad((extract(epoch from (day + interval '24 hours') at time zone 'UTC') * 1000000)::bigint::text, 18, '0')
-             || '0' || repeat('0', 19) as place,
+             || '0' as place,
            'usage' as kind, to_char(day, 'YYYY-MM-DD') as day, sums.requests, sums.prompt, sums.completion, sums.amount,
            null::uuid as transfer, null as reason, null::timestamptz as at
       from used, lateral (
@@ -100,14 +102,14 @@ export interface Statement {
 
 export function openStatement({ pool }: { pool: pg.Pool }): Statement {
   return {
-    lines: (accountId, { before, limit }) =>
+    lines: async (accountId, { before, limit }) =>
       queryRows(
         pool,
         StatementLine,
-        `select e.id::text, e.kind, e.amount, e.operation, t.reason, e.at
+        `${await booksOf(pool)}select e.position::text as id, e.kind, e.amount, e.of, e.operation, t.reason, e.at
            from ledger_entry e left join transfer t on t.id = e.operation
-          where e.account_id = $1 and ($2::bigint is null or e.id < $2)
-          order by e.id desc limit $3`,
+          where e.account_id = $1 and ($2::uuid is null or e.position < $2)
+          order by e.position desc limit $3`,
         [accountId, before ?? null, limit],
       ),
     byDay: (accountId, { before, limit } = { before: undefined, limit: undefined }) =>

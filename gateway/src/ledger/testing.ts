@@ -7,7 +7,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import type { HoldOrder } from "./ledger.ts";
+import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
 
 export const newId = newIds(systemClock, systemRandom());

@@ -3,6 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
+import { booksOf } from "../ledger/books.ts";
 
 const Money = row({
   /** What builders own, what of it is held for requests under way, what hosts are owed, what the platform earned. */
@@ -44,15 +45,16 @@ export interface Overview {
 export function openOverview({ pool }: { pool: pg.Pool }): Overview {
   return {
     async totals() {
+      const books = await booksOf(pool);
       const [money, accounts, nodes] = await Promise.all([
         queryOne(
           pool,
           Money,
-          `select coalesce(sum(balance) filter (where kind = 'builder'), 0) as "builderCredit",
+          `${books}select coalesce(sum(balance) filter (where kind = 'builder'), 0) as "builderCredit",
                   coalesce(sum(balance) filter (where kind = 'host'), 0) as "hostsOwed",
                   coalesce(sum(balance) filter (where kind = 'platform'), 0) as "platformRevenue",
                   coalesce(sum(held), 0) as held, (select count(*)::int from hold) as holds
-             from ledger_account`,
+             from ledger_book`,
         ),
         queryOne(
           pool,

@@ -17,8 +17,6 @@ after(async () => {
   await t.close();
 });
 
-const OUTSIDE = "00000000-0000-0000-0000-000000000002";
-
 async function paidSale(): Promise<{ account: Uuid; id: Uuid; sale: Sale }> {
   const account = await t.openBuilder();
   const { id, sale } = await t.start(account);
@@ -94,7 +92,7 @@ describe("in the middle", () => {
     const blocker = await t.db.pool.connect();
     try {
       await blocker.query("begin");
-      await blocker.query("select from ledger_account where id = $1 for update", [OUTSIDE]);
+      await blocker.query("select from ledger_account for update");
       const delivery = deliver(t.receivers[0], t.demo, body);
       const pid = await eventually("the delivery waits for the ledger", async () => {
         const { rows } = await t.db.pool.query(

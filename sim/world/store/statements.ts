@@ -56,6 +56,20 @@ function orders(values: string[]): Order[] {
   }));
 }
 
+function orderOf(values: unknown[]): Order {
+  const [id, account, amount, , , key, , , model, , , stream, promptTokens, priceVersion] = values;
+  return {
+    id: id as Uuid,
+    account: account as Uuid,
+    amount: BigInt(amount as string),
+    key: key as Uuid,
+    model: model as string,
+    stream: stream as boolean,
+    promptTokens: promptTokens as number,
+    priceVersion: priceVersion as number,
+  };
+}
+
 function endings(values: string[]): Ended[] {
   const columns = values.map((literal) => readArray(literal));
   return (columns[0] as Uuid[]).map((id, i) => endedOf([id, ...columns.slice(1).map((column) => column[i] ?? null)]));
@@ -85,6 +99,14 @@ const ANSWERS: [RegExp, Answer][] = [
       return [{ codes: writeArray(codes), available: writeArray(available) }];
     },
   ],
+  [
+    /from ledger_hold_one\(/,
+    ({ books }, values) => {
+      const { codes, available } = books.hold([orderOf(values)], values[3] as string, milliseconds(values[4] as string));
+      return [{ code: codes[0], available: available[0] }];
+    },
+  ],
+  [/select ledger_settle_one\(/, ({ books }, values) => [{ code: books.settle([endedOf(values)])[0] }]],
   [/select ledger_settle\(/, ({ books }, values) => [{ codes: writeArray(books.settle(endings(values))) }]],
   [
     /from ledger_settle_late\(/,

@@ -28,7 +28,7 @@ export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNod
   const hour = useThisHour();
   const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
   const usage = useQuery(usageQuery({ by: span.by, split, from: span.from.toISOString() }));
-  const { data: keys } = useQuery(keysQuery);
+  const { data: keys } = useQuery({ ...keysQuery, enabled: split === "key" });
   const nameOf = (part: string): string => (split === "model" ? part || "no model" : keyName(keys?.data, part));
   return (
     <Card

@@ -65,7 +65,7 @@ export function moneyHandlers(
     listLedger: ({ account, query }) =>
       page({
         cursors,
-        list: `ledger ${account.id}`,
+        list: `entries ${account.id}`,
         query,
         read: (before, max) => statement.lines(account.id, { before, limit: max }),
         position: ({ id }) => id,
@@ -89,14 +89,13 @@ export function balanceObject({ balance, held }: AccountBalance): z.input<typeof
   };
 }
 
-function lineObject({ kind, amount, operation, reason, at }: StatementLine): z.input<typeof LedgerEntry> {
-  const ofRequest = reason === null;
+function lineObject({ kind, amount, of, operation, reason, at }: StatementLine): z.input<typeof LedgerEntry> {
   return {
     object: "ledger_entry",
     kind,
     amount_micro: exactMicro(amount),
-    request_id: ofRequest ? publicId("req", operation) : null,
-    transfer_id: ofRequest ? null : publicId("pay", operation),
+    request_id: of === "request" ? publicId("req", operation) : null,
+    transfer_id: of === "transfer" ? publicId("pay", operation) : null,
     reason,
     at: seconds(at),
   };

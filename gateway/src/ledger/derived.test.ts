@@ -1,0 +1,96 @@
+/** A platform with a history gets derived entries: every line, balance and statement is what it was, before and after. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { migrate } from "../db/migrate.ts";
+import { padded } from "../db/migrations.ts";
+import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openOverview } from "../operators/overview.ts";
+import { DERIVED_SINCE } from "./books.ts";
+import { checkLedger } from "./check.ts";
+import { openStatement } from "./statement.ts";
+import { newId } from "./testing.ts";
+
+const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId(), newId()];
+
+let database: TestDatabase;
+
+/** Held and settled as gateways of that version did: one token in, one out. */
+async function served(charge: number): Promise<void> {
+  const id = newId();
+  await database.pool.query(
+    `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
+       '{k}', '{chat}', '{tiny-3b}', '{b}', '{t}', '{false}', '{1}', '{1}', '{c}')`,
+    [id, BUILDER, charge, KEY],
+  );
+  await database.pool.query(
+    `select ledger_settle(array[$1]::uuid[], array[$2]::uuid[], array[$3]::uuid[], array[$4]::uuid[], array[$5]::bigint[],
+       '{ok}', '{200}', '{stop}', '{1}', '{0}', '{1}', '{0}', '{0}', '{0}', array[$6]::bigint[])`,
+    [id, BUILDER, HOST, NODE, charge, Date.now()],
+  );
+}
+
+const move = (kind: string, account: string, amount: number): Promise<unknown> =>
+  database.pool.query("select ledger_transfer($1, $2, $3, $4, 'a reason')", [newId(), kind, account, amount]);
+
+async function assertProved(): Promise<void> {
+  const results = await checkLedger(database.pool);
+  assert.deepEqual(
+    results.filter(({ differences }) => differences.length > 0),
+    [],
+  );
+}
+
+/** All that people are told of it. Lines are named by their place, which is another one since. */
+async function told() {
+  const { pool } = database;
+  const statement = openStatement({ pool });
+  const lines = await statement.lines(BUILDER, { limit: 100 });
+  const byDay = await statement.byDay(BUILDER);
+  const { rows } = await pool.query(
+    "select operation, account_id, kind, amount::text, at from ledger_entry order by operation, account_id",
+  );
+  const { builderCredit, hostsOwed, platformRevenue } = await openOverview({ pool }).totals();
+  return {
+    entries: rows,
+    lines: lines.map(({ id, ...line }) => line),
+    byDay: byDay.map(({ place, ...row }) => row),
+    money: { builderCredit, hostsOwed, platformRevenue },
+  };
+}
+
+test("from the schema before it, with requests, transfers, payouts and set-offs", async (t) => {
+  database = await openTestDatabase({ sql: await sqlUpTo(t, padded(DERIVED_SINCE - 1)) });
+  t.after(database.close);
+  const { pool } = database;
+  await pool.query("insert into price values (1, 'tiny-3b', 100, 900)");
+  await pool.query("insert into identity (id, email, name) values ($1, 'a@example.test', 'A')", [IDENTITY]);
+  for (const [account, kind] of [
+    [BUILDER, "builder"],
+    [HOST, "host"],
+  ]) {
+    await pool.query("insert into account (id, kind, name) values ($1, $2, 'an account')", [account, kind]);
+    await pool.query("insert into ledger_account (id, kind) values ($1, $2)", [account, kind]);
+    await pool.query("insert into account_owner values ($1, $2)", [IDENTITY, account]);
+  }
+  await move("purchase", BUILDER, 10_000);
+  await move("grant", BUILDER, 500);
+  for (let n = 0; n < 5; n++) await served(1_000);
+  await move("refund", BUILDER, 1_500);
+  assert.equal((await pool.query("select payout_create($1, 'paid', 'o', 1, 0)", [newId()])).rowCount, 1);
+  await pool.query("select payout_paid(id, 'o') from payout_batch");
+  await served(1_000);
+  // More than is left: what the host earned meanwhile goes to what is owed.
+  await move("dispute", BUILDER, 10_000);
+  await pool.query("select payout_create($1, 'set off', 'o', 1, 0)", [newId()]);
+  const { rows: setOff } = await pool.query("select sum(amount)::int as amount from payout_setoff");
+  assert.deepEqual(setOff, [{ amount: 700 }]);
+
+  await assertProved();
+  const before = await told();
+  assert.ok(before.entries.length > 20);
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await assertProved();
+  assert.deepEqual(await told(), before);
+});

@@ -1,0 +1,140 @@
+/** Credit taken aside for requests, as the books need it: the statements that take it, and what they answer. */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { type Pico, pico } from "../base/money.ts";
+import type { EndpointName } from "../base/states.ts";
+import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
+import { column, queryOne, row } from "../db/rows.ts";
+
+export interface HoldOrder {
+  id: Uuid;
+  accountId: Uuid;
+  amount: Pico;
+  keyId: Uuid;
+  keyName: string;
+  endpoint: EndpointName;
+  model: string;
+  build: string;
+  tokenizer: string;
+  stream: boolean;
+  promptTokens: number;
+  priceVersion: number;
+  client: string;
+  /** The builder's own word for it. */
+  label?: string | null;
+}
+
+export type HoldOutcome =
+  | { kind: "held" }
+  | { kind: "exceeds_balance"; available: Pico }
+  /** The key's own budget of the UTC day or month has no room for it. */
+  | { kind: "exceeds_budget"; of: "day" | "month"; available: Pico }
+  | { kind: "no_credit" }
+  /** The id was used before by a request that ended. */
+  | { kind: "ended" };
+
+const HOLD = {
+  name: "ledger_hold",
+  text: `select codes::text, available::text from ledger_hold($1::text::uuid[], $2::uuid, $3::uuid,
+  $4::text::uuid[], $5::text::bigint[], $6, $7::interval, $8::text::uuid[], $9::text::text[], $10::text::text[],
+  $11::text::text[], $12::text::text[], $13::text::text[], $14::text::boolean[], $15::text::integer[],
+  $16::text::integer[], $17::text::text[], $18::text::text[])`,
+};
+
+/** A batch of one is what a quiet gateway sends: without arrays it costs the store half. */
+const HOLD_ONE = {
+  name: "ledger_hold_one",
+  text: `select code, available from ledger_hold_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+};
+
+/** One element for each operation of a batch, as PostgreSQL prints arrays: cheaper to read here than by pg. */
+const Codes = row({ codes: z.string(), available: z.string() });
+const Code = row({ code: z.int(), available: column.pico });
+
+interface Terms {
+  gatewayId: string;
+  /** How long it lives, as the store reads it. */
+  lease: string;
+  /** Whether the store has functions for batches of one. */
+  hasOnes: boolean;
+}
+
+/** In one transaction. */
+export async function holdBatch(pool: pg.Pool, orders: HoldOrder[], terms: Terms): Promise<HoldOutcome[]> {
+  const { gatewayId, lease, hasOnes } = terms;
+  const [first] = orders;
+  if (hasOnes && first !== undefined && orders.length === 1) {
+    const { code, available } = await queryOne(pool, Code, HOLD_ONE, oneParameters(first, gatewayId, lease));
+    return [holdOutcome(code, available)];
+  }
+  const { codes, available } = await queryOne(pool, Codes, HOLD, parameters(orders, gatewayId, lease));
+  const left = parseBigints(available);
+  return parseNumbers(codes).map((code, i) => holdOutcome(code, pico(left[i] as bigint)));
+}
+
+function holdOutcome(code: number, available: Pico): HoldOutcome {
+  switch (code) {
+    case 1:
+    case 2:
+      return { kind: "held" };
+    case 3:
+      return { kind: "ended" };
+    case 0:
+      return { kind: "exceeds_balance", available };
+    case -3:
+      return { kind: "exceeds_budget", of: "day", available };
+    case -4:
+      return { kind: "exceeds_budget", of: "month", available };
+    default:
+      // -1: nothing left; -2: an account that never had credit.
+      return { kind: "no_credit" };
+  }
+}
+
+const oneParameters = (o: HoldOrder, gatewayId: string, lease: string): unknown[] => [
+  o.id,
+  o.accountId,
+  o.amount.toString(),
+  gatewayId,
+  lease,
+  o.keyId,
+  o.keyName,
+  o.endpoint,
+  o.model,
+  o.build,
+  o.tokenizer,
+  o.stream,
+  o.promptTokens,
+  o.priceVersion,
+  o.client,
+  o.label ?? null,
+];
+
+function parameters(orders: HoldOrder[], gatewayId: string, lease: string): string[] {
+  let [oldest, newest] = [orders[0]?.id as Uuid, orders[0]?.id as Uuid];
+  for (const { id } of orders) {
+    if (id < oldest) oldest = id;
+    if (id > newest) newest = id;
+  }
+  return [
+    plainArray(orders.map((o) => o.id)),
+    oldest,
+    newest,
+    plainArray(orders.map((o) => o.accountId)),
+    plainArray(orders.map((o) => o.amount)),
+    gatewayId,
+    lease,
+    plainArray(orders.map((o) => o.keyId)),
+    textArray(orders.map((o) => o.keyName)),
+    textArray(orders.map((o) => o.endpoint)),
+    textArray(orders.map((o) => o.model)),
+    textArray(orders.map((o) => o.build)),
+    textArray(orders.map((o) => o.tokenizer)),
+    plainArray(orders.map((o) => o.stream)),
+    plainArray(orders.map((o) => o.promptTokens)),
+    plainArray(orders.map((o) => o.priceVersion)),
+    textArray(orders.map((o) => o.client)),
+    textArray(orders.map((o) => o.label ?? null)),
+  ];
+}
