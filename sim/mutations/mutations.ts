@@ -35,7 +35,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "a hold that exceeds the balance is taken for held",
-    file: `${LEDGER}ledger.ts`,
+    file: `${LEDGER}hold.ts`,
     find: 'return { kind: "exceeds_balance", available };',
     replace: 'return { kind: "held" };',
   },

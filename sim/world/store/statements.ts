@@ -102,7 +102,11 @@ const ANSWERS: [RegExp, Answer][] = [
   [
     /from ledger_hold_one\(/,
     ({ books }, values) => {
-      const { codes, available } = books.hold([orderOf(values)], values[3] as string, milliseconds(values[4] as string));
+      const { codes, available } = books.hold(
+        [orderOf(values)],
+        values[3] as string,
+        milliseconds(values[4] as string),
+      );
       return [{ code: codes[0], available: available[0] }];
     },
   ],
