@@ -152,6 +152,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   for (let i = 0; i < faults; i++) plan.items.push(faultPlan(chance, plan));
   // What is answered while the store is away is on one disk alone, and then its gateway dies.
   if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
+  if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);
   for (let i = 0; i < operations; i++) plan.items.push(operationPlan(chance, plan));
   plan.items.sort((a, b) => a.atMs - b.atMs);
@@ -280,6 +281,14 @@ function doubleFault(chance: Chance, { endMs, gateways }: Plan): Item[] {
   ];
 }
 
+/** The plane loses nodes that are at work, and notices it: whoever they worked for must not take it for their fault. */
+function plainCuts(chance: Chance, { endMs, nodes }: Plan): Item[] {
+  return Array.from({ length: 3 }, () => {
+    const cut = { node: chance.below(nodes.length), downMs: chance.pick([10, 1_000]), how: "plane" as const };
+    return { atMs: chance.below(endMs), do: "cut node" as const, ...cut };
+  });
+}
+
 function operationPlan(chance: Chance, { endMs, accounts, hosts, nodes }: Plan): Item {
   const atMs = chance.below(endMs);
   const account = chance.below(accounts.length);
@@ -292,7 +301,8 @@ function operationPlan(chance: Chance, { endMs, accounts, hosts, nodes }: Plan):
     case 2:
       return { atMs, do: "payout", host: chance.below(hosts), percent: chance.between(1, 100) };
     case 3:
-      return { atMs, do: "revoke key", account };
+      // Where there is one account alone, nothing would be asked any more.
+      return accounts.length > 1 ? { atMs, do: "revoke key", account } : { atMs, do: "reload catalogue" };
     case 4:
       return { atMs, do: "reload catalogue" };
     default:
