@@ -90,8 +90,8 @@ export class Stage {
     limitsServer.comeBack();
     for (const machine of this.machines) {
       machine.disk.isFull = false;
+      // One that is down comes back in its own time: meanwhile others end what it held, and what it owes is entered late.
       if (machine.running !== undefined) network.healGateway(machine.running.name);
-      machine.start();
     }
     for (const node of this.nodes) node.connect();
   }
