@@ -119,7 +119,7 @@ const MODELS = ["tiny-3b", "small-8b", "reason-32b", "embed-m3"];
 /** Half of what is asked for is plain text. */
 const ASKED_MODELS = ["tiny-3b", "small-8b", ...MODELS];
 /** At once, later, over the turn of the words, and never, although it begins again and again. */
-const STOPS = [" river", " engine", " paper river", " garden silver"];
+const STOPS = [" river", " engine", " paper river", " engine silver"];
 
 const THREE_HOURS_MS = 3 * 3_600_000;
 
