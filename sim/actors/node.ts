@@ -270,8 +270,15 @@ export class SimNode {
     const turn = this.jobs.size % 4;
     if (turn === 0) this.#vectors(running, vectors.slice(1));
     else if (turn === 1) this.#vectors(running, [...vectors, meaningOf("more")]);
-    else if (turn === 2) this.#vectors(running, vectors, { width: VECTOR_WIDTH / 2 });
-    else this.#vectors(running, [new Float32Array(VECTOR_WIDTH).fill(Number.NaN)]);
+    else if (turn === 2) {
+      const width = VECTOR_WIDTH / 2;
+      this.#vectors(
+        running,
+        vectors.map((vector) => vector.slice(0, width)),
+        { width },
+      );
+    }
+    if (turn === 3) this.#vectors(running, [new Float32Array(VECTOR_WIDTH).fill(Number.NaN)]);
     this.#done(running, "broken");
   }
 

@@ -2,7 +2,7 @@
  * What each ending costs, and whom it pays: the table of decisions §9 a second time, worked out from what the client was sent and
  * what the nodes did. Nothing here knows how the gateway came to its own figures.
  */
-import { EMBEDDING_MODEL, pricesOf } from "../actors/catalogue.ts";
+import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { Sight } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
 import type { Request } from "../world/store/books.ts";
@@ -147,6 +147,8 @@ function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FRE
     case "ok":
       if (sight.end === "answered" && !served.some((job) => areSame(job.vectors, sight.vectors)))
         return "the vectors are not those that a node sent";
+      if (sight.vectors.some(({ length }) => length !== VECTOR_WIDTH))
+        return `a vector has not ${VECTOR_WIDTH} numbers`;
       return sight.end === "answered" && sight.vectors.length !== sight.ask.texts
         ? `${sight.vectors.length} vectors for ${sight.ask.texts} texts`
         : paid;

@@ -36,7 +36,8 @@ export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boo
     const rivals = sights.filter((other) => other !== sight && isRival(other) && overlaps(stage, other, sight)).length;
     const whole = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
     // A gateway that counts alone has its share of every limit.
-    const least = limitsWereWell ? whole : Math.max(1, Math.floor(whole / stage.machines.length));
+    const isAlone = stage.limitsWhenAway === "local" && wasAway(stage, sight.askedMs, sight.endedMs ?? sight.askedMs);
+    const least = isAlone ? Math.max(1, Math.floor(whole / stage.machines.length)) : whole;
     if (rivals < least)
       world.fail("nobody is refused for slots that are free", `${sight.id}: ${sight.code} beside ${rivals} others`);
   }
@@ -100,17 +101,19 @@ const minuteOf = (atMs: number): number => Math.floor((EPOCH_MS + atMs) / MINUTE
 
 const DEFAULT_IN_FLIGHT = 64;
 
+/** Whether the server was away in that time, or so shortly before that not everybody had signed off. */
+const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
+  world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + SIGNED_OFF_MS >= fromMs);
+
 /** Whether `other` may have had a slot when `sight` was refused. */
-function overlaps({ world }: Stage, other: Sight, sight: Sight): boolean {
+function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
   // Whoever left is worked for a moment longer; a dead gateway's slots are leases.
-  const wasAway = (fromMs: number, toMs: number): boolean =>
-    world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + SIGNED_OFF_MS >= fromMs);
   // A gateway that ends while the server is away leaves its slots to their leases.
-  const isLeft = other.gatewayEndedMs !== null && wasAway(other.askedMs, other.gatewayEndedMs);
+  const isLeft = other.gatewayEndedMs !== null && wasAway(stage, other.askedMs, other.gatewayEndedMs);
   const isGone = other.end === "left" || other.end === "connection lost";
-  const isKept = isGone || isLeft || wasAway(sight.askedMs, refusedMs);
+  const isKept = isGone || isLeft || wasAway(stage, sight.askedMs, refusedMs);
   return other.endedMs === null || other.endedMs + (isKept ? LEASE_MS : 0) >= sight.askedMs;
 }
 

@@ -34,6 +34,7 @@ export class Stage {
   readonly builders: Builder[] = [];
   readonly hosts: Uuid[] = [];
   readonly sights: Sight[] = [];
+  readonly limitsWhenAway: Plan["limitsWhenAway"];
   priceVersion = 1;
   /** The plan is over: nothing goes wrong any more. */
   isHealed = false;
@@ -42,6 +43,7 @@ export class Stage {
 
   constructor(world: World, plan: Plan, meter: Meter) {
     this.world = world;
+    this.limitsWhenAway = plan.limitsWhenAway;
     const deployment: Deployment = {
       world,
       records: this.records,
