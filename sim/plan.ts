@@ -18,6 +18,10 @@ const NODE_KINDS = [
   "fast",
   "empty deltas",
   "overrun",
+  "white space",
+  "constant",
+  "deaf",
+  "bad vectors",
 ] as const;
 export type NodeKind = (typeof NODE_KINDS)[number];
 
@@ -26,6 +30,8 @@ export interface NodePlan {
   host: number;
   slots: number;
   models: string[];
+  /** Its engine keeps to an output format, and it says so. */
+  formats: boolean;
 }
 
 interface AccountPlan {
@@ -33,13 +39,15 @@ interface AccountPlan {
   credit: string;
   inFlight: number | null;
   requestsPerMinute: number | null;
+  tokensPerMinute: number | null;
   budgetDay: string | null;
 }
 
 /** What the node that runs it does, where it is honest. */
 export interface Script {
-  /** What there is to say. */
+  /** What there is to say, and to think before it where the model thinks. */
   words: number;
+  thinkWords: number;
   perDelta: number;
   ttftMs: number;
   everyMs: number;
@@ -54,6 +62,12 @@ export interface Ask {
   stream: boolean;
   promptWords: number;
   maxTokens: number;
+  /** Where the answer ends. */
+  stop: string | null;
+  /** Asks for an output format. */
+  formatted: boolean;
+  /** How many texts are to be embedded, where it is asked of such a model. */
+  texts: number;
   /** The client leaves after so long. */
   leavesMs: number | null;
   script: Script;
@@ -71,6 +85,7 @@ export type Item = { atMs: number } & (
   | { do: "store loses"; percent: number; forMs: number }
   | { do: "store slow"; delayMsMax: number; forMs: number }
   | { do: "disk full"; gateway: number; forMs: number }
+  | { do: "limits away"; how: "hangs" | "dies"; forMs: number }
   | { do: "transfer"; account: number; kind: "grant" | "purchase" | "refund" | "dispute"; amount: string }
   | { do: "payout"; host: number; percent: number }
   | { do: "revoke key"; account: number }
@@ -82,10 +97,14 @@ export interface Plan {
   seed: number;
   endMs: number;
   gateways: { skewMs: number }[];
+  /** What gateways do while the server of their limits is away (LIMITS_WHEN_AWAY). */
+  limitsWhenAway: "refuse" | "local";
   hosts: number;
   nodes: NodePlan[];
   accounts: AccountPlan[];
   items: Item[];
+  /** It is lived through to the end of the time for healing, although nobody owes anything any more. */
+  livesOn: boolean;
 }
 
 export interface PlanOptions {
@@ -96,7 +115,13 @@ export interface PlanOptions {
   nodes?: number | undefined;
 }
 
-const MODELS = ["tiny-3b", "small-8b"];
+const MODELS = ["tiny-3b", "small-8b", "reason-32b", "embed-m3"];
+/** Half of what is asked for is plain text. */
+const ASKED_MODELS = ["tiny-3b", "small-8b", ...MODELS];
+/** At once, later, over the turn of the words, and never, although it begins again and again. */
+const STOPS = [" river", " engine", " paper river", " engine silver"];
+
+const THREE_HOURS_MS = 3 * 3_600_000;
 
 export function makePlan(seed: number, options: PlanOptions): Plan {
   const chance = new Chance(`plan ${seed}`);
@@ -111,11 +136,15 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   const plan: Plan = {
     seed,
     endMs,
-    gateways: Array.from({ length: gateways }, () => ({ skewMs: chance.pick([0, 0, -300, 700, 4_000]) })),
+    gateways: Array.from({ length: gateways }, () => ({
+      skewMs: chance.pick([0, 0, -300, 700, 4_000, -THREE_HOURS_MS, THREE_HOURS_MS]),
+    })),
+    limitsWhenAway: chance.oneIn(2) ? "local" : "refuse",
     hosts,
     nodes: Array.from({ length: nodes }, (_, i) => nodePlan(chance, { hosts, isHonest: i < 2 || isCalm })),
     accounts: Array.from({ length: accounts }, () => accountPlan(chance)),
     items: [],
+    livesOn: chance.oneIn(8),
   };
   const asks = Math.ceil((endMs / 1000) * chance.pick([0.5, 1, 2, 4]));
   for (let i = 0; i < asks; i++)
@@ -123,6 +152,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   for (let i = 0; i < faults; i++) plan.items.push(faultPlan(chance, plan));
   // What is answered while the store is away is on one disk alone, and then its gateway dies.
   if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
+  if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);
   for (let i = 0; i < operations; i++) plan.items.push(operationPlan(chance, plan));
   plan.items.sort((a, b) => a.atMs - b.atMs);
@@ -135,6 +165,7 @@ function nodePlan(chance: Chance, { hosts, isHonest }: { hosts: number; isHonest
     host: chance.below(hosts),
     slots: chance.between(1, 4),
     models: chance.oneIn(4) ? [chance.pick(MODELS)] : MODELS,
+    formats: !chance.oneIn(3),
   };
 }
 
@@ -146,6 +177,7 @@ function accountPlan(chance: Chance): AccountPlan {
     credit: String(credit),
     inFlight: chance.oneIn(4) ? chance.between(1, 4) : null,
     requestsPerMinute: chance.oneIn(6) ? chance.between(3, 20) : null,
+    tokensPerMinute: chance.oneIn(6) ? chance.between(50, 2_000) : null,
     budgetDay: chance.oneIn(6) ? String(BigInt(chance.between(1, 60)) * 1_000_000n) : null,
   };
 }
@@ -155,18 +187,22 @@ function askPlan(
   { gateways, accounts, isCalm }: { gateways: number; accounts: number; isCalm: boolean },
 ): Ask {
   const words = chance.pick([0, 1, 5, 20, 60, 200]);
-  const everyMs = chance.pick([5, 20, 50, 200, 200, 600]);
+  const everyMs = chance.pick([15, 20, 50, 200, 200, 600]);
   const mayFail = !isCalm && chance.oneIn(5);
   return {
     account: chance.below(accounts),
     gateway: chance.below(gateways),
-    model: chance.pick(MODELS),
+    model: chance.pick(ASKED_MODELS),
     stream: chance.oneIn(2),
     promptWords: chance.pick([1, 3, 30]),
     maxTokens: chance.pick([1, 16, 64, 256]),
+    stop: !isCalm && chance.oneIn(5) ? chance.pick(STOPS) : null,
+    formatted: chance.oneIn(12),
+    texts: chance.pick([1, 2, 7]),
     leavesMs: !isCalm && chance.oneIn(8) ? chance.between(1, 6_000) : null,
     script: {
       words: isCalm ? Math.max(1, words) : words,
+      thinkWords: chance.pick([0, 1, 12, 40]),
       perDelta: chance.between(1, 6),
       ttftMs: chance.pick([0, 50, 400, 1_500]),
       everyMs,
@@ -186,7 +222,7 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
   const gateway = chance.below(gateways.length);
   const node = chance.below(nodes.length);
   const downMs = chance.pick([10, 1_000, 5_000, 20_000, 90_000]);
-  switch (chance.below(11)) {
+  switch (chance.below(12)) {
     case 0:
     case 1:
       return {
@@ -220,6 +256,13 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
       return chance.oneIn(2)
         ? { atMs, do: "store loses", percent: chance.pick([5, 30]), forMs: 20_000 }
         : { atMs, do: "store slow", delayMsMax: chance.pick([200, 1_500]), forMs: 20_000 };
+    case 10:
+      return {
+        atMs,
+        do: "limits away",
+        how: chance.pick(["hangs", "dies"] as const),
+        forMs: chance.pick([200, 3_000, 15_000, 90_000]),
+      };
     default:
       return { atMs, do: "disk full", gateway, forMs: chance.pick([1_000, 30_000]) };
   }
@@ -238,6 +281,14 @@ function doubleFault(chance: Chance, { endMs, gateways }: Plan): Item[] {
   ];
 }
 
+/** The plane loses nodes that are at work, and notices it: whoever they worked for must not take it for their fault. */
+function plainCuts(chance: Chance, { endMs, nodes }: Plan): Item[] {
+  return Array.from({ length: 3 }, () => {
+    const cut = { node: chance.below(nodes.length), downMs: chance.pick([10, 1_000]), how: "plane" as const };
+    return { atMs: chance.below(endMs), do: "cut node" as const, ...cut };
+  });
+}
+
 function operationPlan(chance: Chance, { endMs, accounts, hosts, nodes }: Plan): Item {
   const atMs = chance.below(endMs);
   const account = chance.below(accounts.length);
@@ -250,7 +301,8 @@ function operationPlan(chance: Chance, { endMs, accounts, hosts, nodes }: Plan):
     case 2:
       return { atMs, do: "payout", host: chance.below(hosts), percent: chance.between(1, 100) };
     case 3:
-      return { atMs, do: "revoke key", account };
+      // Where there is one account alone, nothing would be asked any more.
+      return accounts.length > 1 ? { atMs, do: "revoke key", account } : { atMs, do: "reload catalogue" };
     case 4:
       return { atMs, do: "reload catalogue" };
     default:

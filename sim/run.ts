@@ -1,17 +1,20 @@
 /** `npm run sim`: lives through seeds, each twice, and says where a world went wrong. */
 import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { type Lived, liveThrough } from "./crew.ts";
 import { makePlan, type Plan, type PlanOptions } from "./plan.ts";
 import { shrink } from "./shrink.ts";
-import { type Outcome, simulate } from "./simulate.ts";
+import type { Outcome } from "./simulate.ts";
 import { story } from "./story.ts";
-import { loadTokens } from "./tokens.ts";
+import { type FaultKind, noFaults } from "./world/faults.ts";
 
 const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --soak MINUTES | --replay FILE]
   --minutes M     virtual minutes of each world (2)
   --faults K, --gateways G, --nodes N
                   instead of what the seed decides
   --once          each world once; without it twice, and both must be the same to the last line
+  --threads N     lives through so many worlds at once (as many as there are processors, at most 8)
   --trace         prints everything that happened
   --all           goes on after a world that went wrong, with a line for each
   --quiet         of a world that went wrong, one line and no file
@@ -29,6 +32,7 @@ const OPTIONS = {
   gateways: { type: "string" },
   nodes: { type: "string" },
   once: { type: "boolean", default: false },
+  threads: { type: "string" },
   trace: { type: "boolean", default: false },
   all: { type: "boolean", default: false },
   quiet: { type: "boolean", default: false },
@@ -73,16 +77,10 @@ async function main(): Promise<number> {
     gateways: wholeOf("gateways", flags.gateways, { least: 1 }),
     nodes: wholeOf("nodes", flags.nodes, { least: 1 }),
   };
-  const plans = plansOf(flags, options);
-  const tokens = await loadTokens();
-  const began = performance.now();
-  const sums = { worlds: 0, virtualMs: 0, steps: 0, requests: 0, faults: 0 };
-  const outcomes: Record<string, number> = {};
+  const sums = new Sums();
   let wrong = 0;
-  for (const plan of plans) {
-    const outcome = await simulate(plan, tokens, { keepsTrace: flags.trace });
+  for await (const { plan, outcome, again } of lived(flags, options)) {
     if (flags.trace) console.log(outcome.trace.join("\n"));
-    const again = flags.once || outcome.violation !== undefined ? undefined : await simulate(plan, tokens);
     if (again !== undefined && again.hash !== outcome.hash) {
       console.log(
         `seed ${plan.seed}: two runs of it differ (${outcome.hash.slice(0, 16)}, ${again.hash.slice(0, 16)})`,
@@ -94,28 +92,77 @@ async function main(): Promise<number> {
       console.log(`seed ${plan.seed}, step ${outcome.steps}: ${outcome.violation.message}`);
     } else if (outcome.violation !== undefined) {
       console.log(`seed ${plan.seed} fails at step ${outcome.steps}: ${outcome.violation.message}`);
-      if (flags.quiet) return 1;
-      const run = (one: Plan): Promise<Outcome> => simulate(one, tokens, { keepsTrace: true });
-      await report(plan, outcome, { shrinks: !flags["no-shrink"], run, out: flags.out });
+      if (!flags.quiet) await report(plan, outcome, { shrinks: !flags["no-shrink"], out: flags.out });
       return 1;
     }
-    sums.worlds += 1;
-    sums.virtualMs += outcome.virtualMs * (flags.once ? 1 : 2);
-    sums.steps += outcome.steps;
-    sums.requests += outcome.requests;
-    sums.faults += outcome.faults;
-    for (const [name, count] of Object.entries(outcome.outcomes)) outcomes[name] = (outcomes[name] ?? 0) + count;
+    sums.add(outcome);
     if (flags.seed !== undefined || flags.replay !== undefined)
       console.log(`seed ${plan.seed}: nothing wrong; ${outcome.steps} steps, trace ${outcome.hash}`);
   }
-  const seconds = (performance.now() - began) / 1000;
-  console.log(JSON.stringify(outcomes));
-  console.log(
-    `${sums.worlds} worlds, ${sums.requests} requests, ${sums.faults} faults and operations, ${sums.steps} steps in ` +
-      `${seconds.toFixed(1)} s: ${Math.round(sums.virtualMs / 1000 / seconds)} virtual seconds a second, ` +
-      `${(sums.faults / seconds).toFixed(1)} faults a second`,
-  );
+  sums.print();
   return wrong > 0 ? 1 : 0;
+}
+
+/** Lives through worlds on this thread. Where others do, it needs none of what that takes. */
+async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<Outcome>> {
+  const [{ simulate }, { loadTokens }] = [await import("./simulate.ts"), await import("./tokens.ts")];
+  const tokens = await loadTokens();
+  return (plan, options) => simulate(plan, tokens, options);
+}
+
+/** One world is lived through here, where its trace can be read; many are shared out among threads. */
+async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions): AsyncGenerator<Lived> {
+  const threads = wholeOf("threads", flags.threads, { least: 1 }) ?? Math.min(8, availableParallelism());
+  const plans = plansOf(flags, options);
+  const isTwice = !flags.once;
+  if (flags.seeds !== undefined || flags.fresh !== undefined || flags.soak !== undefined) {
+    yield* liveThrough(plans, { threads, isTwice });
+    return;
+  }
+  const live = await here();
+  for (const plan of plans) {
+    const outcome = await live(plan, { keepsTrace: flags.trace });
+    yield { plan, outcome, again: isTwice ? await live(plan) : undefined };
+  }
+}
+
+/** What all worlds came to, each counted once. */
+class Sums {
+  readonly #began = performance.now();
+  readonly #faults = noFaults();
+  readonly #outcomes: Record<string, number> = {};
+  #worlds = 0;
+  #virtualMs = 0;
+  #steps = 0;
+  #requests = 0;
+  #operations = 0;
+
+  add({ virtualMs, steps, requests, operations, faults, outcomes }: Outcome): void {
+    this.#worlds += 1;
+    this.#virtualMs += virtualMs;
+    this.#steps += steps;
+    this.#requests += requests;
+    this.#operations += operations;
+    for (const [kind, count] of Object.entries(faults)) this.#faults[kind as FaultKind] += count;
+    for (const [name, count] of Object.entries(outcomes)) this.#outcomes[name] = (this.#outcomes[name] ?? 0) + count;
+  }
+
+  print(): void {
+    const seconds = (performance.now() - this.#began) / 1000;
+    const { user, system } = process.cpuUsage();
+    const faults = Object.values(this.#faults).reduce((sum, count) => sum + count, 0);
+    const list = (counts: Record<string, number>): string =>
+      Object.entries(counts)
+        .map(([name, count]) => `${name} ${count}`)
+        .join(", ");
+    console.log(`requests: ${list(this.#outcomes)}`);
+    console.log(`faults: ${list(this.#faults)}; operations ${this.#operations}`);
+    console.log(
+      `${this.#worlds} worlds, ${this.#requests} requests, ${faults} faults, ${this.#steps} steps, ` +
+        `${(this.#virtualMs / 3_600_000).toFixed(1)} virtual hours in ${seconds.toFixed(1)} s ` +
+        `(${((user + system) / 1e6).toFixed(1)} s of processors): ${(faults / seconds).toFixed(0)} faults a second`,
+    );
+  }
 }
 
 /** Seeds that nobody chose, so that every run of CI looks at worlds that none has seen. */
@@ -146,8 +193,10 @@ function* plansOf(flags: ReturnType<typeof readFlags>, options: PlanOptions): Ge
 async function report(
   plan: Plan,
   outcome: Outcome,
-  { shrinks, run, out }: { shrinks: boolean; run: (plan: Plan) => Promise<Outcome>; out: string },
+  { shrinks, out }: { shrinks: boolean; out: string },
 ): Promise<void> {
+  const live = await here();
+  const run = (one: Plan): Promise<Outcome> => live(one, { keepsTrace: true });
   const short = shrinks ? await shrink(plan, outcome, run) : plan;
   const last = await run(short);
   writeFileSync(out, `${JSON.stringify(short, null, 1)}\n`);

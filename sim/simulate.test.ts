@@ -32,7 +32,13 @@ describe("a world", () => {
     const plan = makePlan(3, { minutes: 0.5, faults: 0, gateways: 1, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 8 });
     for (const account of plan.accounts)
-      Object.assign(account, { credit: "5000000000000", inFlight: null, requestsPerMinute: null, budgetDay: null });
+      Object.assign(account, {
+        credit: "5000000000000",
+        inFlight: null,
+        requestsPerMinute: null,
+        tokensPerMinute: null,
+        budgetDay: null,
+      });
     plan.items = plan.items.filter((item) => item.do === "ask").slice(0, 8);
     for (const item of plan.items) if (item.do === "ask") item.ask.script.fault = item.ask.leavesMs = null;
     const { outcomes, violation } = await simulate(plan, tokens);
@@ -45,6 +51,8 @@ describe("a world", () => {
 const FOUND: [string, Record<string, number>][] = [
   // Store away, disk full, power lost (seed 67): answered after two seconds with what it owes in memory alone. The platform says so.
   ["admitted-loss", { gateway_lost: 1, "told 502": 1 }],
+  // A client left when half of `<think>` had come (seed 51): the half was billed as two tokens of output.
+  ["half-a-delimiter", { ok: 1, client_closed: 1, "client: answered": 1, "client: left": 1 }],
 ];
 
 describe("what was found", () => {

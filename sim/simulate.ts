@@ -9,6 +9,7 @@ import { auditRequests } from "./audit/requests.ts";
 import type { Plan } from "./plan.ts";
 import { perform } from "./stage/deeds.ts";
 import { Stage } from "./stage/stage.ts";
+import type { FaultCounts } from "./world/faults.ts";
 import { forbidOutsideWorld } from "./world/guard.ts";
 import { type Violation, World } from "./world/world.ts";
 
@@ -16,17 +17,21 @@ import { type Violation, World } from "./world/world.ts";
 const LEAD_MS = 3_000;
 /** After the plan everything is healed, and whatever is still owed has this long: leases, sweeps, the spools of others. */
 const HEALING_MS = 330_000;
+/** So long after nobody owes anything and nobody waits, most worlds end: what follows are probes of nodes that do nothing else. */
+const QUIET_LOOKS = 30;
+const LOOK_EVERY_MS = 1_000;
 /** So often a node is believed that the plane lost it. */
 const EXCUSES_MAX = 3;
 
 export interface Outcome {
-  violation: Violation | undefined;
+  violation: Pick<Violation, "rule" | "message"> | undefined;
   hash: string;
   steps: number;
   virtualMs: number;
   requests: number;
-  /** Items of the plan that are no requests. */
-  faults: number;
+  faults: FaultCounts;
+  /** What people did to the platform meanwhile: transfers, payouts, revocations, reloads, quarantines. */
+  operations: number;
   trace: string[];
   /** How many requests ended how. */
   outcomes: Record<string, number>;
@@ -36,6 +41,8 @@ export interface Tokens {
   meter: Meter;
   /** What the template puts around a prompt of one message. */
   templateTokens: number;
+  /** What is counted beside the words of a text to embed. */
+  textTokens: number;
 }
 
 export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false } = {}): Promise<Outcome> {
@@ -56,7 +63,7 @@ export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false 
   }
 }
 
-async function live(stage: Stage, plan: Plan, { templateTokens }: Tokens): Promise<void> {
+async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   const { world } = stage;
   const { scheduler, books } = world;
   const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
@@ -73,10 +80,15 @@ async function live(stage: Stage, plan: Plan, { templateTokens }: Tokens): Promi
   for (const node of stage.nodes) scheduler.after(500, () => node.connect());
   for (const item of plan.items) scheduler.after(LEAD_MS + item.atMs, () => perform(stage, item));
   scheduler.after(LEAD_MS + plan.endMs, () => stage.heal());
+  let quietLooks = 0;
+  if (!plan.livesOn)
+    scheduler.every(LOOK_EVERY_MS, () => {
+      quietLooks = stage.isQuiet() ? quietLooks + 1 : 0;
+    });
   const isWrong = (): boolean => world.violation !== undefined;
   await scheduler.until(LEAD_MS + plan.endMs + HEALING_MS, () => {
     auditLimits(stage, { storeWasWell });
-    return isWrong();
+    return isWrong() || quietLooks >= QUIET_LOOKS;
   });
   if (isWrong()) return;
   booksAudit.lookAtAll();
@@ -84,13 +96,15 @@ async function live(stage: Stage, plan: Plan, { templateTokens }: Tokens): Promi
   const cuts = plan.items.filter((item) => item.do === "cut node");
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
   const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;
-  auditRequests({ stage, templateTokens, held, calmPlane, diskWasFull: has(/disk full/) });
+  auditRequests({ stage, tokens, held, calmPlane, diskWasFull: has(/disk full/) });
   auditWindows(stage, { storeWasWell });
   auditNodes(stage, { storeWasWell });
 }
 
-function outcomeOf({ world, sights }: Stage, plan: Plan): Outcome {
-  const { trace, scheduler, violation, books } = world;
+function outcomeOf({ world, sights, machines }: Stage, plan: Plan): Outcome {
+  const { trace, scheduler, violation, books, faults } = world;
+  faults["write refused"] = machines.reduce((sum, { disk }) => sum + disk.refused, 0);
+  const items = plan.items.filter(({ do: what }) => what !== "ask").length;
   const outcomes: Record<string, number> = {};
   const count = (name: string): void => {
     outcomes[name] = (outcomes[name] ?? 0) + 1;
@@ -98,12 +112,13 @@ function outcomeOf({ world, sights }: Stage, plan: Plan): Outcome {
   for (const { outcome } of books.requests.values()) count(outcome);
   for (const { end, status } of sights) count(end === "refused" ? `told ${status}` : `client: ${end}`);
   return {
-    violation,
+    violation: violation && { rule: violation.rule, message: violation.message },
     hash: trace.digest(),
     steps: scheduler.step,
     virtualMs: scheduler.nowMs,
     requests: sights.length,
-    faults: plan.items.filter(({ do: what }) => what !== "ask").length,
+    faults,
+    operations: items - faults.struck,
     trace: trace.lines,
     outcomes,
   };

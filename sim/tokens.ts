@@ -13,8 +13,14 @@ export async function loadTokens(): Promise<Tokens> {
   };
   const templateTokens = (await promptOf(1)) - 1;
   invariant((await promptOf(40)) === templateTokens + 40, "a word of a prompt is a token");
+  const textsOf = async (words: number): Promise<number> => {
+    const texts = Array.from({ length: 10 }, (_, i) => sentence(i, words));
+    return (await meter.countPrompt({ kind: "texts", texts }, 10_000)).tokens / texts.length;
+  };
+  const textTokens = (await textsOf(1)) - 1;
+  invariant((await textsOf(7)) === textTokens + 7, "a word of a text to embed is a token");
   const output = meter.openOutput(1_000);
   output.push("answer", sentence(3, 40));
   invariant(output.end().answerTokens === 40, "a word of an answer is a token");
-  return { meter, templateTokens };
+  return { meter, templateTokens, textTokens };
 }

@@ -8,28 +8,55 @@ interface Prices {
 
 const CONTEXT = 8192;
 const VERSIONS = 7;
+export const THINKING_MODEL = "reason-32b";
+export const EMBEDDING_MODEL = "embed-m3";
+export const THINKING = { open: "<think>", close: "</think>" };
+export const VECTOR_WIDTH = 64;
+
+interface Traits {
+  class: string;
+  prices: [least: number, most: number];
+  /** Whether nodes are asked questions whose answers are known. */
+  asksCanaries?: boolean;
+}
+
+const MODELS: Record<string, Traits> = {
+  "tiny-3b": { class: "tiny", prices: [20_000, 40_000], asksCanaries: true },
+  "small-8b": { class: "small", prices: [30_000, 70_000] },
+  [THINKING_MODEL]: { class: "reasoning", prices: [90_000, 300_000] },
+  [EMBEDDING_MODEL]: { class: "embed", prices: [10_000, 0], asksCanaries: true },
+};
 
 /** Picodollars a token, as anybody may read them off the catalogue. */
 export function pricesOf(model: string, version: number): Prices {
-  const [least, most] = model === "tiny-3b" ? [20_000, 40_000] : [30_000, 70_000];
-  return { in: BigInt(least + 1_000 * (version - 1)), out: BigInt(most + 1_000 * (version - 1)) };
+  const [least, most] = (MODELS[model] as Traits).prices;
+  const rise = 1_000 * (version - 1);
+  return { in: BigInt(least + rise), out: model === EMBEDDING_MODEL ? 0n : BigInt(most + rise) };
 }
 
 function catalogueOf(version: number): Catalogue {
-  const models = ["tiny-3b", "small-8b"].map((id) => {
+  const models = Object.entries(MODELS).map(([id, { class: of, asksCanaries = false }]) => {
     const prices = pricesOf(id, version);
+    const isEmbedding = id === EMBEDDING_MODEL;
     return {
       id,
-      kind: "generation",
-      class: id === "tiny-3b" ? "tiny" : "small",
+      kind: isEmbedding ? "embedding" : "generation",
+      class: of,
       quant_label: "4-bit",
       context_limit: CONTEXT,
       price_in_micro_1m: Number(prices.in),
-      price_out_micro_1m: Number(prices.out),
+      price_out_micro_1m: isEmbedding ? null : Number(prices.out),
       status: "active",
       listed: "2026-09-01",
-      build: { id: `${id}-q4-1`, tokenizer: "llama3", licence: null },
-      canaries: [],
+      build: {
+        id: `${id}-q4-1`,
+        tokenizer: "llama3",
+        licence: null,
+        ...(id === THINKING_MODEL && { reasoning: THINKING }),
+        ...(isEmbedding && { vector_width: VECTOR_WIDTH }),
+      },
+      // None beside those that gateways make up; an empty list: none at all.
+      ...(!asksCanaries && { canaries: [] }),
     };
   });
   return parseCatalogue(JSON.stringify({ price_version: version, models }), "simulated");

@@ -4,12 +4,20 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
 import { Fault } from "../../gateway/src/faults.ts";
 import { chat } from "../../gateway/src/http/openai/chat.ts";
+import { embeddings } from "../../gateway/src/http/openai/embeddings.ts";
 import type { Call, Reply } from "../../gateway/src/inference/call.ts";
 import { serve } from "../../gateway/src/inference/serve.ts";
 import type { Ask } from "../plan.ts";
 import { sentence } from "../world/words.ts";
 import type { World } from "../world/world.ts";
+import { EMBEDDING_MODEL } from "./catalogue.ts";
 import type { RunningGateway } from "./gateway.ts";
+
+interface Usage {
+  prompt_tokens: number;
+  completion_tokens?: number;
+  completion_tokens_details?: { reasoning_tokens: number };
+}
 
 /** What a client saw. */
 export interface Sight {
@@ -24,7 +32,9 @@ export interface Sight {
   status: number | null;
   code: string | null;
   text: string;
-  usage: { prompt_tokens: number; completion_tokens: number } | null;
+  reasoning: string;
+  vectors: number[][];
+  usage: Usage | null;
   /** When its gateway's process ended, crashed or drained; null while it lives. */
   gatewayEndedMs: number | null;
   /** Something was said after the end. */
@@ -44,6 +54,8 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
     status: null,
     code: null,
     text: "",
+    reasoning: "",
+    vectors: [],
     usage: null,
     gatewayEndedMs: null,
     saidAfterEnd: false,
@@ -69,7 +81,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
     json(status, body) {
       if (!hears()) return;
       sight.status = status;
-      readWhole(sight, String(body));
+      readWhole(sight, typeof body === "string" ? body : Buffer.concat(body).toString("utf8"));
       end("answered");
     },
     openStream() {
@@ -83,13 +95,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
     },
     endStream() {},
   };
-  const body = {
-    model: order.model,
-    messages: [{ role: "user", content: sentence(0, order.promptWords).trim() }],
-    max_tokens: order.maxTokens,
-    stream: order.stream,
-    ...(order.stream && { stream_options: { include_usage: true } }),
-  };
+  const body = order.model === EMBEDDING_MODEL ? embeddingBody(order) : chatBody(order);
   const call: Call = {
     id,
     arrivedAt: gateway.clock.monotonic(),
@@ -105,11 +111,12 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
   if (order.leavesMs !== null)
     world.scheduler.after(order.leavesMs, () => {
       if (sight.end !== null || !life.hears) return;
+      world.faults["client left"] += 1;
       end("left");
       gone.abort();
     });
   world.trace.add(who, `asks ${running.name} for ${order.model}, stream ${order.stream}`);
-  serve(gateway, chat, call).then(
+  serve(gateway, order.model === EMBEDDING_MODEL ? embeddings : chat, call).then(
     () => {
       if (hears() && sight.end === null) world.fail("every request is answered", `${id} was served and told nothing`);
     },
@@ -132,20 +139,41 @@ function refusalOf(error: unknown): [number, string | null] {
   return [500, "internal_error"];
 }
 
+const promptOf = ({ promptWords }: Ask): string => sentence(0, promptWords).trim();
+
+const chatBody = (order: Ask): object => ({
+  model: order.model,
+  messages: [{ role: "user", content: promptOf(order) }],
+  max_tokens: order.maxTokens,
+  stream: order.stream,
+  ...(order.stream && { stream_options: { include_usage: true } }),
+  ...(order.stop !== null && { stop: order.stop }),
+  ...(order.formatted && { response_format: { type: "json_object" } }),
+});
+
+const embeddingBody = (order: Ask): object => ({
+  model: order.model,
+  // Each begins at another word.
+  input: Array.from({ length: order.texts }, (_, i) => sentence(i, order.promptWords)),
+});
+
 interface WholeAnswer {
-  choices: { message: { content: string } }[];
-  usage: Sight["usage"];
+  choices?: { message: { content: string; vendor_reasoning_content?: string } }[];
+  data?: { index: number; embedding: number[] }[];
+  usage: Usage;
 }
 
 function readWhole(sight: Sight, body: string): void {
-  const { choices, usage } = JSON.parse(body) as WholeAnswer;
-  sight.text = choices[0]?.message.content ?? "";
+  const { choices, data, usage } = JSON.parse(body) as WholeAnswer;
+  sight.text = choices?.[0]?.message.content ?? "";
+  sight.reasoning = choices?.[0]?.message.vendor_reasoning_content ?? "";
+  for (const { index, embedding } of data ?? []) sight.vectors[index] = embedding;
   sight.usage = usage;
 }
 
 interface Chunk {
-  choices?: { delta: { content?: string } }[];
-  usage?: Sight["usage"];
+  choices?: { delta: { content?: string; vendor_reasoning_content?: string } }[];
+  usage?: Usage | null;
   error?: { code: string };
 }
 
@@ -157,6 +185,7 @@ function readEvent(sight: Sight, data: string): boolean {
     return true;
   }
   sight.text += choices?.[0]?.delta.content ?? "";
+  sight.reasoning += choices?.[0]?.delta.vendor_reasoning_content ?? "";
   if (usage) sight.usage = usage;
   return false;
 }

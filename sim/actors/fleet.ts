@@ -10,7 +10,7 @@ export interface NodeRecord {
   accountId: Uuid;
   models: string[];
   answers: number;
-  quarantine: { reason: string; evidence: Record<string, unknown>; by: string } | null;
+  quarantine: { reason: string; evidence: Record<string, unknown>; by: string; atMs: number } | null;
 }
 
 export const nodeIdOf = (record: NodeRecord): string => publicId("node", record.id);
@@ -26,7 +26,7 @@ export function fleetOf(world: World, life: Life, records: NodeRecord[]): Fleet 
       run("quarantine", () => {
         const record = find(id);
         if (record === undefined) return { kind: "absent" as const };
-        record.quarantine ??= why;
+        record.quarantine ??= { ...why, atMs: world.scheduler.nowMs };
         world.trace.add("fleet", `${nodeIdOf(record)} is in quarantine: ${why.reason} ${JSON.stringify(why.evidence)}`);
         return { kind: "moved" as const, node: nodeOf(record) as Node };
       }),

@@ -17,7 +17,9 @@ import { keepLeases } from "../../gateway/src/ledger/leases.ts";
 import { openLedger } from "../../gateway/src/ledger/ledger.ts";
 import { openReplay } from "../../gateway/src/ledger/replay.ts";
 import { openSpool } from "../../gateway/src/ledger/spool.ts";
-import { type Board, memoryLimits } from "../../gateway/src/limits/memory.ts";
+import type { Limits } from "../../gateway/src/limits/limits.ts";
+import { localWhenAway } from "../../gateway/src/limits/local-when-away.ts";
+import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
 import type { SimDisk } from "../world/disk.ts";
@@ -35,7 +37,7 @@ const JOB_MS_MAX = 120_000;
 export interface Deployment {
   world: World;
   records: NodeRecord[];
-  board: Board;
+  limitsWhenAway: "refuse" | "local";
   catalogue: () => Catalogue;
   meter: Meter;
 }
@@ -59,7 +61,7 @@ interface Machine {
 }
 
 export async function startGateway(
-  { world, records, board, catalogue, meter }: Deployment,
+  { world, records, limitsWhenAway, catalogue, meter }: Deployment,
   machine: Machine,
   life: Life,
 ): Promise<RunningGateway> {
@@ -102,8 +104,14 @@ export async function startGateway(
   const unfunded = openUnfunded({ pool, clock, log });
   const fleet = fleetOf(world, life, records);
   const { roster, dispatcher, peers, enforce } = openDispatch(context, { plane, fleet, broadcast });
-  // The counts live on a server of their own, by whose clock leases end.
-  const limits = memoryLimits({ clock: clockOf(life, world.scheduler), board });
+  const shared = await valkeyLimits({
+    url: "simulated",
+    clock,
+    log,
+    connect: (_url, options) => world.limitsServer.client(life, options),
+  });
+  const limits: Limits =
+    limitsWhenAway === "local" ? localWhenAway({ shared, clock, gateways: () => peers.gateways() }) : shared;
   onClose(() => limits.close());
   const gateway: Gateway = {
     clock,

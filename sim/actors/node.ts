@@ -6,10 +6,13 @@ import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
-import type { NodePlan, Script } from "../plan.ts";
+import type { NodeKind, NodePlan, Script } from "../plan.ts";
 import type { NodeLink } from "../world/network.ts";
 import { sentence } from "../world/words.ts";
 import type { World } from "../world/world.ts";
+import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
+import { answerTo, meaningOf } from "./known-answers.ts";
+import { type Piece, piecesOf } from "./utterance.ts";
 
 /** What became of a job, as the node knows. */
 export interface JobFacts {
@@ -17,8 +20,21 @@ export interface JobFacts {
   nodeId: string;
   offeredMs: number;
   accepted: boolean;
-  /** All that it said as output, in order. */
+  /** All that it said as output, in order: thinking, the answer, vectors. */
+  thought: string;
   said: string;
+  vectors: Float32Array[];
+  /** It says what words cannot count. */
+  isCountable: boolean;
+  /** An output format was asked for. */
+  isFormatted: boolean;
+  /** Somebody asked for it; the platform's own jobs are none. */
+  isRequest: boolean;
+  /** It was asked something whose answer is known. */
+  isCanary: boolean;
+  /** How many requests it ran besides, and what its record said of it, when it accepted. */
+  beside: number;
+  standing: "trusted" | "on probation" | "barred";
   /** What went wrong was its own doing. */
   isAtFault: boolean;
   /** It said that it cannot take the prompt, which is the prompt's fault for all that anybody knows. */
@@ -29,18 +45,32 @@ export interface JobFacts {
   end: "done" | "failed" | "broken" | "silent" | "dropped" | "cancelled" | "busy" | "running";
 }
 
+interface JobText {
+  messages?: { content: string }[];
+  input?: string[];
+  format?: object;
+}
+
 interface Running {
   header: JobHeader;
+  body: JobText;
   facts: JobFacts;
   seq: number;
   acceptedMs: number;
   stop: () => void;
 }
 
+interface Knowing {
+  /** What it is to do with a request, by its 26 characters; undefined: it is none. */
+  scriptOf: (request: string) => Script | undefined;
+  /** What its record says of it now. */
+  standing: () => JobFacts["standing"];
+}
+
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
 /** A probe has no script: it is answered shortly. */
-const PROBE: Script = { words: 12, perDelta: 3, ttftMs: 30, everyMs: 40, fault: null };
+const PROBE: Script = { words: 12, thinkWords: 4, perDelta: 3, ttftMs: 30, everyMs: 40, fault: null };
 const REPORT_EVERY_MS = 5_000;
 const TOLD_MS = 60;
 
@@ -53,20 +83,32 @@ export class SimNode {
   readonly #running = new Map<string, Running>();
   readonly #joining = new Map<string, JobJoiner>();
   readonly #scriptOf: (request: string) => Script | undefined;
+  readonly #standing: () => JobFacts["standing"];
   #isUp = false;
   #isTelling = false;
 
-  constructor(world: World, id: string, plan: NodePlan, scriptOf: (request: string) => Script | undefined) {
+  constructor(world: World, id: string, plan: NodePlan, knows: Knowing) {
     this.#world = world;
     this.id = id;
     this.plan = plan;
-    this.#scriptOf = scriptOf;
+    this.#scriptOf = knows.scriptOf;
+    this.#standing = knows.standing;
     this.#link = world.network.node(id, {
       patterns: [toNode(id), STATE_REQUEST],
       receive: (subject, payload) => (subject === STATE_REQUEST ? this.#tell() : this.#hear(decode(payload))),
       dropped: (by) => this.#dropped(by),
     });
     world.scheduler.every(REPORT_EVERY_MS, () => this.#tell());
+  }
+
+  /** It runs nothing that anybody asked for. */
+  get isIdle(): boolean {
+    return ![...this.#running.keys()].some((job) => this.#isRequest(job));
+  }
+
+  /** And not one of the platform's own jobs. */
+  #isRequest(job: string): boolean {
+    return this.#scriptOf(job.slice(0, 26)) !== undefined;
   }
 
   connect({ moved = false } = {}): void {
@@ -121,7 +163,8 @@ export class SimNode {
     if (!this.#isUp) return;
     const { slots, models } = this.plan;
     const busy = this.#running.size;
-    const state = { protocol: "1.2", agent: "simulated", slots, busy, models, draining: false };
+    const json_schema = this.plan.formats ? models : [];
+    const state = { protocol: "1.2", agent: "simulated", slots, busy, models, json_schema, draining: false };
     this.#link.publish(nodeState(this.id), encode({ kind: "state", state }));
   }
 
@@ -139,18 +182,27 @@ export class SimNode {
     const joiner = this.#joining.get(job);
     if (joiner?.complete !== true) return;
     this.#joining.delete(job);
-    joiner.body();
-    this.#offered(joiner.header);
+    this.#offered(joiner.header, joiner.body() as JobText);
   }
 
-  #offered(header: JobHeader): void {
+  #offered(header: JobHeader, body: JobText): void {
     const { job } = header;
+    const script = this.#scriptOf(job.slice(0, 26));
+    const isKnown = header.endpoint === "embedding" || answerTo(body.messages?.[0]?.content ?? "") !== undefined;
     const facts: JobFacts = {
       job,
       nodeId: this.id,
       offeredMs: this.#world.scheduler.nowMs,
       accepted: false,
+      thought: "",
       said: "",
+      vectors: [],
+      isCountable: this.plan.kind !== "white space",
+      isFormatted: body.format !== undefined,
+      isRequest: script !== undefined,
+      isCanary: script === undefined && isKnown,
+      beside: [...this.#running.keys()].filter((other) => this.#isRequest(other)).length,
+      standing: this.#standing(),
       isAtFault: false,
       refusedPrompt: false,
       aliveMs: this.#world.scheduler.nowMs,
@@ -164,52 +216,93 @@ export class SimNode {
       say({ kind: "busy", job });
       return;
     }
-    const running: Running = { header, facts, seq: 0, acceptedMs: this.#world.scheduler.nowMs, stop: () => {} };
+    const running: Running = { header, body, facts, seq: 0, acceptedMs: this.#world.scheduler.nowMs, stop: () => {} };
     this.#running.set(job, running);
     facts.accepted = true;
     say({ kind: "accepted", job });
     this.#tell();
-    const script = this.#scriptOf(job.slice(0, 26));
-    // What the platform asks by itself is answered as by an honest node, but by one that never has anything to say.
-    const isHonest = script === undefined && this.plan.kind !== "empty";
+    // What the platform asks by itself is answered as by an honest node, but by one that has nothing to say, or one thing.
+    const isHonest = script === undefined && this.plan.kind !== "empty" && this.plan.kind !== "constant";
     this.#begin(running, script ?? PROBE, isHonest ? "honest" : this.plan.kind);
   }
 
-  #begin(running: Running, script: Script, kind: NodePlan["kind"]): void {
+  #begin(running: Running, script: Script, kind: NodeKind): void {
+    if (kind !== "honest" && kind !== "deaf") this.#world.faults["job failed"] += 1;
     if (kind === "silent") this.#after(running, 60_000, () => this.#end(running, "silent"));
     else if (kind === "empty") this.#done(running);
     else if (kind === "empty deltas") this.#sayNothing(running);
+    else if (running.header.endpoint === "embedding") this.#embed(running, script, kind);
     else if (kind === "fast") {
-      this.#output(running, sentence(0, Math.max(script.words, 200)));
+      this.#output(running, answer(sentence(0, Math.max(script.words, 200))));
       this.#done(running);
-    } else if (kind === "honest" || kind === "overrun") {
+    } else if (kind === "constant") {
+      this.#output(running, answer(sentence(4, 3)));
+      this.#done(running);
+    } else if (kind === "white space") {
+      for (const text of [" river", ...Array.from({ length: 4 }, () => " ".repeat(512))])
+        this.#output(running, answer(text));
+      this.#done(running);
+    } else if (BREAKS.includes(kind)) {
+      // These say something, and then what they should not.
+      this.#output(running, answer(sentence(0, 2)));
+      this.#after(running, 30, () => this.#misbehave(running, kind));
+    } else {
       const spoken = kind === "overrun" ? overrunning(script) : script;
       this.#after(running, script.ttftMs, () => this.#speak(running, spoken));
-    } else {
-      // These say something, and then what they should not.
-      this.#output(running, sentence(0, 2));
-      this.#after(running, 30, () => this.#misbehave(running, kind));
     }
+  }
+
+  /** One vector for each text; some kinds of nodes send others. */
+  #embed(running: Running, script: Script, kind: NodeKind): void {
+    const texts = running.body.input ?? [];
+    const constant = meaningOf("constant");
+    const vectors = texts.map((text) => (kind === "constant" ? constant : meaningOf(text)));
+    if (BREAKS.includes(kind)) {
+      this.#vectors(running, vectors.slice(0, 1));
+      this.#after(running, 30, () => this.#misbehave(running, kind));
+    } else if (kind === "bad vectors") this.#sendBadVectors(running, vectors);
+    else this.#after(running, script.ttftMs, () => this.#speak(running, script, vectors));
+  }
+
+  /** Too few, too many, of another width, of no number: one after the other. */
+  #sendBadVectors(running: Running, vectors: Float32Array[]): void {
+    running.facts.isAtFault = true;
+    const turn = this.jobs.size % 4;
+    if (turn === 0) this.#vectors(running, vectors.slice(1));
+    else if (turn === 1) this.#vectors(running, [...vectors, meaningOf("more")]);
+    else if (turn === 2) {
+      const width = VECTOR_WIDTH / 2;
+      this.#vectors(
+        running,
+        vectors.map((vector) => vector.slice(0, width)),
+        { width },
+      );
+    }
+    if (turn === 3) this.#vectors(running, [new Float32Array(VECTOR_WIDTH).fill(Number.NaN)]);
+    this.#done(running, "broken");
   }
 
   /** Again and again, just before anybody grows impatient. */
   #sayNothing(running: Running): void {
-    this.#output(running, "");
+    this.#output(running, answer(""));
     this.#after(running, 1_500, () => this.#sayNothing(running));
   }
 
-  #misbehave(running: Running, kind: NodePlan["kind"]): void {
-    const { job, gateway } = running.header;
+  #misbehave(running: Running, kind: NodeKind): void {
+    const { job, gateway, endpoint } = running.header;
     const { seq } = running;
+    const isEmbedding = endpoint === "embedding";
     running.facts.isAtFault = true;
+    running.facts.refusedPrompt = kind === "failing" && running.facts.isFormatted;
     if (kind === "failing") this.#say(gateway, { kind: "failed", job, seq, cause: "engine", message: "" });
-    else if (kind === "vectors")
-      this.#say(gateway, { kind: "vectors", job, seq, first: 0, width: 2, values: new Float32Array(2) });
+    else if (kind === "vectors" && isEmbedding) this.#output(running, answer(" river"), { counts: false });
+    else if (kind === "vectors") this.#vectors(running, [meaningOf("x")], { counts: false });
     else if (kind === "accepts twice") this.#say(gateway, { kind: "accepted", job });
     else if (kind === "garbage") this.#raw(gateway, Buffer.from([1, 19, 1, 0, 255, 255, 255]));
     else {
       running.seq += kind === "gap" ? 3 : -1;
-      this.#output(running, sentence(2, 1), { counts: false });
+      if (isEmbedding) this.#vectors(running, [meaningOf("x")], { counts: false });
+      else this.#output(running, answer(sentence(2, 1)), { counts: false });
     }
     this.#end(running, kind === "failing" ? "failed" : "broken");
   }
@@ -218,27 +311,48 @@ export class SimNode {
     running.stop = this.#world.scheduler.after(ms, run);
   }
 
-  #speak(running: Running, script: Script): void {
+  /** Says all there is to say, or embeds all there is to embed, and ends as the script will have it. */
+  #speak(running: Running, script: Script, vectors?: Float32Array[]): void {
     const attempt = Number(running.header.job.slice(-2));
-    const { fault, words, perDelta, everyMs } = script;
+    const { fault, perDelta } = script;
     const strikes = fault !== null && (fault.attempt === 0 || fault.attempt === attempt);
-    const wordsMax = strikes ? Math.min(words, fault.after) : words;
-    let said = 0;
+    const most = strikes ? fault.after : Number.POSITIVE_INFINITY;
+    const steps =
+      vectors === undefined
+        ? this.#words(running, script, most)
+        : this.#rows(running, vectors.slice(0, most), perDelta);
     const step = (): void => {
-      if (said < wordsMax) {
-        const count = Math.min(perDelta, wordsMax - said);
-        this.#output(running, sentence(said, count));
-        said += count;
-        running.stop = this.#world.scheduler.after(everyMs, step);
+      const next = steps.shift();
+      if (next !== undefined) {
+        next();
+        this.#after(running, script.everyMs, step);
       } else if (!strikes) this.#done(running);
       else this.#strike(running, fault.kind);
     };
     step();
   }
 
+  #words(running: Running, script: Script, wordsMax: number): (() => void)[] {
+    const { model, sampling } = running.header;
+    const known = running.facts.isCanary ? answerTo(running.body.messages?.[0]?.content ?? "") : undefined;
+    if (known !== undefined) return [() => this.#output(running, answer(known))];
+    const thinks = model !== THINKING_MODEL ? null : this.plan.host % 2 === 0 ? "by tags" : "by channel";
+    const stop = this.plan.kind === "deaf" ? null : (sampling.stop?.[0] ?? null);
+    return piecesOf(script, { thinks, stop, wordsMax }).map((piece) => () => this.#output(running, piece));
+  }
+
+  #rows(running: Running, vectors: Float32Array[], perFrame: number): (() => void)[] {
+    const count = Math.ceil(vectors.length / perFrame);
+    return Array.from({ length: count }, (_, i) => () => {
+      this.#vectors(running, vectors.slice(i * perFrame, (i + 1) * perFrame));
+    });
+  }
+
   #strike(running: Running, kind: NonNullable<Script["fault"]>["kind"]): void {
     running.facts.isAtFault = true;
-    running.facts.refusedPrompt = kind === "prompt";
+    this.#world.faults["job failed"] += 1;
+    // No engine takes every output format: a failure there is as good as a refusal.
+    running.facts.refusedPrompt = kind === "prompt" || (kind === "fail" && running.facts.isFormatted);
     const { job, gateway } = running.header;
     if (kind === "stall") running.stop = this.#world.scheduler.after(60_000, () => this.#end(running, "silent"));
     else if (kind === "drop") this.crash(500);
@@ -249,21 +363,34 @@ export class SimNode {
     }
   }
 
-  #output(running: Running, text: string, { counts = true } = {}): void {
+  #output(running: Running, { channel, text, thought, said }: Piece, { counts = true } = {}): void {
     const { job, gateway } = running.header;
     const atMs = this.#world.scheduler.nowMs - running.acceptedMs;
     const times = { firstMs: atMs, lastMs: atMs };
-    this.#say(gateway, { kind: "timed", deltas: [{ job, seq: running.seq, channel: "answer", text, ...times }] });
+    this.#say(gateway, { kind: "timed", deltas: [{ job, seq: running.seq, channel, text, ...times }] });
     running.seq += 1;
     if (!counts || text === "") return;
-    running.facts.said += text;
+    running.facts.thought += thought;
+    running.facts.said += said;
     running.facts.aliveMs = this.#world.scheduler.nowMs;
   }
 
-  #done(running: Running): void {
+  #vectors(running: Running, vectors: Float32Array[], { counts = true, width = VECTOR_WIDTH } = {}): void {
+    const { job, gateway } = running.header;
+    const first = running.facts.vectors.length;
+    if (vectors.length === 0) return;
+    const values = Float32Array.from(vectors.flatMap((vector) => [...vector]));
+    this.#say(gateway, { kind: "vectors", job, seq: running.seq, first, width, values });
+    running.seq += 1;
+    if (!counts) return;
+    running.facts.vectors.push(...vectors);
+    running.facts.aliveMs = this.#world.scheduler.nowMs;
+  }
+
+  #done(running: Running, end: "done" | "broken" = "done"): void {
     const { job, gateway } = running.header;
     this.#say(gateway, { kind: "done", job, seq: running.seq, finish: "stop" });
-    this.#end(running, "done");
+    this.#end(running, end);
   }
 
   #end(running: Running, end: JobFacts["end"]): void {
@@ -282,6 +409,11 @@ export class SimNode {
     if (this.#isUp) this.#link.publish(toGateway(gateway, this.id), bytes);
   }
 }
+
+const answer = (text: string): Piece => ({ channel: "answer", text, thought: "", said: text });
+
+/** Every way to break off after something was said. */
+const BREAKS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
 
 /** Says more than anybody asked for. */
 const overrunning = (script: Script): Script => ({ ...script, words: script.words + 400, fault: null });

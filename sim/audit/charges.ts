@@ -2,11 +2,11 @@
  * What each ending costs, and whom it pays: the table of decisions §9 a second time, worked out from what the client was sent and
  * what the nodes did. Nothing here knows how the gateway came to its own figures.
  */
-import { pricesOf } from "../actors/catalogue.ts";
+import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { Sight } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
 import type { Request } from "../world/store/books.ts";
-import { wordsIn } from "../world/words.ts";
+import { untilStop, wordsIn } from "../world/words.ts";
 
 /** What is known of one request when all is over. */
 interface Case {
@@ -52,12 +52,20 @@ export function wrongCharge(known: Case): string | undefined {
   return undefined;
 }
 
+/** What a job brought that counts: thinking, and the answer up to where it was to stop. */
+const outputOf = ({ thought, said }: JobFacts, { ask }: Sight): number =>
+  wordsIn(thought) + wordsIn(untilStop(said, ask.stop));
+
 function billOf(known: Case): Bill | typeof FREE | string {
   const { sight, record, jobs, served } = known;
+  if (sight.ask.model === EMBEDDING_MODEL) return embeddingBill(known);
   const cap = sight.ask.maxTokens;
   const delivered = sight.ask.stream ? wordsIn(sight.text) : 0;
   const last = served.findLast(({ accepted }) => accepted);
-  const said = Math.min(cap, last === undefined ? 0 : wordsIn(last.said));
+  if (served.some(({ isCountable }) => !isCountable)) return uncountableBill(known);
+  const said = Math.min(cap, last === undefined ? 0 : outputOf(last, sight));
+  // Thinking reaches a client with the end alone.
+  const answered = Math.min(cap, last === undefined ? 0 : wordsIn(untilStop(last.said, sight.ask.stop)));
   const isFailure = served.some(({ end }) => end === "failed");
   switch (record.outcome) {
     case "ok":
@@ -69,14 +77,14 @@ function billOf(known: Case): Bill | typeof FREE | string {
       if (last === undefined) return "it failed upstream, and no node had accepted it";
       // Reported by the node, or the protocol broken by it.
       if (isFailure) return { least: said, most: said, isPaid: said > 0 };
-      return delivered > 0 ? { least: delivered, most: said, isPaid: false } : partlySeen(known, said, false);
+      return delivered > 0 ? { least: delivered, most: answered, isPaid: false } : partlySeen(known, answered, false);
     case "upstream_stall":
       return said === 0 || record.completionTokens === 0
         ? FREE
         : { least: Math.max(1, delivered), most: said, isPaid: true };
     case "plane_lost":
     case "gateway_stopped":
-      return delivered > 0 ? { least: delivered, most: said, isPaid: true } : partlySeen(known, said, true);
+      return delivered > 0 ? { least: delivered, most: answered, isPaid: true } : partlySeen(known, answered, true);
     case "client_closed":
       if (sight.end !== "left") return `the client had not left: ${sight.end}`;
       if (!jobs.some(({ accepted }) => accepted)) return FREE;
@@ -98,14 +106,16 @@ function partlySeen({ sight, record }: Case, said: number, isPaid: boolean): Bil
 function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: number; cap: number }): Bill | string {
   if (served.every(({ accepted }) => !accepted)) return "it was answered, and no node had accepted it";
   if (sight.end === "answered") {
-    const read = wordsIn(sight.text);
-    if (sight.usage?.completion_tokens !== read)
-      return `usage tells ${sight.usage?.completion_tokens} tokens of ${read}`;
+    const read = wordsIn(sight.reasoning) + wordsIn(sight.text);
+    const { usage } = sight;
+    if (usage?.completion_tokens !== read) return `usage tells ${usage?.completion_tokens} tokens of ${read}`;
+    if ((usage.completion_tokens_details?.reasoning_tokens ?? 0) !== wordsIn(sight.reasoning))
+      return `usage tells ${usage.completion_tokens_details?.reasoning_tokens} tokens of thinking`;
     if (read > cap) return `${read} tokens for a cap of ${cap}`;
-    const whole = served.some(({ end, said: all }) => end === "done" && wordsIn(all) === read);
+    const whole = served.some((job) => isComplete(job, sight) && outputOf(job, sight) === read);
     if (!whole && read !== cap) return `${read} words read are neither all that a node said nor the cap ${cap}`;
     if (read > 0) return { least: read, most: read, isPaid: true };
-    const blanks = jobs.filter(({ end, said: all }) => end === "done" && all === "").length;
+    const blanks = jobs.filter((job) => isComplete(job, sight) && outputOf(job, sight) === 0).length;
     if (blanks === 0) return "an empty answer, and no node had given one";
     // Two nodes found nothing to say: the prompt is due. One alone: nothing.
     return record.charge + record.short === 0n
@@ -117,3 +127,47 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
   if (record.completionTokens === 0 && record.charge + record.short === 0n) return FREE;
   return { least: 0, most: said, isPaid: true };
 }
+
+/** It said all it had to say, or the stop string, after which nothing counts. */
+const isComplete = ({ end, said }: JobFacts, { ask }: Sight): boolean =>
+  end === "done" || untilStop(said, ask.stop) !== said;
+
+/** White space is no word: what is known of it is that it is never more than was asked for. */
+function uncountableBill({ sight, record }: Case): Bill | typeof FREE {
+  if (record.charge + record.short === 0n) return FREE;
+  return { least: 0, most: sight.ask.maxTokens, isPaid: record.host !== null };
+}
+
+/** Texts to embed are all the input there is: the prompt is due, or nothing. */
+function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FREE | string {
+  const isFree = record.charge + record.short === 0n;
+  const paid = { least: 0, most: 0, isPaid: true };
+  const hadOutput = served.some(({ vectors }) => vectors.length > 0);
+  switch (record.outcome) {
+    case "ok":
+      if (sight.end === "answered" && !served.some((job) => areSame(job.vectors, sight.vectors)))
+        return "the vectors are not those that a node sent";
+      if (sight.vectors.some(({ length }) => length !== VECTOR_WIDTH))
+        return `a vector has not ${VECTOR_WIDTH} numbers`;
+      return sight.end === "answered" && sight.vectors.length !== sight.ask.texts
+        ? `${sight.vectors.length} vectors for ${sight.ask.texts} texts`
+        : paid;
+    case "upstream_failed":
+      return served.some(({ end }) => end === "failed") ? { ...paid, isPaid: hadOutput } : FREE;
+    case "upstream_stall":
+      return hadOutput && !isFree ? paid : FREE;
+    case "client_closed":
+      if (sight.end !== "left") return `the client had not left: ${sight.end}`;
+      return jobs.some(({ accepted }) => accepted) && !(isFree && record.node === null) ? paid : FREE;
+    case "plane_lost":
+    case "gateway_stopped":
+    case "no_capacity":
+    case "gateway_lost":
+      return FREE;
+    default:
+      return `${record.outcome} is no ending`;
+  }
+}
+
+const areSame = (sent: Float32Array[], read: number[][]): boolean =>
+  sent.length === read.length && sent.every((vector, i) => vector.every((value, j) => value === read[i]?.[j]));

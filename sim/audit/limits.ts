@@ -5,6 +5,7 @@
 import type { Sight } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/life.ts";
+import type { Request } from "../world/store/books.ts";
 
 /** A revocation takes hold within a minute where nobody could be told of it (decisions §13), and a moment for what is under way. */
 const REVOKED_MS_MAX = 62_000;
@@ -19,27 +20,40 @@ const MINUTE_MS = 60_000;
 /** A request is counted a moment after it came. */
 const COUNTED_MS_MAX = 100;
 
+/** How long slots of an outage of the server stay taken after it: whoever could not sign off tries again every second. */
+const SIGNED_OFF_MS = 5_000;
+
 /** At the end: who was refused was so for others' sake, and nobody was let in beyond the minute. */
-export function auditWindows({ world, sights, builders }: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+  const { world, sights, builders } = stage;
+  const limitsWereWell = world.limitsServer.outages.length === 0;
   for (const sight of sights) {
     const isSlots = sight.code === "rate_limit_streams";
     if (!isSlots && sight.code !== "rate_limit_sku_capacity") continue;
     const isRival = isSlots
       ? (other: Sight): boolean => other.ask.account === sight.ask.account
       : (other: Sight): boolean => other.ask.model === sight.ask.model;
-    const rivals = sights.filter((other) => other !== sight && isRival(other) && overlaps(other, sight)).length;
-    const least = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
+    const rivals = sights.filter((other) => other !== sight && isRival(other) && overlaps(stage, other, sight)).length;
+    const whole = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
+    // A gateway that counts alone has its share of every limit.
+    const isAlone = stage.limitsWhenAway === "local" && wasAway(stage, sight.askedMs, sight.endedMs ?? sight.askedMs);
+    const least = isAlone ? Math.max(1, Math.floor(whole / stage.machines.length)) : whole;
     if (rivals < least)
       world.fail("nobody is refused for slots that are free", `${sight.id}: ${sight.code} beside ${rivals} others`);
   }
-  if (!storeWasWell) return;
+  if (!limitsWereWell) return;
+  auditTokens(stage);
+  if (storeWasWell) auditCounts(stage);
+}
+
+function auditCounts({ world, sights, builders }: Stage): void {
   const admitted = new Map<string, number>();
   for (const { ask, status, code, askedMs } of sights) {
     const limit = builders[ask.account]?.key.requestsPerMinute ?? null;
     const inMinuteMs = (EPOCH_MS + askedMs) % MINUTE_MS;
     const isCounted = status !== 401 && status !== null && code !== "rate_limit_requests";
     if (limit === null || !isCounted || inMinuteMs > MINUTE_MS - COUNTED_MS_MAX) continue;
-    const window = `${ask.account} ${Math.floor((EPOCH_MS + askedMs) / MINUTE_MS)}`;
+    const window = `${ask.account} ${minuteOf(askedMs)}`;
     const count = (admitted.get(window) ?? 0) + 1;
     admitted.set(window, count);
     if (count > limit)
@@ -50,18 +64,70 @@ export function auditWindows({ world, sights, builders }: Stage, { storeWasWell 
   }
 }
 
+/** Who used up the minute's tokens is refused in it, and nobody else is. Tokens count before their answer is told. */
+function auditTokens({ world, sights, builders }: Stage): void {
+  for (const sight of sights) {
+    const limit = builders[sight.ask.account]?.key.tokensPerMinute ?? null;
+    const { askedMs } = sight;
+    if (limit === null || minuteOf(askedMs) !== minuteOf(askedMs + COUNTED_MS_MAX)) continue;
+    const isRefused = sight.code === "rate_limit_tokens";
+    if (!isRefused && !world.books.requests.has(sight.id)) continue;
+    const used = sights
+      .filter(({ ask, end, endedMs }) => {
+        if (ask.account !== sight.ask.account || endedMs === null || minuteOf(endedMs) !== minuteOf(askedMs))
+          return false;
+        return isRefused ? endedMs <= askedMs + COUNTED_MS_MAX : end === "answered" && endedMs < askedMs;
+      })
+      .reduce((sum, { id }) => sum + tokensOf(world.books.requests.get(id)), 0);
+    if (!isRefused && used >= limit)
+      world.fail("no key has more tokens in a minute than it may", `${sight.id}: ${used} of ${limit} were used`);
+    if (isRefused && used < limit && !sights.some((other) => isAfloat(other, sight)))
+      world.fail("nobody is refused for tokens that are left", `${sight.id}: ${used} of ${limit} were used`);
+  }
+}
+
+/** Who left, or lost its connection, may be worked for and counted a little later. */
+const isAfloat = (other: Sight, { ask, askedMs }: Sight): boolean =>
+  other.ask.account === ask.account &&
+  other.askedMs <= askedMs &&
+  (other.end === "left" || other.end === "connection lost" || other.endedMs === null || other.endedMs > askedMs);
+
+function tokensOf(record: Request | undefined): number {
+  if (record === undefined || record.charge + record.short === 0n) return 0;
+  return record.promptTokens + record.completionTokens;
+}
+
+const minuteOf = (atMs: number): number => Math.floor((EPOCH_MS + atMs) / MINUTE_MS);
+
 const DEFAULT_IN_FLIGHT = 64;
 
+/** Whether the server was away in that time, or so shortly before that not everybody had signed off. */
+const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
+  world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + SIGNED_OFF_MS >= fromMs);
+
 /** Whether `other` may have had a slot when `sight` was refused. */
-function overlaps(other: Sight, sight: Sight): boolean {
+function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
   // Whoever left is worked for a moment longer; a dead gateway's slots are leases.
-  const isKept = other.end === "left" || other.end === "connection lost";
+  // A gateway that ends while the server is away leaves its slots to their leases.
+  const isLeft = other.gatewayEndedMs !== null && wasAway(stage, other.askedMs, other.gatewayEndedMs);
+  const isGone = other.end === "left" || other.end === "connection lost";
+  const isKept = isGone || isLeft || wasAway(stage, sight.askedMs, refusedMs);
   return other.endedMs === null || other.endedMs + (isKept ? LEASE_MS : 0) >= sight.askedMs;
 }
 
-export function auditLimits({ world, sights, builders }: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+/**
+ * What may be in flight beyond a limit after its server was away: one that lost its memory counts anew, and leases that ran out
+ * meanwhile are taken again; gateways that count alone have as much once more between them, and at least one each.
+ */
+function beyond({ world, machines }: Stage, limit: number): number {
+  if (world.limitsServer.outages.length === 0) return 0;
+  return limit + machines.length * Math.max(1, limit);
+}
+
+export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+  const { world, sights, builders } = stage;
   const revokedMsMax = storeWasWell ? TOLD_MS_MAX : REVOKED_MS_MAX;
   const { nowMs } = world.scheduler;
   const open = new Map<number, number>();
@@ -77,7 +143,7 @@ export function auditLimits({ world, sights, builders }: Stage, { storeWasWell }
   }
   for (const [account, count] of open) {
     const limit = builders[account]?.key.inFlight ?? null;
-    if (limit !== null && count > limit)
+    if (limit !== null && count > limit + beyond(stage, limit))
       world.fail("a key has no more in flight than it may", `account ${account}: ${count} of ${limit}`);
   }
 }

@@ -2,17 +2,19 @@
 
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { publicId, suffixOf } from "../../gateway/src/base/ids.ts";
+import { EMBEDDING_MODEL } from "../actors/catalogue.ts";
 import type { Sight } from "../actors/client.ts";
 import { uuidOfNode } from "../actors/fleet.ts";
 import type { JobFacts } from "../actors/node.ts";
+import type { Ask } from "../plan.ts";
+import type { Tokens } from "../simulate.ts";
 import type { Stage } from "../stage/stage.ts";
 import type { World } from "../world/world.ts";
 import { wrongCharge } from "./charges.ts";
 
 interface Facts {
   stage: Stage;
-  /** Tokens that the template puts around a prompt. */
-  templateTokens: number;
+  tokens: Tokens;
   /** No gateway lost the plane, and no node more often than it is believed. */
   calmPlane: boolean;
   diskWasFull: boolean;
@@ -39,7 +41,7 @@ const SILENCE_MS_MAX = 4_000;
 const JOB_MS_MAX = 119_000;
 
 export function auditRequests(facts: Facts): void {
-  const { stage, templateTokens } = facts;
+  const { stage, tokens } = facts;
   const { world, sights, nodes } = stage;
   const jobs = new Map<string, JobFacts[]>();
   for (const node of nodes)
@@ -52,6 +54,7 @@ export function auditRequests(facts: Facts): void {
   for (const sight of sights) {
     const of = (jobs.get(suffixOf(sight.id)) ?? []).sort((a, b) => (a.job < b.job ? -1 : 1));
     auditSight(world, sight, of);
+    auditForm(stage, of);
     if (facts.calmPlane) auditJobs(world, sight, of);
     const record = world.books.requests.get(sight.id);
     const refusal = world.store.tables.refusals.get(sight.id);
@@ -67,17 +70,33 @@ export function auditRequests(facts: Facts): void {
     auditBlame(facts, record.outcome, of);
     const served = of.filter(({ nodeId }) => record.node !== null && uuidOfNode(nodeId) === record.node);
     const host = served[0] === undefined ? null : stage.hostOf(served[0].nodeId);
-    const promptTokens = templateTokens + sight.ask.promptWords;
+    const promptTokens = promptTokensOf(sight.ask, tokens);
     const wrong = wrongCharge({ sight, record, promptTokens, jobs: of, served, host });
     if (wrong !== undefined)
       world.fail("every ending costs what the table says", `${sight.id} (${record.outcome}): ${wrong}`);
   }
 }
 
+function promptTokensOf({ model, texts, promptWords }: Ask, { templateTokens, textTokens }: Tokens): number {
+  return model === EMBEDDING_MODEL ? texts * (textTokens + promptWords) : templateTokens + promptWords;
+}
+
 function auditSight(world: World, sight: Sight, jobs: JobFacts[]): void {
   if (sight.saidAfterEnd) world.fail("nothing is said after the end", sight.id);
-  if (sight.text !== "" && !jobs.some(({ said }) => said.startsWith(sight.text)))
-    world.fail("what a client read is a prefix of one attempt's output", `${sight.id}: ${JSON.stringify(sight.text)}`);
+  const { text, reasoning, ask } = sight;
+  if (
+    !jobs.some(({ said, thought }) => said.startsWith(text) && thought.startsWith(reasoning)) &&
+    text + reasoning !== ""
+  )
+    world.fail("what a client read is a prefix of one attempt's output", `${sight.id}: ${JSON.stringify(text)}`);
+  if (ask.stop !== null && text.includes(ask.stop))
+    world.fail("an answer ends before its stop string", `${sight.id}: ${JSON.stringify(text)}`);
+}
+
+function auditForm({ world, nodes }: Stage, jobs: JobFacts[]): void {
+  for (const { job, nodeId, isFormatted } of jobs)
+    if (isFormatted && nodes.find(({ id }) => id === nodeId)?.plan.formats !== true)
+      world.fail("an output format is asked of nodes that keep to it", `${job} was offered to ${nodeId}`);
 }
 
 function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: JobFacts[]): void {

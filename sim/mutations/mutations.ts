@@ -11,6 +11,8 @@ interface Mutation {
 const LEDGER = "gateway/src/ledger/";
 const DISPATCH = "gateway/src/dispatch/";
 const INFERENCE = "gateway/src/inference/";
+const LIMITS = "gateway/src/limits/";
+const TRUST = "gateway/src/trust/";
 
 export const MUTATIONS: Mutation[] = [
   {
@@ -33,7 +35,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "a hold that exceeds the balance is taken for held",
-    file: `${LEDGER}ledger.ts`,
+    file: `${LEDGER}hold.ts`,
     find: 'return { kind: "exceeds_balance", available };',
     replace: 'return { kind: "held" };',
   },
@@ -176,16 +178,16 @@ export const MUTATIONS: Mutation[] = [
     replace: "  void gw.ledger.secure({",
   },
   {
-    name: "requests are not counted in the minute",
-    file: "gateway/src/limits/memory.ts",
-    find: "if (!repeated && isCounted(refusal)) window.requests += 1;",
-    replace: "",
+    name: "requests in a minute are not limited",
+    file: `${LIMITS}valkey.ts`,
+    find: "time(), id, requestsPerMinute, tokensPerMinute, inFlight];",
+    replace: "time(), id, 1e9 + requestsPerMinute, tokensPerMinute, inFlight];",
   },
   {
-    name: "slots in flight are not looked at",
-    file: "gateway/src/limits/limits.ts",
-    find: 'if (used.inFlight >= limits.inFlight) return "rate_limit_streams";',
-    replace: "",
+    name: "slots in flight are not limited",
+    file: `${LIMITS}valkey.ts`,
+    find: "time(), id, requestsPerMinute, tokensPerMinute, inFlight];",
+    replace: "time(), id, requestsPerMinute, tokensPerMinute, 1e9 + inFlight];",
   },
   {
     name: "a revoked key is remembered",
@@ -195,14 +197,116 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "failures are hardly counted",
-    file: "gateway/src/trust/reliability.ts",
+    file: `${TRUST}reliability.ts`,
     find: "FAILURES_MAX = 5",
     replace: "FAILURES_MAX = 50",
   },
   {
     name: "a refused prompt counts as the node's failure",
-    file: "gateway/src/trust/reliability.ts",
+    file: `${TRUST}reliability.ts`,
     find: 'const harmless = this.#of(null) + this.#of("prompt");',
     replace: "const harmless = this.#of(null);",
+  },
+  {
+    name: "half a delimiter is billed",
+    file: `${INFERENCE}relay.ts`,
+    find: "return this.#close({ isWhole: false });",
+    replace: "return this.#close({ isWhole: true });",
+  },
+  {
+    name: "stop strings are left to the engine",
+    file: `${INFERENCE}relay.ts`,
+    find: 'const cut = channel === "answer" ? this.#stops?.push(text) : undefined;',
+    replace: "const cut = undefined as { text: string; stopped: boolean } | undefined;",
+  },
+  {
+    name: "what may begin a stop string is lost at the end",
+    file: `${INFERENCE}relay.ts`,
+    find: '      if (this.#stops !== undefined) this.#write("answer", this.#stops.end());\n',
+    replace: "",
+  },
+  {
+    name: "thinking is not told from the answer",
+    file: `${INFERENCE}relay.ts`,
+    find: "for (const part of this.#splitter.push(text)) this.#pass(part.channel, part.text);",
+    replace: 'this.#pass("answer", text);',
+  },
+  {
+    name: "thinking costs nothing",
+    file: `${INFERENCE}settle.ts`,
+    find: "const output = counts.answerTokens + counts.reasoningTokens;",
+    replace: "const output = counts.answerTokens;",
+  },
+  {
+    name: "vectors that are owed are not asked for",
+    file: `${INFERENCE}relay.ts`,
+    find: 'if (this.embeddings.length < this.#options.vectorsDue) return "broken";',
+    replace: "",
+  },
+  {
+    name: "vectors of any width are taken",
+    file: `${INFERENCE}relay.ts`,
+    find: " && width === model.build.vector_width",
+    replace: "",
+  },
+  {
+    name: "vectors of an attempt stay when the next begins",
+    file: `${INFERENCE}relay.ts`,
+    find: "    this.#reasoning.clear();\n    this.embeddings = [];\n",
+    replace: "    this.#reasoning.clear();\n",
+  },
+  {
+    name: "output formats are asked of any node",
+    file: `${DISPATCH}roster.ts`,
+    find: "(!formatted || node.formats.has(model)) && ",
+    replace: "",
+  },
+  {
+    name: "a request costs what the catalogue says at its end",
+    file: `${INFERENCE}settle.ts`,
+    find: "chargeAmount(model.prices, used",
+    replace: "chargeAmount((gw.catalogue().active.get(model.id) ?? model).prices, used",
+  },
+  {
+    name: "tokens are not counted in the minute",
+    file: `${INFERENCE}serve.ts`,
+    find: "await pass.leave(done.tokens);",
+    replace: "await pass.leave(0);",
+  },
+  {
+    name: "who could not sign off at the limits' server does not try again",
+    file: `${LIMITS}valkey-departures.ts`,
+    find: "if (!(await this.#attempt(pending))) this.#keep(pending);",
+    replace: "await this.#attempt(pending);",
+  },
+  {
+    name: "a slot in doubt is not given back",
+    file: `${LIMITS}valkey.ts`,
+    find: "if (error instanceof LimitsUnavailable && error.maybeDone) departures.undo(undo);",
+    replace: "",
+  },
+  {
+    name: "the limits' server is not told what is in flight when it is back",
+    file: `${LIMITS}valkey.ts`,
+    find: "back: () => renew(),",
+    replace: "back: () => {},",
+  },
+  {
+    name: "who counts alone lets everybody in",
+    file: `${LIMITS}local-when-away.ts`,
+    find: "limit === 0 ? 0 : Math.max(1, Math.floor(limit / Math.max(1, gateways())))",
+    replace: "1_000",
+  },
+  {
+    name: "wrong answers to canaries are passed over",
+    file: `${TRUST}probes.ts`,
+    find: "CANARY_FAILURES_MAX = 2",
+    replace: "CANARY_FAILURES_MAX = 2_000",
+  },
+  {
+    name: "who is new is trusted at once",
+    file: `${DISPATCH}roster.ts`,
+    find: "answersOwed > 0;",
+    replace: "answersOwed > 1_000;",
   },
 ];

@@ -49,6 +49,12 @@ const DEEDS: Deeds = {
       disk.isFull = false;
     });
   },
+  "limits away": (stage, { how, forMs }) => {
+    const { limitsServer } = stage.world;
+    if (how === "hangs") limitsServer.hang();
+    else limitsServer.die();
+    later(stage, forMs, () => limitsServer.comeBack());
+  },
   transfer: (stage, { account, kind, amount }) => {
     const builder = stage.builders[account];
     if (builder !== undefined) transfer(stage, { kind, accountId: builder.id, amount: BigInt(amount) });
@@ -72,7 +78,7 @@ const DEEDS: Deeds = {
     const { store, network, scheduler } = stage.world;
     const [record, node] = [stage.records[index], stage.nodes[index]];
     if (record === undefined || node === undefined || record.quarantine !== null) return;
-    record.quarantine = { reason: "operator", evidence: {}, by: "an operator" };
+    record.quarantine = { reason: "operator", evidence: {}, by: "an operator", atMs: scheduler.nowMs };
     store.announce(NODE_TOPIC, node.id);
     scheduler.after(forMs, () => {
       record.quarantine = null;
@@ -83,8 +89,12 @@ const DEEDS: Deeds = {
   },
 };
 
+/** What people do to a platform that is well. */
+const OPERATIONS: Item["do"][] = ["transfer", "payout", "revoke key", "reload catalogue", "quarantine node"];
+
 export function perform(stage: Stage, item: Item): void {
   if (item.do !== "ask") stage.world.trace.add("plan", JSON.stringify(item));
+  if (item.do !== "ask" && !OPERATIONS.includes(item.do)) stage.world.faults.struck += 1;
   (DEEDS[item.do] as (stage: Stage, item: Item) => void)(stage, item);
 }
 
@@ -105,6 +115,7 @@ interface Move {
 function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
   const { scheduler, trace, newId } = stage.world;
   const id = newId();
+  stage.transfersUnderWay += 1;
   const again = (): void => {
     scheduler.after(TRANSFER_AGAIN_MS, attempt);
   };
@@ -121,6 +132,7 @@ function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
     running.gateway.ledger.transfer({ id, kind, accountId, amount: pico(amount), reason: "simulated" }).then(
       (outcome) => {
         isOver = true;
+        stage.transfersUnderWay -= 1;
         trace.add("operator", `${kind} of ${amount} for ${accountId}: ${outcome}`);
       },
       () => {

@@ -1,13 +1,12 @@
 /** Everybody in a world: machines, nodes, hosts and accounts as a plan has them, and what clients saw. */
 import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
-import { Board } from "../../gateway/src/limits/memory.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { CATALOGUES } from "../actors/catalogue.ts";
 import { ask, type Sight } from "../actors/client.ts";
 import { type NodeRecord, nodeIdOf } from "../actors/fleet.ts";
 import { type Deployment, PEPPER, type RunningGateway } from "../actors/gateway.ts";
-import { SimNode } from "../actors/node.ts";
+import { type JobFacts, SimNode } from "../actors/node.ts";
 import type { Ask, Plan, Script } from "../plan.ts";
 import type { Key } from "../world/store/statements.ts";
 import type { World } from "../world/world.ts";
@@ -17,6 +16,7 @@ import { Machine } from "./machines.ts";
 const REQUEST_MS_MAX = 200_000;
 /** Answers after which a node is trusted. */
 const TRUSTED = 20;
+const BARRED_MS_MAX = 1_000;
 const PLANE_MS = 8;
 const STORE_MS = 6;
 
@@ -34,17 +34,20 @@ export class Stage {
   readonly builders: Builder[] = [];
   readonly hosts: Uuid[] = [];
   readonly sights: Sight[] = [];
+  readonly limitsWhenAway: Plan["limitsWhenAway"];
   priceVersion = 1;
   /** The plan is over: nothing goes wrong any more. */
   isHealed = false;
+  transfersUnderWay = 0;
   readonly #scripts = new Map<string, Script>();
 
   constructor(world: World, plan: Plan, meter: Meter) {
     this.world = world;
+    this.limitsWhenAway = plan.limitsWhenAway;
     const deployment: Deployment = {
       world,
       records: this.records,
-      board: new Board(),
+      limitsWhenAway: plan.limitsWhenAway,
       catalogue: () => CATALOGUES[this.priceVersion - 1] as (typeof CATALOGUES)[number],
       meter,
     };
@@ -82,24 +85,40 @@ export class Stage {
 
   heal(): void {
     this.isHealed = true;
-    const { network, store, trace } = this.world;
+    const { network, store, trace, limitsServer } = this.world;
     trace.add("plan", "everything heals");
     this.setPace();
     store.comeBack();
+    limitsServer.comeBack();
     for (const machine of this.machines) {
       machine.disk.isFull = false;
+      // One that is down comes back in its own time: meanwhile others end what it held, and what it owes is entered late.
       if (machine.running !== undefined) network.healGateway(machine.running.name);
-      machine.start();
     }
     for (const node of this.nodes) node.connect();
   }
 
+  /** Nobody waits for anything, and nobody owes anything: all that could change the books is over. */
+  isQuiet(): boolean {
+    if (!this.isHealed || this.transfersUnderWay > 0 || this.world.books.holds.size > 0) return false;
+    if (this.machines.some(({ disk, running }) => running === undefined || disk.holds(".spool"))) return false;
+    if (this.machines.some(({ running }) => running?.gateway.ledger.unsettled().length !== 0)) return false;
+    return this.sights.every(({ end }) => end !== null) && this.nodes.every(({ isIdle }) => isIdle);
+  }
+
   isHonest(nodeId: string): boolean {
-    return this.nodes.find(({ id }) => id === nodeId)?.plan.kind === "honest";
+    const kind = this.nodes.find(({ id }) => id === nodeId)?.plan.kind;
+    return kind === "honest" || kind === "deaf";
   }
 
   hostOf(nodeId: string): Uuid {
     return this.records.find((record) => nodeIdOf(record) === nodeId)?.accountId as Uuid;
+  }
+
+  /** Whoever was barred a moment ago may still be offered what was on its way. */
+  #standing({ answers, quarantine }: NodeRecord): JobFacts["standing"] {
+    if (quarantine !== null && this.world.scheduler.nowMs - quarantine.atMs > BARRED_MS_MAX) return "barred";
+    return answers < TRUSTED ? "on probation" : "trusted";
   }
 
   #populate(plan: Plan): void {
@@ -123,9 +142,13 @@ export class Stage {
     for (const node of plan.nodes) {
       const accountId = this.hosts[node.host] as Uuid;
       const answers = chance.oneIn(2) ? TRUSTED : 0;
-      const record = { id: newId(), accountId, models: node.models, answers, quarantine: null };
+      const record: NodeRecord = { id: newId(), accountId, models: node.models, answers, quarantine: null };
       this.records.push(record);
-      this.nodes.push(new SimNode(this.world, nodeIdOf(record), node, (request) => this.#scripts.get(request)));
+      const knows = {
+        scriptOf: (request: string) => this.#scripts.get(request),
+        standing: () => this.#standing(record),
+      };
+      this.nodes.push(new SimNode(this.world, nodeIdOf(record), node, knows));
     }
   }
 }

@@ -27,6 +27,8 @@ export class SimDisk {
   #epoch = 0;
   /** Every write fails while it is. */
   isFull = false;
+  /** How many did. */
+  refused = 0;
 
   constructor(scheduler: Scheduler, chance: Chance) {
     this.#scheduler = scheduler;
@@ -52,6 +54,11 @@ export class SimDisk {
     }
     this.#names = names;
     this.#syncedNames = new Map(names);
+  }
+
+  /** Whether a file whose name ends so has anything in it. */
+  holds(ending: string): boolean {
+    return [...this.#names].some(([name, { now }]) => name.endsWith(ending) && now.length > 0);
   }
 
   /** As a process has it. */
@@ -99,7 +106,10 @@ export class SimDisk {
     if (known === undefined && this.isFull) throw trouble("ENOSPC", path);
     const inode = known ?? this.#create(path);
     const put = (bytes: Uint8Array, position: number): void => {
-      if (this.isFull) throw trouble("ENOSPC", path);
+      if (this.isFull) {
+        this.refused += 1;
+        throw trouble("ENOSPC", path);
+      }
       const grown = Buffer.alloc(Math.max(inode.now.length, position + bytes.length));
       inode.now.copy(grown);
       grown.set(bytes, position);

@@ -54,6 +54,7 @@ export class Network {
   readonly #chance: Chance;
   readonly #gateways = new Map<string, GatewayLink>();
   readonly #nodes = new Map<string, NodeEntry>();
+  readonly #covered = new Map<string, boolean>();
   /** Every message takes up to so long. */
   delayMsMax = 8;
   sent = 0;
@@ -195,6 +196,14 @@ export class Network {
     for (const run of link.back) run();
   }
 
+  /** There are few patterns and few subjects, and each pair is asked about thousands of times. */
+  #covers(pattern: string, subject: string): boolean {
+    const pair = `${pattern} ${subject}`;
+    const known = this.#covered.get(pair) ?? covers(pattern, subject);
+    this.#covered.set(pair, known);
+    return known;
+  }
+
   #break(link: Link): void {
     link.epoch += 1;
     link.arrivesMs.clear();
@@ -208,8 +217,9 @@ export class Network {
     const bytes = Uint8Array.from(payload);
     const epoch = from.epoch;
     for (const to of [...this.#gateways.values(), ...this.#nodes.values()]) {
-      const receivers = [...to.subscriptions].filter(({ pattern }) => covers(pattern, subject));
-      if (receivers.length === 0 || !to.isUp) continue;
+      if (!to.isUp) continue;
+      const receivers = [...to.subscriptions].filter(({ pattern }) => this.#covers(pattern, subject));
+      if (receivers.length === 0) continue;
       this.sent += 1;
       const toEpoch = to.epoch;
       const atMs = Math.max(

@@ -12,3 +12,9 @@ export function sentence(from: number, count: number): string {
 }
 
 export const wordsIn = (text: string): number => text.match(/\S+/g)?.length ?? 0;
+
+/** What is left of a text that ends where its stop string begins. */
+export function untilStop(text: string, stop: string | null): string {
+  const at = stop === null ? -1 : text.indexOf(stop);
+  return at < 0 ? text : text.slice(0, at);
+}

@@ -1,6 +1,8 @@
 /** Everything that is there before anybody acts in it: time, chance, the plane, the store, the trace. */
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
+import { type FaultCounts, noFaults } from "./faults.ts";
 import { EPOCH_MS } from "./life.ts";
+import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
 import { Chance } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -25,11 +27,13 @@ export class World {
   readonly network: Network;
   readonly books: Books;
   readonly store: Store;
+  readonly limitsServer: LimitsServer;
   readonly newId: () => Uuid;
   /** Runs after every statement that the store did. */
   committed: (text: string) => void = () => {};
   /** Requests (`req_…`) that a gateway answered while neither store nor disk took what they owe, and said so. */
   readonly toldUnsafe = new Set<string>();
+  readonly faults: FaultCounts = noFaults();
   /** The first thing that went wrong. */
   violation: Violation | undefined;
 
@@ -38,6 +42,7 @@ export class World {
     this.chance = new Chance(String(seed));
     this.trace = new Trace(scheduler, { keepsAll: keepsTrace });
     this.network = new Network(scheduler, this.chance.of("network"));
+    this.limitsServer = new LimitsServer(scheduler, this.chance.of("limits"));
     const now = (): number => EPOCH_MS + scheduler.nowMs;
     this.books = new Books(now);
     this.store = new Store({
@@ -45,6 +50,9 @@ export class World {
       scheduler,
       chance: this.chance.of("store"),
       committed: (text) => this.committed(text),
+      lost: () => {
+        this.faults["statement lost"] += 1;
+      },
     });
     const clock = { now } as Parameters<typeof newIds>[0];
     this.newId = newIds(clock, this.chance.of("ids"));

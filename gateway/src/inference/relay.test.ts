@@ -189,6 +189,21 @@ describe("whether a node that is done gave anything", () => {
     assert.deepEqual([events, relay.end()], [["<thin"], { answerTokens: 5, reasoningTokens: 0 }]);
   });
 
+  // What a client that left, or that waited for a node which fell silent, would otherwise have paid for.
+  for (const [what, begun, held] of [
+    ["the opening delimiter", "", "<thin"],
+    ["white space before it", "", "\n "],
+    ["the closing delimiter", "<think>hm", "</thi"],
+  ] as const) {
+    test(`where the output broke off, ${what} that was begun is no output`, () => {
+      const { relay, events } = relayOf({ thinks: true });
+      relay.delta("answer", begun);
+      relay.delta("answer", held);
+      assert.deepEqual(relay.end(), { answerTokens: 0, reasoningTokens: begun === "" ? 0 : 2 });
+      assert.deepEqual(events, []);
+    });
+  }
+
   test("vectors that are owed and did not come break the protocol", () => {
     const { relay } = relayOf({ vectorsDue: 2 });
     assert.equal(relay.finished(), "broken");

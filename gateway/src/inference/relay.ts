@@ -108,23 +108,28 @@ export class Relay implements DispatchSink {
 
   finished(): "answered" | "empty" | "broken" {
     if (this.embeddings.length < this.#options.vectorsDue) return "broken";
-    const { answerTokens, reasoningTokens } = this.end();
+    const { answerTokens, reasoningTokens } = this.#close({ isWhole: true });
     return answerTokens + reasoningTokens > 0 || this.embeddings.length > 0 ? "answered" : "empty";
   }
 
-  /** Lets through what was held back, once the output is complete, and returns the exact counts. */
+  /** The exact counts, of an output that is complete (`finished`) or broke off here. */
   end(): OutputCount {
-    if (this.#counts === undefined) {
-      for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
-      if (this.#stops !== undefined) this.#write("answer", this.#stops.end());
-      this.#counts = this.#output.end();
-    }
-    return this.#counts;
+    return this.#close({ isWhole: false });
   }
 
   /** The counts of what was written to the stream: thinking comes with the end, and what is held back never came. */
   delivered(): OutputCount {
     return { answerTokens: this.#reached ? this.#output.end().answerTokens : 0, reasoningTokens: 0 };
+  }
+
+  /** Lets through what was held back, once. */
+  #close({ isWhole }: { isWhole: boolean }): OutputCount {
+    if (this.#counts === undefined) {
+      for (const part of this.#splitter?.end({ isWhole }) ?? []) this.#pass(part.channel, part.text);
+      if (this.#stops !== undefined) this.#write("answer", this.#stops.end());
+      this.#counts = this.#output.end();
+    }
+    return this.#counts;
   }
 
   #newOutput(): OutputMeter {

@@ -7,7 +7,7 @@ const TAGS = { open: "<think>", close: "</think>" };
 
 function split(pieces: string[]): { reasoning: string; answer: string } {
   const splitter = new ThinkingSplitter(TAGS);
-  const parts = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end()];
+  const parts = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end({ isWhole: true })];
   const of = (channel: string): string =>
     parts
       .filter((part) => part.channel === channel)
@@ -76,7 +76,7 @@ describe("thinking apart", () => {
           assert.ok(sent - out <= bound, `${sent - out} characters are kept`);
         }
         const rest = before.startsWith("<think>") ? "</think>!" : "<think>!";
-        for (const part of [...splitter.push(rest), ...splitter.end()]) out += part.text.length;
+        for (const part of [...splitter.push(rest), ...splitter.end({ isWhole: true })]) out += part.text.length;
         assert.ok(5_000 + rest.length - out <= 2 * bound, "they are text");
       });
     }

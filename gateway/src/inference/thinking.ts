@@ -37,9 +37,13 @@ export class ThinkingSplitter {
     return parts;
   }
 
-  /** What was held back when the output ended. */
-  end(): Part[] {
+  /**
+   * What was held back when the output ended. Of one that broke off nobody knows whether it would have become a delimiter: it is
+   * neither part, and nobody pays for it.
+   */
+  end({ isWhole }: { isWhole: boolean }): Part[] {
     const parts: Part[] = [];
+    if (!isWhole) this.#pending = "";
     this.#pass(parts, this.#state === "thinking" ? "reasoning" : "answer", this.#take(this.#pending.length));
     return parts;
   }

@@ -3,7 +3,7 @@
  * with an error or cannot be reached is away: every further question is refused at once, and one probe at a time asks
  * whether it is back. An outage is logged when it begins and when it is over, however many questions it costs.
  */
-import { Redis } from "ioredis";
+import { Redis, type RedisOptions } from "ioredis";
 import type { Clock } from "../base/clock.ts";
 import type { Dependency } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
@@ -24,8 +24,13 @@ const QUIET_MS = 1_000;
 
 type Question<T = unknown> = (redis: ScriptedRedis) => Promise<T>;
 
+type ClientOptions = Omit<RedisOptions, "replyMapping">;
+/** Makes the client that keeps the connection. */
+export type Connect = (url: string, options: ClientOptions) => ScriptedRedis;
+
 interface LinkOptions {
   url: string;
+  connect?: Connect | undefined;
   clock: Clock;
   log: Log;
   answerTimeoutMs: number;
@@ -66,7 +71,8 @@ export class ValkeyLink implements Dependency {
   constructor(options: LinkOptions) {
     this.#options = options;
     this.#heardAt = options.clock.monotonic();
-    this.#redis = new Redis(options.url.replace(/^valkey(s?):/, "redis$1:"), {
+    const { connect = (url: string, how: ClientOptions) => new Redis(url, how) as ScriptedRedis } = options;
+    this.#redis = connect(options.url.replace(/^valkey(s?):/, "redis$1:"), {
       lazyConnect: true,
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
@@ -76,7 +82,7 @@ export class ValkeyLink implements Dependency {
       // The server we are connected to became a replica: the name may lead to the new primary.
       reconnectOnError: (error) => error.message.startsWith("READONLY"),
       scripts,
-    }) as ScriptedRedis;
+    });
     this.#redis.on("error", (error: Error) => this.#failed("disconnected", error));
     this.#redis.on("close", () => this.#failed("disconnected", new Error("the connection was closed")));
     this.#redis.on("connect", () => this.#heard());

@@ -17,7 +17,7 @@ import {
   type UnavailableCause,
 } from "./limits.ts";
 import { type Departure, Departures } from "./valkey-departures.ts";
-import { ValkeyLink } from "./valkey-link.ts";
+import { type Connect, ValkeyLink } from "./valkey-link.ts";
 import { VERDICTS } from "./valkey-scripts.ts";
 
 /** Long enough for a machine that is busy for a moment: once it has passed, the server counts as away for everybody. */
@@ -37,6 +37,8 @@ interface ValkeyOptions {
   prefix?: string;
   /** For tests: the time the scripts take in place of the server's. */
   nowMs?: () => number;
+  /** For tests: the client to take in place of one that opens a socket. */
+  connect?: Connect;
 }
 
 /** Resolves when connected, or when the first attempt failed; it goes on trying then. */
@@ -46,6 +48,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   const time = (): string | number => nowMs?.() ?? "";
   const link = new ValkeyLink({
     url: options.url,
+    connect: options.connect,
     clock,
     log,
     answerTimeoutMs,

@@ -16,6 +16,7 @@ export interface Key {
   revokedMs: number | null;
   inFlight: number | null;
   requestsPerMinute: number | null;
+  tokensPerMinute: number | null;
 }
 
 /** Everything that the database holds. */
@@ -146,12 +147,12 @@ const ANSWERS: [RegExp, Answer][] = [
     ({ keys }, [reference]) =>
       keys
         .filter((key) => key.reference === reference && key.revokedMs === null)
-        .map(({ id, name, accountId, hash, inFlight, requestsPerMinute }) => ({
+        .map(({ id, name, accountId, hash, inFlight, requestsPerMinute, tokensPerMinute }) => ({
           id,
           name,
           accountId,
           hash,
-          overrides: { requestsPerMinute, tokensPerMinute: null, inFlight },
+          overrides: { requestsPerMinute, tokensPerMinute, inFlight },
           own: null,
           models: null,
           until: null,

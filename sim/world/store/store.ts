@@ -22,6 +22,7 @@ export class Store {
   readonly #scheduler: Scheduler;
   readonly #chance: Chance;
   readonly #committed: (text: string) => void;
+  readonly #lost: () => void;
   readonly #listeners = new Set<{ life: Life; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
@@ -38,11 +39,14 @@ export class Store {
     chance: Chance;
     /** Runs after every statement that was done. */
     committed: (text: string) => void;
+    /** Runs for every statement that loses its connection. */
+    lost: () => void;
   }) {
     this.tables = options.tables;
     this.#scheduler = options.scheduler;
     this.#chance = options.chance;
     this.#committed = options.committed;
+    this.#lost = options.lost;
   }
 
   /** Nothing is done any more; soon that is noticed. */
@@ -76,6 +80,7 @@ export class Store {
     if (this.#isKnownAway) return Promise.reject(new Away("database", "it does not answer"));
     const loss =
       this.#chance.below(100) < this.lossPercent ? this.#chance.pick(["before", "after"] as const) : undefined;
+    if (loss !== undefined) this.#lost();
     return new Promise<T>((resolve, reject) => {
       let isOver = false;
       const end = (tell: () => void): void => {

@@ -1,0 +1,48 @@
+/** What an engine has to say to a job, in the pieces in which its agent sends it. */
+import type { Script } from "../plan.ts";
+import { sentence, untilStop, wordsIn } from "../world/words.ts";
+import { THINKING } from "./catalogue.ts";
+
+export interface Piece {
+  channel: "answer" | "reasoning";
+  text: string;
+  /** What of it is thinking, and what answer. */
+  thought: string;
+  said: string;
+}
+
+interface Manner {
+  /** How thinking is told from the answer; null where the model does not think. */
+  thinks: "by tags" | "by channel" | null;
+  /** Where the engine ends the answer. */
+  stop: string | null;
+  /** It comes no further than that. */
+  wordsMax: number;
+}
+
+export function piecesOf(script: Script, { thinks, stop, wordsMax }: Manner): Piece[] {
+  const thinkWords = thinks === null ? 0 : Math.min(script.thinkWords, wordsMax);
+  const wordsLeft = wordsMax - thinkWords;
+  const words = Math.min(wordsIn(untilStop(sentence(0, script.words), stop)), wordsLeft);
+  const pieces: Piece[] = [];
+  if (thinks === "by tags") pieces.push(...tag(THINKING.open));
+  for (const text of chunks(thinkWords, script.perDelta))
+    pieces.push({ channel: thinks === "by channel" ? "reasoning" : "answer", text, thought: text, said: "" });
+  if (thinks === "by tags" && (wordsLeft > 0 || thinkWords === script.thinkWords)) pieces.push(...tag(THINKING.close));
+  for (const text of chunks(words, script.perDelta)) pieces.push({ channel: "answer", text, thought: "", said: text });
+  return pieces;
+}
+
+/** In two halves: whoever looks for it must put it together. */
+function tag(text: string): Piece[] {
+  const half = { channel: "answer", thought: "", said: "" } as const;
+  return [
+    { ...half, text: text.slice(0, 4) },
+    { ...half, text: text.slice(4) },
+  ];
+}
+
+function chunks(words: number, perChunk: number): string[] {
+  const count = Math.ceil(words / perChunk);
+  return Array.from({ length: count }, (_, i) => sentence(i * perChunk, Math.min(perChunk, words - i * perChunk)));
+}

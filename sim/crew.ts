@@ -1,0 +1,70 @@
+/**
+ * Worlds lived through on several threads and told in the order in which they were asked for. Where each is lived through twice the
+ * two are on two threads, so that nothing which one run leaves behind in its thread can make the other the same.
+ */
+import { Worker } from "node:worker_threads";
+import type { Plan } from "./plan.ts";
+import type { Outcome } from "./simulate.ts";
+
+export interface Lived {
+  plan: Plan;
+  outcome: Outcome;
+  /** The second time; undefined where once was enough. */
+  again: Outcome | undefined;
+}
+
+/** So many worlds for each thread are asked for ahead of what was told. */
+const AHEAD = 3;
+
+/** A world is full of short-lived things; with this much room for them they are hardly ever looked through. */
+const YOUNG_MB = 64;
+
+export async function* liveThrough(
+  plans: Iterable<Plan>,
+  { threads, isTwice }: { threads: number; isTwice: boolean },
+): AsyncGenerator<Lived> {
+  const crew = Array.from({ length: threads }, () => new Hand());
+  const handOf = (turn: number): Hand => crew[turn % threads] as Hand;
+  const underWay: Promise<Lived>[] = [];
+  try {
+    let turn = 0;
+    for (const plan of plans) {
+      const [one, other] = [handOf(turn).live(plan), isTwice ? handOf(turn + 1).live(plan) : undefined];
+      const both = Promise.all([one, other]).then(([outcome, again]) => ({ plan, outcome, again }));
+      // Whoever takes it later is told; nobody else needs to be.
+      both.catch(() => {});
+      underWay.push(both);
+      turn += 1;
+      if (underWay.length >= AHEAD * threads) yield await (underWay.shift() as Promise<Lived>);
+    }
+    for (const lived of underWay) yield await lived;
+  } finally {
+    await Promise.all(crew.map((hand) => hand.leave()));
+  }
+}
+
+/** One thread, which lives through one world after the other. */
+class Hand {
+  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), {
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
+  readonly #waiting: { resolve: (outcome: Outcome) => void; reject: (error: unknown) => void }[] = [];
+
+  constructor() {
+    this.#worker.on("message", (outcome: Outcome) => this.#waiting.shift()?.resolve(outcome));
+    this.#worker.on("error", (error) => {
+      for (const { reject } of this.#waiting.splice(0)) reject(error);
+    });
+  }
+
+  live(plan: Plan): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#worker.postMessage(plan);
+    });
+  }
+
+  async leave(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

@@ -1,0 +1,18 @@
+/** A thread of the crew: lives through the plans that it is sent, one after the other, and tells how each came out. */
+import { enableCompileCache } from "node:module";
+import { parentPort } from "node:worker_threads";
+import type { Plan } from "./plan.ts";
+
+// Before the sources are read: every thread reads all of them.
+enableCompileCache();
+const ready = Promise.all([import("./simulate.ts"), import("./tokens.ts").then(({ loadTokens }) => loadTokens())]);
+let last: Promise<unknown> = ready;
+
+parentPort?.on("message", (plan: Plan) => {
+  last = last.then(async () => {
+    const [{ simulate }, tokens] = await ready;
+    const outcome = await simulate(plan, tokens);
+    // Whoever wants to read it lives through it once more.
+    parentPort?.postMessage({ ...outcome, trace: [] });
+  });
+});

@@ -1,0 +1,23 @@
+/** What was done to the parts of a world that they should rather not have had to bear, counted by kind. */
+
+export type FaultKind =
+  /** Crashes, drains, cuts, outages, full disks, slow ways: items of the plan. */
+  | "struck"
+  /** A statement whose connection was lost before it was done, or after. */
+  | "statement lost"
+  /** A job that a node failed, or lied about. */
+  | "job failed"
+  /** A client that left before its answer was complete. */
+  | "client left"
+  /** A write that a full disk refused. */
+  | "write refused";
+
+export type FaultCounts = Record<FaultKind, number>;
+
+export const noFaults = (): FaultCounts => ({
+  struck: 0,
+  "statement lost": 0,
+  "job failed": 0,
+  "client left": 0,
+  "write refused": 0,
+});

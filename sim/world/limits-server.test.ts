@@ -1,0 +1,117 @@
+/**
+ * The simulated server counts as limits are counted in memory, which other tests hold equal to a real one; and it is away as a real
+ * one is: what was sent to it before it hung is done when it runs again, and what it knew is gone when it died.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
+import { Board, memoryLimits } from "../../gateway/src/limits/memory.ts";
+import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
+import { clockOf, Life } from "./life.ts";
+import { LimitsServer } from "./limits-server.ts";
+import { Chance } from "./random.ts";
+import { Scheduler } from "./scheduler.ts";
+
+const HISTORIES = 20;
+const STEPS = 80;
+const TIGHT = { requestsPerMinute: 5, tokensPerMinute: 30, inFlight: 3 };
+
+class Bench {
+  readonly scheduler = new Scheduler();
+  readonly server = new LimitsServer(this.scheduler, new Chance("ways"));
+  readonly life = new Life();
+  readonly clock = clockOf(this.life, this.scheduler);
+
+  /** Lives until it is known, and a moment for what nobody waits for. */
+  async known<T>(answer: Promise<T>): Promise<T> {
+    let isKnown = false;
+    const both = answer.finally(() => {
+      isKnown = true;
+    });
+    both.catch(() => {});
+    for (let i = 0; !isKnown && i < 10_000; i++) await this.pass(1);
+    return await both;
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.scheduler.until(this.scheduler.nowMs + ms, () => false);
+  }
+
+  gateway(): Promise<Limits> {
+    const options = { url: "simulated", clock: this.clock, log: createLog("silent") };
+    return this.known(valkeyLimits({ ...options, connect: (_url, how) => this.server.client(this.life, how) }));
+  }
+}
+
+/** One step on every adapter; what was answered, where anything was. */
+async function step(on: Limits, draw: { what: number; id: string; tokens: number }): Promise<unknown> {
+  if (draw.what < 4) {
+    const entry = await on.enter("key", draw.id, TIGHT);
+    // The time left in a minute is the moment's at which it was counted, which is not the same.
+    return [
+      entry.admitted,
+      entry.admitted || entry.code,
+      entry.standing.remainingRequests,
+      entry.standing.remainingTokens,
+    ];
+  }
+  if (draw.what < 7) return await on.leave("key", draw.id, draw.tokens);
+  return draw.what < 9 ? await on.enterModel("model", draw.id, 2) : await on.leaveModel("model", draw.id);
+}
+
+describe("the simulated server of limits", () => {
+  test("decides every history as memory does", async () => {
+    const seed = process.env.SIM_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
+    for (let i = 0; i < HISTORIES; i++) {
+      const chance = new Chance(`${seed} ${i}`);
+      const bench = new Bench();
+      const board = new Board();
+      const shared = [await bench.gateway(), await bench.gateway()];
+      const memory = [memoryLimits({ clock: bench.clock, board }), memoryLimits({ clock: bench.clock, board })];
+      for (let at = 0; at < STEPS; at++) {
+        const draw = { what: chance.below(11), id: String(chance.below(6)), tokens: chance.below(12) };
+        const which = chance.below(2);
+        if (draw.what === 10) {
+          await bench.pass(chance.pick([999, 7_000, 20_000]));
+          continue;
+        }
+        // A minute must not turn between the two.
+        if (bench.clock.now() % 60_000 > 59_900) await bench.pass(200);
+        const expected = await step(memory[which] as Limits, draw);
+        const found = await bench.known(step(shared[which] as Limits, draw));
+        assert.deepEqual(found, expected, `SIM_SEED=${seed}, history ${i}, step ${at}`);
+      }
+    }
+  });
+
+  test("that hangs answers nobody, and has done what it was sent when it runs again", async () => {
+    const bench = new Bench();
+    const [one, other] = [await bench.gateway(), await bench.gateway()];
+    bench.server.hang();
+    const single = { ...DEFAULT_LIMITS, inFlight: 1 };
+    await assert.rejects(bench.known(one.enter("key", "a", single)), (error) => {
+      assert.ok(error instanceof LimitsUnavailable && error.maybeDone);
+      return true;
+    });
+    assert.equal(one.health.isAway, true);
+    bench.server.comeBack();
+    // The slot was taken after all, and is given back by whoever was told that nobody knows.
+    await bench.pass(5_000);
+    assert.equal((await bench.known(other.enter("key", "b", single))).admitted, true);
+    assert.equal(one.health.isAway, false);
+  });
+
+  test("that died has forgotten everything, and is told of what is in flight", async () => {
+    const bench = new Bench();
+    const limits = await bench.gateway();
+    const single = { ...DEFAULT_LIMITS, inFlight: 1 };
+    assert.equal((await bench.known(limits.enter("key", "a", single))).admitted, true);
+    bench.server.die();
+    await assert.rejects(bench.known(limits.enter("key", "b", single)), LimitsUnavailable);
+    bench.server.comeBack();
+    await bench.pass(5_000);
+    const entry = await bench.known(limits.enter("key", "b", single));
+    assert.equal(entry.admitted || entry.code, "rate_limit_streams");
+  });
+});
