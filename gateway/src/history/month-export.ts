@@ -138,14 +138,14 @@ export async function exportMonth(client: pg.PoolClient, options: ExportOptions)
       [`${month}-01`],
     );
     const sha256 = await writeWhole(join(directory, file), linesOf(client, month, signal), { packed: true, signal });
-    const { fingerprint, ...shown } = sums;
+    const { rows, charged, shared } = sums;
     const manifest = {
       month,
       file,
       sha256,
-      rows: shown.rows.toString(),
-      charge_pico: shown.charged.toString(),
-      host_pico: shown.shared.toString(),
+      rows: rows.toString(),
+      charge_pico: charged.toString(),
+      host_pico: shared.toString(),
       columns: Object.keys(COLUMNS),
     };
     const text = [`${JSON.stringify(manifest, null, 2)}\n`];

@@ -146,14 +146,18 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
   return {
     kept,
     closed: () => queryRows(pool, ClosedMonth, `${CLOSED} order by month`),
-    rowsOf: async (month) => (await counted(pool, `select count(*) as rows from ${partitionOf(month)}`)).rows,
+    async rowsOf(month) {
+      const { rows } = await counted(pool, `select count(*) as rows from ${partitionOf(month)}`);
+      return rows;
+    },
     async refusalsDue() {
       const before = refusalsBefore();
       if (before === undefined) return 0n;
       const text = `select count(*) as rows from request
         where id >= uuid_floor((select min(m) from history_months() m)::timestamp at time zone 'UTC')
           and id < uuid_floor(date_trunc('hour', $1::timestamptz)) and starts_with(outcome, 'rate_limit_')`;
-      return (await counted(pool, text, [before])).rows;
+      const { rows } = await counted(pool, text, [before]);
+      return rows;
     },
     async retain({ signal, onBackend } = { signal: new AbortController().signal, onBackend: () => {} }) {
       const client = await pool.connect();
