@@ -14,6 +14,8 @@ export const CHAT = {
   path: "/v1/chat/completions",
   body: { model: "tiny-3b", messages: [{ role: "user", content: SCRIPT }] },
 };
+/** Between two of a lane: the load has to be there all the time, and leave the processors to what it is there for. */
+const PAUSE_MS = 100;
 /** What is sent, by two lanes each. */
 const LOAD: Asked[] = [
   CHAT,
@@ -60,6 +62,7 @@ export async function startSteadyLoad({
       } catch (error) {
         errors.push(`${asked.path}: ${(error as Error).message} ${(error as Error).cause}`);
       }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   };
   const lanes = LOAD.flatMap((asked) => [lane(asked), lane(asked)]);

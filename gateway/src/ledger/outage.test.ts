@@ -214,6 +214,23 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
+  test("what went on with a function that a migration had replaced meanwhile is tried again, not given up", async (t) => {
+    const { ledger, trouble } = await open(t);
+    const [mine, anothers] = [await held(ledger), await held(ledger)];
+    const onceTheTableIsGone = (): void => {
+      trouble.before = () => {
+        without(trouble);
+        return coded("42P01");
+      };
+    };
+    onceTheTableIsGone();
+    assert.equal(await ledger.settle(settlementOf(mine, host)), "settled");
+    onceTheTableIsGone();
+    assert.equal(await ledger.trySettling(settlementOf(anothers, host)), "settled");
+    assert.equal(ledger.tallies.givenUp, 0);
+    await assertBooks();
+  });
+
   test("a hold whose connection is lost after the commit is given back, though its client saw a refusal", async (t) => {
     const { ledger, trouble } = await open(t);
     trouble.after = () => coded("ECONNRESET");

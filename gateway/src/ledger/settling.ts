@@ -135,6 +135,7 @@ export function openSettling(options: SettlingOptions): Settling {
   /** Until it is in the books, or proves a bug. */
   const carry = async (work: Work): Promise<SettleOutcome> => {
     const { settlement } = work;
+    let isDoubted = false;
     for (let failures = 1; ; failures++) {
       try {
         let outcome = await options.settle(settlement);
@@ -143,6 +144,11 @@ export function openSettling(options: SettlingOptions): Settling {
         end(work, outcome !== "unknown" || (await giveUp(settlement, unknownHold())));
         return outcome;
       } catch (error) {
+        if (provesBug(error) && !isDoubted) {
+          // It may have waited for a migration, and gone on with a function that was replaced meanwhile.
+          isDoubted = true;
+          continue;
+        }
         if (provesBug(error)) {
           end(work, await giveUp(settlement, error));
           throw error;
@@ -249,9 +255,12 @@ export function openSettling(options: SettlingOptions): Settling {
       });
     },
     async trySettling(settlement) {
-      const result = await options
-        .settle(settlement)
-        .then((outcome) => (outcome === "late" ? settleLate(settlement) : outcome))
+      const settle = async (): Promise<SettleOutcome> => {
+        const outcome = await options.settle(settlement);
+        return outcome === "late" ? await settleLate(settlement) : outcome;
+      };
+      const result = await settle()
+        .catch((error) => (provesBug(error) ? settle() : Promise.reject(error)))
         .then(
           (outcome) => (outcome === "unknown" ? unknownHold() : outcome),
           (error) => error as Error,
