@@ -6,16 +6,20 @@
 create or replace function history_forget_refusals(p_before timestamptz) returns bigint language plpgsql
 set jit = off as $$
 declare
+  until constant timestamptz := date_trunc('hour', p_before);
   begins timestamptz;
   ends timestamptz;
   gone bigint;
 begin
   select greatest(refusals_from, (select min(month) from history_months() m (month))::timestamp at time zone 'UTC')
     into begins from history_kept for update;
-  ends := least(date_trunc('hour', p_before), begins + interval '6 hours');
-  if ends <= begins then
+  if begins >= until then
     return null;
   end if;
+  -- Where there are no records at all there is nothing to look at, however long that was.
+  begins := greatest(begins, least(until, (
+    select date_trunc('hour', uuid_time(id)) from request where id >= uuid_floor(begins) order by id limit 1)));
+  ends := least(until, begins + interval '6 hours');
   delete from request
    where id >= uuid_floor(begins) and id < uuid_floor(ends) and starts_with(outcome, 'rate_limit_') and charge_pico = 0;
   get diagnostics gone = row_count;

@@ -127,4 +127,4 @@ create view ledger_book as
   select uuid '00000000-0000-0000-0000-000000000002', 'external',
          coalesce(-sum(case when kind in ('grant', 'purchase') then amount else -amount end), 0), 0
     from transfer where other_account_id is null;
--- functions: f37adad34b67959360a03012e67e5eb1c5842a4ad8f57a25e92d48b4bf2db3cb
+-- functions: 99ad7631233b4cbc5343288a5d4a41241edec1ae666213764318ddf33eefcd7a
