@@ -66,8 +66,8 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "late settlements are dropped",
     file: `${LEDGER}settling.ts`,
-    find: '.then((outcome) => (outcome === "late" ? settleLate(settlement) : outcome))',
-    replace: ".then((outcome) => outcome)",
+    find: 'return outcome === "late" ? await settleLate(settlement) : outcome;',
+    replace: "return outcome;",
   },
   {
     name: "output costs the price of the prompt",
