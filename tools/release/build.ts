@@ -48,7 +48,8 @@ export async function packPackage(spec: PackageSpec, { root, out, version, origi
   mkdirSync(folder, { recursive: true });
   const workspace: Manifest = readJson(join(root, spec.workspace, "package.json"));
   const { imported } = await compile(spec, root, folder);
-  const known = { ...workspace.optionalDependencies, ...(spec.carriesDependencies ? {} : workspace.dependencies) };
+  const { dependencies, optionalDependencies, peerDependencies } = workspace;
+  const known = { ...optionalDependencies, ...peerDependencies, ...(spec.carriesDependencies ? {} : dependencies) };
   const unknown = imported.filter((name) => known[name] === undefined);
   if (unknown.length > 0) throw new Error(`${spec.workspace}/package.json does not name ${unknown.join(", ")}`);
   copyFiles(spec, root, folder);
@@ -82,8 +83,10 @@ function copyFiles(spec: PackageSpec, root: string, folder: string): void {
   // Laid out as the repository is, the workspace's manifest lies beside its sources, where its version is read.
   const own = join(folder, spec.workspace, "package.json");
   if (spec.base === "") {
-    const { version, optionalDependencies } = readJson<Manifest>(join(root, spec.workspace, "package.json"));
-    writeJson(own, { name: spec.name, version, type: "module", private: true, optionalDependencies });
+    const { version, optionalDependencies, peerDependencies } = readJson<Manifest>(
+      join(root, spec.workspace, "package.json"),
+    );
+    writeJson(own, { name: spec.name, version, type: "module", private: true, optionalDependencies, peerDependencies });
   }
 }
 

@@ -60,6 +60,7 @@ export interface Manifest {
   license: string;
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 }
 
 /** Where the sources are public, which is what a package's provenance is checked against. */
@@ -75,7 +76,7 @@ const NODE = ">=24";
  * then minds its version.
  */
 export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: Origin = {}): object {
-  const optional = { ...workspace.optionalDependencies, node: NODE };
+  const optional = { ...workspace.optionalDependencies, ...workspace.peerDependencies, node: NODE };
   const installed = Object.entries(workspace.dependencies ?? {}).filter(([name]) => !name.startsWith("@tollgate/"));
   return {
     name: spec.name,

@@ -205,7 +205,7 @@ describe("traces", () => {
     assert.equal(off, "undefined", String(stderr));
     assert.match(
       String(refused),
-      /asks for traces, and the package @opentelemetry\/[\w-]+ is not installed\. It is an optional/,
+      /asks for traces, and the package @opentelemetry\/[\w-]+ is not installed: npm install (@opentelemetry\/[\w-]+@[\d.]+ ){6}\(/,
     );
   });
 });

@@ -1,4 +1,5 @@
 /** Traces, where the environment names a collector. */
+import { readFile } from "node:fs/promises";
 import { sparingLog } from "../base/sparing-log.ts";
 import { noTracing, type Tracing } from "../base/tracing.ts";
 import type { Context } from "./context.ts";
@@ -11,12 +12,15 @@ export async function openTracing({ config, clock, log, gatewayId, version, onCl
   return tracing;
 }
 
-function explain(cause: unknown): never {
+/** The packages are optional: most have no collector. */
+async function explain(cause: unknown): Promise<never> {
   const missing = /'(@opentelemetry\/[\w-]+)/.exec(cause instanceof Error ? cause.message : "")?.[1];
   if (missing === undefined) throw cause;
+  const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
+  const needed: [string, string][] = Object.entries(JSON.parse(manifest).peerDependencies);
   throw new Error(
-    `OTEL_EXPORTER_OTLP_ENDPOINT asks for traces, and the package ${missing} is not installed. ` +
-      "It is an optional dependency: install without --omit=optional, or unset the variable.",
+    `OTEL_EXPORTER_OTLP_ENDPOINT asks for traces, and the package ${missing} is not installed: ` +
+      `npm install ${needed.map((one) => one.join("@")).join(" ")} (in a clone of the repository: npm ci), or unset the variable.`,
     { cause },
   );
 }
