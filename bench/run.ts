@@ -7,6 +7,8 @@ const BENCHES: Record<string, string> = {
   insight: "./insight/run.ts",
   ledger: "./ledger/run.ts",
   metering: "./metering/run.ts",
+  parts: "./parts/run.ts",
+  scale: "./scale/run.ts",
 };
 
 const [name] = process.argv.slice(2);

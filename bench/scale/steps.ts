@@ -1,0 +1,67 @@
+/** How much of each part a rate of requests takes, from what one request was measured to take. */
+import { assumed, measured } from "./constants.ts";
+
+export interface Step {
+  rate: number;
+  /** Processes, of a processor each. */
+  gateways: number;
+  openStreams: number;
+  /** Servers that accounts are spread over. */
+  postgres: number;
+  walMbPerSecond: number;
+  keptTbPerDay: number;
+  rollupJobs: number;
+  /** Clusters of three, each a region's. */
+  natsClusters: number;
+  valkeys: number;
+  nodes: number;
+}
+
+const MICRO = 1e6;
+
+/** What one server of the books carries a second, by whichever limit comes first. */
+export function pairsOfOneServer(): { processors: number; disk: number; carries: number } {
+  const { postgresProcessors, postgresGain, fill, walMbPerSecond } = assumed;
+  const one = MICRO / measured.postgresUs;
+  const processors = one * (1 + (postgresProcessors - 1) * postgresGain) * fill;
+  const disk = ((walMbPerSecond * MICRO) / measured.walBytes) * fill;
+  return { processors, disk, carries: Math.min(processors, disk) };
+}
+
+/** What one gateway process, one cluster of NATS servers, one Valkey and one rollup job carry a second. */
+export const carried = {
+  gateway: (MICRO / measured.pacedGatewayUs) * assumed.fill,
+  // A message enters by one server of the cluster and leaves by another as often as not, so that three do the work of one and a half.
+  natsCluster: ((MICRO / measured.pacedNatsUs) * assumed.natsProcessors * 3 * assumed.fill) / 2,
+  valkey: (MICRO / measured.valkeyUs) * assumed.fill,
+  rollups: measured.rolledUpPerSecond * assumed.fill,
+};
+
+export function stepAt(rate: number): Step {
+  const servers = (each: number): number => Math.ceil(rate / each);
+  return {
+    rate,
+    gateways: servers(carried.gateway),
+    openStreams: rate * assumed.openSeconds,
+    postgres: servers(pairsOfOneServer().carries),
+    walMbPerSecond: (rate * measured.walBytes) / MICRO,
+    keptTbPerDay: (rate * measured.keptBytes * 86_400) / 1e12,
+    rollupJobs: servers(carried.rollups),
+    natsClusters: servers(carried.natsCluster),
+    valkeys: servers(carried.valkey),
+    nodes: servers(assumed.tokensPerNode / assumed.tokensPerRequest),
+  };
+}
+
+/** The part of a platform of one of each that is full first, and at which rate; then the next. */
+export function breaksInOrder(): { part: string; at: number }[] {
+  const limits = [
+    { part: "one gateway process", at: carried.gateway },
+    { part: "one rollup job", at: carried.rollups },
+    { part: "one Valkey", at: carried.valkey },
+    { part: "one NATS cluster", at: carried.natsCluster },
+    { part: "one PostgreSQL", at: pairsOfOneServer().carries },
+    { part: "one account's row", at: measured.pairsOfOneAccount },
+  ];
+  return limits.sort((a, b) => a.at - b.at);
+}

@@ -1,0 +1,147 @@
+/**
+ * Money between servers of the books. A request is settled on its builder's server alone: the host's share goes to the host's account on
+ * that server, and a sweep carries it home before a payout. A sweep is two transfers under one id: out of the host's account into
+ * `transit` here, out of `transit` into the host's account there. Whoever carries it may die between the two, or do it twice;
+ * the id makes a repeat harmless. At every step each server must balance and `transit` be what is under way; in the end every
+ * host must have at home exactly what it earned. Anything else throws.
+ */
+import { Chance } from "../../sim/world/random.ts";
+
+const HOSTS = 200;
+const BUILDERS = 2_000;
+const REQUESTS_BETWEEN = 1_000;
+/** One in so many, before a sweep arrives and again after it. */
+const DEATHS_ONE_IN = 20;
+
+export interface Swept {
+  sweeps: number;
+  deaths: number;
+  repeats: number;
+  /** The most that was between servers at a time, of all that was earned. */
+  transitMost: number;
+}
+
+export function sweep(servers: number, requests: number, seed: number): Swept {
+  const books = new Books(servers, new Chance(`sweeps ${seed}`));
+  for (let n = 1; n <= requests; n++) {
+    books.settle();
+    if (n % REQUESTS_BETWEEN === 0) books.sweepOne();
+  }
+  books.sweepAll();
+  return books.told;
+}
+
+class Server {
+  readonly #balances = new Map<string, bigint>();
+  /** What was brought here: a second of the same id does nothing. */
+  readonly brought = new Set<string>();
+  /** Begun and not known to have arrived. */
+  readonly outbox = new Map<string, { host: number; amount: bigint }>();
+
+  of(account: string): bigint {
+    return this.#balances.get(account) ?? 0n;
+  }
+
+  transfer(lines: [account: string, amount: bigint][]): void {
+    for (const [account, amount] of lines) this.#balances.set(account, this.of(account) + amount);
+  }
+
+  balances(): boolean {
+    return sum(this.#balances.values()) === 0n;
+  }
+}
+
+class Books {
+  readonly told: Swept = { sweeps: 0, deaths: 0, repeats: 0, transitMost: 0 };
+  readonly #servers: Server[];
+  readonly #chance: Chance;
+  readonly #earned: bigint[] = Array.from({ length: HOSTS }, () => 0n);
+
+  constructor(servers: number, chance: Chance) {
+    this.#servers = Array.from({ length: servers }, () => new Server());
+    this.#chance = chance;
+  }
+
+  settle(): void {
+    const [builder, host] = [this.#chance.below(BUILDERS), this.#chance.below(HOSTS)];
+    const charge = BigInt(this.#chance.between(1, 10_000_000));
+    const share = (charge * 70n) / 100n;
+    this.#homeOf(builder).transfer([
+      [`builder ${builder}`, -charge],
+      [nameOf(host), share],
+      ["platform", charge - share],
+    ]);
+    this.#earned[host] = (this.#earned[host] as bigint) + share;
+  }
+
+  sweepOne(): void {
+    this.#begin(this.#chance.pick(this.#servers));
+    this.#look();
+    for (const server of this.#servers) this.#carry(server);
+    this.#look();
+  }
+
+  sweepAll(): void {
+    for (const server of this.#servers) this.#begin(server);
+    while (this.#servers.some(({ outbox }) => outbox.size > 0)) for (const server of this.#servers) this.#carry(server);
+    this.#look();
+    this.#earned.forEach((amount, host) => {
+      for (const server of this.#servers) {
+        const due = server === this.#homeOf(host) ? amount : 0n;
+        if (server.of(nameOf(host)) !== due) throw new Error(`${nameOf(host)} has not at home what it earned`);
+      }
+    });
+  }
+
+  #begin(from: Server): void {
+    for (let host = 0; host < HOSTS; host++) {
+      const amount = from.of(nameOf(host));
+      if (this.#homeOf(host) === from || amount === 0n) continue;
+      from.transfer([
+        [nameOf(host), -amount],
+        ["transit", amount],
+      ]);
+      from.outbox.set(`sweep ${++this.told.sweeps}`, { host, amount });
+    }
+  }
+
+  /** What dies on the way is found in the outbox at the next turn. */
+  #carry(from: Server): void {
+    for (const [id, { host, amount }] of [...from.outbox]) {
+      if (this.#dies()) continue;
+      const to = this.#homeOf(host);
+      if (to.brought.has(id)) this.told.repeats += 1;
+      else {
+        to.transfer([
+          ["transit", -amount],
+          [nameOf(host), amount],
+        ]);
+        to.brought.add(id);
+      }
+      if (!this.#dies()) from.outbox.delete(id);
+    }
+  }
+
+  #dies(): boolean {
+    const dies = this.#chance.oneIn(DEATHS_ONE_IN);
+    if (dies) this.told.deaths += 1;
+    return dies;
+  }
+
+  #look(): void {
+    if (!this.#servers.every((server) => server.balances())) throw new Error("a server's books do not balance");
+    const transit = sum(this.#servers.map((server) => server.of("transit")));
+    const underWay = this.#servers
+      .flatMap(({ outbox }) => [...outbox])
+      .filter(([id, { host }]) => !this.#homeOf(host).brought.has(id));
+    if (transit !== sum(underWay.map(([, { amount }]) => amount))) throw new Error("transit is not what is under way");
+    this.told.transitMost = Math.max(this.told.transitMost, Number(transit) / Number(sum(this.#earned)));
+  }
+
+  #homeOf(account: number): Server {
+    return this.#servers[account % this.#servers.length] as Server;
+  }
+}
+
+const nameOf = (host: number): string => `host ${host}`;
+const sum = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((all, one) => all + one, 0n);

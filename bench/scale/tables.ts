@@ -1,0 +1,106 @@
+/** The tables of docs/scale.md, which a test holds to them. */
+import { BUCKETS, place } from "./placement.ts";
+import { breaksInOrder, carried, pairsOfOneServer, type Step, stepAt } from "./steps.ts";
+import { sweep } from "./sweeps.ts";
+
+const RATES = [100, 1_000, 10_000, 100_000, 1_000_000];
+const SEED = 1;
+const SWEPT_REQUESTS = 100_000;
+
+export function tables(): { title: string; text: string }[] {
+  return [
+    { title: "What one of each carries", text: table(["Part", "Requests a second"], onesOf()) },
+    {
+      title: "What is full first",
+      text: table(["A platform of one of each: full is", "at requests a second"], inOrder()),
+    },
+    { title: "Steps", text: table(["Requests a second", ...RATES.map(whole)], stepRows()) },
+    {
+      title: "Accounts on servers",
+      text: table(
+        [
+          "Servers",
+          "Greatest account",
+          "Fullest ÷ mean by the hash",
+          "with purses",
+          "and moved buckets",
+          "Purses",
+          `Moved of ${whole(BUCKETS)}`,
+        ],
+        placements(),
+      ),
+    },
+    {
+      title: "Sweeps",
+      text: table(["Servers", "Requests", "Sweeps", "Deaths on the way", "Brought twice", "Most in transit"], sweeps()),
+    },
+  ];
+}
+
+function onesOf(): string[][] {
+  const { processors, disk } = pairsOfOneServer();
+  return [
+    ["gateway process", whole(carried.gateway)],
+    ["rollup job", whole(carried.rollups)],
+    ["Valkey", whole(carried.valkey)],
+    ["NATS cluster of three", whole(carried.natsCluster)],
+    ["PostgreSQL, by its processors", whole(processors)],
+    ["PostgreSQL, by its disk", whole(disk)],
+  ];
+}
+
+const inOrder = (): string[][] => breaksInOrder().map(({ part, at }) => [part, whole(at)]);
+
+function stepRows(): string[][] {
+  const rows: [string, (step: Step) => string][] = [
+    ["gateway processes", ({ gateways }) => whole(gateways)],
+    ["streams open", ({ openStreams }) => whole(openStreams)],
+    ["PostgreSQL servers", ({ postgres }) => whole(postgres)],
+    ["WAL, MB a second, all of them", ({ walMbPerSecond }) => digits(walMbPerSecond)],
+    ["records, TB a day", ({ keptTbPerDay }) => digits(keptTbPerDay)],
+    ["rollup jobs", ({ rollupJobs }) => whole(rollupJobs)],
+    ["NATS clusters", ({ natsClusters }) => whole(natsClusters)],
+    ["Valkey servers", ({ valkeys }) => whole(valkeys)],
+    ["nodes", ({ nodes }) => whole(nodes)],
+  ];
+  const steps = RATES.map(stepAt);
+  return rows.map(([name, cell]) => [name, ...steps.map(cell)]);
+}
+
+function placements(): string[][] {
+  return [4, 16, 64].flatMap((servers) =>
+    [1, 1.2].map((skew) => {
+      const { hashed, pursed, moved, moves, purses, greatest } = place(100_000, servers, skew);
+      return [
+        whole(servers),
+        `${digits(greatest * 100)} %`,
+        digits(hashed),
+        digits(pursed),
+        digits(moved),
+        whole(purses),
+        whole(moves),
+      ];
+    }),
+  );
+}
+
+function sweeps(): string[][] {
+  return [4, 16, 64].map((servers) => {
+    const told = sweep(servers, SWEPT_REQUESTS, SEED);
+    return [
+      whole(servers),
+      whole(SWEPT_REQUESTS),
+      whole(told.sweeps),
+      whole(told.deaths),
+      whole(told.repeats),
+      `${digits(told.transitMost * 100)} %`,
+    ];
+  });
+}
+
+const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
+const digits = (value: number): string => (value >= 100 ? whole(value) : value.toPrecision(value >= 1 ? 3 : 2));
+
+function table(head: string[], rows: string[][]): string {
+  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
