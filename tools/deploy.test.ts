@@ -1,27 +1,13 @@
 /** Holds the files in deploy/ to each other and to docs/runbook.md; Prometheus' own tool reads the rules, where it is here. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { readDashboards } from "./dashboards/dashboards.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const read = (path: string): string => readFileSync(at(path), "utf8");
-
-interface Panel {
-  id: number;
-  title: string;
-  gridPos: { x: number; y: number; w: number; h: number };
-  targets: { expr: string; refId: string; datasource: { uid: string } }[];
-}
-
-interface Dashboard {
-  uid: string;
-  title: string;
-  schemaVersion: number;
-  templating: { list: { name: string }[] };
-  panels: Panel[];
-}
 
 const rules = read("deploy/prometheus/alerts.yml");
 /** Each rule, from its name to the next. */
@@ -82,28 +68,44 @@ describe("alerts", () => {
   });
 });
 
+/** What Grafana fills in by itself. */
+const GRAFANAS_OWN = ["__rate_interval", "__range"];
+const COLUMNS = 24;
+
 describe("dashboards", () => {
-  const files = globSync("deploy/grafana/dashboards/*.json", { cwd: at(".") }).sort();
-  const dashboards = files.map((file) => JSON.parse(read(file)) as Dashboard);
+  const dashboards = readDashboards();
 
   test("there are four, each with a name and an address of its own", () => {
-    assert.equal(files.length, 4);
+    assert.equal(dashboards.length, 4);
     for (const key of ["uid", "title"] as const) assert.equal(new Set(dashboards.map((one) => one[key])).size, 4);
     for (const { schemaVersion } of dashboards) assert.ok(schemaVersion >= 36, "of a Grafana that is still supported");
   });
 
-  for (const [i, { panels, templating }] of dashboards.entries()) {
-    test(`${files[i]}: every panel asks the chosen Prometheus, for declared variables, in a place of its own`, () => {
-      const declared = new Set([...templating.list.map(({ name }) => name), "__rate_interval"]);
+  for (const { name, panels, templating } of dashboards) {
+    test(`${name}: every panel asks the chosen Prometheus, for declared variables, each of which changes something`, () => {
+      const declared = templating.list.map((variable) => variable.name);
+      const used = new Set<string>();
       assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
-      const taken = new Map<string, string>();
-      for (const { title, gridPos, targets } of panels) {
+      for (const { title, targets } of panels) {
         assert.ok(targets.length > 0, title);
         for (const { expr, datasource } of targets) {
           assert.equal(datasource.uid, "$".concat("{datasource}"));
-          for (const [, name] of expr.matchAll(/\$(\w+)/g)) assert.ok(declared.has(String(name)), `${title}: ${name}`);
+          for (const [, variable = ""] of expr.matchAll(/\$(\w+)/g)) {
+            assert.ok([...declared, ...GRAFANAS_OWN].includes(variable), `${title}: ${variable}`);
+            used.add(variable);
+          }
         }
-        assert.ok(gridPos.x + gridPos.w <= 24, title);
+      }
+      assert.deepEqual(
+        declared.filter((variable) => !used.has(variable)),
+        ["datasource"],
+      );
+    });
+
+    test(`${name}: every panel has a place of its own, and none is left empty`, () => {
+      const taken = new Map<string, string>();
+      for (const { title, gridPos } of panels) {
+        assert.ok(gridPos.x + gridPos.w <= COLUMNS, title);
         for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
           for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
             const other = taken.get(`${x} ${y}`);
@@ -111,6 +113,20 @@ describe("dashboards", () => {
             taken.set(`${x} ${y}`, title);
           }
         }
+      }
+      const rows = Math.max(...panels.map(({ gridPos }) => gridPos.y + gridPos.h));
+      assert.equal(taken.size, rows * COLUMNS, "a hole in the grid");
+    });
+
+    test(`${name}: no big number has Grafana's own thresholds, by which everything is red from 80 on`, () => {
+      for (const { type, title, fieldConfig } of panels)
+        if (type === "stat") assert.ok(fieldConfig.defaults.thresholds !== undefined, title);
+    });
+
+    test(`${name}: what can be below zero is not cut off there`, () => {
+      for (const { title, targets, fieldConfig } of panels) {
+        if (targets.some(({ expr }) => expr.includes("_offset_")))
+          assert.equal(fieldConfig.defaults.min, undefined, title);
       }
     });
   }

@@ -55,6 +55,8 @@ interface StageOptions {
   /** Whether the run wants a gateway whose clock can jump, and a gateway and an agent that can be cut off. */
   clocks: boolean;
   cuts: boolean;
+  /** Of every gateway, beside those that make the stage. */
+  settings?: Record<string, string>;
   say: (line: string) => void;
 }
 
@@ -70,7 +72,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   say(`logs: ${directory}`);
   const servers = await startServers(options);
   const { postgres, nats, valkey } = servers;
-  const settings = await settingsFor(servers, { directory, holdLeaseS });
+  const settings = { ...(await settingsFor(servers, { directory, holdLeaseS })), ...options.settings };
   const natsPorts = portsIn(settings.NATS_URL ?? "");
   const clock = options.clocks ? await openClock() : undefined;
   const needed = [...portsIn(postgres.url), ...portsIn(valkey.url), ...natsPorts];

@@ -3,7 +3,7 @@
  * writes them anew; with the name of a folder it lays larger PNG copies there too, to look at. Names of pictures after that:
  * only these are taken, and the others stay as they are.
  */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
@@ -32,12 +32,18 @@ buildConsole();
 const stage = await openStage();
 const stop = await keepRunning(stage);
 try {
-  if (names.length === 0) await rm(FOLDER, { recursive: true, force: true });
+  if (names.length === 0) await removeOwn();
   for (const folder of [FOLDER, copies]) if (folder !== undefined) await mkdir(folder, { recursive: true });
   for (const look of LOOKS) await takeAll(stage, look);
 } finally {
   await stop();
   await stage.close();
+}
+
+/** Those of the dashboards are another program's (tools/dashboards). */
+async function removeOwn(): Promise<void> {
+  const own = (await readdir(FOLDER)).filter((name) => !name.startsWith("dashboard-"));
+  for (const name of own) await rm(join(FOLDER, name));
 }
 
 interface Look {

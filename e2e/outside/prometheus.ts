@@ -1,4 +1,4 @@
-/** A real Prometheus on loopback, with the rules of deploy/, that scrapes one gateway every second. */
+/** A real Prometheus on loopback, with the rules of deploy/, that scrapes gateways. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -13,6 +13,31 @@ const RULES = fileURLToPath(new URL("../../deploy/prometheus/alerts.yml", import
 
 export const skipWithoutPrometheus =
   spawnSync("prometheus", ["--version"]).error === undefined ? false : "prometheus is not installed";
+
+interface PrometheusOptions {
+  /** What each gateway is called, and where its internal port is. */
+  targets: Record<string, string>;
+  everyS?: number;
+  /** Where it keeps what it scraped; without it in a folder that goes with it. */
+  keepIn?: string;
+}
+
+/** In seconds. */
+interface Range {
+  from: number;
+  to: number;
+  step: number;
+}
+
+export interface Series {
+  metric: Record<string, string>;
+  values: [seconds: number, value: string][];
+}
+
+interface Now {
+  metric: Record<string, string>;
+  value: [seconds: number, value: string];
+}
 
 interface Rule {
   name: string;
@@ -32,18 +57,30 @@ export class Prometheus {
     this.#place = place;
   }
 
-  static async open(target: string): Promise<Prometheus> {
+  static async open({ targets, everyS = 1, keepIn }: PrometheusOptions): Promise<Prometheus> {
     const place = await mkdtemp(join(tmpdir(), "tollgate-prometheus-"));
     await cp(RULES, join(place, "alerts.yml"));
     const config = {
-      global: { scrape_interval: "1s", evaluation_interval: "1s" },
+      global: { scrape_interval: `${everyS}s`, scrape_timeout: `${everyS}s`, evaluation_interval: `${everyS}s` },
       rule_files: ["alerts.yml"],
-      scrape_configs: [{ job_name: "tollgate", static_configs: [{ targets: [target] }] }],
+      scrape_configs: [
+        {
+          job_name: "tollgate",
+          static_configs: Object.entries(targets).map(([instance, address]) => ({
+            targets: [address],
+            labels: { instance },
+          })),
+        },
+      ],
     };
     // JSON is YAML.
     await writeFile(join(place, "prometheus.yml"), JSON.stringify(config));
     const address = `127.0.0.1:${await freePort()}`;
-    const args = ["--config.file=prometheus.yml", "--storage.tsdb.path=data", `--web.listen-address=${address}`];
+    const args = [
+      "--config.file=prometheus.yml",
+      `--storage.tsdb.path=${keepIn ?? "data"}`,
+      `--web.listen-address=${address}`,
+    ];
     const child = spawn("prometheus", [...args, "--log.level=error"], {
       cwd: place,
       stdio: ["ignore", "ignore", "inherit"],
@@ -59,10 +96,22 @@ export class Prometheus {
     return new Prometheus(url, child, place);
   }
 
-  /** How many series an expression has now. Fails where Prometheus cannot read it. */
-  async series(expr: string): Promise<number> {
+  /** What an expression comes to now, one for each set of labels. Fails where Prometheus cannot read it. */
+  async now(expr: string): Promise<Now[]> {
     const answer = await this.#get(`query?query=${encodeURIComponent(expr)}`, expr);
-    return (answer as { result: unknown[] }).result.length;
+    return (answer as { result: Now[] }).result;
+  }
+
+  /** An expression at every step of a time, all in seconds: what a chart of it shows. */
+  async range(expr: string, { from, to, step }: Range): Promise<Series[]> {
+    const query = new URLSearchParams({ query: expr, start: String(from), end: String(to), step: String(step) });
+    const { result } = (await this.#get(`query_range?${query}`, expr)) as { result: Series[] };
+    return result;
+  }
+
+  async labelValues(label: string, metric: string, { from, to }: Omit<Range, "step">): Promise<string[]> {
+    const query = new URLSearchParams({ "match[]": metric, start: String(from), end: String(to) });
+    return (await this.#get(`label/${label}/values?${query}`, metric)) as string[];
   }
 
   async rules(): Promise<Rule[]> {

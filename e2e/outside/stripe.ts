@@ -11,6 +11,8 @@ import { startPeer } from "./process.ts";
 
 const SECRET_KEY = "sk_test_123";
 const WEBHOOK_SECRET = "whsec_of_tests";
+/** Of a gateway that takes events which `deliver` signs. */
+export const STRIPE_SETTINGS = { STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET };
 
 type Fields = Record<string, unknown>;
 
@@ -60,11 +62,7 @@ export async function openStripe(): Promise<StripePeer> {
   await once(server, "listening");
   const { port } = server.address() as { port: number };
   return {
-    env: {
-      STRIPE_SECRET_KEY: SECRET_KEY,
-      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      STRIPE_API_BASE: `http://127.0.0.1:${port}`,
-    },
+    env: { ...STRIPE_SETTINGS, STRIPE_API_BASE: `http://127.0.0.1:${port}` },
     asked,
     sessions,
     get: async (path) => (await ask(path, {})).body,

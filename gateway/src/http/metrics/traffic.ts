@@ -5,6 +5,7 @@
 import { faults } from "@tollgate/api/faults.ts";
 import { Counts, Distribution, PerWord } from "../../base/figures.ts";
 import type { Pico } from "../../base/money.ts";
+import type { RequestOutcome } from "../../base/states.ts";
 import type { EndedRequest, Watch } from "../../inference/gateway.ts";
 import type { UnavailableCause } from "../../limits/limits.ts";
 import type { HttpWatch } from "../door.ts";
@@ -14,6 +15,18 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const PICO_PER_MICRO = 1e6;
 /** Between labels that are counted together. */
 const GAP = "\n";
+/** How a request whose model is known ends. (Of one whose gateway died nobody is left to count; limits of a key refuse unread.) */
+const OUTCOMES: readonly RequestOutcome[] = [
+  "ok",
+  "upstream_failed",
+  "upstream_stall",
+  "no_capacity",
+  "client_closed",
+  "plane_lost",
+  "gateway_stopped",
+  "rate_limit_sku_capacity",
+];
+const CAUSES: readonly UnavailableCause[] = ["timeout", "disconnected", "error"];
 
 interface ModelFigures {
   promptTokens: number;
@@ -39,14 +52,20 @@ export interface Traffic {
   limitsUnavailable: (cause: UnavailableCause) => void;
 }
 
+/** Each from the start, so that the first of a kind is seen as an increase. */
+function countsOf(words: readonly string[]): Counts {
+  const counts = new Counts();
+  for (const word of words) counts.add(word, 0);
+  return counts;
+}
+
 export function openTraffic(page: Page): Traffic {
-  const requests = new Counts();
+  const requests = new PerWord(() => countsOf(OUTCOMES));
+  const unread = new Counts();
   const models = new PerWord(newModel);
   const answers = new PerWord(() => new Counts());
-  const refusals = new Counts();
-  const unanswered = new Counts();
-  // From the start, so that the first of a kind is seen as an increase.
-  for (const [code, { status }] of Object.entries(faults)) refusals.add(`${code}${GAP}${status}`, 0);
+  const refusals = countsOf(Object.entries(faults).map(([code, { status }]) => `${code}${GAP}${status}`));
+  const unanswered = countsOf(CAUSES);
 
   /** Each count under several labels, which were joined to count it. */
   const labelled = (counts: Counts, names: string[]) =>
@@ -65,11 +84,13 @@ export function openTraffic(page: Page): Traffic {
       for (const [model, figures] of models.entries()) yield [figures[pick], { model }];
     };
 
-  page.counter(
-    "tollgate_requests_total",
-    "Requests that ended or were refused for a limit.",
-    labelled(requests, ["endpoint", "model", "outcome"]),
-  );
+  page.counter("tollgate_requests_total", "Requests that ended or were refused for a limit.", function* () {
+    for (const [words, outcomes] of requests.entries()) {
+      const [endpoint = "", model = ""] = words.split(GAP);
+      for (const [outcome, count] of outcomes.entries()) yield [count, { endpoint, model, outcome }];
+    }
+    yield* labelled(unread, ["endpoint", "model", "outcome"])();
+  });
   page.counter("tollgate_tokens_total", "Tokens counted, of requests that ended.", function* () {
     for (const [model, { promptTokens, completionTokens }] of models.entries()) {
       yield [promptTokens, { model, kind: "prompt" }];
@@ -104,7 +125,7 @@ export function openTraffic(page: Page): Traffic {
     watch: {
       ended(request: EndedRequest): void {
         const { endpoint, outcome, model, queueMs, ttftMs } = request;
-        requests.add(`${endpoint}${GAP}${model}${GAP}${outcome}`);
+        requests.of(`${endpoint}${GAP}${model}`).add(outcome);
         const figures = models.of(model);
         figures.promptTokens += request.promptTokens;
         figures.completionTokens += request.completionTokens;
@@ -113,7 +134,10 @@ export function openTraffic(page: Page): Traffic {
         if (ttftMs !== null) figures.firstTokenS.add(ttftMs / 1000);
         figures.wholeS.add(request.durationMs / 1000);
       },
-      refused: ({ endpoint, model, outcome }) => requests.add(`${endpoint}${GAP}${model ?? ""}${GAP}${outcome}`),
+      refused({ endpoint, model, outcome }): void {
+        if (model === null) unread.add(`${endpoint}${GAP}${GAP}${outcome}`);
+        else requests.of(`${endpoint}${GAP}${model}`).add(outcome);
+      },
     },
     http: {
       answered: ({ method, route, status }) => answers.of(String(status)).add(`${method}${GAP}${route}`),

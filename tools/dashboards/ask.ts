@@ -1,0 +1,72 @@
+/** Asks a Prometheus every query of a dashboard as Grafana would, with "All" chosen in every variable. */
+import type { Prometheus, Series } from "../../e2e/outside/prometheus.ts";
+import { type Dashboard, fill, nameLine, type Panel, type Variable } from "./dashboards.ts";
+
+/** A line of a chart, as Grafana's components take it. */
+interface Line {
+  name: string;
+  labels: Record<string, string>;
+  times: number[];
+  /** Null where there is none, so that no line is drawn across. */
+  values: (number | null)[];
+}
+
+/** A dashboard with the answers to its queries. */
+export interface Drawing extends Pick<Dashboard, "title"> {
+  fromMs: number;
+  toMs: number;
+  variables: { label: string; text: string }[];
+  panels: (Panel & { series: Line[] })[];
+}
+
+/** In seconds. */
+interface Time {
+  from: number;
+  to: number;
+  /** How often the gateways are scraped, which is what Grafana's data source has to be told. */
+  scrape: number;
+}
+
+/** A step is never shorter than what lies between two scrapes; over a few minutes no chart is so narrow that it is longer. */
+export async function ask(prometheus: Prometheus, dashboard: Dashboard, { from, to, scrape }: Time): Promise<Drawing> {
+  const { title, templating, panels } = dashboard;
+  const range = { from: Math.ceil(from / scrape) * scrape, to: Math.floor(to / scrape) * scrape, step: scrape };
+  const times = Array.from({ length: (range.to - range.from) / scrape + 1 }, (_, i) => range.from + i * scrape);
+  const queried = templating.list.filter(({ type }) => type === "query");
+  for (const variable of queried) await assertKnown(prometheus, variable, range);
+  const intervals = { rateS: 4 * scrape, rangeS: range.to - range.from };
+  const linesOf = async ({ targets }: Panel): Promise<Line[]> => {
+    const answers = targets.map(async ({ expr, legendFormat }) => {
+      const found = await prometheus.range(fill(dashboard, expr, intervals), range);
+      return found.map((series) => lineOf(series, legendFormat, times));
+    });
+    return (await Promise.all(answers)).flat();
+  };
+  return {
+    ...{ title, fromMs: range.from * 1000, toMs: range.to * 1000 },
+    variables: templating.list.map(({ label, type }) => ({ label, text: type === "query" ? "All" : "Prometheus" })),
+    panels: await Promise.all(panels.map(async (panel) => ({ ...panel, series: await linesOf(panel) }))),
+  };
+}
+
+/** A variable without a value would leave its whole dashboard empty. */
+async function assertKnown(
+  prometheus: Prometheus,
+  { name, definition = "" }: Variable,
+  range: Omit<Time, "scrape">,
+): Promise<void> {
+  const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ?? [];
+  if (metric === undefined || label === undefined) throw new Error(`$${name}: this is not understood: ${definition}`);
+  const values = await prometheus.labelValues(label, metric, range);
+  if (values.length === 0) throw new Error(`$${name}: ${definition} has no value`);
+}
+
+function lineOf({ metric, values }: Series, legendFormat: string, times: number[]): Line {
+  const known = new Map(values.map(([seconds, value]) => [seconds, Number(value)]));
+  return {
+    name: nameLine(legendFormat, metric),
+    labels: metric,
+    times: times.map((seconds) => seconds * 1000),
+    values: times.map((seconds) => known.get(seconds) ?? null),
+  };
+}

@@ -1,0 +1,51 @@
+/** The dashboards of deploy/ as their files say, and what Grafana fills in when it asks their queries and names the lines. */
+import { globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const FOLDER = fileURLToPath(new URL("../../deploy/grafana/dashboards/", import.meta.url));
+
+export interface Panel {
+  id: number;
+  type: string;
+  title: string;
+  description?: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets: { expr: string; legendFormat: string; datasource: { uid: string } }[];
+  fieldConfig: { defaults: { min?: number; thresholds?: object } };
+  options: object;
+}
+
+export interface Variable {
+  name: string;
+  label: string;
+  type: string;
+  definition?: string;
+  allValue?: string;
+}
+
+export interface Dashboard {
+  /** Of its file. */
+  name: string;
+  uid: string;
+  title: string;
+  schemaVersion: number;
+  templating: { list: Variable[] };
+  panels: Panel[];
+}
+
+export function readDashboards(): Dashboard[] {
+  return globSync("*.json", { cwd: FOLDER })
+    .sort()
+    .map((file) => ({ name: basename(file, ".json"), ...JSON.parse(readFileSync(join(FOLDER, file), "utf8")) }));
+}
+
+/** A query as it is asked with "All" chosen in every variable. */
+export function fill({ templating }: Dashboard, expr: string, { rateS, rangeS }: { rateS: number; rangeS: number }) {
+  const own = expr.replaceAll("$__rate_interval", `${rateS}s`).replaceAll("$__range", `${rangeS}s`);
+  return templating.list.reduce((text, { name, allValue = ".*" }) => text.replaceAll(`$${name}`, allValue), own);
+}
+
+/** The name of a line: the legend's format with its labels put in. A label that it does not have leaves nothing there. */
+export const nameLine = (legendFormat: string, labels: Record<string, string>): string =>
+  legendFormat.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => labels[label] ?? "");

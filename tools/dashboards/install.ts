@@ -1,0 +1,33 @@
+/** Grafana's components, installed when they are first wanted, and the page that draws with them, built into one script. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { build } from "vite";
+
+const SOURCES = fileURLToPath(new URL("page/", import.meta.url));
+const LOCK = "package-lock.json";
+
+/** Into `folder`; the page is in `built` there. */
+export async function buildPage(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const stamp = join(folder, "installed");
+  const wanted = await readFile(join(SOURCES, LOCK), "utf8");
+  if (!existsSync(stamp) || (await readFile(stamp, "utf8")) !== wanted) {
+    for (const file of ["package.json", LOCK]) await copyFile(join(SOURCES, file), join(folder, file));
+    // No script of theirs is run.
+    await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--loglevel=error"], { cwd: folder });
+    await writeFile(stamp, wanted);
+  }
+  await copyFile(join(SOURCES, "page.mjs"), join(folder, "page.mjs"));
+  await build({
+    ...{ root: folder, configFile: false, logLevel: "error" },
+    define: { "process.env.NODE_ENV": '"production"' },
+    build: {
+      ...{ outDir: "built", minify: false, chunkSizeWarningLimit: Number.POSITIVE_INFINITY },
+      lib: { entry: "page.mjs", formats: ["es"], fileName: () => "page.js", cssFileName: "page" },
+    },
+  });
+}

@@ -1,0 +1,105 @@
+/**
+ * Eight minutes of a whole platform (chaos' own: two gateways, their servers, four agents) under mixed load, while a node goes away, a crowd
+ * comes and one server after the other fails for some seconds, scraped by a real Prometheus. What it scraped is kept.
+ */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { chanceOf } from "../../chaos/chance.ts";
+import { FAULTS } from "../../chaos/faults.ts";
+import { startLoad } from "../../chaos/load/load.ts";
+import { ROOT } from "../../chaos/stage/gateway.ts";
+import { pardonNodes } from "../../chaos/stage/pardon.ts";
+import { openStage, type Stage } from "../../chaos/stage/stage.ts";
+import { Prometheus } from "../../e2e/outside/prometheus.ts";
+import { STRIPE_SETTINGS } from "../../e2e/outside/stripe.ts";
+import { makeTrouble, type Trouble } from "./trouble.ts";
+
+export const SCRAPE_S = 5;
+const SEED = 17;
+const CALM_S = 25;
+
+/** In seconds. */
+export interface Recording {
+  from: number;
+  to: number;
+}
+
+type Scene = (stage: Stage, trouble: Trouble) => Promise<void>;
+
+const SCENES: Record<string, Scene> = {
+  "all is well": () => sleep(60),
+  "a node goes away": async ({ agents: [agent] }) => {
+    await agent?.end();
+    await sleep(60);
+    await agent?.start();
+  },
+  "a crowd comes": (_, trouble) => trouble.crowd(),
+  ...Object.fromEntries(
+    [
+      ...[
+        "agent frozen 5 s",
+        "database unreachable 8 s",
+        "Valkey killed",
+        "every NATS server killed",
+        "gateway killed",
+      ],
+      "rolling restart",
+    ].map((name) => [name, fault(name)]),
+  ),
+  "all is well again": () => sleep(20),
+};
+
+export async function record(folder: string, say: (line: string) => void): Promise<Recording> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const stage = await openStage({
+    ...{ postgres: 18, nats: "newest", holdLeaseS: 20, root: ROOT, clocks: false, cuts: false, say },
+    settings: STRIPE_SETTINGS,
+  });
+  try {
+    const targets = Object.fromEntries(
+      stage.gateways.map(({ name, internalPort }) => [name, `127.0.0.1:${internalPort}`]),
+    );
+    const prometheus = await Prometheus.open({ targets, everyS: SCRAPE_S, keepIn: join(folder, "scraped") });
+    try {
+      return await play(stage, folder, say);
+    } finally {
+      await prometheus.close();
+    }
+  } finally {
+    await stage.close({ keep: false });
+  }
+}
+
+async function play(stage: Stage, folder: string, say: (line: string) => void): Promise<Recording> {
+  await stage.admin(["ledger", "check"]);
+  const load = startLoad({ customers: stage.customers, chance: chanceOf(SEED), now: () => performance.now() });
+  const trouble = await makeTrouble(stage);
+  const from = Date.now() / 1000;
+  for (const [name, scene] of Object.entries(SCENES)) {
+    say(name);
+    await scene(stage, trouble);
+    await sleep(CALM_S);
+    await pardonNodes(stage);
+  }
+  const recording = { from, to: Date.now() / 1000 };
+  await Promise.all([trouble.stop(), load.stop()]);
+  await writeFile(join(folder, "recording.json"), JSON.stringify(recording));
+  return recording;
+}
+
+/** One of chaos' own. */
+function fault(name: string): Scene {
+  const { strike, lasts } = FAULTS.find((one) => one.name === name) ?? failOn(name);
+  return async (stage) => {
+    const heal = await strike(stage, chanceOf(SEED));
+    await sleep(lasts);
+    await heal();
+  };
+}
+
+function failOn(name: string): never {
+  throw new Error(`chaos/faults.ts has no fault "${name}"`);
+}
+
+const sleep = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -1,0 +1,62 @@
+/**
+ * `npm run dashboards`: pictures of the dashboards in deploy/ for docs/pictures, with figures of a platform under load. They are drawn by
+ * Grafana's own components and not by Grafana, which cannot be had as a package. `-- --again` draws anew what was recorded last;
+ * `-- --copies FOLDER` lays PNG copies there, to look at. Ends with 1 where a panel has nothing to show.
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { Prometheus } from "../../e2e/outside/prometheus.ts";
+import { builder } from "../nats-servers.ts";
+import { ensureServers } from "../servers.ts";
+import { ask } from "./ask.ts";
+import { readDashboards } from "./dashboards.ts";
+import { draw } from "./draw.ts";
+import { buildPage } from "./install.ts";
+import { type Recording, record, SCRAPE_S } from "./record.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const CACHE = join(ROOT, ".cache/dashboards");
+const RECORDED = join(CACHE, "recording");
+const PICTURES = join(ROOT, "docs/pictures");
+
+const { values: flags } = parseArgs({
+  options: { again: { type: "boolean", default: false }, copies: { type: "string" } },
+});
+const begun = performance.now();
+const say = (line: string): void =>
+  console.log(`${((performance.now() - begun) / 1000).toFixed(0).padStart(5)} s  ${line}`);
+
+// The pictures tell nothing of where they were taken.
+process.env.TZ = "UTC";
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
+for (const line of [...ensureServers(), ...(await builder.newest())]) console.log(line);
+const installed = join(CACHE, "page");
+await buildPage(installed);
+const recording = flags.again
+  ? (JSON.parse(await readFile(join(RECORDED, "recording.json"), "utf8")) as Recording)
+  : await record(RECORDED, say);
+const empty = await drawAll(recording);
+for (const panel of empty) console.log(`nothing to show: ${panel}`);
+process.exit(empty.length === 0 ? 0 : 1);
+
+/** Gives the panels that are empty. */
+async function drawAll({ from, to }: Recording): Promise<string[]> {
+  const prometheus = await Prometheus.open({ targets: {}, keepIn: join(RECORDED, "scraped") });
+  const empty: string[] = [];
+  try {
+    if (flags.copies !== undefined) await mkdir(flags.copies, { recursive: true });
+    for (const dashboard of readDashboards()) {
+      const drawing = await ask(prometheus, dashboard, { from, to, scrape: SCRAPE_S });
+      const { webp, png } = await draw(drawing, installed);
+      await writeFile(join(PICTURES, `dashboard-${dashboard.name}.webp`), webp);
+      if (flags.copies !== undefined) await writeFile(join(flags.copies, `${dashboard.name}.png`), png);
+      say(`dashboard-${dashboard.name}.webp ${webp.length}`);
+      for (const { title, series } of drawing.panels) if (series.length === 0) empty.push(`${drawing.title}: ${title}`);
+    }
+  } finally {
+    await prometheus.close();
+  }
+  return empty;
+}

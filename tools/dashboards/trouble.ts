@@ -1,0 +1,82 @@
+/**
+ * What chaos' load lacks, because there it would be a violation: clients that ask wrongly, too often or for too much, engines that
+ * fail, the payment provider's events. With it every panel has something to show.
+ */
+import type { Payer } from "../../chaos/load/load.ts";
+import { ask } from "../../chaos/stage/admin.ts";
+import type { Stage } from "../../chaos/stage/stage.ts";
+import { deliver, eventOf } from "../../e2e/outside/stripe.ts";
+
+const CROWD = 120;
+
+interface Asked {
+  key: string;
+  model?: string;
+  /** What the scripted engine is told to do. */
+  script?: object;
+  maxTokens?: number;
+}
+
+export interface Trouble {
+  /** Many at once, more than the fleet has room for; gives back when all have been answered. */
+  crowd(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function makeTrouble(stage: Stage): Promise<Trouble> {
+  const { url } = stage.balancer;
+  const { key: rich } = stage.customers.rich[0] as Payer;
+  const hasty = await openHasty(stage);
+  const chat = ({ key, model = "tiny-3b", script = {}, maxTokens = 200 }: Asked): Promise<void> =>
+    send(`${url}/v1/chat/completions`, key, {
+      model,
+      max_tokens: maxTokens,
+      messages: [{ role: "user", content: `#script ${JSON.stringify(script)}` }],
+    });
+  const webhook = `${url}/webhooks/stripe`;
+  const kinds: [perSecond: number, once: () => Promise<unknown>][] = [
+    [0.4, () => chat({ key: "tsk_live_nobody" })],
+    [0.3, () => chat({ key: rich, model: "no-such-model" })],
+    [0.3, () => chat({ key: rich, maxTokens: -1 })],
+    [0.2, () => chat({ key: rich, script: { text: "time people water", fail_after: 1 } })],
+    [1, () => chat({ key: hasty, script: { text: "time people" } })],
+    [0.3, () => deliver(webhook, eventOf("customer.created", {}))],
+    [0.1, () => send(webhook, "nobody", {})],
+    [0.2, () => fetch(`${url}/nowhere`).then((answer) => answer.text())],
+  ];
+  const underWay = new Set<Promise<unknown>>();
+  const begin = (what: () => Promise<unknown>): void => {
+    // A gateway that is killed breaks off, and that is as it should be: it is seen in the metrics or nowhere.
+    const going = what()
+      .catch(() => undefined)
+      .finally(() => underWay.delete(going));
+    underWay.add(going);
+  };
+  const ticking = kinds.map(([perSecond, once]) => setInterval(() => begin(once), 1000 / perSecond));
+  return {
+    async crowd() {
+      const script = { text: "time ".repeat(100).trim(), delta_ms: 100 };
+      const one = (): Promise<void> => chat({ key: rich, script, maxTokens: 1000 });
+      await Promise.allSettled(Array.from({ length: CROWD }, one));
+    },
+    async stop() {
+      for (const timer of ticking) clearInterval(timer);
+      await Promise.all(underWay);
+    },
+  };
+}
+
+/** The key of somebody who asks for more than it allows. */
+async function openHasty({ admin }: Stage): Promise<string> {
+  const { id } = await ask<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
+  await ask(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);
+  const key = await ask<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
+  await ask(admin, ["key", "limits", key.id, "--requests-per-minute", "20"]);
+  return key.secret;
+}
+
+async function send(to: string, key: string, body: object): Promise<void> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const answer = await fetch(to, { method: "POST", headers, body: JSON.stringify(body) });
+  await answer.text();
+}
