@@ -45,6 +45,7 @@ export const SECTIONS: readonly Section[] = [
     pages: [
       page("docs/reliability.md", "Reliability"),
       page("docs/performance.md", "Performance"),
+      page("docs/scale.md", "Past one machine"),
       page("docs/threats.md", "Threats"),
     ],
   },
