@@ -10,7 +10,7 @@ import type { Clock } from "./clock.ts";
 const BUSY_LOOK_MS = 10;
 const REST_LOOK_MS = 1_000;
 /** The part of a second in which the loop did something, from which on it is busy. */
-const BUSY_FROM = 0.02;
+const BUSY_FROM = 0.1;
 const NS_PER_MS = 1e6;
 const NS_PER_S = 1e9;
 

@@ -28,6 +28,8 @@ interface Patience {
   everyMs: number;
 }
 const PATIENCE: Patience = { headersMs: 15_000, requestMs: 60_000, everyMs: 1_000 };
+/** On the internal port nobody holds connections on purpose, and a gateway at rest is not to be woken for it. */
+const INTERNAL_PATIENCE: Patience = { ...PATIENCE, everyMs: 10_000 };
 /** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
 const KEEP_ALIVE_MS = 72_000;
 
@@ -57,7 +59,7 @@ export interface Health {
 }
 
 export function internalServer(health: Health): FastifyInstance {
-  const app = bareServer();
+  const app = bareServer(undefined, { patience: INTERNAL_PATIENCE });
   app.get("/healthz", () => ({ status: "ok" }));
   app.get("/readyz", (_request, reply) => {
     const told = health.ready();
