@@ -7,6 +7,7 @@ const BENCHES: Record<string, string> = {
   insight: "./insight/run.ts",
   ledger: "./ledger/run.ts",
   metering: "./metering/run.ts",
+  start: "./start/run.ts",
 };
 
 const [name] = process.argv.slice(2);
