@@ -23,7 +23,7 @@ interface LoopDelayOptions {
 /** In seconds, since they were last read. */
 export type LoopDelays = Record<"last" | "min" | "max" | "mean" | "stddev" | "p50" | "p90" | "p99", number>;
 
-export interface LoopDelay {
+interface LoopDelay {
   read(): LoopDelays;
   stop(): void;
 }
