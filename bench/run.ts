@@ -9,6 +9,7 @@ const BENCHES: Record<string, string> = {
   metering: "./metering/run.ts",
   parts: "./parts/run.ts",
   scale: "./scale/run.ts",
+  start: "./start/run.ts",
 };
 
 const [name] = process.argv.slice(2);

@@ -5,6 +5,7 @@
 import { type LiveCertificate, openCertificate } from "./base/certificate.ts";
 import { sleep, systemClock } from "./base/clock.ts";
 import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
+import { watchLoopDelay } from "./base/loop-delay.ts";
 import { systemRandom } from "./base/random.ts";
 import { sparingLog } from "./base/sparing-log.ts";
 import { VERSION } from "./base/version.ts";
@@ -138,6 +139,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   // Before those who wait for it.
   onClose(() => books.close());
   const retaining = await openRetaining(context, store);
+  const loopDelay = watchLoopDelay({ clock });
+  onClose(() => loopDelay.stop());
   const metrics = openMetrics({
     about: { gateway: context.gatewayId, version: VERSION },
     isReady: () => health.ready().status === "ready",
@@ -159,6 +162,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     months: retaining.months,
     verdict: verdict.current,
     now: () => clock.now(),
+    loopDelays: () => loopDelay.read(),
   });
   const limits = await openLimits(context, {
     gateways: () => peers.gateways(),

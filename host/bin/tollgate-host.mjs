@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts the host's command line on a Node that runs TypeScript sources: this one, or the one pinned in the workspace.
 import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
+import * as nodeModule from "node:module";
 import { Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,6 +21,8 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) {
     lifeline.on("error", () => {}).on("close", () => process.kill(process.pid, "SIGTERM"));
     lifeline.resume().unref();
   }
+  // Stripped of their types and compiled once, not at every start, where this user could change the sources as well.
+  nodeModule.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url)));
   const { run } = await import("../src/cli.ts");
   process.exit(await run(args));
 }
@@ -50,7 +52,7 @@ child.on("exit", (code, signal) => {
 /** Of the npm package `node`: the workspace has it, and who installs `tollgate-host` where Node is older may add it. */
 function pinnedNode() {
   try {
-    const manifest = createRequire(import.meta.url).resolve("node/package.json");
+    const manifest = nodeModule.createRequire(import.meta.url).resolve("node/package.json");
     return join(dirname(manifest), "bin", isWindows ? "node.exe" : "node");
   } catch {
     console.error(`tollgate-host: Node ${NODE_MAJOR} or newer is needed, and this is ${process.version}`);

@@ -94,7 +94,7 @@ export interface IdentitiesOptions {
   /** Scrypt, at the cost of production. */
   passwordHash?: PasswordHash | undefined;
   /**
-   * Leaves better-auth, a third of all that a gateway loads, to `warm` or to the first who comes to the console. For a platform
+   * Leaves better-auth, a third of all that a gateway loads, to `warm`, which the first who opens the console has called. For a platform
    * on the machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
    */
   loadedLate?: boolean;

@@ -32,10 +32,10 @@ export async function devAccounts(app: App, dataDir: string): Promise<DevAccount
     reason: "credit of a development platform",
   });
   const host = await app.accounts.open("host", "Local host");
-  const builderIdentity = await signUp(app, "builder");
+  // Each waits for a hash that takes a core for a tenth of a second.
+  const [builderIdentity, operatorIdentity] = await Promise.all([signUp(app, "builder"), signUp(app, "operator")]);
   await app.identities.own(builderIdentity.id, builder);
   await app.identities.own(builderIdentity.id, host);
-  const operatorIdentity = await signUp(app, "operator");
   const made: DevAccounts = {
     api_key: (await app.apiKeys.issue(builder, "local")).token,
     host_token: (await app.hostTokens.issue(host, "local")).token,

@@ -13,7 +13,7 @@ import { type Config, parseConfig } from "../config.ts";
 import type { RunningGateway } from "../main.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
 import type { DemoProvider } from "../payments/demo-provider/demo-provider.ts";
-import { type DevAccounts, devAccounts } from "./dev-accounts.ts";
+import type { DevAccounts } from "./dev-accounts.ts";
 import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
 import { findAgent, LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
 import { type Command, type Given, UsageError } from "./line/command.ts";
@@ -106,6 +106,7 @@ class DevPlatform {
     screen.step("starting the gateway");
     // Loaded here: the table of commands is read for every command, and this is by far the most of it.
     const { startGateway } = await import("../main.ts");
+    const { devAccounts } = await import("./dev-accounts.ts");
     const gateway = await startGateway({
       config,
       log,
@@ -126,8 +127,6 @@ class DevPlatform {
     screen.ready({ baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model });
     // Last: whoever waits for the file may look at anything else next, the screen included.
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
-    // Whoever opens the console next should not wait for what the start did not need.
-    gateway.identities.warm().catch((error) => log.warn({ err: error }, "loading the sign-in failed"));
   }
 
   /** With `--payments demo`, the configuration that sells credits through the stand-in. */

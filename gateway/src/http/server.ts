@@ -28,8 +28,16 @@ interface Patience {
   everyMs: number;
 }
 const PATIENCE: Patience = { headersMs: 15_000, requestMs: 60_000, everyMs: 1_000 };
+/** On the internal port nobody holds connections on purpose, and a gateway at rest is not to be woken for it. */
+const INTERNAL_PATIENCE: Patience = { ...PATIENCE, everyMs: 10_000 };
 /** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
 const KEEP_ALIVE_MS = 72_000;
+
+/** Requests are checked, and answers written, by the declarations in api/: what Fastify has for it is not even loaded. */
+const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
+function noCompiler(): never {
+  throw new Error("routes take no schemas of Fastify's: their declarations are in api/");
+}
 
 export function publicServer(parts: Parts): FastifyInstance {
   const app = bareServer(parts.door, { certificate: parts.certificate });
@@ -51,7 +59,7 @@ export interface Health {
 }
 
 export function internalServer(health: Health): FastifyInstance {
-  const app = bareServer();
+  const app = bareServer(undefined, { patience: INTERNAL_PATIENCE });
   app.get("/healthz", () => ({ status: "ok" }));
   app.get("/readyz", (_request, reply) => {
     const told = health.ready();
@@ -95,6 +103,7 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     requestTimeout: requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http,
+    schemaController: { compilersFactory: NO_COMPILERS },
     ...(certificate !== undefined && {
       serverFactory: (handler: RequestListener) =>
         tlsListener(certificate, { ...http, keepAliveTimeout: KEEP_ALIVE_MS }, handler),

@@ -4,11 +4,14 @@
  */
 import { type Asset, type BpeHeader, readAsset, type UnigramHeader } from "./asset.ts";
 import { type BpeTables, buildBpeTables } from "./bpe/tables.ts";
+import { keep, readKept } from "./kept-tables.ts";
 import { type ChatTemplate, llama3Chat, qwen2Chat } from "./templates.ts";
 import { buildUnigramTables, type UnigramTables } from "./unigram/tables.ts";
 
 export interface Tokenizer {
   sha256: string;
+  /** Of the tables that are built of it (kept-tables.ts). */
+  tablesSha256: string;
   /** Null for a model that does not chat. */
   chat: ChatTemplate | null;
   /** The special tokens an engine puts around a text that is not a chat: a completion's prompt, or text to embed. */
@@ -19,18 +22,21 @@ export const TOKENIZERS = {
   /** A completion's prompt gets `<|begin_of_text|>` in front, as the tokenizer itself and every engine put it there. */
   llama3: {
     sha256: "07d7be3f59e6ba75ff7716ef081fe5d2e7725115817a5bafe40b855861e8fcfe",
+    tablesSha256: "bd704cd537a3104960ef96f5589fe62d070519e9754cebcaa7b5638eb50542d0",
     chat: llama3Chat,
     textTokensAdded: 1,
   },
   /** Has no such token. */
   "qwen2.5": {
     sha256: "658d6cb346e5cd8cfd3dc88d5cd6abc5e34a87570b8c47284f172f8a2127f69d",
+    tablesSha256: "059ad64142437db2af245d104b9557a201f3fbdc1bad1615e1c5b3e8b576b9e5",
     chat: qwen2Chat,
     textTokensAdded: 0,
   },
   /** BGE-M3 reads `<s>` text `</s>`, and its context of 8,192 holds both. */
   "xlm-roberta": {
     sha256: "f8554797a31f2ff7917c32dfdd8822f60f48689408b23cb5659f4729bb57bf80",
+    tablesSha256: "052aaca4764d8b72a1a4d9677e7f8e402a5f072d90647e2c5f4b5a1485a2e150",
     chat: null,
     textTokensAdded: 2,
   },
@@ -45,7 +51,17 @@ export type Tables = BpeTables | UnigramTables;
 
 const FOLDER = new URL("../../catalogue/tokenizers/", import.meta.url);
 
+/** Those that an earlier start kept, or built anew. */
 export async function loadTables(name: TokenizerName): Promise<Tables> {
+  const { tablesSha256 } = TOKENIZERS[name];
+  const kept = await readKept<Tables>(tablesSha256);
+  if (kept !== undefined) return kept;
+  const built = await buildTables(name);
+  await keep(built, tablesSha256);
+  return built;
+}
+
+export async function buildTables(name: TokenizerName): Promise<Tables> {
   const asset = await readAsset(new URL(`${name}.bin`, FOLDER), TOKENIZERS[name].sha256);
   return asset.header.kind === "bpe"
     ? buildBpeTables(asset as Asset<BpeHeader>)

@@ -7,7 +7,6 @@ import { systemClock } from "../../base/clock.ts";
 import { suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { signedBy } from "../../build/plane.ts";
 import { inquire } from "../../dispatch/deployment/inquiry.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../dispatch/deployment/record.ts";
 import type { Plane, PlaneOwnership } from "../../dispatch/plane.ts";
@@ -144,6 +143,7 @@ async function withPlane<T>(run: AdminRun, use: (plane: UsedPlane) => Promise<T>
   if (nats === undefined) throw new Error("NATS_URL must name the plane");
   const gatewayId = suffixOf(run.newId());
   const { openNatsPlane } = await import("../../dispatch/nats/plane.ts");
+  const { signedBy } = await import("../../build/plane.ts");
   const plane = await openNatsPlane({
     ...nats,
     ...signedBy(run.config.plane),

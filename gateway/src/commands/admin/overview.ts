@@ -1,7 +1,6 @@
 /** `tollgate admin overview`: money, accounts, nodes and the traffic of the last days, as the records have them. */
 import { systemClock } from "../../base/clock.ts";
 import { type Pico, pico, ZERO } from "../../base/money.ts";
-import { moneyObject, trafficObject } from "../../http/console/operator/overview.ts";
 import { openOverview, type Totals, type Traffic } from "../../operators/overview.ts";
 import { type Column, dollarsText, properties, table } from "../line/columns.ts";
 import { UsageError } from "../line/command.ts";
@@ -22,6 +21,8 @@ export async function overview({ pool, json, print, flags }: AdminRun): Promise<
   ]);
   const { builders, hosts, suspended, holds, nodes } = totals;
   const traffic = byOutcome(hours);
+  // Loaded here: the table of commands is read for every command.
+  const { moneyObject, trafficObject } = await import("../../http/console/operator/overview.ts");
   const shown = {
     from: from.toISOString(),
     to: to.toISOString(),

@@ -3,8 +3,6 @@ import { isPlain } from "@tollgate/api/plain-text.ts";
 import { csvCell } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
-import { LINE_COLUMNS } from "../../http/console/operator/payouts.ts";
-
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
 import { type Column, dollarsText, table } from "../line/columns.ts";
@@ -83,6 +81,8 @@ async function show(run: AdminRun): Promise<number> {
 async function exportCsv(run: AdminRun): Promise<number> {
   if (run.json) return show(run);
   const { id } = await find(run);
+  // Loaded here: the table of commands is read for every command.
+  const { LINE_COLUMNS } = await import("../../http/console/operator/payouts.ts");
   run.print(Object.keys(LINE_COLUMNS).join(","));
   for (const line of await everyLine(run, id, true)) {
     run.print(

@@ -68,6 +68,7 @@ class OpenPeers implements Peers {
   readonly #stop: (() => void)[];
   /** How everything begins that this gateway sends, which comes back to it. */
   readonly #ownOpening: Buffer;
+  #stopGathering: (() => void) | undefined;
 
   constructor(options: PeersOptions) {
     this.#options = options;
@@ -79,9 +80,12 @@ class OpenPeers implements Peers {
       plane.subscribe(PEERS, receive),
       plane.subscribe(toPeer(gatewayId), receive),
       clock.every(ALIVE_EVERY_MS, () => this.#alive()),
-      clock.every(GATHER_MS, () => this.#flush()),
+      () => this.#stopGathering?.(),
     ];
-    roster.onJoin(({ id }) => this.#toAsk.add(id));
+    roster.onJoin(({ id }) => {
+      this.#toAsk.add(id);
+      this.#gather();
+    });
     this.#send(PEERS, { hello: true });
   }
 
@@ -114,12 +118,15 @@ class OpenPeers implements Peers {
       const items = waiting.get(nodeId);
       if (items === undefined) waiting.set(nodeId, [item]);
       else if (items.push(item) > itemsMax) items.shift();
+      this.#gather();
     };
   }
 
   close(): void {
     this.#flush();
     for (const stop of this.#stop) stop();
+    // Nothing is gathered any more, whoever still joins.
+    this.#stopGathering = () => {};
     this.#send(PEERS, { bye: true });
   }
 
@@ -127,6 +134,16 @@ class OpenPeers implements Peers {
     const oldest = this.#options.clock.monotonic() - GONE_AFTER_MS;
     for (const [id, seenAt] of this.#seenAt) if (seenAt < oldest) this.#seenAt.delete(id);
     this.#send(PEERS, { slots: this.#countSlots() });
+  }
+
+  /** Something waits to be told. The timer runs until nothing does: a gateway at rest is not woken by it. */
+  #gather(): void {
+    this.#stopGathering ??= this.#options.clock.every(GATHER_MS, () => {
+      this.#flush();
+      if (this.#toAsk.size > 0 || this.#topics.some(({ waiting }) => waiting.size > 0)) return;
+      this.#stopGathering?.();
+      this.#stopGathering = undefined;
+    });
   }
 
   #flush(): void {

@@ -43,6 +43,16 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     months: () => ({ kept: 9, due: 2 }),
     verdict: () => verdict,
     now: () => 100_000,
+    loopDelays: () => ({
+      last: 0.01,
+      min: 0.01,
+      max: 0.3,
+      mean: 0.02,
+      stddev: 0.1,
+      p50: 0.01,
+      p90: 0.02,
+      p99: 0.25,
+    }),
   });
   const request = {
     endpoint: "chat",
@@ -119,6 +129,9 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ['tollgate_pool_connections{state="idle"}', 2],
     ["tollgate_pool_connections_max", 10],
     ["tollgate_pool_waiting", 1],
+    ["nodejs_eventloop_lag_seconds", 0.01],
+    ["nodejs_eventloop_lag_max_seconds", 0.3],
+    ["nodejs_eventloop_lag_p99_seconds", 0.25],
     ['tollgate_batch_size_bucket{le="1",batch="hold"}', 1],
     ['tollgate_batch_size_bucket{le="8",batch="hold"}', 3],
     ['tollgate_batch_size_bucket{le="+Inf",batch="hold"}', 4],

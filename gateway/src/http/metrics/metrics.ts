@@ -1,5 +1,6 @@
 /** What the internal port tells of this gateway, for graphs and alarms. What was spent to the last digit is in the books. */
 import type { Dependency } from "../../base/dependency.ts";
+import type { LoopDelays } from "../../base/loop-delay.ts";
 import type { Ledger, LedgerTallies } from "../../ledger/ledger.ts";
 import { openPage, type Page, type Reading } from "./page.ts";
 import { micro, openTraffic, type Traffic } from "./traffic.ts";
@@ -30,6 +31,8 @@ interface MetricFacts {
   /** The last verdict on the books, whoever gave it; undefined while there is none. */
   verdict: () => { at: Date; balanced: boolean } | undefined;
   now: () => number;
+  /** Since they were last read. */
+  loopDelays: () => LoopDelays;
 }
 
 export interface Metrics extends Traffic {
@@ -41,11 +44,34 @@ export function openMetrics(facts: MetricFacts): Metrics {
   const traffic = openTraffic(page);
   page.gauge("tollgate_build_info", "1; its labels say which gateway this is.", () => [[1, facts.about]]);
   page.gauge("tollgate_ready", "1 while /readyz says that requests can be served.", () => [[facts.isReady() ? 1 : 0]]);
+  tellOfEventLoop(page, facts);
   tellOfFleet(page, facts);
   tellOfDependencies(page, facts);
   tellOfBooks(page, facts);
   tellOfHistory(page, facts);
   return { ...traffic, page: page.text };
+}
+
+/** By the names that prom-client gave them: dashboards and alerts know them. */
+function tellOfEventLoop(page: Page, { loopDelays }: MetricFacts): void {
+  let delays: LoopDelays;
+  page.gauge("nodejs_eventloop_lag_seconds", "Delay of the event loop when it was last looked at.", () => {
+    // The first of these that the page asks for: the others are of the same look.
+    delays = loopDelays();
+    return [[delays.last]];
+  });
+  const figures = {
+    min: "The least delay of the event loop since the last reading.",
+    max: "The greatest.",
+    mean: "The mean.",
+    stddev: "The standard deviation.",
+    p50: "The 50th percentile.",
+    p90: "The 90th percentile.",
+    p99: "The 99th percentile.",
+  };
+  for (const [name, help] of Object.entries(figures)) {
+    page.gauge(`nodejs_eventloop_lag_${name}_seconds`, help, () => [[delays[name as keyof LoopDelays]]]);
+  }
 }
 
 function tellOfFleet(page: Page, { nodes, holds, models, capacityOf, waitingFor }: MetricFacts): void {

@@ -7,6 +7,9 @@ type Labels = Record<string, string>;
 /** One number with its labels; nothing is told of what yields none. */
 export type Reading = [value: number, labels?: Labels];
 
+/** The longest that a timer can be set to, 24 days. */
+const NEVER_MS = 2 ** 31 - 1;
+
 interface Sample {
   value: number;
   labels: Labels;
@@ -23,8 +26,12 @@ export interface Page {
 
 export function openPage(): Page {
   const registry = new prometheus.Registry();
-  // Processor, memory, garbage collection and the delay of the event loop.
-  prometheus.collectDefaultMetrics({ register: registry });
+  // Processor, memory and garbage collection. Its monitor of the event loop would wake an idle gateway a hundred times a second:
+  // it is set to never look, and base/loop-delay.ts has the figures.
+  prometheus.collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
+  for (const { name } of registry.getMetricsAsArray()) {
+    if (name.startsWith("nodejs_eventloop_lag")) registry.removeSingleMetric(name);
+  }
 
   const add = (type: "gauge" | "counter" | "histogram", name: string, help: string, read: () => Sample[]): void => {
     const metric = { name, help, type, aggregator: "sum" as const };

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Clock } from "./clock.ts";
+import { watchLoopDelay } from "./loop-delay.ts";
+import { manualClock } from "./testing.ts";
+
+/** To within what the histogram keeps of a number: three digits. */
+function near(found: number, expected: number): void {
+  assert.ok(Math.abs(found - expected) < expected / 500, `${found} is not ${expected}`);
+}
+
+function watched(utilization: () => number) {
+  const hands = manualClock();
+  let looks = 0;
+  const clock: Clock = {
+    ...hands,
+    every: (periodMs, task) =>
+      hands.every(periodMs, () => {
+        looks += 1;
+        task();
+      }),
+  };
+  return { delay: watchLoopDelay({ clock, utilization }), hands, looks: () => looks };
+}
+
+test("at rest it looks once a second, and a loop that is in time has the delay of a look", () => {
+  const { delay, hands, looks } = watched(() => 0.001);
+  hands.advance(30_000);
+  assert.equal(looks(), 30);
+  const { min, max, p99 } = delay.read();
+  for (const figure of [min, max, p99]) near(figure, 0.01);
+});
+
+test("while the loop is busy it looks a hundred times a second, until it rests again", () => {
+  let utilization = 0.5;
+  const { delay, hands, looks } = watched(() => utilization);
+  hands.advance(1_000);
+  assert.equal(looks(), 1);
+  hands.advance(2_000);
+  assert.equal(looks(), 201);
+  utilization = 0;
+  hands.advance(1_000);
+  assert.equal(looks(), 301);
+  hands.advance(10_000);
+  assert.equal(looks(), 311);
+  delay.stop();
+  hands.advance(10_000);
+  assert.equal(looks(), 311);
+});
+
+test("a stop shows in full while the loop is busy, and once only", () => {
+  const { delay, hands } = watched(() => 0.5);
+  hands.advance(5_000);
+  hands.freeze(300);
+  const { max, p99, last } = delay.read();
+  near(max, 0.3);
+  // One in five hundred looks.
+  near(p99, 0.01);
+  assert.ok(last < max, "what fell due meanwhile ran at once");
+  hands.advance(1_000);
+  near(delay.read().max, 0.01);
+});
+
+test("the looks that were left out count: of a second at rest one in a hundred is late", () => {
+  const { delay, hands } = watched(() => 0);
+  hands.advance(99_000);
+  hands.freeze(1_400);
+  const { max, p99 } = delay.read();
+  near(max, 0.41);
+  near(p99, 0.01);
+});
+
+test("read twice within a moment, it tells the last", () => {
+  const { delay, hands } = watched(() => 0);
+  hands.advance(1_000);
+  delay.read();
+  const { min, max, mean, stddev } = delay.read();
+  for (const figure of [min, max, mean]) near(figure, 0.01);
+  assert.equal(stddev, 0);
+});

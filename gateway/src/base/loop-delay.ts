@@ -1,0 +1,89 @@
+/**
+ * How late the event loop is, by how late a timer runs. Node's own monitor, and prom-client with it, sets that timer a hundred
+ * times a second for as long as the process lives; this one does so only while the loop is busy. At rest it looks once a second
+ * and counts the looks that it left out as being in time, so that a percentile means the same in both.
+ */
+import { createHistogram, performance } from "node:perf_hooks";
+import type { Clock } from "./clock.ts";
+
+/** Between looks while the loop is busy. As with Node's monitor it is part of every figure. */
+const BUSY_LOOK_MS = 10;
+const REST_LOOK_MS = 1_000;
+/** The part of a second in which the loop did something, from which on it is busy. */
+const BUSY_FROM = 0.1;
+const NS_PER_MS = 1e6;
+const NS_PER_S = 1e9;
+
+interface LoopDelayOptions {
+  clock: Clock;
+  /** The part of the time since it was last asked in which the loop was not waiting. */
+  utilization?: () => number;
+}
+
+/** In seconds, since they were last read. */
+export type LoopDelays = Record<"last" | "min" | "max" | "mean" | "stddev" | "p50" | "p90" | "p99", number>;
+
+interface LoopDelay {
+  read(): LoopDelays;
+  stop(): void;
+}
+
+export function watchLoopDelay({ clock, utilization = ownUtilization() }: LoopDelayOptions): LoopDelay {
+  const histogram = createHistogram();
+  let everyMs = REST_LOOK_MS;
+  let lookedAt = clock.monotonic();
+  let judgedAt = lookedAt;
+  let lastMs = BUSY_LOOK_MS;
+  const record = (ms: number): void => histogram.record(Math.max(1, Math.round(ms * NS_PER_MS)));
+
+  const look = (): void => {
+    const now = clock.monotonic();
+    const lateMs = Math.max(0, now - lookedAt - everyMs);
+    lookedAt = now;
+    lastMs = BUSY_LOOK_MS + lateMs;
+    for (let leftOut = everyMs / BUSY_LOOK_MS - 1; leftOut > 0; leftOut--) record(BUSY_LOOK_MS);
+    record(lastMs);
+    if (now - judgedAt < REST_LOOK_MS) return;
+    judgedAt = now;
+    setPace(utilization() < BUSY_FROM ? REST_LOOK_MS : BUSY_LOOK_MS);
+  };
+  let stop = clock.every(everyMs, look);
+  const setPace = (ms: number): void => {
+    if (ms === everyMs) return;
+    stop();
+    everyMs = ms;
+    stop = clock.every(ms, look);
+  };
+
+  return {
+    read() {
+      // Nothing was looked at since: what was true then is the best that can be told.
+      if (histogram.count === 0) record(lastMs);
+      const { min, max, mean, stddev } = histogram;
+      const inSeconds = (ns: number): number => ns / NS_PER_S;
+      const delays = {
+        last: lastMs / 1000,
+        min: inSeconds(min),
+        max: inSeconds(max),
+        mean: inSeconds(mean),
+        stddev: inSeconds(stddev),
+        p50: inSeconds(histogram.percentile(50)),
+        p90: inSeconds(histogram.percentile(90)),
+        p99: inSeconds(histogram.percentile(99)),
+      };
+      histogram.reset();
+      return delays;
+    },
+    stop: () => stop(),
+  };
+}
+
+function ownUtilization(): () => number {
+  let before = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    return utilization;
+  };
+}

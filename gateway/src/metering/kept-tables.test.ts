@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
+import { keep, nameOf, readKept } from "./kept-tables.ts";
+import { buildTables, TOKENIZER_NAMES, TOKENIZERS } from "./tokenizers.ts";
+
+const SMALL = {
+  kind: "bpe",
+  nfc: true,
+  addedTokens: ["<|im_start|>", "„“"],
+  score: -12.5,
+  classes: new Uint8Array([1, 2, 3]),
+  inner: { units: new Uint16Array([7, 0xffff]), places: new Int32Array([-1, 5]), none: new Int32Array(0) },
+  scores: new Float32Array([0.5, Number.NaN]),
+};
+
+async function aFolder(t: TestContext): Promise<{ folder: URL; path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "kept-tables-"));
+  t.after(() => rm(path, { recursive: true }));
+  return { folder: pathToFileURL(`${path}/kept/`), path };
+}
+
+describe("kept tables", () => {
+  for (const name of TOKENIZER_NAMES) {
+    it(`${name}: what is built of the asset is what was pinned`, async () => {
+      const tables = await buildTables(name);
+      const found = nameOf(tables);
+      assert.equal(
+        TOKENIZERS[name].tablesSha256,
+        found,
+        `the tables have changed: tablesSha256 of ${name} is now ${found}`,
+      );
+    });
+  }
+
+  it("are read as they were built, in memory that threads share", async (t) => {
+    const { folder } = await aFolder(t);
+    const tables = await buildTables("xlm-roberta");
+    const sha256 = nameOf(tables);
+    assert.equal(await readKept(sha256, folder), undefined);
+    await keep(tables, sha256, folder);
+    const read = await readKept<typeof tables>(sha256, folder);
+    assert.deepEqual(read, tables);
+    assert.ok(read?.classes.buffer instanceof SharedArrayBuffer);
+    assert.deepEqual(await readdir(folder), [sha256]);
+  });
+
+  it("have every kind of array, and what is no array", async (t) => {
+    const { folder } = await aFolder(t);
+    const sha256 = nameOf(SMALL);
+    await keep(SMALL, sha256, folder);
+    assert.deepEqual(await readKept(sha256, folder), SMALL);
+  });
+
+  it("are not read when one byte is different, or when some are missing", async (t) => {
+    const { folder } = await aFolder(t);
+    const sha256 = nameOf(SMALL);
+    await keep(SMALL, sha256, folder);
+    const whole = await readFile(new URL(sha256, folder));
+    for (const at of [0, 10, whole.length - 1]) {
+      const damaged = Buffer.from(whole);
+      damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);
+      await writeFile(new URL(sha256, folder), damaged);
+      assert.equal(await readKept(sha256, folder), undefined, `byte ${at}`);
+    }
+    for (const length of [0, 3, whole.length - 1]) {
+      await writeFile(new URL(sha256, folder), whole.subarray(0, length));
+      assert.equal(await readKept(sha256, folder), undefined, `${length} bytes`);
+    }
+  });
+
+  it("are not kept under a name that is not theirs", async (t) => {
+    const { folder } = await aFolder(t);
+    await keep(SMALL, "0".repeat(64), folder);
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  it("are done without where nothing can be written", async (t) => {
+    const { folder, path } = await aFolder(t);
+    await writeFile(join(path, "kept"), "in the way");
+    const sha256 = nameOf(SMALL);
+    await keep(SMALL, sha256, folder);
+    assert.equal(await readKept(sha256, folder), undefined);
+  });
+});
