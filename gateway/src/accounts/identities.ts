@@ -25,21 +25,14 @@ import { openPasswords, type Passwords } from "./passwords.ts";
 import { openResigning } from "./resigning.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
+import { signedValue } from "./signed-cookie.ts";
+import { type SignedIn, signedInOf } from "./signed-in.ts";
 import { openTeam, type Team } from "./team.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
 import { openWitness } from "./witness.ts";
 
 export { IdentityError } from "./enrolment.ts";
-
-export interface SignedIn {
-  identityId: Uuid;
-  sessionId: Uuid;
-  email: string;
-  name: string;
-  operator: boolean;
-  emailVerified: boolean;
-  twoFactor: boolean;
-}
+export type { SignedIn };
 
 export interface Identities {
   /** For the platform itself; people sign up, and never as operators. */
@@ -63,7 +56,7 @@ export interface Identities {
   sessions: Sessions;
   /** What this platform offers: letters may be off. */
   offers: { resetByMail: boolean; verifiesEmails: boolean };
-  /** Loads what was left for later: whoever comes next does not wait for it. */
+  /** Loads what was left for later, and asks once for a session that there is not: whoever comes next does not wait for it. */
   warm(): Promise<void>;
   /** Removes what has run out. */
   sweep(): Promise<void>;
@@ -99,6 +92,9 @@ export interface IdentitiesOptions {
    */
   loadedLate?: boolean;
 }
+
+/** No session's token: those are random, and longer. */
+const NO_SESSION = "nobody";
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
   const {
@@ -141,31 +137,23 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const invitations = openInvitations({ pool, newId, attempts, letters, canMail, origin: linkOrigin });
   const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
   const passwords = openPasswords({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
+  const signIn = openSignIn({ ask, attempts, pool, verifyEmails, kept });
+  const session: Identities["session"] = async (headers) => {
+    // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
+    const auth = await loaded();
+    const cookie = headers.get("cookie");
+    if (resigning !== undefined && cookie !== null) {
+      headers = new Headers(headers);
+      headers.set("cookie", resigning.cookies(cookie));
+    }
+    const found = await witness.ask(() => auth.api.getSession({ headers, query: { disableRefresh: true } }));
+    return found === null ? undefined : signedInOf(found);
+  };
 
   return {
     create: (identity) => createIdentity({ pool, newId, passwordHash }, identity),
     own: (identityId, accountId) => addOwner(pool, identityId, accountId),
-    async session(headers) {
-      // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
-      const auth = await loaded();
-      const cookie = headers.get("cookie");
-      if (resigning !== undefined && cookie !== null) {
-        headers = new Headers(headers);
-        headers.set("cookie", resigning.cookies(cookie));
-      }
-      const found = await witness.ask(() => auth.api.getSession({ headers, query: { disableRefresh: true } }));
-      if (found === null) return undefined;
-      const { id, email, name, operator, emailVerified, twoFactorEnabled } = found.user;
-      return {
-        identityId: id as Uuid,
-        sessionId: found.session.id as Uuid,
-        email,
-        name,
-        operator: operator === true,
-        emailVerified,
-        twoFactor: twoFactorEnabled === true,
-      };
-    },
+    session,
     accountsOf: (identityId) => accountsOf(pool, identityId),
     openAccount: (identityId, account) =>
       inTransaction(pool, async (client) => {
@@ -182,14 +170,19 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
     team,
-    signIn: openSignIn({ ask, attempts, pool, verifyEmails, kept }),
+    signIn,
     passwords,
     twoFactor: openTwoFactor({ ask, attempts, kept }),
     openId: openOpenId({ ask, attempts, providers, log }),
     sessions: openSessions({ pool }),
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
-      await loaded();
+      const { authCookies } = await (await loaded()).$context;
+      const cookie = `${authCookies.sessionToken.name}=${signedValue(NO_SESSION, secret)}`;
+      await Promise.all([
+        session(new Headers({ cookie })),
+        signIn.renew({ cookie, address: "127.0.0.1", userAgent: undefined }),
+      ]);
     },
     async sweep() {
       await sweepExpired(pool);

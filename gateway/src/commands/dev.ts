@@ -127,7 +127,7 @@ class DevPlatform {
     // Last: whoever waits for the file may look at anything else next, the screen included.
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
     // Whoever opens the console next should not wait for what the start did not need.
-    gateway.identities.warm().catch((error) => log.warn({ err: error }, "loading the sign-in failed"));
+    void gateway.warm();
   }
 
   /** With `--payments demo`, the configuration that sells credits through the stand-in. */
