@@ -7,6 +7,7 @@ import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { AccountKind } from "../base/states.ts";
+import { shareUntilSent } from "../base/until-sent.ts";
 import { inTransaction } from "../db/pool.ts";
 import { accountsOf, addOwner, insertAccount, type Membership } from "./accounts.ts";
 import { openAsk } from "./ask.ts";
@@ -93,9 +94,6 @@ export interface IdentitiesOptions {
   loadedLate?: boolean;
 }
 
-/** No session's token: those are random, and longer. */
-const NO_SESSION = "nobody";
-
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
   const {
     pool,
@@ -138,23 +136,33 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
   const passwords = openPasswords({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
   const signIn = openSignIn({ ask, attempts, pool, verifyEmails, kept });
+  const sessions = shareUntilSent<SignedIn | undefined>();
   const session: Identities["session"] = async (headers) => {
-    // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
     const auth = await loaded();
-    const cookie = headers.get("cookie");
-    if (resigning !== undefined && cookie !== null) {
-      headers = new Headers(headers);
-      headers.set("cookie", resigning.cookies(cookie));
-    }
-    const found = await witness.ask(() => auth.api.getSession({ headers, query: { disableRefresh: true } }));
-    return found === null ? undefined : signedInOf(found);
+    const cookie = headers.get("cookie") ?? "";
+    // A page asks for several things at once, with one cookie.
+    return await sessions(cookie, async (onSent) => {
+      const sent = new Headers({ cookie: resigning?.cookies(cookie) ?? cookie });
+      // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
+      const found = await witness.ask(() => auth.api.getSession({ headers: sent, query: { disableRefresh: true } }), {
+        onSent,
+      });
+      return found === null ? undefined : signedInOf(found);
+    });
   };
+  const memberships = shareUntilSent<Membership[]>();
 
   return {
     create: (identity) => createIdentity({ pool, newId, passwordHash }, identity),
     own: (identityId, accountId) => addOwner(pool, identityId, accountId),
     session,
-    accountsOf: (identityId) => accountsOf(pool, identityId),
+    accountsOf: (identityId) =>
+      memberships(identityId, async (onSent) => {
+        // Those who shared the session come in the same turn.
+        await new Promise<void>(process.nextTick);
+        onSent();
+        return await accountsOf(pool, identityId);
+      }),
     openAccount: (identityId, account) =>
       inTransaction(pool, async (client) => {
         // One at a time for each identity, so that the count holds.
@@ -178,7 +186,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
       const { authCookies } = await (await loaded()).$context;
-      const cookie = `${authCookies.sessionToken.name}=${signedValue(NO_SESSION, secret)}`;
+      // No session has an id for its token.
+      const cookie = `${authCookies.sessionToken.name}=${signedValue(newId(), secret)}`;
       await Promise.all([
         session(new Headers({ cookie })),
         signIn.renew({ cookie, address: "127.0.0.1", userAgent: undefined }),
