@@ -69,6 +69,8 @@ export function tollgate(args: string[], env: Record<string, string> = {}): Star
       ...process.env,
       LOG_LEVEL: "info",
       INTERNAL_PORT: "0",
+      // Most suites never open the console, and the others can wait: nothing is made ready for it.
+      DATABASE_POOL_MIN: "0",
       // No balancer has to notice that a gateway stops.
       DRAIN_DELAY_S: "0",
       PAYOUT_HOLD_DAYS: "0",

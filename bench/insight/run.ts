@@ -1,9 +1,11 @@
 /**
  * The console's figures on a million requests: each beside a plain query over the requests, which it must equal, and how long both
  * take; how fast the rollups are made; and how long the console's pages take with them in a browser. BENCH_ROWS=100000 makes it
- * smaller, BENCH_ROUNDS=3 visits the pages less often.
+ * smaller, BENCH_ROUNDS=3 visits the pages less often. BENCH_PAST=directory keeps the past there, and the next run with it only visits
+ * the pages.
  */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -98,15 +100,32 @@ async function makeAndCompare(dataDir: string): Promise<Cast> {
   }
 }
 
-const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
-await chmod(dataDir, 0o711);
-try {
-  const cast = await makeAndCompare(dataDir);
-  if (CHROMIUM === undefined) console.log("\nChromium is not installed: the pages are not measured.");
-  else {
-    buildConsole();
-    await measureInBrowser(dataDir, cast, ROUNDS);
-  }
-} finally {
-  await rm(dataDir, { recursive: true, force: true });
+async function visitPages(dataDir: string, cast: Cast): Promise<void> {
+  if (CHROMIUM === undefined) return console.log("\nChromium is not installed: the pages are not measured.");
+  buildConsole();
+  await measureInBrowser(dataDir, cast, ROUNDS);
 }
+
+/** Who is in the past is written down when it is whole. */
+async function withKeptPast(directory: string): Promise<void> {
+  const [dataDir, castFile] = [join(directory, "data"), join(directory, "cast.json")];
+  if (!existsSync(castFile)) {
+    await mkdir(dataDir, { recursive: true });
+    for (const path of [directory, dataDir]) await chmod(path, 0o711);
+    await writeFile(castFile, JSON.stringify(await makeAndCompare(dataDir)));
+  }
+  await visitPages(dataDir, JSON.parse(await readFile(castFile, "utf8")));
+}
+
+async function withNewPast(): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
+  await chmod(dataDir, 0o711);
+  try {
+    await visitPages(dataDir, await makeAndCompare(dataDir));
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+const { BENCH_PAST } = process.env;
+await (BENCH_PAST ? withKeptPast(BENCH_PAST) : withNewPast());

@@ -1,5 +1,5 @@
 /** The spans of time that pages show, and the buckets of sums in them: hours of a day, or days. Pure. */
-import { daysBefore, startOfUtcDay } from "./time.ts";
+import { daysBefore, startOfUtcDay } from "./utc.ts";
 
 export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 export type TimeRange = (typeof RANGES)[number];

@@ -35,11 +35,3 @@ export function span(ms: number): string {
   if (ms < 60_000) return `${(ms / 1000).toFixed(2)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
-
-/** Where a day of the API's sums begins: they are kept in UTC. */
-export const startOfUtcDay = (nowMs: number): Date => new Date(Math.floor(nowMs / (DAY_S * 1000)) * DAY_S * 1000);
-export const startOfUtcMonth = (nowMs: number): Date => {
-  const now = new Date(nowMs);
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
-};
-export const daysBefore = (date: Date, days: number): Date => new Date(date.getTime() - days * DAY_S * 1000);

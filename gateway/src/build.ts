@@ -30,6 +30,7 @@ import { keepSamplingNodes } from "./history/sampling-nodes.ts";
 import { openUsage } from "./history/usage.ts";
 import { openBodyBudget } from "./http/body-budget.ts";
 import { Live } from "./http/console/live.ts";
+import { warmConsole } from "./http/console/warm.ts";
 import { healthOf } from "./http/health.ts";
 import { openCursors } from "./http/lists/cursors.ts";
 import { openMetrics } from "./http/metrics/metrics.ts";
@@ -77,6 +78,8 @@ export interface App extends AccountParts {
   deployment: string;
   /** Null when the store is not the private one. */
   postgresPid: number | null;
+  /** Does beforehand what the first who come to the console would wait for. To be called when the gateway serves; never rejects. */
+  warm(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -278,6 +281,10 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   // A gateway that took requests before would refuse what nodes that it has not heard of yet could serve.
   await nodesReported;
   const open = publicServer(parts);
+  let isOver = false;
+  onClose(() => {
+    isOver = true;
+  });
   return {
     ...accounts,
     ledger: money.ledger,
@@ -299,6 +306,10 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     nodeOnline: (id) => roster.online(id),
     deployment,
     postgresPid: store.pid,
+    warm: () =>
+      warmConsole(parts, { connections: store.kept, isOver: () => isOver }).catch((error) =>
+        log.debug({ err: error }, "the console's questions could not be asked beforehand"),
+      ),
     close,
   };
 }

@@ -117,6 +117,7 @@ const Environment = z.object({
     .refine((url) => !/[?&]application_name=/.test(url), "must not set application_name: Tollgate does")
     .optional(),
   DATABASE_POOL_MAX: z.coerce.number("must be a number").int().min(2, "must be 2 or more").max(100).default(10),
+  DATABASE_POOL_MIN: z.coerce.number("must be a number").int().min(0, "must be 0 or more").max(100).default(6),
   MIGRATE: z.enum(["auto", "check"], "must be auto or check").default("auto"),
   VALKEY_URL: z
     .string()
@@ -303,6 +304,8 @@ export interface Config {
   /** Undefined: the private PostgreSQL under the data directory. */
   databaseUrl: string | undefined;
   databasePoolMax: number;
+  /** So many connections stay open while nothing is asked, and are made ready for the console's questions. */
+  databasePoolMin: number;
   /** At the start: `auto` brings the database up to date; `check` only looks whether it can be worked with. */
   migrate: "auto" | "check";
   /** Where limits are counted. Undefined: in memory, for one gateway. */
@@ -472,6 +475,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     dataDir: resolve(e.DATA_DIR),
     databaseUrl: e.DATABASE_URL,
     databasePoolMax: e.DATABASE_POOL_MAX,
+    databasePoolMin: e.DATABASE_POOL_MIN,
     migrate: e.MIGRATE,
     valkeyUrl: e.VALKEY_URL,
     limitsWhenAway: e.LIMITS_WHEN_AWAY,

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
+import { ACCOUNT_HEADER } from "./account-header.ts";
 import { knowAccounts } from "./acting.ts";
 import { call, callFor } from "./client.ts";
-import { ACCOUNT_HEADER, ApiFault } from "./fault.ts";
+import { ApiFault } from "./fault.ts";
 import { reach, Unreachable } from "./gateway.ts";
 import type { Account } from "./types.ts";
 

@@ -1,8 +1,6 @@
 /** A refusal of the API as the pages meet it: an Error whose message is meant for people. */
 import type { FaultBody } from "@tollgate/api/faults.ts";
-
-/** Names the account that a call acts for. */
-export const ACCOUNT_HEADER = "x-tollgate-account";
+import { ACCOUNT_HEADER } from "./account-header.ts";
 
 export class ApiFault extends Error {
   override name = "ApiFault";

@@ -1,4 +1,5 @@
 /** The one gateway of this page: how its calls are made, and whether it answers. */
+import { takeEarly } from "./early.ts";
 import { SLOW_MS, watchReach } from "./reach.ts";
 
 /** Answers to anybody without looking anything up. */
@@ -33,7 +34,7 @@ export async function gatewayAnswers(): Promise<boolean> {
 export async function askGateway(url: string, init: RequestInit): Promise<Response> {
   const slow = setTimeout(reach.missed, SLOW_MS);
   try {
-    const response = await fetch(url, init);
+    const response = await (takeEarly(url, init) ?? fetch(url, init));
     if (await isFromProxy(response)) throw new Unreachable(`The gateway cannot be reached (${response.status}).`);
     reach.answered();
     return response;

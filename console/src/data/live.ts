@@ -4,9 +4,9 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { ACCOUNT_HEADER } from "../api/account-header.ts";
 import { actingFor } from "../api/acting.ts";
 import { openEventStream, type ServerEvent } from "../api/event-stream.ts";
-import { ACCOUNT_HEADER } from "../api/fault.ts";
 import { reach } from "../api/gateway.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";

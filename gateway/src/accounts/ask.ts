@@ -75,10 +75,7 @@ export function openAsk(loaded: () => Promise<Auth>, witness: Witness, resigning
       body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) },
     );
     const auth = await loaded();
-    const response = await witness.ask(
-      () => auth.handler(request),
-      ({ status }) => status >= 400,
-    );
+    const response = await witness.ask(() => auth.handler(request), { isFailure: ({ status }) => status >= 400 });
     const text = await response.text();
     const parsed = text === "" ? null : JSON.parse(text);
     if (response.status >= 400) throw refusalOf(response.status, parsed?.code);

@@ -155,6 +155,24 @@ test("an expired session is none, and is swept with everything else that ran out
   assert.deepEqual(rows, [{ identifier: "new" }]);
 });
 
+test("who asks for the same session at once is answered by one look, and after its end by none", async (t) => {
+  const identityId = await make("at.once@example.test");
+  const { headers } = await signIn(identities, "at.once@example.test");
+  const looks = t.mock.method(database.pool, "connect").mock;
+  await identities.session(headers);
+  const ofOne = looks.callCount();
+  const found = await Promise.all(Array.from({ length: 6 }, () => identities.session(headers)));
+  assert.deepEqual(new Set(found.map((who) => who?.identityId)), new Set([identityId]));
+  assert.equal(looks.callCount(), 2 * ofOne);
+  assert.ok(ofOne > 0);
+
+  const ending = identities.sessions.endOthers(identityId, newId());
+  const before = identities.session(headers);
+  assert.equal(await ending, 1);
+  assert.equal(await identities.session(headers), undefined);
+  await before;
+});
+
 test("a cookie signed under another secret is no session", async () => {
   await make("secret@example.test");
   const { headers } = await signIn(identities, "secret@example.test");

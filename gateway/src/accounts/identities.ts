@@ -7,6 +7,7 @@ import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { AccountKind } from "../base/states.ts";
+import { shareUntilSent } from "../base/until-sent.ts";
 import { inTransaction } from "../db/pool.ts";
 import { accountsOf, addOwner, insertAccount, type Membership } from "./accounts.ts";
 import { openAsk } from "./ask.ts";
@@ -25,21 +26,14 @@ import { openPasswords, type Passwords } from "./passwords.ts";
 import { openResigning } from "./resigning.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
+import { signedValue } from "./signed-cookie.ts";
+import { type SignedIn, signedInOf } from "./signed-in.ts";
 import { openTeam, type Team } from "./team.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
 import { openWitness } from "./witness.ts";
 
 export { IdentityError } from "./enrolment.ts";
-
-export interface SignedIn {
-  identityId: Uuid;
-  sessionId: Uuid;
-  email: string;
-  name: string;
-  operator: boolean;
-  emailVerified: boolean;
-  twoFactor: boolean;
-}
+export type { SignedIn };
 
 export interface Identities {
   /** For the platform itself; people sign up, and never as operators. */
@@ -63,7 +57,7 @@ export interface Identities {
   sessions: Sessions;
   /** What this platform offers: letters may be off. */
   offers: { resetByMail: boolean; verifiesEmails: boolean };
-  /** Loads what was left for later: whoever comes next does not wait for it. */
+  /** Loads what was left for later, and asks once for a session that there is not: whoever comes next does not wait for it. */
   warm(): Promise<void>;
   /** Removes what has run out. */
   sweep(): Promise<void>;
@@ -94,7 +88,7 @@ export interface IdentitiesOptions {
   /** Scrypt, at the cost of production. */
   passwordHash?: PasswordHash | undefined;
   /**
-   * Leaves better-auth, a third of all that a gateway loads, to `warm`, which the first who opens the console has called. For a platform
+   * Leaves better-auth, a third of all that a gateway loads, to `warm` or to the first who comes to the console. For a platform
    * on the machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
    */
   loadedLate?: boolean;
@@ -141,32 +135,34 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const invitations = openInvitations({ pool, newId, attempts, letters, canMail, origin: linkOrigin });
   const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
   const passwords = openPasswords({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
+  const signIn = openSignIn({ ask, attempts, pool, verifyEmails, kept });
+  const sessions = shareUntilSent<SignedIn | undefined>();
+  const session: Identities["session"] = async (headers) => {
+    const auth = await loaded();
+    const cookie = headers.get("cookie") ?? "";
+    // A page asks for several things at once, with one cookie.
+    return await sessions(cookie, async (onSent) => {
+      const sent = new Headers({ cookie: resigning?.cookies(cookie) ?? cookie });
+      // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
+      const found = await witness.ask(() => auth.api.getSession({ headers: sent, query: { disableRefresh: true } }), {
+        onSent,
+      });
+      return found === null ? undefined : signedInOf(found);
+    });
+  };
+  const memberships = shareUntilSent<Membership[]>();
 
   return {
     create: (identity) => createIdentity({ pool, newId, passwordHash }, identity),
     own: (identityId, accountId) => addOwner(pool, identityId, accountId),
-    async session(headers) {
-      // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
-      const auth = await loaded();
-      const cookie = headers.get("cookie");
-      if (resigning !== undefined && cookie !== null) {
-        headers = new Headers(headers);
-        headers.set("cookie", resigning.cookies(cookie));
-      }
-      const found = await witness.ask(() => auth.api.getSession({ headers, query: { disableRefresh: true } }));
-      if (found === null) return undefined;
-      const { id, email, name, operator, emailVerified, twoFactorEnabled } = found.user;
-      return {
-        identityId: id as Uuid,
-        sessionId: found.session.id as Uuid,
-        email,
-        name,
-        operator: operator === true,
-        emailVerified,
-        twoFactor: twoFactorEnabled === true,
-      };
-    },
-    accountsOf: (identityId) => accountsOf(pool, identityId),
+    session,
+    accountsOf: (identityId) =>
+      memberships(identityId, async (onSent) => {
+        // Those who shared the session come in the same turn.
+        await new Promise<void>(process.nextTick);
+        onSent();
+        return await accountsOf(pool, identityId);
+      }),
     openAccount: (identityId, account) =>
       inTransaction(pool, async (client) => {
         // One at a time for each identity, so that the count holds.
@@ -182,14 +178,20 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
     team,
-    signIn: openSignIn({ ask, attempts, pool, verifyEmails, kept }),
+    signIn,
     passwords,
     twoFactor: openTwoFactor({ ask, attempts, kept }),
     openId: openOpenId({ ask, attempts, providers, log }),
     sessions: openSessions({ pool }),
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
-      await loaded();
+      const { authCookies } = await (await loaded()).$context;
+      // No session has an id for its token.
+      const cookie = `${authCookies.sessionToken.name}=${signedValue(newId(), secret)}`;
+      await Promise.all([
+        session(new Headers({ cookie })),
+        signIn.renew({ cookie, address: "127.0.0.1", userAgent: undefined }),
+      ]);
     },
     async sweep() {
       await sweepExpired(pool);

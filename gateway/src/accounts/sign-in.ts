@@ -7,6 +7,7 @@ import { type Attempts, networkOf, useCode } from "./attempts.ts";
 import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth-names.ts";
 import type { KeptSecrets } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
+import { type FoundSession, type SignedIn, signedInOf } from "./signed-in.ts";
 
 /** How far somebody came, and the cookies that say so to their browser. */
 interface Entered {
@@ -23,8 +24,8 @@ export interface SignIn {
   /** The second step, where the first said so: a code of the app, or a backup code. */
   enterCode(code: string, caller: Caller): Promise<Entered>;
   leave(caller: Caller): Promise<{ cookies: string[] }>;
-  /** Makes the session and its cookie last again. */
-  renew(caller: Caller): Promise<{ cookies: string[] }>;
+  /** Makes the session and its cookie last again. Tells whose it is, undefined where there is none. */
+  renew(caller: Caller): Promise<{ who: SignedIn | undefined; cookies: string[] }>;
 }
 
 interface SignInOptions {
@@ -96,8 +97,8 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
     },
 
     async renew(caller) {
-      const { cookies } = await ask(caller, { path: "/get-session" });
-      return { cookies };
+      const { body, cookies } = await ask(caller, { path: "/get-session" });
+      return { who: body === null ? undefined : signedInOf(body as unknown as FoundSession), cookies };
     },
   };
 

@@ -32,7 +32,7 @@ const isFailure = ({ status }: { status: number }): boolean => status >= 400;
 test("what the store said comes out, answered over or thrown over", async () => {
   const witness = openWitness(openPool(() => AWAY));
   await assert.rejects(
-    witness.ask(() => answered(witness.pool), isFailure),
+    witness.ask(() => answered(witness.pool), { isFailure }),
     (error) => error === AWAY,
   );
   const thrown = witness.ask(async () => {
@@ -43,11 +43,23 @@ test("what the store said comes out, answered over or thrown over", async () => 
 
 test("a bug stays the library's answer, and one question hears nothing of another's trouble", async () => {
   const witness = openWitness(openPool(() => BUG));
-  assert.deepEqual(await witness.ask(() => answered(witness.pool), isFailure), { status: 500 });
+  assert.deepEqual(await witness.ask(() => answered(witness.pool), { isFailure }), { status: 500 });
 
   const troubles = [AWAY, undefined];
   const other = openWitness(openPool(() => troubles.shift()));
-  const [troubled, well] = [0, 1].map(() => other.ask(() => answered(other.pool), isFailure));
+  const [troubled, well] = [0, 1].map(() => other.ask(() => answered(other.pool), { isFailure }));
   await assert.rejects(troubled as Promise<unknown>, (error) => error === AWAY);
   assert.deepEqual(await well, { status: 200 });
+});
+
+test("who asks is told when the library first turns to the store", async () => {
+  const witness = openWitness(openPool(() => undefined));
+  const told: string[] = [];
+  const question = async (): Promise<void> => {
+    told.push("asked");
+    await answered(witness.pool);
+  };
+  await witness.ask(question, { onSent: () => told.push("sent") });
+  assert.deepEqual(told, ["asked", "sent"]);
+  await witness.ask(async () => undefined, { onSent: () => assert.fail("it asked nothing") });
 });

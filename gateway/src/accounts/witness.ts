@@ -6,15 +6,21 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
 import { isStorageTrouble } from "../db/errors.ts";
 
+interface Asking<T> {
+  isFailure?: (answer: T) => boolean;
+  /** Called when the library first turns to the store. */
+  onSent?: () => void;
+}
+
 export interface Witness {
   /** The pool to give to the library. */
   pool: pg.Pool;
   /** Asks the library. Where it fails, and the store had failed it, rejects with what the store said. */
-  ask<T>(question: () => Promise<T>, isFailure?: (answer: T) => boolean): Promise<T>;
+  ask<T>(question: () => Promise<T>, more?: Asking<T>): Promise<T>;
 }
 
 export function openWitness(pool: pg.Pool): Witness {
-  const heard = new AsyncLocalStorage<{ trouble?: unknown }>();
+  const heard = new AsyncLocalStorage<{ trouble?: unknown; onSent: () => void }>();
   const listen = async <T>(asked: Promise<T>): Promise<T> => {
     try {
       return await asked;
@@ -24,16 +30,18 @@ export function openWitness(pool: pg.Pool): Witness {
       throw error;
     }
   };
-  const connect = async (): Promise<pg.PoolClient> =>
-    replacing(
+  const connect = async (): Promise<pg.PoolClient> => {
+    heard.getStore()?.onSent();
+    return replacing(
       await listen(pool.connect()),
       "query",
       (client) => (text: string, values: unknown[]) => listen(client.query(text, values)),
     );
+  };
   return {
     pool: replacing(pool, "connect", () => connect),
-    async ask(question, isFailure = () => false) {
-      const noted: { trouble?: unknown } = {};
+    async ask(question, { isFailure = () => false, onSent = () => {} } = {}) {
+      const noted: { trouble?: unknown; onSent: () => void } = { onSent };
       try {
         const answer = await heard.run(noted, question);
         if (noted.trouble !== undefined && isFailure(answer)) throw noted.trouble;

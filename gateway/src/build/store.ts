@@ -13,6 +13,8 @@ const LEDGER_CONNECTIONS = 4;
 
 export interface Store {
   pool: pg.Pool;
+  /** Connections of the pool that stay open while nobody asks anything. */
+  kept: number;
   /** For the ledger's functions alone. */
   ledgerPool: pg.Pool;
   connection: Connection;
@@ -37,7 +39,9 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   }
   const guard = new StoreGuard({ connection, clock, log });
   onClose(() => guard.stop());
-  const pool = openGuardedPool(connection, { guard, log, sizeMax: config.databasePoolMax });
+  const sizeMax = config.databasePoolMax;
+  const kept = Math.min(config.databasePoolMin, sizeMax);
+  const pool = openGuardedPool(connection, { guard, log, sizeMax, sizeKept: kept });
   onClose(() => pool.end());
   const ledgerPool = openGuardedPool(connection, {
     guard,
@@ -50,5 +54,5 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   guard.watch();
   onClose(schema.watch());
-  return { pool, ledgerPool, connection, guard, schema, pid };
+  return { pool, kept, ledgerPool, connection, guard, schema, pid };
 }

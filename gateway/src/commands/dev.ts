@@ -127,6 +127,8 @@ class DevPlatform {
     screen.ready({ baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model });
     // Last: whoever waits for the file may look at anything else next, the screen included.
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
+    // Whoever opens the console next should not wait for what the start did not need.
+    void gateway.warm();
   }
 
   /** With `--payments demo`, the configuration that sells credits through the stand-in. */

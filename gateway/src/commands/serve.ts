@@ -26,6 +26,7 @@ async function run(): Promise<number> {
     progress: (what) => log.info(what),
     onLost: (error) => stop.now(error),
   });
+  void gateway.warm();
   const lost = await stop.asked;
   await gateway.close();
   if (lost !== undefined) throw lost;

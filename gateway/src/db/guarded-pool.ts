@@ -16,6 +16,7 @@ interface GuardedPoolOptions {
   guard: StoreGuard;
   log: Log;
   sizeMax: number;
+  sizeKept?: number;
   sessionOptions?: string;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
-import { inTransaction, openPool } from "./pool.ts";
+import { inTransaction, openPool, poolConfig } from "./pool.ts";
 import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
 
 let database: TestDatabase;
@@ -117,4 +117,20 @@ test("a lost connection is logged and replaced, in a transaction or idle", async
   await eventually("the idle connection's end is logged", () => lines.length > before);
   assert.match(lines.at(-1) ?? "", /a connection to PostgreSQL was lost/);
   await pool.query("select 1");
+});
+
+test("so many connections as are to be kept outlive an idle time, and no more are opened for it", async (t) => {
+  const options = poolConfig(database.connection, { sizeMax: 4, sizeKept: 2 });
+  const pool = new pg.Pool({ ...options, idleTimeoutMillis: 1 });
+  t.after(() => pool.end());
+  assert.equal(pool.totalCount, 0);
+  const clients = await Promise.all(Array.from({ length: 4 }, () => pool.connect()));
+  let closed = 0;
+  pool.on("remove", () => {
+    closed += 1;
+  });
+  for (const client of clients) client.release();
+  await eventually("the others are closed", () => closed === 2);
+  assert.equal(pool.totalCount, 2);
+  assert.equal(poolConfig(database.connection, { sizeMax: 2, sizeKept: 6 }).min, 2);
 });

@@ -18,6 +18,8 @@ const IDLE_MS_MAX = 30_000;
 interface PoolOptions {
   log: Log;
   sizeMax: number;
+  /** So many are not closed when they are idle. */
+  sizeKept?: number;
   /** How long a query waits for a connection. */
   connectMsMax?: number;
   /** What the server is told of every session, as in `-c jit=off`. */
@@ -55,6 +57,7 @@ export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "l
   ...clientConfig(connection, connectionName()),
   ...(options.sessionOptions === undefined ? {} : { options: options.sessionOptions }),
   max: options.sizeMax,
+  min: Math.min(options.sizeKept ?? 0, options.sizeMax),
   connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,
   idleTimeoutMillis: IDLE_MS_MAX,
 });

@@ -15,7 +15,7 @@ import {
   timeColumn,
 } from "../../requests/request-columns.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
-import { asDate, daysBefore, utcDay } from "../../time.ts";
+import { asDate, utcDay } from "../../time.ts";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
@@ -25,6 +25,7 @@ import { SaveButton } from "../../ui/save-button.tsx";
 import { Empty } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Count, Span, useFiveMinutes, useToday } from "../../ui/time.tsx";
+import { daysBefore } from "../../utc.ts";
 import { RequestDrawer } from "./request-drawer.tsx";
 import { RequestFilters } from "./request-filters.tsx";
 import { apiFilterOf, filterCount, type RequestsView, startOfRange, viewOf } from "./search.ts";

@@ -1,11 +1,11 @@
 /**
- * For tests where signing in is not the subject: an identity that is signed in because its session is in the table. The
- * cookie is signed as better-auth signs it, and `identities.test.ts` holds it to that.
+ * For tests where signing in is not the subject: an identity that is signed in because its session is in the table.
  */
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { NewId, Uuid } from "../../base/ids.ts";
 import { COOKIE_PREFIX } from "../auth-names.ts";
+import { signedValue } from "../signed-cookie.ts";
 
 export interface SessionPlace {
   pool: pg.Pool;
@@ -30,6 +30,5 @@ export async function beginSession(
      values ($1, $2, $3, $4, '', now() + interval '7 days')`,
     [newId(), identityId, token, address],
   );
-  const signature = createHmac("sha256", secret).update(token).digest("base64");
-  return { name: `${COOKIE_PREFIX}.session_token`, value: encodeURIComponent(`${token}.${signature}`) };
+  return { name: `${COOKIE_PREFIX}.session_token`, value: signedValue(token, secret) };
 }

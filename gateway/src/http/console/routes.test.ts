@@ -162,20 +162,3 @@ describe("404 and 405", () => {
     }
   });
 });
-
-test("the page has what signing in needs loaded, and comes all the same where that fails", async () => {
-  let loads = 0;
-  const warm = async (): Promise<void> => {
-    loads += 1;
-    throw new Error("the store is away");
-  };
-  const app = platform.serve({ identities: { ...platform.identities, warm } });
-  const browser = new Browser({ app });
-  assert.equal((await browser.send("GET", "/v1/models")).status, 401);
-  assert.equal(loads, 0);
-  const page = await browser.send("GET", "/console");
-  // 503 where the console is not built.
-  assert.ok([200, 503].includes(page.status), String(page.status));
-  assert.equal(loads, 1);
-  await app.close();
-});

@@ -49,8 +49,6 @@ import { teamHandlers } from "./team.ts";
 
 export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   const { door, payments, publicUrl } = parts;
-  const signInFailed = (error: unknown): boolean =>
-    door.troubles.warn("sign-in", { err: error }, "loading the sign-in failed");
   const guards = consoleGuards(parts);
   const options = { door, guards };
   app.addHook("preClose", async () => parts.live.close());
@@ -58,8 +56,6 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
     if (request.url.startsWith("/console")) {
       reply.raw.setHeader("x-content-type-options", "nosniff");
       reply.raw.setHeader("cache-control", "no-store");
-      // Whoever gets the page signs in next: what that needs is loaded while the page is on its way.
-      if (!request.url.startsWith("/console/api")) parts.identities.warm().catch(signInFailed);
     }
     done();
   });

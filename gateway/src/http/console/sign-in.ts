@@ -41,9 +41,7 @@ export function signInHandlers({ identities }: Pick<Parts, "identities">): Handl
       return keep(asked, { status: "signed_out" as const, ...(await signIn.leave(callerOf(asked))) });
     },
     async getSession(asked) {
-      const { cookie } = asked.call.request.headers;
-      const who = cookie === undefined ? undefined : await identities.session(new Headers({ cookie }));
-      const { cookies } = await signIn.renew(callerOf(asked));
+      const { who, cookies } = await signIn.renew(callerOf(asked));
       const me = who === undefined ? { identity: null, accounts: [] } : await meObject(identities, who);
       return keep(asked, { cookies, ...me });
     },

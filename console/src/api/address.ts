@@ -1,0 +1,25 @@
+/** Where a route of the console API is asked: of its declaration, what fills its path, and its query. Pure. */
+import type { ConsoleCalls, Place, SentAs } from "@tollgate/api/client.ts";
+
+export type At = keyof ConsoleCalls & Place;
+type Values = Record<string, string | number | undefined>;
+
+/** What any route may be sent; which of it a route takes, its type says. */
+export interface Parts {
+  path?: Record<string, string>;
+  query?: Values;
+  body?: object;
+}
+
+export const methodOf = (at: At): string => at.slice(0, at.indexOf(" "));
+export const pathOf = (at: At): string => at.slice(at.indexOf(" ") + 1);
+
+export const addressOf = <Of extends At>(at: Of, ...[sent]: SentAs<Of>): string => addressWith(at, sent);
+
+/** `GET /console/api/keys/{id}` → `/console/api/keys/key_1?limit=5`. */
+export function addressWith(at: At, sent: unknown): string {
+  const { path = {}, query = {} } = (sent ?? {}) as Parts;
+  const filled = pathOf(at).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`;
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { afterEach, mock, test } from "node:test";
+import { ACCOUNT_HEADER } from "./account-header.ts";
+import { takeEarly } from "./early.ts";
+import { askGateway, reach, Unreachable } from "./gateway.ts";
+
+const ADDRESS = "/console/api/balance";
+
+function early(account?: string, answer = Promise.resolve(new Response("early"))): Promise<Response> {
+  globalThis.tollgateEarly = new Map([[ADDRESS, { account, askedAtMs: performance.now(), answer }]]);
+  return answer;
+}
+
+afterEach(() => {
+  globalThis.tollgateEarly = undefined;
+  mock.restoreAll();
+});
+
+test("an answer is taken once, by who asks the same of the same account", () => {
+  const answer = early("acc_1");
+  assert.equal(takeEarly("/console/api/credits", {}), undefined);
+  assert.equal(takeEarly(ADDRESS, { method: "POST" }), undefined);
+  assert.equal(takeEarly(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), answer);
+  assert.equal(takeEarly(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), undefined);
+});
+
+test("what was asked for another account is asked again, and the answer is nobody's", () => {
+  early("acc_1");
+  assert.equal(takeEarly(ADDRESS, {}), undefined);
+  assert.equal(takeEarly(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), undefined);
+});
+
+test("an answer that nobody took in time is too old", () => {
+  early();
+  mock.method(performance, "now", () => Number.MAX_SAFE_INTEGER);
+  assert.equal(takeEarly(ADDRESS, {}), undefined);
+});
+
+test("without the early script everything is asked as ever", () => {
+  assert.equal(takeEarly(ADDRESS, {}), undefined);
+});
+
+test("a call takes the early answer, and the next one asks the gateway", async () => {
+  const fetched = mock.method(globalThis, "fetch", async () => new Response("late"));
+  early();
+  assert.equal(await (await askGateway(ADDRESS, {})).text(), "early");
+  assert.equal(fetched.mock.callCount(), 0);
+  assert.equal(await (await askGateway(ADDRESS, {})).text(), "late");
+});
+
+test("an early question without an answer says that the gateway may be away, as any other", async () => {
+  mock.method(globalThis, "fetch", async () => new Response("{}"));
+  const missed = mock.method(reach, "missed", () => undefined);
+  const lost = Promise.reject(new TypeError("no network"));
+  lost.catch(() => undefined);
+  early(undefined, lost);
+  await assert.rejects(askGateway(ADDRESS, {}), Unreachable);
+  assert.equal(missed.mock.callCount(), 1);
+});

@@ -1,0 +1,62 @@
+/**
+ * Runs before the page's own code is there: asks who is here and what the page will ask for, and has its code fetched, so that none
+ * of them waits for another. The answers are kept for whoever asks the same (api/early.ts). A page works without it, later.
+ */
+import { ACCOUNT_HEADER } from "../api/account-header.ts";
+import { actingAccount, actingFor, knowAccounts } from "../api/acting.ts";
+import { addressOf } from "../api/address.ts";
+import type { EarlyAnswer } from "../api/early.ts";
+import type { Me } from "../api/types.ts";
+import { visitOf } from "./questions.ts";
+
+/** The files of each page's code that the document does not name. Filled in by the build (tools/early-script.ts). */
+declare const CODE_OF_PAGES: Record<string, string[]>;
+
+const answers = new Map<string, EarlyAnswer>();
+globalThis.tollgateEarly = answers;
+
+const get = (address: string, account?: string): Promise<Response> =>
+  fetch(address, account === undefined ? {} : { headers: { [ACCOUNT_HEADER]: account } });
+
+function keep(address: string, answer: Promise<Response>, account?: string): void {
+  // Whoever takes the answer is told; where nobody does, nobody missed it.
+  answer.catch(() => undefined);
+  answers.set(address, { account, askedAtMs: performance.now(), answer });
+}
+
+function fetchCode(files: string[]): void {
+  for (const file of files) {
+    const link = document.createElement("link");
+    link.rel = "modulepreload";
+    link.crossOrigin = "";
+    link.href = file;
+    document.head.append(link);
+  }
+}
+
+/** What the page asks, as soon as it is known for which account. */
+async function askForPage(session: Promise<Response>): Promise<void> {
+  const visit = visitOf(location);
+  if (visit === undefined) return;
+  fetchCode(CODE_OF_PAGES[visit.page.code] ?? []);
+  const response = await session;
+  if (!response.ok) return;
+  const { identity, accounts } = (await response.clone().json()) as Me | { identity: null; accounts: [] };
+  knowAccounts(accounts);
+  const isTheirs = visit.page.of === "operator" ? identity?.operator === true : actingAccount("builder") !== undefined;
+  if (!isTheirs) return;
+  for (const address of visit.page.questions(visit.range, Date.now())) {
+    const account = actingFor(address);
+    keep(address, get(address, account), account);
+  }
+}
+
+const SESSION = addressOf("GET /console/api/auth/get-session");
+const session = get(SESSION);
+// What goes wrong here goes wrong again where it is asked for in earnest, and is told there.
+const asked = askForPage(session).catch(() => undefined);
+// Who is here is told when the page's questions are under way: a page whose code is there already would ask them once more.
+keep(
+  SESSION,
+  asked.then(() => session),
+);

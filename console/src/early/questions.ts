@@ -1,0 +1,100 @@
+/**
+ * What the pages that people open the console with ask first, as addresses. It has to be what they ask, to the letter: what nobody
+ * takes was asked for in vain (`e2e/console/early.test.ts` sees to it). Pure.
+ */
+import { addressOf } from "../api/address.ts";
+import { isRange, RANGES, SUM_RANGES, spanOf, type TimeRange } from "../time-range.ts";
+import { daysBefore, startOfUtcDay, startOfUtcMonth } from "../utc.ts";
+
+interface EarlyPage {
+  /** Whom the page is for. */
+  of: "builder" | "operator";
+  /** The file of its code, below `src/`. */
+  code: string;
+  /** Ranges that its address may name, where it has one; the page shows the day without. */
+  ranges: readonly TimeRange[];
+  questions: (range: TimeRange, nowMs: number) => string[];
+}
+
+const KEYS = addressOf("GET /console/api/keys", { query: { limit: 100 } });
+const RATES = addressOf("GET /v1/catalog/rates");
+const BALANCE = addressOf("GET /console/api/balance");
+
+const unfunded = (from: Date): string =>
+  addressOf("GET /console/api/unfunded", { query: { from: from.toISOString() } });
+
+/** By their paths. */
+export const EARLY_PAGES: Record<string, EarlyPage> = {
+  "/overview": {
+    of: "builder",
+    code: "pages/overview/overview-page.tsx",
+    ranges: SUM_RANGES,
+    questions(asked, nowMs) {
+      const range = SUM_RANGES.find((one) => one === asked) ?? "24h";
+      const span = spanOf(range, nowMs);
+      const from = span.from.toISOString();
+      return [
+        addressOf("GET /console/api/requests", { query: { limit: 8 } }),
+        addressOf("GET /console/api/usage", { query: { by: span.by, split: "model", from } }),
+        addressOf("GET /console/api/performance", { query: { range } }),
+        addressOf("GET /console/api/usage", { query: { by: "day", from: startOfUtcMonth(nowMs).toISOString() } }),
+        addressOf("GET /console/api/usage", { query: { by: "outcome", from } }),
+        addressOf("GET /console/api/usage", { query: { by: "label", from } }),
+        BALANCE,
+        unfunded(span.from),
+      ];
+    },
+  },
+  "/performance": {
+    of: "builder",
+    code: "pages/performance/performance-page.tsx",
+    ranges: ["1h", "6h", "24h", "7d", "30d"],
+    questions: (range) => [addressOf("GET /console/api/performance", { query: { range, by: "model" } }), KEYS, RATES],
+  },
+  "/requests": {
+    of: "builder",
+    code: "pages/requests/requests-page.tsx",
+    ranges: [],
+    questions: (_range, nowMs) => [
+      addressOf("GET /console/api/requests", { query: { sort: "newest", limit: 50 } }),
+      addressOf("GET /console/api/requests/totals"),
+      addressOf("GET /console/api/usage", {
+        query: { by: "label", from: daysBefore(startOfUtcDay(nowMs), 90).toISOString() },
+      }),
+      unfunded(spanOf("30d", nowMs).from),
+      KEYS,
+      RATES,
+    ],
+  },
+  "/credits": {
+    of: "builder",
+    code: "pages/credits/credits-page.tsx",
+    ranges: [],
+    questions: () => [
+      addressOf("GET /console/api/statement", { query: { limit: 30 } }),
+      BALANCE,
+      addressOf("GET /console/api/credits"),
+    ],
+  },
+  "/operator": {
+    of: "operator",
+    code: "pages/operator/platform/platform-page.tsx",
+    ranges: RANGES,
+    questions: (range) => [addressOf("GET /console/api/operator/performance", { query: { range } })],
+  },
+};
+
+interface Visit {
+  page: EarlyPage;
+  range: TimeRange;
+}
+
+/** Undefined where nothing is asked early: another page, or one whose address says more than that. */
+export function visitOf({ pathname, search }: { pathname: string; search: string }): Visit | undefined {
+  const page = EARLY_PAGES[pathname.replace(/^\/console/, "")];
+  if (page === undefined) return undefined;
+  const { range, ...others } = Object.fromEntries(new URLSearchParams(search));
+  if (Object.keys(others).length > 0) return undefined;
+  if (range === undefined) return { page, range: "24h" };
+  return isRange(range) && page.ranges.includes(range) ? { page, range } : undefined;
+}

@@ -1,0 +1,9 @@
+/** Days and months as the API's sums have them, in UTC. Apart from how they are written: the early script takes these alone. */
+const DAY_MS = 86_400_000;
+
+export const startOfUtcDay = (nowMs: number): Date => new Date(Math.floor(nowMs / DAY_MS) * DAY_MS);
+export const startOfUtcMonth = (nowMs: number): Date => {
+  const now = new Date(nowMs);
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
+};
+export const daysBefore = (date: Date, days: number): Date => new Date(date.getTime() - days * DAY_MS);

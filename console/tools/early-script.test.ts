@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EARLY_PAGES } from "../src/early/questions.ts";
+import { codeOfPages, withScript } from "./early-script.ts";
+
+const chunk = (imports: string[], code = "", isEntry = false) =>
+  ({ type: "chunk", imports, facadeModuleId: code === "" ? null : `/anywhere/console/src/${code}`, isEntry }) as const;
+
+const PAGES = Object.fromEntries(
+  Object.values(EARLY_PAGES).map(({ code }) => [`assets/${code.replaceAll("/", "-")}.js`, chunk(["chart.js"], code)]),
+);
+
+test("of a page's code those files are named that the document does not name, each once", () => {
+  const bundle = {
+    ...PAGES,
+    "index.js": chunk(["shared.js"], "main.tsx", true),
+    "shared.js": chunk([]),
+    "chart.js": chunk(["shared.js", "lines.js"]),
+    "lines.js": chunk(["chart.js"]),
+    "index.html": { type: "asset" as const },
+  };
+  assert.deepEqual(codeOfPages(bundle)["pages/overview/overview-page.tsx"], [
+    "/console/assets/pages-overview-overview-page.tsx.js",
+    "/console/chart.js",
+    "/console/lines.js",
+  ]);
+});
+
+test("a build without one of the pages fails", () => {
+  assert.throws(() => codeOfPages({ "index.js": chunk([], "main.tsx", true) }), /has no page pages\/overview/);
+});
+
+test("the script stands before all others", () => {
+  const page = '<head><link rel="icon"><script src="theme.js"></script></head>';
+  assert.equal(
+    withScript(page, "/console/early.js"),
+    '<head><link rel="icon"><script src="/console/early.js"></script>\n    <script src="theme.js"></script></head>',
+  );
+  assert.throws(() => withScript("<head></head>", "/console/early.js"), /no script/);
+});

@@ -1,0 +1,76 @@
+/**
+ * Puts the early script (src/early/early.ts) into the build: one small file of its own, before all others in the page, that knows which
+ * files the code of each page is in.
+ */
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { build, type Plugin, type Rollup } from "vite";
+import { EARLY_PAGES } from "../src/early/questions.ts";
+
+const ENTRY = fileURLToPath(new URL("../src/early/early.ts", import.meta.url));
+
+export function earlyScript(): Plugin {
+  return {
+    name: "tollgate:early-script",
+    apply: "build",
+    // After the page is written.
+    enforce: "post",
+    async generateBundle(_options, bundle) {
+      const page = bundle["index.html"];
+      if (page?.type !== "asset") this.error("the build has no page");
+      const source = await scriptOf(codeOfPages(bundle));
+      const fileName = `assets/early-${createHash("sha256").update(source).digest("base64url").slice(0, 8)}.js`;
+      this.emitFile({ type: "asset", fileName, source });
+      page.source = withScript(String(page.source), `/console/${fileName}`);
+    },
+  };
+}
+
+/** First in the head: it is to run while the others are fetched. */
+export function withScript(page: string, address: string): string {
+  const first = page.indexOf("<script");
+  if (first < 0) throw new Error("the page has no script to stand before");
+  return `${page.slice(0, first)}<script src="${address}"></script>\n    ${page.slice(first)}`;
+}
+
+type Bundle = Record<
+  string,
+  Pick<Rollup.OutputChunk, "type" | "imports" | "facadeModuleId" | "isEntry"> | { type: "asset" }
+>;
+
+/** Of each page with early questions, the files that its code is in, without those that the document names itself. */
+export function codeOfPages(bundle: Bundle): Record<string, string[]> {
+  const chunks = Object.entries(bundle).flatMap(([file, part]) => (part.type === "chunk" ? [{ file, ...part }] : []));
+  const reach = (file: string, found = new Set<string>()): Set<string> => {
+    if (found.has(file)) return found;
+    found.add(file);
+    for (const next of chunks.find((chunk) => chunk.file === file)?.imports ?? []) reach(next, found);
+    return found;
+  };
+  const named = new Set(chunks.filter(({ isEntry }) => isEntry).flatMap(({ file }) => [...reach(file)]));
+  return Object.fromEntries(
+    Object.values(EARLY_PAGES).map(({ code }) => {
+      const own = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(`/src/${code}`));
+      if (own === undefined) throw new Error(`the build has no page ${code}`);
+      return [code, [...reach(own.file)].filter((file) => !named.has(file)).map((file) => `/console/${file}`)];
+    }),
+  );
+}
+
+async function scriptOf(code: Record<string, string[]>): Promise<string> {
+  const built = await build({
+    configFile: false,
+    logLevel: "error",
+    define: { CODE_OF_PAGES: JSON.stringify(code) },
+    build: {
+      write: false,
+      target: "es2023",
+      rolldownOptions: { input: ENTRY, output: { format: "iife" } },
+    },
+  });
+  const [output] = [built].flat();
+  if (output === undefined || !("output" in output)) throw new Error("the early script was not built");
+  const [script, ...others] = output.output;
+  if (others.length > 0) throw new Error("the early script must be one file");
+  return script.code;
+}

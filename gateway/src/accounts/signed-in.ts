@@ -1,0 +1,38 @@
+/** Who is signed in, as better-auth tells it of a session. */
+import type { Uuid } from "../base/ids.ts";
+
+export interface SignedIn {
+  identityId: Uuid;
+  sessionId: Uuid;
+  email: string;
+  name: string;
+  operator: boolean;
+  emailVerified: boolean;
+  twoFactor: boolean;
+}
+
+/** What is used of the library's answer. */
+export interface FoundSession {
+  session: { id: string };
+  user: {
+    id: string;
+    email: string;
+    name: string;
+    emailVerified: boolean;
+    operator?: boolean | null | undefined;
+    twoFactorEnabled?: boolean | null | undefined;
+  };
+}
+
+export function signedInOf({ session, user }: FoundSession): SignedIn {
+  const { id, email, name, operator, emailVerified, twoFactorEnabled } = user;
+  return {
+    identityId: id as Uuid,
+    sessionId: session.id as Uuid,
+    email,
+    name,
+    operator: operator === true,
+    emailVerified,
+    twoFactor: twoFactorEnabled === true,
+  };
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shareUntilSent } from "./until-sent.ts";
+
+/** Questions that are sent and answered when the test says so. */
+function openQuestions() {
+  const share = shareUntilSent<number>();
+  const asked: { send: () => void; answer: PromiseWithResolvers<number> }[] = [];
+  const ask = (key: string): Promise<number> =>
+    share(key, (send) => {
+      const answer = Promise.withResolvers<number>();
+      asked.push({ send, answer });
+      return answer.promise;
+    });
+  return { ask, asked };
+}
+
+test("who asks the same before it is sent shares the answer, and who comes later asks anew", async () => {
+  const { ask, asked } = openQuestions();
+  const [first, second, other] = [ask("a"), ask("a"), ask("b")];
+  assert.equal(asked.length, 2);
+  asked[0]?.send();
+  const third = ask("a");
+  assert.equal(asked.length, 3);
+  asked.forEach(({ answer }, i) => {
+    answer.resolve(i);
+  });
+  assert.deepEqual(await Promise.all([first, second, other, third]), [0, 0, 1, 2]);
+});
+
+test("an old question that ends takes nobody out of the next one", async () => {
+  const { ask, asked } = openQuestions();
+  const first = ask("a");
+  asked[0]?.send();
+  void ask("a");
+  asked[0]?.answer.resolve(0);
+  await first;
+  void ask("a");
+  assert.equal(asked.length, 2);
+});
+
+test("a failure is told to all who share it, and the next one tries again", async () => {
+  const { ask, asked } = openQuestions();
+  const shared = [ask("a"), ask("a")];
+  asked[0]?.answer.reject(new Error("away"));
+  for (const one of shared) await assert.rejects(one, /away/);
+  void ask("a");
+  assert.equal(asked.length, 2);
+});
+
+test("a question that is sent at once is nobody else's", () => {
+  const share = shareUntilSent<number>();
+  let asked = 0;
+  const ask = () =>
+    share("a", async (sent) => {
+      sent();
+      return ++asked;
+    });
+  void ask();
+  void ask();
+  assert.equal(asked, 2);
+});

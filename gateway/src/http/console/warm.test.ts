@@ -1,0 +1,58 @@
+/** What the console asks is asked beforehand: on every connection, and without a trace. */
+import assert from "node:assert/strict";
+import { after, before, describe, mock, test } from "node:test";
+import type pg from "pg";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { warmConsole } from "./warm.ts";
+
+const TABLES = [
+  "identity_session",
+  "account_owner",
+  "usage_hour",
+  "label_day",
+  "performance",
+  "request",
+  "ledger_account",
+];
+
+describe("the console before anybody comes", () => {
+  let platform: TestPlatform;
+  before(async () => {
+    platform = await openTestPlatform();
+  });
+  after(() => platform.close());
+
+  /** All connections of the pool, given back, and what each is asked from now on. None of them can write any more. */
+  const watchConnections = async (count: number): Promise<(() => string)[]> => {
+    const clients = await Promise.all(Array.from({ length: count }, () => platform.pool.connect()));
+    return await Promise.all(clients.map(readOnly));
+  };
+  const readOnly = async (client: pg.PoolClient): Promise<() => string> => {
+    await client.query("set default_transaction_read_only = on");
+    const { mock: asked } = mock.method(client, "query");
+    client.release();
+    return () => JSON.stringify(asked.calls.map((call) => call.arguments));
+  };
+
+  test("every connection has read every table that pages ask for, and none has written", async () => {
+    const { max } = platform.pool.options;
+    const connections = await watchConnections(max);
+    await warmConsole(platform.parts, { connections: max, isOver: () => false });
+    for (const asked of connections) {
+      for (const table of TABLES) assert.match(asked(), new RegExp(`\\b${table}\\b`));
+    }
+  });
+
+  test("a gateway that is being closed asks nothing more", async () => {
+    const session = mock.method(platform.parts.identities, "warm", async () => undefined);
+    const accounts = mock.method(platform.parts.identities, "accountsOf");
+    await warmConsole(platform.parts, { connections: 1, isOver: () => session.mock.callCount() > 0 });
+    assert.equal(accounts.mock.callCount(), 0);
+    session.mock.restore();
+  });
+
+  test("what the store refuses is told to who asked for it", async () => {
+    mock.method(platform.parts.usage, "byLabel", () => Promise.reject(new Error("the store is away")));
+    await assert.rejects(warmConsole(platform.parts, { connections: 2, isOver: () => false }), /the store is away/);
+  });
+});

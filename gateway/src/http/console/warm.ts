@@ -1,0 +1,82 @@
+/**
+ * The console's questions, asked once after the start for an account that nobody has: what a question costs more the first time, on
+ * every connection the server's caches of its catalogue and here the code that is compiled when it first runs, is paid before
+ * somebody waits for it. It only reads, and next to nothing.
+ */
+import type { Uuid } from "../../base/ids.ts";
+import { slotsOf } from "../../history/performance.ts";
+import type { Parts } from "../parts.ts";
+
+const NOBODY = "00000000-0000-0000-0000-000000000000" as Uuid;
+
+type WarmedParts = Pick<
+  Parts,
+  | "identities"
+  | "ledger"
+  | "usage"
+  | "performance"
+  | "history"
+  | "unfunded"
+  | "apiKeys"
+  | "statement"
+  | "alerts"
+  | "spend"
+  | "presence"
+  | "attention"
+  | "now"
+>;
+
+interface WarmOptions {
+  /** Connections that the pool keeps: so many ask at once, each on one of its own. */
+  connections: number;
+  /** Whether the gateway is being closed. */
+  isOver: () => boolean;
+}
+
+/** Rejects with what the store said. Whoever comes next then pays what is left. */
+export async function warmConsole(parts: WarmedParts, { connections, isOver }: WarmOptions): Promise<void> {
+  for (const ask of questions(parts)) {
+    if (isOver()) return;
+    await Promise.all(Array.from({ length: connections }, (_, i) => ask(i)));
+  }
+}
+
+/** Those that most pages have in common first. */
+function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
+  const { identities, ledger, usage, performance, history, unfunded, apiKeys, statement, alerts } = parts;
+  const now = new Date(parts.now());
+  const span = { from: now, to: now };
+  const day = slotsOf("24h", parts.now());
+  const slots = { ...day, ...span };
+  return [
+    () => identities.warm(),
+    // Of somebody else each: who asks the same at once would share one answer.
+    (i) => identities.accountsOf(NOBODY.replace(/0$/, String(i % 10)) as Uuid),
+    () => usage.sums(NOBODY, { by: "hour", split: "model", ...span }),
+    () => usage.sums(NOBODY, { by: "day", ...span }),
+    () => usage.sums(NOBODY, { by: "outcome", ...span }),
+    () => usage.byLabel(NOBODY, span),
+    () =>
+      performance.each(
+        { scope: "account", subjects: [NOBODY], ...slots },
+        { total: [], rows: ["model"], points: ["slot"] },
+      ),
+    // Of the whole platform: only where there are figures is there anything to work out of them.
+    () => performance.each({ scope: "platform", ...day }, { total: [], rows: ["model"], points: ["slot"] }),
+    () => history.list(NOBODY, { limit: 1 }),
+    () => history.keptFrom(),
+    () => unfunded.sums(NOBODY, span),
+    () => ledger.balance(NOBODY),
+    () => ledger.holds(NOBODY),
+    () => apiKeys.list(NOBODY, { limit: 1 }),
+    () => usage.byKey(NOBODY, now),
+    () => history.total(NOBODY, {}, parts.now()),
+    () => statement.byDay(NOBODY, { before: undefined, limit: 1 }),
+    () => usage.burn(NOBODY, parts.now()),
+    () => alerts.of(NOBODY),
+    () => parts.spend.models(span),
+    () => parts.spend.accounts(span, 1),
+    () => parts.presence.sums(slots),
+    () => parts.attention.nodes({ connected: [], span: slots, limit: 1 }),
+  ];
+}
