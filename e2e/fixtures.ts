@@ -162,6 +162,12 @@ export async function inOneMinute(run: () => Promise<void>): Promise<void> {
   }
 }
 
+/** Figures and courses have a request a few seconds after it ended: resolves when none runs and all that ended are in them. */
+export async function untilCounted({ query }: Pick<Platform, "query">): Promise<void> {
+  const open = "select 1 from hold union all select 1 from unrolled";
+  await eventually("every request is counted", async () => (await query(open)).length === 0);
+}
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Longer than any suite takes, on a busy machine too. */
 const SUITE_MS_MAX = 5 * 60 * 1000;

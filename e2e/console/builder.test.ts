@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
+import { untilCounted } from "../fixtures.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { grant } from "./accounts.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
@@ -423,6 +424,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const leaving = await send({ ...script({ tokens: 150, delta_ms: 100 }), stream: true }, left.signal);
     await leaving.body?.getReader().read();
     left.abort();
+    await untilCounted(platform);
 
     await page.goto(`/console/performance?range=1h&key=${keyId}`);
     const figure = (name: string) => page.getByRole("definition").filter({ hasText: name });
@@ -471,12 +473,12 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.equal((await page.request.patch(`/console/api/keys/${keyId}`, change)).status(), 200);
     const refused = await send(script({ tokens: 20 }));
     assert.equal(refused.status, 402, await refused.text());
-    await page.goto("/console/requests");
     await eventually("the refusal is counted", async () => {
-      await page.reload();
-      await page.getByRole("table", { name: "Requests" }).waitFor();
-      return (await page.getByText(/daily budget was used up \(.*\binsight: 1\b/).count()) > 0;
+      const counted = "select from unfunded_hour u join api_key k on k.id = u.key_id where k.name = 'insight'";
+      return (await platform.query(counted)).length > 0;
     });
+    await page.goto("/console/requests");
+    await page.getByText(/daily budget was used up \(.*\binsight: 1\b/).waitFor();
     await page.getByText(/requests? (was|were) refused for want of credit/).waitFor();
     assert.deepEqual(browser.complaints(), []);
   });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
+import { untilCounted } from "../fixtures.ts";
 import { assertBalanced, host } from "../ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
@@ -41,15 +42,10 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
   });
 
   test("how the platform did: four figures with their courses, traffic and spend by name, the range in the address", async () => {
+    await untilCounted(platform);
     await page.goto("/console/operator?range=1h");
     const traffic = page.getByRole("table", { name: "Traffic by model" });
-    // A request is counted a few seconds after it ended.
-    await eventually("the request is counted", async () => {
-      if ((await traffic.getByRole("row", { name: /tiny-3b/ }).count()) > 0) return true;
-      await page.reload();
-      await page.getByRole("heading", { name: "Traffic by model" }).waitFor();
-      return false;
-    });
+    await traffic.getByRole("row", { name: /tiny-3b/ }).waitFor();
     for (const name of ["Request rate", "Errors", "First token, p95", "Slots in use"]) {
       await page.getByRole("figure", { name: `${name} in the last hour` }).waitFor();
     }
