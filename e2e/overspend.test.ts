@@ -1,6 +1,6 @@
 /** An account can never spend what it does not have, and a dying gateway can never charge what it did not finish. */
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { makeKey } from "./fixtures.ts";
 import { assertBalanced, builder } from "./ledger-check.ts";
 import {
@@ -30,78 +30,32 @@ interface Refusal {
   available_micro: number;
 }
 
+const check = async (dataDir: string): Promise<void> => {
+  const proof = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+  assert.equal(await proof.ended, 0, proof.output());
+};
+
 describe("overspending", () => {
   let dataDir: string;
-  let started: Platform | undefined;
-  beforeEach(async () => {
+  let platform: Platform;
+  before(async () => {
     dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, [...FLAGS, "--nodes", "2"]);
+    await raiseLimits(platform);
   });
-  afterEach(async () => {
-    // Where a test failed it is still there, and the file would not end.
-    if (started?.process.exitCode === null) started.process.kill("SIGKILL");
-    await started?.ended;
+  after(async () => {
+    await platform?.stop();
     await removeDataDir(dataDir);
   });
 
-  const start = async (flags: string[], env: Record<string, string> = {}): Promise<Platform> => {
-    started = await startPlatform(dataDir, flags, env);
-    return started;
-  };
-  const check = async (): Promise<void> => {
-    const proof = tollgate(["admin", "ledger", "check", "--data", dataDir]);
-    assert.equal(await proof.ended, 0, proof.output());
-  };
-
-  test("200 requests at once on an account that can afford 37: 37 are served, 163 refused, the balance is exact", async () => {
-    const platform = await start([...FLAGS, "--nodes", "2"]);
-    await raiseLimits(platform);
-    const orders = { tokens: 40, overrun: true, delta_ms: 1 };
-    const more = { max_tokens: 20 };
-    // One request to learn the price: the answer runs into its cap, so that the charge is the whole hold.
-    const before = (await builder(platform)).balance;
-    assert.equal((await chat(platform, orders, more)).status, 200);
-    const { id, balance } = await builder(platform);
-    const price = before - balance;
-    const [record] = await platform.query<{ hold_pico: string; charge_pico: string }>(
-      "select hold_pico, charge_pico from request",
-    );
-    assert.deepEqual([record?.hold_pico, record?.charge_pico], [String(price), String(price)]);
-
-    const left = price * 37n + price / 2n;
-    await platform.query("select ledger_transfer(gen_random_uuid(), 'refund', $1, $2, 'test')", [
-      id,
-      String(balance - left),
-    ]);
-    const statuses = await Promise.all(
-      Array.from({ length: 200 }, async () => {
-        const response = await chat(platform, orders, more);
-        const body = (await response.json()) as { error?: { code: string } };
-        return `${response.status} ${body.error?.code ?? "ok"}`;
-      }),
-    );
-    const count = Map.groupBy(statuses, (status) => status);
-    assert.deepEqual(
-      new Map([...count].map(([status, all]) => [status, all.length])),
-      new Map([
-        ["200 ok", 37],
-        ["402 hold_exceeds_balance", 163],
-      ]),
-    );
-    assert.deepEqual(await builder(platform), { id, balance: price / 2n, held: 0n });
-    assert.equal((await platform.query("select id from request")).length, 1 + 37, "a 402 leaves no record");
-    await assertBalanced(platform);
-    await check();
-    await platform.stop();
-  });
+  // The answer runs into its cap, so that the charge is the whole hold.
+  const orders = { tokens: 40, overrun: true, delta_ms: 1 };
+  const more = { max_tokens: 20 };
+  const records = async (): Promise<number> => (await platform.query("select id from request")).length;
 
   test("200 requests at once on a key with a budget for 37: 37 are served, 163 refused by the budget's name", async () => {
-    const platform = await start([...FLAGS, "--nodes", "2"]);
-    await raiseLimits(platform);
     const { id } = await builder(platform);
     const limits = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 1000 };
-    const orders = { tokens: 40, overrun: true, delta_ms: 1 };
-    const more = { max_tokens: 20 };
-    // The answer runs into its cap, so that the charge is the whole hold.
     assert.equal((await chat(platform, orders, more)).status, 200);
     const [record] = await platform.query<{ hold_pico: string }>("select hold_pico from request");
     const price = BigInt(record?.hold_pico ?? 0);
@@ -126,14 +80,70 @@ describe("overspending", () => {
       { day_spent: String(price * 37n), day_held: "0" },
     ]);
     await assertBalanced(platform);
-    await check();
-    await platform.stop();
+    await check(dataDir);
   });
+
+  test("200 requests at once on an account that can afford 37: 37 are served, 163 refused, the balance is exact", async () => {
+    // One request to learn the price.
+    const before = (await builder(platform)).balance;
+    assert.equal((await chat(platform, orders, more)).status, 200);
+    const { id, balance } = await builder(platform);
+    const price = before - balance;
+    const [record] = await platform.query<{ hold_pico: string; charge_pico: string }>(
+      "select hold_pico, charge_pico from request order by id desc limit 1",
+    );
+    assert.deepEqual([record?.hold_pico, record?.charge_pico], [String(price), String(price)]);
+
+    const recorded = await records();
+    const left = price * 37n + price / 2n;
+    await platform.query("select ledger_transfer(gen_random_uuid(), 'refund', $1, $2, 'test')", [
+      id,
+      String(balance - left),
+    ]);
+    const statuses = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const response = await chat(platform, orders, more);
+        const body = (await response.json()) as { error?: { code: string } };
+        return `${response.status} ${body.error?.code ?? "ok"}`;
+      }),
+    );
+    const count = Map.groupBy(statuses, (status) => status);
+    assert.deepEqual(
+      new Map([...count].map(([status, all]) => [status, all.length])),
+      new Map([
+        ["200 ok", 37],
+        ["402 hold_exceeds_balance", 163],
+      ]),
+    );
+    assert.deepEqual(await builder(platform), { id, balance: price / 2n, held: 0n });
+    assert.equal(await records(), recorded + 37, "a 402 leaves no record");
+    await assertBalanced(platform);
+    await check(dataDir);
+  });
+});
+
+describe("gateways that die", () => {
+  let dataDir: string;
+  let started: Platform | undefined;
+  before(async () => {
+    dataDir = await newDataDir();
+  });
+  after(async () => {
+    // Where the test failed it is still there, and the file would not end.
+    if (started?.process.exitCode === null) started.process.kill("SIGKILL");
+    await started?.ended;
+    await removeDataDir(dataDir);
+  });
+
+  const start = async (): Promise<Platform> => {
+    started = await startPlatform(dataDir, FLAGS, SHORT_LEASE);
+    return started;
+  };
 
   test("kill -9 in the middle of 100 streams, ten times: after the lease no hold is left, nothing is charged twice", async () => {
     const streams = 100;
     for (let round = 1; round <= 10; round++) {
-      const platform = await start(FLAGS, SHORT_LEASE);
+      const platform = await start();
       await raiseLimits(platform);
       // Some have ended and some are settling when the kill comes; some run longer than anybody looks.
       const orders = (i: number): object =>
@@ -152,7 +162,7 @@ describe("overspending", () => {
       await platform.kill();
       await Promise.all(ended);
     }
-    const last = await start(FLAGS, SHORT_LEASE);
+    const last = await start();
     await eventually("every hold has ended", async () => (await builder(last)).held === 0n, RELEASED_WITHIN_MS);
     assert.equal((await last.query("select id from hold")).length, 0);
     await assertBalanced(last);
@@ -169,7 +179,7 @@ describe("overspending", () => {
       await last.query("select id from request where outcome = 'gateway_lost' and charge_pico <> 0"),
       [],
     );
-    await check();
+    await check(dataDir);
     await last.stop();
   });
 });

@@ -280,6 +280,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await drawer.getByText("60 of at most 600").waitFor();
 
     const id = await chat(key, "Hello");
+    await untilCounted(platform);
     // The address alone opens the key, with what it did.
     await page.goto("/console/overview");
     await page.goto(address);
