@@ -20,18 +20,29 @@ import {
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 
+const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres as number, ...pids.nodes];
+const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
+
+/** One after the other, each on what the one before left: the database is its own, as a person has it, and costs seconds. */
 describe("a platform's life", () => {
   let dataDir: string;
-  beforeEach(async () => {
+  let platform: Platform;
+  before(async () => {
     dataDir = await newDataDir();
   });
-  afterEach(() => removeDataDir(dataDir));
+  after(async () => {
+    assert.equal(await platform?.stop(), 0);
+    await allGone(processes(platform));
+    await removeDataDir(dataDir);
+  });
 
-  const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres as number, ...pids.nodes];
-  const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
+  const start = async (): Promise<Platform> => {
+    platform = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
+    return platform;
+  };
 
   test("Ctrl-C stops everything; the next start goes on with the same data", async () => {
-    const first = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
+    const first = await start();
     assert.match(first.output(), /Tollgate is ready/);
     assert.match(first.output(), /curl -N/);
     assert.equal((await chat(first, { text: "hello" })).status, 200);
@@ -40,13 +51,63 @@ describe("a platform's life", () => {
     assert.equal(await first.stop(), 0);
     await allGone(processes(first));
 
-    const second = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
+    const second = await start();
     assert.equal(second.ready.api_key, first.ready.api_key);
     assert.equal((await builder(second)).balance, balance);
     assert.equal((await chat(second, { text: "again" })).status, 200);
     await assertBalanced(second);
-    assert.equal(await second.stop(), 0);
   });
+
+  test("a second platform on the same data is refused in one line, and the first goes on", async () => {
+    const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
+    assert.equal(await second.ended, 1);
+    assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));
+    assert.equal((await chat(platform, { text: "still here" })).status, 200);
+  });
+
+  test("kill -9 in the middle of a stream: it serves again, nothing is charged twice, no process is left over", async () => {
+    const first = platform;
+    const stream = await chat(first, { tokens: 1000, delta_ms: 20 }, { stream: true });
+    const reader = stream.body?.getReader();
+    await reader?.read();
+    assert.ok((await builder(first)).held > 0n);
+    await first.kill();
+    await assert.rejects(async () => {
+      while (!(await reader?.read())?.done);
+    });
+    await allGone([first.ready.pids.gateway, ...first.ready.pids.nodes]);
+
+    const second = await start();
+    assert.equal(
+      second.ready.pids.postgres,
+      first.ready.pids.postgres,
+      "the database that was left running is adopted",
+    );
+    assert.equal((await chat(second, { text: "alive" })).status, 200);
+    await assertBalanced(second);
+    // The lost request keeps its hold until its lease ends; here the lease is made to end now. The first sweep may find that
+    // nobody swept for a while, and give its time back.
+    await eventually("the dead gateway's hold is given back", async () => {
+      await second.query("update hold set expires_at = now() - interval '1 second'");
+      return (await builder(second)).held === 0n;
+    });
+    const lost = await second.query("select charge_pico from request where outcome = 'gateway_lost'");
+    assert.deepEqual(lost, [{ charge_pico: "0" }]);
+    await assertBalanced(second);
+  });
+
+  test("a node that dies is started again and serves", async () => {
+    process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");
+    await eventually("the node is back", async () => (await chat(platform, { text: "back" })).status === 200);
+  });
+});
+
+describe("a start", () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await newDataDir();
+  });
+  afterEach(() => removeDataDir(dataDir));
 
   test("the ready file comes after the screen has said that the platform is ready", async () => {
     const readyFile = join(dataDir, "ready.json");
@@ -76,39 +137,6 @@ describe("a platform's life", () => {
     assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
     await assert.rejects(fetch(`http://127.0.0.2:${port}/healthz`));
     assert.equal(await platform.stop(), 0);
-  });
-
-  test("kill -9 in the middle of a stream: it serves again, nothing is charged twice, no process is left over", async () => {
-    const first = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
-    const stream = await chat(first, { tokens: 1000, delta_ms: 20 }, { stream: true });
-    const reader = stream.body?.getReader();
-    await reader?.read();
-    assert.ok((await builder(first)).held > 0n);
-    await first.kill();
-    await assert.rejects(async () => {
-      while (!(await reader?.read())?.done);
-    });
-    await allGone([first.ready.pids.gateway, ...first.ready.pids.nodes]);
-
-    const second = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
-    assert.equal(
-      second.ready.pids.postgres,
-      first.ready.pids.postgres,
-      "the database that was left running is adopted",
-    );
-    assert.equal((await chat(second, { text: "alive" })).status, 200);
-    await assertBalanced(second);
-    // The lost request keeps its hold until its lease ends; here the lease is made to end now. The first sweep may find that
-    // nobody swept for a while, and give its time back.
-    await eventually("the dead gateway's hold is given back", async () => {
-      await second.query("update hold set expires_at = now() - interval '1 second'");
-      return (await builder(second)).held === 0n;
-    });
-    const lost = await second.query("select charge_pico from request where outcome = 'gateway_lost'");
-    assert.deepEqual(lost, [{ charge_pico: "0" }]);
-    await assertBalanced(second);
-    assert.equal(await second.stop(), 0);
-    await allGone(processes(second));
   });
 
   test("a local node left paused or in quarantine: the next start says so, what to do, and gets ready without it", async () => {
@@ -141,31 +169,6 @@ describe("a platform's life", () => {
     assert.equal((await own(third, `/${one}/resume`, "POST")).status, 200);
     await eventually("the resumed one serves", async () => (await chat(third, { text: "back" })).status === 200);
     assert.equal(await third.stop(), 0);
-  });
-});
-
-describe("a platform that runs", () => {
-  let dataDir: string;
-  let platform: Platform;
-  before(async () => {
-    dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
-  });
-  after(async () => {
-    assert.equal(await platform?.stop(), 0);
-    await removeDataDir(dataDir);
-  });
-
-  test("a second platform on the same data is refused in one line, and the first goes on", async () => {
-    const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
-    assert.equal(await second.ended, 1);
-    assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));
-    assert.equal((await chat(platform, { text: "still here" })).status, 200);
-  });
-
-  test("a node that dies is started again and serves", async () => {
-    process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");
-    await eventually("the node is back", async () => (await chat(platform, { text: "back" })).status === 200);
   });
 });
 
