@@ -4,21 +4,16 @@
  * once. The last release is the commit that gateway/sql/releases names; where the history does not have it, that is said.
  */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { lastRelease } from "../gateway/src/db/testing/release.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
-import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
-import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { type Balancer, startBalancer } from "./balancer.ts";
-import { PEPPER, urlOf } from "./database.ts";
-import { makeKey, openBuilder, openHost, startNode } from "./fixtures.ts";
-import { type Gateway, serve } from "./hostile/stage.ts";
+import { type Balanced, openBalanced } from "./balanced.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
-import { type NatsPlane, openNats, skipWithoutNats } from "./planes.ts";
-import { eventually, newDataDir, type Platform, removeDataDir } from "./platform.ts";
+import { skipWithoutNats } from "./planes.ts";
+import { eventually } from "./platform.ts";
 import { ask, CHAT, startSteadyLoad } from "./steady-load.ts";
 import { findCommit, ROOT, unpackVersion } from "./versions.ts";
 
@@ -26,40 +21,14 @@ const found = findCommit(lastRelease().commit);
 const skip = skipWithoutNats || ("why" in found && found.why);
 
 describe("upgrade", { skip }, () => {
-  let db: TestDatabase;
-  let nats: NatsPlane;
-  let redis: TestServer | undefined;
-  let env: Record<string, string>;
-  let balancer: Balancer;
-  let key: string;
+  let balanced: Balanced;
   let released: string;
   let next: NextVersion;
-  const dataDirs: string[] = [];
-  const nodes: ChildProcess[] = [];
-  /** Those that are not stopped. */
-  const gateways = new Set<Gateway>();
-
-  const query: Platform["query"] = async (sql, values = []) => (await db.pool.query(sql, values)).rows;
-
-  /** Starts it and waits until the balancer sends to it. */
-  async function start(root: string, more: Record<string, string> = {}): Promise<Gateway> {
-    const dataDir = await newDataDir();
-    dataDirs.push(dataDir);
-    const gateway = await serve(dataDir, { ...env, ...more }, "gateway", root);
-    gateways.add(gateway);
-    return gateway;
-  }
-  const joined = (): Promise<unknown> =>
-    eventually("the balancer sends to all of them", () => balancer.ready() === gateways.size);
-  const stop = async (gateway: Gateway): Promise<void> => {
-    assert.equal(await gateway.stop(), 0, await readFile(gateway.logFile, "utf8"));
-    gateways.delete(gateway);
-  };
 
   /** A command of that version: its exit code and what it said. */
   async function command(root: string, ...args: string[]): Promise<{ code: number | null; said: string }> {
     const program = join(root, "gateway/bin/tollgate.mjs");
-    const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...env } });
+    const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...balanced.env } });
     let said = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
@@ -84,50 +53,23 @@ describe("upgrade", { skip }, () => {
     released = await unpackVersion((found as { commit: string }).commit);
     next = await makeNextVersion();
     // Empty: the release makes its own schema, as it did where it runs.
-    db = await openTestDatabase({ sql: await makeSqlDirectory({ after }) });
-    nats = await openNats();
-    const binary = findServer();
-    redis = binary === undefined ? undefined : await startServer(binary);
-    env = {
-      ...nats.env,
-      ...(redis !== undefined && { VALKEY_URL: redis.url }),
-      DATABASE_URL: urlOf(db.connection),
-      KEY_PEPPER: PEPPER,
-      DRAIN_DELAY_S: "2",
-      AUTO_QUARANTINE: "false",
-      PROBATION_ANSWERS: "0",
-    };
-    balancer = await startBalancer({
-      gateways: () =>
-        [...gateways].map(({ baseUrl, internalPort }) => ({ port: Number(new URL(baseUrl).port), internalPort })),
-    });
+    balanced = await openBalanced({ sql: await makeSqlDirectory({ after }) });
   });
-  after(async () => {
-    for (const node of nodes) node.kill("SIGKILL");
-    await balancer?.close();
-    for (const gateway of gateways) await gateway.stop();
-    await nats?.close();
-    await redis?.kill();
-    await db?.close();
-    for (const dataDir of dataDirs) await removeDataDir(dataDir);
-  });
+  after(() => balanced?.close());
 
   test("from the last release to the next: no client sees an error, every answer is charged once", async () => {
-    const old = await start(released);
-    const account = await openBuilder(query, 100_000_000_000_000n);
-    key = (await makeKey(query, account, { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 })).token;
-    const { token } = await openHost(query);
+    const { url, query, start, stop, joined, openAccounts, addNode } = balanced;
+    const old = await start({}, released);
+    const { keys, hostToken } = await openAccounts(1);
+    const [key] = keys as [string];
     await joined();
-    for (const name of ["one", "two"]) {
-      const ready = { base_url: balancer.url, host_token: token };
-      nodes.push(await startNode({ ready }, { name, model: "tiny-3b,embed-m3", slots: 16 }));
-    }
+    for (const name of ["one", "two"]) await addNode(name, hostToken);
     await eventually("it serves", async () => (await ask(old.baseUrl, key, CHAT)).status === 200, 60_000);
-    const load = await startSteadyLoad({ query, baseUrl: balancer.url, key });
+    const load = await startSteadyLoad({ query, baseUrl: url, key });
     await load.more(30);
 
     // These sources work on the schema of the release before.
-    const here = await start(ROOT, { MIGRATE: "check" });
+    const here = await start({ MIGRATE: "check" });
     await joined();
     await load.more(30);
     await booksBalance(ROOT);
@@ -156,7 +98,7 @@ describe("upgrade", { skip }, () => {
     await load.more(30);
 
     // Another one of this version meets a database that is newer, and serves.
-    const meets = await start(ROOT);
+    const meets = await start();
     assert.match(await readFile(meets.logFile, "utf8"), /newer than this program, which works with it/);
     await joined();
     await stop(here);
@@ -165,7 +107,7 @@ describe("upgrade", { skip }, () => {
     assert.equal(tooEarlyAgain.code, 1, tooEarlyAgain.said);
     assert.match(tooEarlyAgain.said, /some are connected: .* \(schema \d+\)/);
 
-    await start(next.root, { MIGRATE: "check" });
+    await start({ MIGRATE: "check" }, next.root);
     await joined();
     await load.more(20);
     await stop(meets);
@@ -180,7 +122,7 @@ describe("upgrade", { skip }, () => {
 
     const again = await command(next.root, "migrate", "--plan");
     assert.equal(again.code, 0, again.said);
-    await assert.rejects(start(ROOT), /The database is newer than this program: it has migration \d+_next_after\.sql/);
+    await assert.rejects(start(), /The database is newer than this program: it has migration \d+_next_after\.sql/);
     await booksBalance(next.root);
   });
 });
