@@ -2,6 +2,8 @@
  * What happens in a world, decided before it begins: who is there, what is asked, what goes wrong, what operators do. A plan is
  * plain data, so that it can be shortened item by item, written to a file and run again.
  */
+import { addPeople } from "./people.ts";
+import { addScenes } from "./scenes.ts";
 import { Chance } from "./world/random.ts";
 
 /** How nodes behave. All but the first are the lies and failures of e2e/hostile. */
@@ -58,6 +60,8 @@ export interface Script {
 export interface Ask {
   account: number;
   gateway: number;
+  /** Asked of /v1/completions; else of the endpoint that the model has. */
+  endpoint?: "completion";
   model: string;
   stream: boolean;
   promptWords: number;
@@ -82,12 +86,24 @@ export type Item = { atMs: number } & (
   | { do: "cut gateway"; gateway: number; downMs: number }
   | { do: "slow plane"; delayMsMax: number; forMs: number }
   | { do: "store away"; forMs: number }
+  | { do: "store cut"; gateway: number; forMs: number }
   | { do: "store loses"; percent: number; forMs: number }
   | { do: "store slow"; delayMsMax: number; forMs: number }
   | { do: "disk full"; gateway: number; forMs: number }
   | { do: "limits away"; how: "hangs" | "dies"; forMs: number }
   | { do: "transfer"; account: number; kind: "grant" | "purchase" | "refund" | "dispute"; amount: string }
-  | { do: "payout"; host: number; percent: number }
+  | {
+      do: "payment";
+      account: number;
+      cents: number;
+      seen: "paid" | "expired";
+      /** What becomes of the whole amount afterwards. */
+      refund: "succeeded" | "failed" | null;
+      dispute: "won" | "lost" | null;
+      /** How long until the next thing happens to it. */
+      stepMs?: number;
+    }
+  | { do: "payout batch"; minimum: string }
   | { do: "revoke key"; account: number }
   | { do: "reload catalogue" }
   | { do: "quarantine node"; node: number; forMs: number }
@@ -103,6 +119,10 @@ export interface Plan {
   nodes: NodePlan[];
   accounts: AccountPlan[];
   items: Item[];
+  /** For how many days earnings are held back. */
+  payoutHoldDays?: number;
+  /** By host: the account that has the same owner. */
+  hostOwners?: (number | null)[];
   /** It is lived through to the end of the time for healing, although nobody owes anything any more. */
   livesOn: boolean;
 }
@@ -115,7 +135,8 @@ export interface PlanOptions {
   nodes?: number | undefined;
 }
 
-const MODELS = ["tiny-3b", "small-8b", "reason-32b", "embed-m3"];
+const EMBEDDING = "embed-m3";
+const MODELS = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
 /** Half of what is asked for is plain text. */
 const ASKED_MODELS = ["tiny-3b", "small-8b", ...MODELS];
 /** At once, later, over the turn of the words, and never, although it begins again and again. */
@@ -155,8 +176,17 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);
   for (let i = 0; i < operations; i++) plan.items.push(operationPlan(chance, plan));
+  addPeople(new Chance(`people ${seed}`), plan);
+  addCompletions(new Chance(`completions ${seed}`), plan);
+  if (!isCalm) addScenes(new Chance(`scenes ${seed}`), plan);
   plan.items.sort((a, b) => a.atMs - b.atMs);
   return plan;
+}
+
+/** Of what is asked in words, some is asked of the older endpoint. */
+function addCompletions(chance: Chance, { items }: Plan): void {
+  for (const item of items)
+    if (item.do === "ask" && chance.oneIn(6) && item.ask.model !== EMBEDDING) item.ask.endpoint = "completion";
 }
 
 function nodePlan(chance: Chance, { hosts, isHonest }: { hosts: number; isHonest: boolean }): NodePlan {
@@ -289,7 +319,7 @@ function plainCuts(chance: Chance, { endMs, nodes }: Plan): Item[] {
   });
 }
 
-function operationPlan(chance: Chance, { endMs, accounts, hosts, nodes }: Plan): Item {
+function operationPlan(chance: Chance, { endMs, accounts, nodes }: Plan): Item {
   const atMs = chance.below(endMs);
   const account = chance.below(accounts.length);
   const amount = String(BigInt(chance.between(1, 50)) * 1_000_000n);
@@ -299,7 +329,7 @@ function operationPlan(chance: Chance, { endMs, accounts, hosts, nodes }: Plan):
     case 1:
       return { atMs, do: "transfer", account, kind: chance.pick(["refund", "dispute"] as const), amount };
     case 2:
-      return { atMs, do: "payout", host: chance.below(hosts), percent: chance.between(1, 100) };
+      return { atMs, do: "payout batch", minimum: String(BigInt(chance.below(100)) * 10_000n) };
     case 3:
       // Where there is one account alone, nothing would be asked any more.
       return accounts.length > 1 ? { atMs, do: "revoke key", account } : { atMs, do: "reload catalogue" };

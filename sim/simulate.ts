@@ -2,8 +2,9 @@
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import type { Meter } from "../gateway/src/metering/meter.ts";
 import { BooksAudit } from "./audit/books.ts";
-import { auditLeases } from "./audit/leases.ts";
+import { LeasesAudit } from "./audit/leases.ts";
 import { auditLimits, auditWindows } from "./audit/limits.ts";
+import { auditMoney, auditPayouts, auditSetOffs } from "./audit/money.ts";
 import { auditNodes } from "./audit/nodes.ts";
 import { auditRequests } from "./audit/requests.ts";
 import type { Plan } from "./plan.ts";
@@ -69,12 +70,15 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
   const storeWasWell = !has(/^store/);
   const booksAudit = new BooksAudit(world);
+  const leasesAudit = new LeasesAudit(stage);
   /** Holds that were taken, whatever became of them. */
   const held = new Set<Uuid>();
   world.committed = (text) => {
     if (text.includes("ledger_hold")) for (const id of books.holds.keys()) held.add(id);
-    if (text.includes("ledger_expire")) auditLeases(stage);
-    if (text.includes("ledger_")) booksAudit.look();
+    if (text.includes("ledger_expire")) leasesAudit.look();
+    if (text.includes("payout_create")) auditSetOffs(stage);
+    if (text.includes("payout_")) auditPayouts(stage);
+    if (text.includes("ledger_") || text.includes("payout_") || text === "commit") booksAudit.look();
   };
   for (const machine of stage.machines) machine.start();
   for (const node of stage.nodes) scheduler.after(500, () => node.connect());
@@ -92,6 +96,7 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   });
   if (isWrong()) return;
   booksAudit.lookAtAll();
+  auditMoney(stage);
   // What nobody noticed is silence to whoever waits; that nobody is barred for it is looked at with the nodes.
   const cuts = plan.items.filter((item) => item.do === "cut node");
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");

@@ -29,7 +29,7 @@ export class Machine {
   /** Unless it runs, or drains, or is about to. */
   start(): void {
     if (this.#life?.hears === true) return;
-    const life = new Life();
+    const life = new Life({ machine: this.number });
     this.#life = life;
     life.onEnd(() => {
       this.running = undefined;

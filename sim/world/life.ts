@@ -10,9 +10,15 @@ import type { Scheduler } from "./scheduler.ts";
 export const EPOCH_MS = Date.UTC(2030, 4, 31, 23, 50);
 
 export class Life {
+  /** The number of the machine that it runs on. */
+  readonly machine: number;
   #isAlive = true;
   #fuse = Number.POSITIVE_INFINITY;
   readonly #ends: (() => void)[] = [];
+
+  constructor({ machine = 0 } = {}) {
+    this.machine = machine;
+  }
 
   /** To be asked before anything is done. */
   mayAct(): boolean {
