@@ -133,7 +133,12 @@ export interface PlanOptions {
   faults?: number | undefined;
   gateways?: number | undefined;
   nodes?: number | undefined;
+  /** One fault after the other, most of them short, instead of a few: for soaks. */
+  isDense?: boolean;
 }
+
+/** How many things go wrong in a virtual minute of a dense world. */
+const DENSE_PER_MINUTE = 240;
 
 const EMBEDDING = "embed-m3";
 const MODELS = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
@@ -151,7 +156,9 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   const nodes = options.nodes ?? chance.between(2, 6);
   const hosts = chance.between(2, Math.max(2, nodes));
   const accounts = chance.pick([1, 2, 4, 12]);
-  const faults = options.faults ?? chance.pick([0, 3, 6, 12]);
+  const { isDense = false } = options;
+  const faults =
+    options.faults ?? (isDense ? Math.ceil(options.minutes * DENSE_PER_MINUTE) : chance.pick([0, 3, 6, 12]));
   // Of a calm world every node is honest: whatever goes wrong in it is the platform's.
   const isCalm = faults === 0 && chance.oneIn(2);
   const plan: Plan = {
@@ -165,12 +172,13 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
     nodes: Array.from({ length: nodes }, (_, i) => nodePlan(chance, { hosts, isHonest: i < 2 || isCalm })),
     accounts: Array.from({ length: accounts }, () => accountPlan(chance)),
     items: [],
-    livesOn: chance.oneIn(8),
+    livesOn: chance.oneIn(8) && !isDense,
   };
   const asks = Math.ceil((endMs / 1000) * chance.pick([0.5, 1, 2, 4]));
   for (let i = 0; i < asks; i++)
     plan.items.push({ atMs: chance.below(endMs), do: "ask", ask: askPlan(chance, { gateways, accounts, isCalm }) });
-  for (let i = 0; i < faults; i++) plan.items.push(faultPlan(chance, plan));
+  for (let i = 0; i < faults; i++)
+    plan.items.push(isDense ? briefly(chance, faultPlan(chance, plan)) : faultPlan(chance, plan));
   // What is answered while the store is away is on one disk alone, and then its gateway dies.
   if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
@@ -296,6 +304,13 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
     default:
       return { atMs, do: "disk full", gateway, forMs: chance.pick([1_000, 30_000]) };
   }
+}
+
+/** Most faults are over in a moment, so that there is something to strike for the next one. */
+function briefly(chance: Chance, item: Item): Item {
+  if (chance.oneIn(40)) return item;
+  const ms = chance.pick([10, 100, 400, 1_000, 2_500]);
+  return { ...item, ...("downMs" in item && { downMs: ms }), ...("forMs" in item && { forMs: ms }) };
 }
 
 function doubleFault(chance: Chance, { endMs, gateways }: Plan): Item[] {

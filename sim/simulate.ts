@@ -31,7 +31,7 @@ export interface Outcome {
   virtualMs: number;
   requests: number;
   faults: FaultCounts;
-  /** What people did to the platform meanwhile: transfers, payouts, revocations, reloads, quarantines. */
+  /** What people did to the platform meanwhile: transfers, payments, payouts, revocations, reloads, quarantines. */
   operations: number;
   trace: string[];
   /** How many requests ended how. */
@@ -57,7 +57,7 @@ export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false 
     await live(stage, plan, tokens);
     if (guard.attempts.length > 0)
       world.fail("nothing in the simulated world reaches outside", [...new Set(guard.attempts)].join(", "));
-    return outcomeOf(stage, plan);
+    return outcomeOf(stage);
   } finally {
     process.off("unhandledRejection", onRejection);
     guard.lift();
@@ -106,10 +106,9 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   auditNodes(stage, { storeWasWell });
 }
 
-function outcomeOf({ world, sights, machines }: Stage, plan: Plan): Outcome {
+function outcomeOf({ world, sights, machines, operations }: Stage): Outcome {
   const { trace, scheduler, violation, books, faults } = world;
   faults["write refused"] = machines.reduce((sum, { disk }) => sum + disk.refused, 0);
-  const items = plan.items.filter(({ do: what }) => what !== "ask").length;
   const outcomes: Record<string, number> = {};
   const count = (name: string): void => {
     outcomes[name] = (outcomes[name] ?? 0) + 1;
@@ -123,7 +122,7 @@ function outcomeOf({ world, sights, machines }: Stage, plan: Plan): Outcome {
     virtualMs: scheduler.nowMs,
     requests: sights.length,
     faults,
-    operations: items - faults.struck,
+    operations,
     trace: trace.lines,
     outcomes,
   };

@@ -10,20 +10,20 @@ import type { Item } from "../plan.ts";
 import { insist } from "./insist.ts";
 import type { Stage } from "./stage.ts";
 
-type Deeds = { [Do in Item["do"]]: (stage: Stage, item: Extract<Item, { do: Do }>) => void };
+/** False: there was nothing to strike. */
+type Deeds = { [Do in Item["do"]]: (stage: Stage, item: Extract<Item, { do: Do }>) => boolean | undefined };
 
 const DEEDS: Deeds = {
-  ask: (stage, { ask }) => stage.ask(ask),
-  "crash gateway": (stage, item) => stage.machines[item.gateway]?.crash(item),
-  "drain gateway": (stage, item) => stage.machines[item.gateway]?.drain(item),
-  "crash node": (stage, { node, downMs }) => stage.nodes[node]?.crash(downMs),
-  "cut node": (stage, { node, how, downMs }) => stage.nodes[node]?.cut(how, downMs),
+  ask: (stage, { ask }) => void stage.ask(ask),
+  "crash gateway": (stage, item) => stage.machines[item.gateway]?.crash(item) === true,
+  "drain gateway": (stage, item) => stage.machines[item.gateway]?.drain(item) === true,
+  "crash node": (stage, { node, downMs }) => stage.nodes[node]?.crash(downMs) === true,
+  "cut node": (stage, { node, how, downMs }) => stage.nodes[node]?.cut(how, downMs) === true,
   "cut gateway": (stage, { gateway, downMs }) => {
     const { network } = stage.world;
     const name = stage.machines[gateway]?.running?.name;
-    if (name === undefined) return;
-    network.cutGateway(name);
-    later(stage, downMs, () => network.healGateway(name));
+    if (name === undefined || !network.cutGateway(name)) return false;
+    return later(stage, downMs, () => network.healGateway(name));
   },
   "slow plane": (stage, { delayMsMax, forMs }) => {
     stage.setPace({ planeMs: delayMsMax });
@@ -31,14 +31,14 @@ const DEEDS: Deeds = {
   },
   "store away": (stage, { forMs }) => {
     const { store } = stage.world;
-    store.goAway();
-    later(stage, forMs, () => store.comeBack());
+    return store.goAway() && later(stage, forMs, () => store.comeBack());
   },
   "store cut": (stage, { gateway, forMs }) => {
     const { store, scheduler } = stage.world;
-    store.cut(gateway);
+    if (!store.cut(gateway)) return false;
     // In its own time, whatever else is healed: it must last longer than a lease to tell.
     scheduler.after(forMs, () => store.mend(gateway));
+    return true;
   },
   "store loses": (stage, { percent, forMs }) => {
     stage.setPace({ lossPercent: percent });
@@ -50,24 +50,23 @@ const DEEDS: Deeds = {
   },
   "disk full": (stage, { gateway, forMs }) => {
     const disk = stage.machines[gateway]?.disk;
-    if (disk === undefined) return;
+    if (disk === undefined || disk.isFull) return false;
     disk.isFull = true;
-    later(stage, forMs, () => {
+    return later(stage, forMs, () => {
       disk.isFull = false;
     });
   },
   "limits away": (stage, { how, forMs }) => {
     const { limitsServer } = stage.world;
-    if (how === "hangs") limitsServer.hang();
-    else limitsServer.die();
-    later(stage, forMs, () => limitsServer.comeBack());
+    const isStruck = how === "hangs" ? limitsServer.hang() : limitsServer.die();
+    return isStruck && later(stage, forMs, () => limitsServer.comeBack());
   },
   transfer: (stage, { account, kind, amount }) => {
     const builder = stage.builders[account];
     if (builder !== undefined) transfer(stage, { kind, accountId: builder.id, amount: BigInt(amount) });
   },
-  payment: (stage, item) => pay(stage, item),
-  "payout batch": (stage, { minimum }) => payOut(stage, BigInt(minimum)),
+  payment: (stage, item) => void pay(stage, item),
+  "payout batch": (stage, { minimum }) => void payOut(stage, BigInt(minimum)),
   "revoke key": (stage, { account }) => {
     const key = stage.builders[account]?.key;
     if (key === undefined || key.revokedMs !== null) return;
@@ -104,15 +103,18 @@ const OPERATIONS: Item["do"][] = [
 
 export function perform(stage: Stage, item: Item): void {
   if (item.do !== "ask") stage.world.trace.add("plan", JSON.stringify(item));
-  if (item.do !== "ask" && !OPERATIONS.includes(item.do)) stage.world.faults.struck += 1;
-  (DEEDS[item.do] as (stage: Stage, item: Item) => void)(stage, item);
+  const isStruck = (DEEDS[item.do] as (stage: Stage, item: Item) => boolean | undefined)(stage, item) !== false;
+  if (item.do === "ask") return;
+  if (OPERATIONS.includes(item.do)) stage.operations += 1;
+  else if (isStruck) stage.world.faults.struck += 1;
 }
 
 /** Unless everything was healed before. */
-function later(stage: Stage, ms: number, run: () => void): void {
+function later(stage: Stage, ms: number, run: () => void): true {
   stage.world.scheduler.after(ms, () => {
     if (!stage.isHealed) run();
   });
+  return true;
 }
 
 interface Move {

@@ -38,6 +38,8 @@ export class Stage {
   priceVersion = 1;
   /** The plan is over: nothing goes wrong any more. */
   isHealed = false;
+  /** What people did to the platform: transfers, payments, payouts, revocations, reloads, quarantines. */
+  operations = 0;
   /** What people outside want done and what was not yet. */
   errandsUnderWay = 0;
   /** What came into accounts from outside, less what went back, once all of it is done. */

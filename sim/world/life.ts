@@ -60,15 +60,14 @@ export function clockOf(
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},
 ): Clock {
-  const unlessDead = (task: () => void) => (): void => {
-    if (life.hears) task();
-  };
+  // A process that ended has no timers: they are not even looked at.
+  const isOver = (): boolean => !life.hears;
   const idle = (): void => {};
   return {
     now: () => EPOCH_MS + scheduler.nowMs + skewMs,
     monotonic: () => scheduler.nowMs + originMs,
-    after: (delayMs, task) => (life.mayAct() ? scheduler.after(delayMs, unlessDead(task)) : idle),
-    every: (periodMs, task) => (life.mayAct() ? scheduler.every(periodMs, unlessDead(task)) : idle),
-    soon: (task) => void (life.mayAct() && scheduler.soon(unlessDead(task))),
+    after: (delayMs, task) => (life.mayAct() ? scheduler.after(delayMs, task, isOver) : idle),
+    every: (periodMs, task) => (life.mayAct() ? scheduler.every(periodMs, task, isOver) : idle),
+    soon: (task) => void (life.mayAct() && scheduler.soon(task, isOver)),
   };
 }

@@ -59,10 +59,11 @@ export class Store {
   }
 
   /** Nothing is done any more; soon that is noticed. */
-  goAway(): void {
-    if (this.#isAway) return;
+  goAway(): boolean {
+    if (this.#isAway) return false;
     this.#isAway = true;
     this.#scheduler.after(this.#chance.between(1, NOTICED_MS_MAX), () => this.#notice());
+    return true;
   }
 
   comeBack(): void {
@@ -74,12 +75,13 @@ export class Store {
   }
 
   /** One machine does not reach it any more; soon that is noticed there. */
-  cut(machine: number): void {
-    if (this.#unreached.has(machine)) return;
+  cut(machine: number): boolean {
+    if (this.#unreached.has(machine)) return false;
     const cut = { isKnown: false };
     this.#unreached.set(machine, cut);
     this.cuts.push({ machine, fromMs: this.#scheduler.nowMs, toMs: Number.POSITIVE_INFINITY });
     this.#scheduler.after(this.#chance.between(1, NOTICED_MS_MAX), () => this.#noticeCut(machine, cut));
+    return true;
   }
 
   mend(machine: number): void {
