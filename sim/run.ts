@@ -3,14 +3,15 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { type Lived, liveThrough } from "./crew.ts";
-import { makePlan, type Plan, type PlanOptions } from "./plan.ts";
+import { makePlan, type PlanOptions } from "./draw.ts";
+import type { Plan } from "./plan.ts";
 import { shrink } from "./shrink.ts";
 import type { Outcome } from "./simulate.ts";
 import { story } from "./story.ts";
 import { type FaultKind, noFaults } from "./world/faults.ts";
 
 const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --soak MINUTES | --replay FILE]
-  --minutes M     virtual minutes of each world (2)
+  --minutes M     virtual minutes of each world (2; of a soak 3)
   --soak MINUTES  fresh worlds for so long, one fault after the other; every tenth twice, the others once
   --faults-total N
                   a soak ends after so many faults, if it comes to them
@@ -30,7 +31,7 @@ const OPTIONS = {
   fresh: { type: "string" },
   soak: { type: "string" },
   replay: { type: "string" },
-  minutes: { type: "string", default: "2" },
+  minutes: { type: "string" },
   faults: { type: "string" },
   "faults-total": { type: "string" },
   gateways: { type: "string" },
@@ -45,6 +46,9 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
+const MINUTES = 2;
+/** Long enough that what is healed in the end is a small part of it. */
+const SOAK_MINUTES = 3;
 /** That a world is the same a second time CI looks at; a soak now and then. */
 const SOAK_TWICE_EVERY = 10;
 
@@ -79,13 +83,15 @@ async function main(): Promise<number> {
     return 0;
   }
   const options: PlanOptions = {
-    minutes: numberOf("minutes", flags.minutes, { least: 0.1 }) as number,
+    minutes: numberOf("minutes", flags.minutes, { least: 0.1 }) ?? (flags.soak === undefined ? MINUTES : SOAK_MINUTES),
     faults: wholeOf("faults", flags.faults, { least: 0 }),
     gateways: wholeOf("gateways", flags.gateways, { least: 1 }),
     nodes: wholeOf("nodes", flags.nodes, { least: 1 }),
     isDense: flags.soak !== undefined,
   };
   const faultsMax = wholeOf("faults-total", flags["faults-total"], { least: 1 }) ?? Number.POSITIVE_INFINITY;
+  if (flags["faults-total"] !== undefined && flags.soak === undefined)
+    throw new WrongUse("--faults-total needs --soak");
   const sums = new Sums();
   let wrong = 0;
   for await (const { plan, outcome, again } of lived(flags, options)) {
