@@ -5,7 +5,7 @@
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { Books } from "./books.ts";
 
-export interface PayoutLine {
+interface PayoutLine {
   id: Uuid;
   account: Uuid;
   amount: bigint;
@@ -22,7 +22,7 @@ export interface Batch {
   lines: PayoutLine[];
 }
 
-export interface SetOff {
+interface SetOff {
   batch: Uuid;
   host: Uuid;
   builder: Uuid;
