@@ -21,7 +21,7 @@ const YOUNG_MB = 64;
 
 export async function* liveThrough(
   plans: Iterable<Plan>,
-  { threads, isTwice }: { threads: number; isTwice: boolean },
+  { threads, isTwice }: { threads: number; isTwice: (turn: number) => boolean },
 ): AsyncGenerator<Lived> {
   const crew = Array.from({ length: threads }, () => new Hand());
   const handOf = (turn: number): Hand => crew[turn % threads] as Hand;
@@ -29,7 +29,7 @@ export async function* liveThrough(
   try {
     let turn = 0;
     for (const plan of plans) {
-      const [one, other] = [handOf(turn).live(plan), isTwice ? handOf(turn + 1).live(plan) : undefined];
+      const [one, other] = [handOf(turn).live(plan), isTwice(turn) ? handOf(turn + 1).live(plan) : undefined];
       const both = Promise.all([one, other]).then(([outcome, again]) => ({ plan, outcome, again }));
       // Whoever takes it later is told; nobody else needs to be.
       both.catch(() => {});

@@ -2,10 +2,9 @@
  * What happens in a world, decided before it begins: who is there, what is asked, what goes wrong, what operators do. A plan is
  * plain data, so that it can be shortened item by item, written to a file and run again.
  */
-import { Chance } from "./world/random.ts";
 
 /** How nodes behave. All but the first are the lies and failures of e2e/hostile. */
-const NODE_KINDS = [
+export const NODE_KINDS = [
   "honest",
   "silent",
   "failing",
@@ -34,7 +33,7 @@ export interface NodePlan {
   formats: boolean;
 }
 
-interface AccountPlan {
+export interface AccountPlan {
   /** Picodollars, as text. */
   credit: string;
   inFlight: number | null;
@@ -58,6 +57,8 @@ export interface Script {
 export interface Ask {
   account: number;
   gateway: number;
+  /** Asked of /v1/completions; else of the endpoint that the model has. */
+  endpoint?: "completion";
   model: string;
   stream: boolean;
   promptWords: number;
@@ -82,12 +83,24 @@ export type Item = { atMs: number } & (
   | { do: "cut gateway"; gateway: number; downMs: number }
   | { do: "slow plane"; delayMsMax: number; forMs: number }
   | { do: "store away"; forMs: number }
+  | { do: "store cut"; gateway: number; forMs: number }
   | { do: "store loses"; percent: number; forMs: number }
   | { do: "store slow"; delayMsMax: number; forMs: number }
   | { do: "disk full"; gateway: number; forMs: number }
   | { do: "limits away"; how: "hangs" | "dies"; forMs: number }
   | { do: "transfer"; account: number; kind: "grant" | "purchase" | "refund" | "dispute"; amount: string }
-  | { do: "payout"; host: number; percent: number }
+  | {
+      do: "payment";
+      account: number;
+      cents: number;
+      seen: "paid" | "expired";
+      /** What becomes of the whole amount afterwards. */
+      refund: "succeeded" | "failed" | null;
+      dispute: "won" | "lost" | null;
+      /** How long until the next thing happens to it. */
+      stepMs?: number;
+    }
+  | { do: "payout batch"; minimum: string }
   | { do: "revoke key"; account: number }
   | { do: "reload catalogue" }
   | { do: "quarantine node"; node: number; forMs: number }
@@ -103,209 +116,10 @@ export interface Plan {
   nodes: NodePlan[];
   accounts: AccountPlan[];
   items: Item[];
+  /** For how many days earnings are held back. */
+  payoutHoldDays?: number;
+  /** By host: the account that has the same owner. */
+  hostOwners?: (number | null)[];
   /** It is lived through to the end of the time for healing, although nobody owes anything any more. */
   livesOn: boolean;
-}
-
-export interface PlanOptions {
-  minutes: number;
-  /** How many things go wrong. Undefined: as the seed will have it. */
-  faults?: number | undefined;
-  gateways?: number | undefined;
-  nodes?: number | undefined;
-}
-
-const MODELS = ["tiny-3b", "small-8b", "reason-32b", "embed-m3"];
-/** Half of what is asked for is plain text. */
-const ASKED_MODELS = ["tiny-3b", "small-8b", ...MODELS];
-/** At once, later, over the turn of the words, and never, although it begins again and again. */
-const STOPS = [" river", " engine", " paper river", " engine silver"];
-
-const THREE_HOURS_MS = 3 * 3_600_000;
-
-export function makePlan(seed: number, options: PlanOptions): Plan {
-  const chance = new Chance(`plan ${seed}`);
-  const endMs = Math.round(options.minutes * 60_000);
-  const gateways = options.gateways ?? chance.between(1, 3);
-  const nodes = options.nodes ?? chance.between(2, 6);
-  const hosts = chance.between(2, Math.max(2, nodes));
-  const accounts = chance.pick([1, 2, 4, 12]);
-  const faults = options.faults ?? chance.pick([0, 3, 6, 12]);
-  // Of a calm world every node is honest: whatever goes wrong in it is the platform's.
-  const isCalm = faults === 0 && chance.oneIn(2);
-  const plan: Plan = {
-    seed,
-    endMs,
-    gateways: Array.from({ length: gateways }, () => ({
-      skewMs: chance.pick([0, 0, -300, 700, 4_000, -THREE_HOURS_MS, THREE_HOURS_MS]),
-    })),
-    limitsWhenAway: chance.oneIn(2) ? "local" : "refuse",
-    hosts,
-    nodes: Array.from({ length: nodes }, (_, i) => nodePlan(chance, { hosts, isHonest: i < 2 || isCalm })),
-    accounts: Array.from({ length: accounts }, () => accountPlan(chance)),
-    items: [],
-    livesOn: chance.oneIn(8),
-  };
-  const asks = Math.ceil((endMs / 1000) * chance.pick([0.5, 1, 2, 4]));
-  for (let i = 0; i < asks; i++)
-    plan.items.push({ atMs: chance.below(endMs), do: "ask", ask: askPlan(chance, { gateways, accounts, isCalm }) });
-  for (let i = 0; i < faults; i++) plan.items.push(faultPlan(chance, plan));
-  // What is answered while the store is away is on one disk alone, and then its gateway dies.
-  if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
-  if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
-  const operations = chance.between(0, 6);
-  for (let i = 0; i < operations; i++) plan.items.push(operationPlan(chance, plan));
-  plan.items.sort((a, b) => a.atMs - b.atMs);
-  return plan;
-}
-
-function nodePlan(chance: Chance, { hosts, isHonest }: { hosts: number; isHonest: boolean }): NodePlan {
-  return {
-    kind: isHonest || chance.oneIn(3) ? "honest" : chance.pick(NODE_KINDS),
-    host: chance.below(hosts),
-    slots: chance.between(1, 4),
-    models: chance.oneIn(4) ? [chance.pick(MODELS)] : MODELS,
-    formats: !chance.oneIn(3),
-  };
-}
-
-function accountPlan(chance: Chance): AccountPlan {
-  const isPoor = chance.oneIn(4);
-  // A token costs some 40,000 picodollars; a poor account has a few requests' worth.
-  const credit = isPoor ? BigInt(chance.between(0, 60)) * 1_000_000n : 5_000_000_000_000n;
-  return {
-    credit: String(credit),
-    inFlight: chance.oneIn(4) ? chance.between(1, 4) : null,
-    requestsPerMinute: chance.oneIn(6) ? chance.between(3, 20) : null,
-    tokensPerMinute: chance.oneIn(6) ? chance.between(50, 2_000) : null,
-    budgetDay: chance.oneIn(6) ? String(BigInt(chance.between(1, 60)) * 1_000_000n) : null,
-  };
-}
-
-function askPlan(
-  chance: Chance,
-  { gateways, accounts, isCalm }: { gateways: number; accounts: number; isCalm: boolean },
-): Ask {
-  const words = chance.pick([0, 1, 5, 20, 60, 200]);
-  const everyMs = chance.pick([15, 20, 50, 200, 200, 600]);
-  const mayFail = !isCalm && chance.oneIn(5);
-  return {
-    account: chance.below(accounts),
-    gateway: chance.below(gateways),
-    model: chance.pick(ASKED_MODELS),
-    stream: chance.oneIn(2),
-    promptWords: chance.pick([1, 3, 30]),
-    maxTokens: chance.pick([1, 16, 64, 256]),
-    stop: !isCalm && chance.oneIn(5) ? chance.pick(STOPS) : null,
-    formatted: chance.oneIn(12),
-    texts: chance.pick([1, 2, 7]),
-    leavesMs: !isCalm && chance.oneIn(8) ? chance.between(1, 6_000) : null,
-    script: {
-      words: isCalm ? Math.max(1, words) : words,
-      thinkWords: chance.pick([0, 1, 12, 40]),
-      perDelta: chance.between(1, 6),
-      ttftMs: chance.pick([0, 50, 400, 1_500]),
-      everyMs,
-      fault: mayFail
-        ? {
-            kind: chance.pick(["fail", "stall", "drop", "prompt"] as const),
-            attempt: chance.between(0, 2),
-            after: chance.pick([0, 1, 7]),
-          }
-        : null,
-    },
-  };
-}
-
-function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
-  const atMs = chance.below(endMs);
-  const gateway = chance.below(gateways.length);
-  const node = chance.below(nodes.length);
-  const downMs = chance.pick([10, 1_000, 5_000, 20_000, 90_000]);
-  switch (chance.below(12)) {
-    case 0:
-    case 1:
-      return {
-        atMs,
-        do: "crash gateway",
-        gateway,
-        fuse: chance.pick([0, 3, 20, 200]),
-        downMs,
-        powerLoss: chance.oneIn(2),
-      };
-    case 2:
-      return { atMs, do: "drain gateway", gateway, graceMs: chance.pick([0, 2_000, 10_000]), downMs };
-    case 3:
-      return { atMs, do: "crash node", node, downMs };
-    case 4:
-      return {
-        atMs,
-        do: "cut node",
-        node,
-        downMs: chance.pick([10, 1_000, 5_000]),
-        how: chance.pick(["plane", "moved"] as const),
-      };
-    case 5:
-      return { atMs, do: "cut gateway", gateway, downMs: chance.pick([10, 1_000, 5_000, 20_000]) };
-    case 6:
-      return { atMs, do: "slow plane", delayMsMax: chance.pick([30, 90]), forMs: 20_000 };
-    case 7:
-    case 8:
-      return { atMs, do: "store away", forMs: chance.pick([200, 3_000, 15_000, 120_000]) };
-    case 9:
-      return chance.oneIn(2)
-        ? { atMs, do: "store loses", percent: chance.pick([5, 30]), forMs: 20_000 }
-        : { atMs, do: "store slow", delayMsMax: chance.pick([200, 1_500]), forMs: 20_000 };
-    case 10:
-      return {
-        atMs,
-        do: "limits away",
-        how: chance.pick(["hangs", "dies"] as const),
-        forMs: chance.pick([200, 3_000, 15_000, 90_000]),
-      };
-    default:
-      return { atMs, do: "disk full", gateway, forMs: chance.pick([1_000, 30_000]) };
-  }
-}
-
-function doubleFault(chance: Chance, { endMs, gateways }: Plan): Item[] {
-  const atMs = chance.below(Math.max(1, endMs - 20_000));
-  const forMs = chance.pick([15_000, 90_000]);
-  const crashMs = atMs + chance.between(3_000, 12_000);
-  const gateway = chance.below(gateways.length);
-  const fuse = chance.pick([0, 3, 20]);
-  const downMs = chance.pick([10, 5_000, 100_000]);
-  return [
-    { atMs, do: "store away", forMs },
-    { atMs: crashMs, do: "crash gateway", gateway, fuse, downMs, powerLoss: chance.oneIn(2) },
-  ];
-}
-
-/** The plane loses nodes that are at work, and notices it: whoever they worked for must not take it for their fault. */
-function plainCuts(chance: Chance, { endMs, nodes }: Plan): Item[] {
-  return Array.from({ length: 3 }, () => {
-    const cut = { node: chance.below(nodes.length), downMs: chance.pick([10, 1_000]), how: "plane" as const };
-    return { atMs: chance.below(endMs), do: "cut node" as const, ...cut };
-  });
-}
-
-function operationPlan(chance: Chance, { endMs, accounts, hosts, nodes }: Plan): Item {
-  const atMs = chance.below(endMs);
-  const account = chance.below(accounts.length);
-  const amount = String(BigInt(chance.between(1, 50)) * 1_000_000n);
-  switch (chance.below(6)) {
-    case 0:
-      return { atMs, do: "transfer", account, kind: chance.pick(["grant", "purchase"] as const), amount };
-    case 1:
-      return { atMs, do: "transfer", account, kind: chance.pick(["refund", "dispute"] as const), amount };
-    case 2:
-      return { atMs, do: "payout", host: chance.below(hosts), percent: chance.between(1, 100) };
-    case 3:
-      // Where there is one account alone, nothing would be asked any more.
-      return accounts.length > 1 ? { atMs, do: "revoke key", account } : { atMs, do: "reload catalogue" };
-    case 4:
-      return { atMs, do: "reload catalogue" };
-    default:
-      return { atMs, do: "quarantine node", node: chance.below(nodes.length), forMs: chance.between(1_000, 30_000) };
-  }
 }

@@ -3,14 +3,18 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { type Lived, liveThrough } from "./crew.ts";
-import { makePlan, type Plan, type PlanOptions } from "./plan.ts";
+import { makePlan, type PlanOptions } from "./draw.ts";
+import type { Plan } from "./plan.ts";
 import { shrink } from "./shrink.ts";
 import type { Outcome } from "./simulate.ts";
 import { story } from "./story.ts";
 import { type FaultKind, noFaults } from "./world/faults.ts";
 
 const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --soak MINUTES | --replay FILE]
-  --minutes M     virtual minutes of each world (2)
+  --minutes M     virtual minutes of each world (2; of a soak 3)
+  --soak MINUTES  fresh worlds for so long, one fault after the other; every tenth twice, the others once
+  --faults-total N
+                  a soak ends after so many faults, if it comes to them
   --faults K, --gateways G, --nodes N
                   instead of what the seed decides
   --once          each world once; without it twice, and both must be the same to the last line
@@ -27,8 +31,9 @@ const OPTIONS = {
   fresh: { type: "string" },
   soak: { type: "string" },
   replay: { type: "string" },
-  minutes: { type: "string", default: "2" },
+  minutes: { type: "string" },
   faults: { type: "string" },
+  "faults-total": { type: "string" },
   gateways: { type: "string" },
   nodes: { type: "string" },
   once: { type: "boolean", default: false },
@@ -40,6 +45,12 @@ const OPTIONS = {
   out: { type: "string", default: "sim-failure.json" },
   help: { type: "boolean", default: false },
 } as const;
+
+const MINUTES = 2;
+/** Long enough that what is healed in the end is a small part of it. */
+const SOAK_MINUTES = 3;
+/** That a world is the same a second time CI looks at; a soak now and then. */
+const SOAK_TWICE_EVERY = 10;
 
 class WrongUse extends Error {}
 
@@ -72,11 +83,15 @@ async function main(): Promise<number> {
     return 0;
   }
   const options: PlanOptions = {
-    minutes: numberOf("minutes", flags.minutes, { least: 0.1 }) as number,
+    minutes: numberOf("minutes", flags.minutes, { least: 0.1 }) ?? (flags.soak === undefined ? MINUTES : SOAK_MINUTES),
     faults: wholeOf("faults", flags.faults, { least: 0 }),
     gateways: wholeOf("gateways", flags.gateways, { least: 1 }),
     nodes: wholeOf("nodes", flags.nodes, { least: 1 }),
+    isDense: flags.soak !== undefined,
   };
+  const faultsMax = wholeOf("faults-total", flags["faults-total"], { least: 1 }) ?? Number.POSITIVE_INFINITY;
+  if (flags["faults-total"] !== undefined && flags.soak === undefined)
+    throw new WrongUse("--faults-total needs --soak");
   const sums = new Sums();
   let wrong = 0;
   for await (const { plan, outcome, again } of lived(flags, options)) {
@@ -96,6 +111,7 @@ async function main(): Promise<number> {
       return 1;
     }
     sums.add(outcome);
+    if (sums.faults >= faultsMax) break;
     if (flags.seed !== undefined || flags.replay !== undefined)
       console.log(`seed ${plan.seed}: nothing wrong; ${outcome.steps} steps, trace ${outcome.hash}`);
   }
@@ -114,7 +130,7 @@ async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) 
 async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions): AsyncGenerator<Lived> {
   const threads = wholeOf("threads", flags.threads, { least: 1 }) ?? Math.min(8, availableParallelism());
   const plans = plansOf(flags, options);
-  const isTwice = !flags.once;
+  const isTwice = (turn: number): boolean => !flags.once && (flags.soak === undefined || turn % SOAK_TWICE_EVERY === 0);
   if (flags.seeds !== undefined || flags.fresh !== undefined || flags.soak !== undefined) {
     yield* liveThrough(plans, { threads, isTwice });
     return;
@@ -122,7 +138,7 @@ async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions)
   const live = await here();
   for (const plan of plans) {
     const outcome = await live(plan, { keepsTrace: flags.trace });
-    yield { plan, outcome, again: isTwice ? await live(plan) : undefined };
+    yield { plan, outcome, again: flags.once ? undefined : await live(plan) };
   }
 }
 
@@ -147,10 +163,15 @@ class Sums {
     for (const [name, count] of Object.entries(outcomes)) this.#outcomes[name] = (this.#outcomes[name] ?? 0) + count;
   }
 
+  get faults(): number {
+    return Object.values(this.#faults).reduce((sum, count) => sum + count, 0);
+  }
+
   print(): void {
     const seconds = (performance.now() - this.#began) / 1000;
     const { user, system } = process.cpuUsage();
-    const faults = Object.values(this.#faults).reduce((sum, count) => sum + count, 0);
+    const processorSeconds = (user + system) / 1e6;
+    const { faults } = this;
     const list = (counts: Record<string, number>): string =>
       Object.entries(counts)
         .map(([name, count]) => `${name} ${count}`)
@@ -160,7 +181,8 @@ class Sums {
     console.log(
       `${this.#worlds} worlds, ${this.#requests} requests, ${faults} faults, ${this.#steps} steps, ` +
         `${(this.#virtualMs / 3_600_000).toFixed(1)} virtual hours in ${seconds.toFixed(1)} s ` +
-        `(${((user + system) / 1e6).toFixed(1)} s of processors): ${(faults / seconds).toFixed(0)} faults a second`,
+        `(${processorSeconds.toFixed(1)} s of processors): ${(faults / seconds).toFixed(0)} faults a second, ` +
+        `${(faults / processorSeconds).toFixed(0)} a second of processors`,
     );
   }
 }

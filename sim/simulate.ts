@@ -2,8 +2,9 @@
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import type { Meter } from "../gateway/src/metering/meter.ts";
 import { BooksAudit } from "./audit/books.ts";
-import { auditLeases } from "./audit/leases.ts";
+import { LeasesAudit } from "./audit/leases.ts";
 import { auditLimits, auditWindows } from "./audit/limits.ts";
+import { auditMoney, auditPayouts, auditSetOffs } from "./audit/money.ts";
 import { auditNodes } from "./audit/nodes.ts";
 import { auditRequests } from "./audit/requests.ts";
 import type { Plan } from "./plan.ts";
@@ -30,7 +31,7 @@ export interface Outcome {
   virtualMs: number;
   requests: number;
   faults: FaultCounts;
-  /** What people did to the platform meanwhile: transfers, payouts, revocations, reloads, quarantines. */
+  /** What people did to the platform meanwhile: transfers, payments, payouts, revocations, reloads, quarantines. */
   operations: number;
   trace: string[];
   /** How many requests ended how. */
@@ -56,7 +57,7 @@ export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false 
     await live(stage, plan, tokens);
     if (guard.attempts.length > 0)
       world.fail("nothing in the simulated world reaches outside", [...new Set(guard.attempts)].join(", "));
-    return outcomeOf(stage, plan);
+    return outcomeOf(stage);
   } finally {
     process.off("unhandledRejection", onRejection);
     guard.lift();
@@ -69,12 +70,15 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
   const storeWasWell = !has(/^store/);
   const booksAudit = new BooksAudit(world);
+  const leasesAudit = new LeasesAudit(stage);
   /** Holds that were taken, whatever became of them. */
   const held = new Set<Uuid>();
   world.committed = (text) => {
     if (text.includes("ledger_hold")) for (const id of books.holds.keys()) held.add(id);
-    if (text.includes("ledger_expire")) auditLeases(stage);
-    if (text.includes("ledger_")) booksAudit.look();
+    if (text.includes("ledger_expire")) leasesAudit.look();
+    if (text.includes("payout_create")) auditSetOffs(stage);
+    if (text.includes("payout_")) auditPayouts(stage);
+    if (text.includes("ledger_") || text.includes("payout_") || text === "commit") booksAudit.look();
   };
   for (const machine of stage.machines) machine.start();
   for (const node of stage.nodes) scheduler.after(500, () => node.connect());
@@ -92,6 +96,7 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   });
   if (isWrong()) return;
   booksAudit.lookAtAll();
+  auditMoney(stage);
   // What nobody noticed is silence to whoever waits; that nobody is barred for it is looked at with the nodes.
   const cuts = plan.items.filter((item) => item.do === "cut node");
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
@@ -101,10 +106,9 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   auditNodes(stage, { storeWasWell });
 }
 
-function outcomeOf({ world, sights, machines }: Stage, plan: Plan): Outcome {
+function outcomeOf({ world, sights, machines, operations }: Stage): Outcome {
   const { trace, scheduler, violation, books, faults } = world;
   faults["write refused"] = machines.reduce((sum, { disk }) => sum + disk.refused, 0);
-  const items = plan.items.filter(({ do: what }) => what !== "ask").length;
   const outcomes: Record<string, number> = {};
   const count = (name: string): void => {
     outcomes[name] = (outcomes[name] ?? 0) + 1;
@@ -118,7 +122,7 @@ function outcomeOf({ world, sights, machines }: Stage, plan: Plan): Outcome {
     virtualMs: scheduler.nowMs,
     requests: sights.length,
     faults,
-    operations: items - faults.struck,
+    operations,
     trace: trace.lines,
     outcomes,
   };

@@ -4,8 +4,10 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
 import { Fault } from "../../gateway/src/faults.ts";
 import { chat } from "../../gateway/src/http/openai/chat.ts";
+import { completions } from "../../gateway/src/http/openai/completions.ts";
 import { embeddings } from "../../gateway/src/http/openai/embeddings.ts";
 import type { Call, Reply } from "../../gateway/src/inference/call.ts";
+import type { Endpoint } from "../../gateway/src/inference/endpoint.ts";
 import { serve } from "../../gateway/src/inference/serve.ts";
 import type { Ask } from "../plan.ts";
 import { sentence } from "../world/words.ts";
@@ -24,6 +26,7 @@ export interface Sight {
   id: Uuid;
   ask: Ask;
   gateway: string;
+  machine: number;
   askedMs: number;
   /** When the last of it came, or the connection ended. */
   endedMs: number | null;
@@ -48,6 +51,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
     id,
     ask: order,
     gateway: running.name,
+    machine: life.machine,
     askedMs: world.scheduler.nowMs,
     endedMs: null,
     end: null,
@@ -95,7 +99,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
     },
     endStream() {},
   };
-  const body = order.model === EMBEDDING_MODEL ? embeddingBody(order) : chatBody(order);
+  const [endpoint, body] = requestOf(order);
   const call: Call = {
     id,
     arrivedAt: gateway.clock.monotonic(),
@@ -116,7 +120,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
       gone.abort();
     });
   world.trace.add(who, `asks ${running.name} for ${order.model}, stream ${order.stream}`);
-  serve(gateway, order.model === EMBEDDING_MODEL ? embeddings : chat, call).then(
+  serve(gateway, endpoint, call).then(
     () => {
       if (hears() && sight.end === null) world.fail("every request is answered", `${id} was served and told nothing`);
     },
@@ -141,9 +145,15 @@ function refusalOf(error: unknown): [number, string | null] {
 
 const promptOf = ({ promptWords }: Ask): string => sentence(0, promptWords).trim();
 
-const chatBody = (order: Ask): object => ({
+function requestOf(order: Ask): [Endpoint, object] {
+  if (order.model === EMBEDDING_MODEL) return [embeddings, embeddingBody(order)];
+  if (order.endpoint === "completion")
+    return [completions, { ...generationBody(order), prompt: sentence(0, order.promptWords) }];
+  return [chat, { ...generationBody(order), messages: [{ role: "user", content: promptOf(order) }] }];
+}
+
+const generationBody = (order: Ask): object => ({
   model: order.model,
-  messages: [{ role: "user", content: promptOf(order) }],
   max_tokens: order.maxTokens,
   stream: order.stream,
   ...(order.stream && { stream_options: { include_usage: true } }),
@@ -158,21 +168,23 @@ const embeddingBody = (order: Ask): object => ({
 });
 
 interface WholeAnswer {
-  choices?: { message: { content: string; vendor_reasoning_content?: string } }[];
+  /** Of chat a message, of a completion a text. */
+  choices?: { message?: { content: string; vendor_reasoning_content?: string }; text?: string }[];
   data?: { index: number; embedding: number[] }[];
   usage: Usage;
 }
 
 function readWhole(sight: Sight, body: string): void {
   const { choices, data, usage } = JSON.parse(body) as WholeAnswer;
-  sight.text = choices?.[0]?.message.content ?? "";
-  sight.reasoning = choices?.[0]?.message.vendor_reasoning_content ?? "";
+  const choice = choices?.[0];
+  sight.text = choice?.message?.content ?? choice?.text ?? "";
+  sight.reasoning = choice?.message?.vendor_reasoning_content ?? "";
   for (const { index, embedding } of data ?? []) sight.vectors[index] = embedding;
   sight.usage = usage;
 }
 
 interface Chunk {
-  choices?: { delta: { content?: string; vendor_reasoning_content?: string } }[];
+  choices?: { delta?: { content?: string; vendor_reasoning_content?: string }; text?: string }[];
   usage?: Usage | null;
   error?: { code: string };
 }
@@ -184,8 +196,9 @@ function readEvent(sight: Sight, data: string): boolean {
     sight.code = error.code;
     return true;
   }
-  sight.text += choices?.[0]?.delta.content ?? "";
-  sight.reasoning += choices?.[0]?.delta.vendor_reasoning_content ?? "";
+  const choice = choices?.[0];
+  sight.text += choice?.delta?.content ?? choice?.text ?? "";
+  sight.reasoning += choice?.delta?.vendor_reasoning_content ?? "";
   if (usage) sight.usage = usage;
   return false;
 }

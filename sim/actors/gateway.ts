@@ -22,6 +22,9 @@ import { localWhenAway } from "../../gateway/src/limits/local-when-away.ts";
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
+import { openPayouts, type Payouts } from "../../gateway/src/operators/payouts.ts";
+import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
+import { type Taken, takeIn } from "../../gateway/src/payments/receive.ts";
 import type { SimDisk } from "../world/disk.ts";
 import { clockOf, type Life } from "../world/life.ts";
 import type { World } from "../world/world.ts";
@@ -38,6 +41,7 @@ export interface Deployment {
   world: World;
   records: NodeRecord[];
   limitsWhenAway: "refuse" | "local";
+  payoutHoldDays: number;
   catalogue: () => Catalogue;
   meter: Meter;
 }
@@ -48,6 +52,9 @@ export interface RunningGateway {
   life: Life;
   gateway: Gateway;
   newId: NewId;
+  payouts: Payouts;
+  /** News of the payment provider. Resolves once all that follows from it is committed. */
+  receive(event: ProviderEvent): Promise<Taken>;
   /** It takes no more requests, gives those under way so long, and ends. */
   drain(graceMs: number): Promise<void>;
 }
@@ -61,7 +68,7 @@ interface Machine {
 }
 
 export async function startGateway(
-  { world, records, limitsWhenAway, catalogue, meter }: Deployment,
+  { world, records, limitsWhenAway, payoutHoldDays, catalogue, meter }: Deployment,
   machine: Machine,
   life: Life,
 ): Promise<RunningGateway> {
@@ -137,6 +144,8 @@ export async function startGateway(
     life,
     gateway,
     newId,
+    payouts: openPayouts({ pool, newId, holdDays: payoutHoldDays }),
+    receive: (event) => takeIn({ pool, newId, onFailed: noneIsAutomatic }, event),
     async drain(graceMs) {
       world.trace.add(name, "drains");
       const { underWay } = gateway;
@@ -150,3 +159,5 @@ export async function startGateway(
     },
   };
 }
+
+const noneIsAutomatic = (): Promise<never> => Promise.reject(new Error("no simulated purchase is automatic"));

@@ -119,17 +119,19 @@ export class SimNode {
   }
 
   /** Its process ends, and is started again after a while. */
-  crash(downMs: number): void {
-    if (!this.#isUp) return;
+  crash(downMs: number): boolean {
+    if (!this.#isUp) return false;
     this.#comeBackMs = downMs;
     this.#world.network.cutNode(this.id, "node");
+    return true;
   }
 
-  cut(how: "plane" | "moved", downMs: number): void {
-    if (!this.#isUp) return;
+  cut(how: "plane" | "moved", downMs: number): boolean {
+    if (!this.#isUp) return false;
     this.#comeBackMs = downMs;
     this.#moves = how === "moved";
     this.#world.network.cutNode(this.id, "plane", { unnoticed: this.#moves });
+    return true;
   }
 
   #comeBackMs = 1_000;

@@ -38,9 +38,13 @@ export class BooksAudit {
     for (const { id, balance } of this.#books.accounts.values())
       if (balance !== (byAccount.get(id) ?? 0n))
         this.#fail("every balance is the sum of its entries", `${id}: ${balance}, entries ${byAccount.get(id) ?? 0n}`);
+    const byOperation = new Map<string, bigint>();
+    for (const { operation, kind, amount } of this.#books.entries) {
+      const name = `${operation} ${kind}`;
+      byOperation.set(name, (byOperation.get(name) ?? 0n) + amount);
+    }
     for (const request of this.#books.requests.values()) {
-      const entries = this.#books.entries.filter(({ operation }) => operation === request.id);
-      const of = (kind: string): bigint => entries.reduce((sum, e) => sum + (e.kind === kind ? e.amount : 0n), 0n);
+      const of = (kind: string): bigint => byOperation.get(`${request.id} ${kind}`) ?? 0n;
       if (of("charge") !== -request.charge)
         this.#fail("a request is charged once", `${request.id}: ${of("charge")} of ${request.charge}`);
       const share = request.host === null ? 0n : (request.charge * 7n) / 10n;

@@ -106,11 +106,16 @@ function partlySeen({ sight, record }: Case, said: number, isPaid: boolean): Bil
 function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: number; cap: number }): Bill | string {
   if (served.every(({ accepted }) => !accepted)) return "it was answered, and no node had accepted it";
   if (sight.end === "answered") {
-    const read = wordsIn(sight.reasoning) + wordsIn(sight.text);
     const { usage } = sight;
+    const toldThought = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
+    // A completion keeps its thinking to itself: how much there was only the node knows.
+    const isHidden = sight.ask.endpoint === "completion";
+    const thought = isHidden ? toldThought : wordsIn(sight.reasoning);
+    const read = thought + wordsIn(sight.text);
     if (usage?.completion_tokens !== read) return `usage tells ${usage?.completion_tokens} tokens of ${read}`;
-    if ((usage.completion_tokens_details?.reasoning_tokens ?? 0) !== wordsIn(sight.reasoning))
-      return `usage tells ${usage.completion_tokens_details?.reasoning_tokens} tokens of thinking`;
+    if (toldThought !== thought) return `usage tells ${toldThought} tokens of thinking`;
+    if (isHidden && !served.some((job) => Math.min(cap, wordsIn(job.thought)) === thought))
+      return `usage tells ${toldThought} tokens of thinking, which no node had`;
     if (read > cap) return `${read} tokens for a cap of ${cap}`;
     const whole = served.some((job) => isComplete(job, sight) && outputOf(job, sight) === read);
     if (!whole && read !== cap) return `${read} words read are neither all that a node said nor the cap ${cap}`;

@@ -20,8 +20,15 @@ const MINUTE_MS = 60_000;
 /** A request is counted a moment after it came. */
 const COUNTED_MS_MAX = 100;
 
-/** How long slots of an outage of the server stay taken after it: whoever could not sign off tries again every second. */
-const SIGNED_OFF_MS = 5_000;
+/**
+ * How long after an outage of the server everybody knows that it is over: what is in flight was told to it, and whoever could not
+ * sign off has done it, trying again every second.
+ */
+const BACK_MS = 5_000;
+/** As long as a slow store may take to say whose key it is. */
+const SLOWLY_COUNTED_MS_MAX = 4_000;
+/** So long a gateway waits for the server's answer before it counts alone. */
+const UNANSWERED_MS_MAX = 1_600;
 
 /** At the end: who was refused was so for others' sake, and nobody was let in beyond the minute. */
 export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
@@ -103,7 +110,7 @@ const DEFAULT_IN_FLIGHT = 64;
 
 /** Whether the server was away in that time, or so shortly before that not everybody had signed off. */
 const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
-  world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + SIGNED_OFF_MS >= fromMs);
+  world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + BACK_MS >= fromMs);
 
 /** Whether `other` may have had a slot when `sight` was refused. */
 function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
@@ -118,6 +125,19 @@ function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
 }
 
 /**
+ * Whether the server must have counted it, and known of it since, unless it is away: it was asked when the server was well, and
+ * after an outage it was told again of what it may have forgotten.
+ */
+const isCountedThere = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
+  !world.limitsServer.outages.some(({ fromMs, toMs }) => askedMs >= fromMs - enteredMs && askedMs <= toMs + BACK_MS);
+
+/** Whether its gateway must have counted it alone: the server was away from before it was asked until long after. */
+const isCountedAlone = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
+  world.limitsServer.outages.some(
+    ({ fromMs, toMs }) => askedMs >= fromMs && askedMs + enteredMs + UNANSWERED_MS_MAX < toMs,
+  );
+
+/**
  * What may be in flight beyond a limit after its server was away: one that lost its memory counts anew, and leases that ran out
  * meanwhile are taken again; gateways that count alone have as much once more between them, and at least one each.
  */
@@ -129,21 +149,39 @@ function beyond({ world, machines }: Stage, limit: number): number {
 export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, sights, builders } = stage;
   const revokedMsMax = storeWasWell ? TOLD_MS_MAX : REVOKED_MS_MAX;
+  const enteredMs = storeWasWell ? COUNTED_MS_MAX : SLOWLY_COUNTED_MS_MAX;
   const { nowMs } = world.scheduler;
-  const open = new Map<number, number>();
+  const open = new Map<number, Sight[]>();
   for (let i = sights.length - 1; i >= 0; i--) {
     const sight = sights[i] as (typeof sights)[number];
     // The oldest are over: no request lasts so long.
     if (nowMs - sight.askedMs > REVOKED_MS_MAX) break;
     if (sight.end !== null || !world.books.holds.has(sight.id)) continue;
-    open.set(sight.ask.account, (open.get(sight.ask.account) ?? 0) + 1);
+    const beside = open.get(sight.ask.account);
+    if (beside === undefined) open.set(sight.ask.account, [sight]);
+    else beside.push(sight);
     const revokedMs = builders[sight.ask.account]?.key.revokedMs ?? null;
     if (revokedMs !== null && sight.askedMs - revokedMs > revokedMsMax)
       world.fail("a revoked key begins nothing", `${sight.id} was admitted ${sight.askedMs - revokedMs} ms later`);
   }
-  for (const [account, count] of open) {
+  for (const [account, inFlight] of open) {
     const limit = builders[account]?.key.inFlight ?? null;
-    if (limit !== null && count > limit + beyond(stage, limit))
-      world.fail("a key has no more in flight than it may", `account ${account}: ${count} of ${limit}`);
+    if (limit !== null) auditInFlight(stage, { account, limit, inFlight, enteredMs });
   }
+}
+
+function auditInFlight(
+  stage: Stage,
+  { account, limit, inFlight, enteredMs }: { account: number; limit: number; inFlight: Sight[]; enteredMs: number },
+): void {
+  const fail = (count: number, where: string): void =>
+    stage.world.fail("a key has no more in flight than it may", `account ${account}: ${count} of ${limit}${where}`);
+  if (inFlight.length <= limit) return;
+  if (inFlight.length > limit + beyond(stage, limit)) fail(inFlight.length, "");
+  const there = inFlight.filter((sight) => isCountedThere(stage, sight, enteredMs)).length;
+  if (there > limit) fail(there, ", all of them counted by the server");
+  const alone = new Map<string, number>();
+  for (const sight of inFlight.filter((one) => isCountedAlone(stage, one, enteredMs)))
+    alone.set(sight.gateway, (alone.get(sight.gateway) ?? 0) + 1);
+  for (const [gateway, count] of alone) if (count > limit) fail(count, `, counted by ${gateway} alone`);
 }

@@ -8,6 +8,8 @@ const FAILS_ALWAYS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors
 /** How many of its own doing each reason takes; no other reason holds for an honest node. */
 const LEAST: Record<string, number> = { failures: 5, refused_prompts: 10 };
 const JOBS_MAX = 20;
+/** So many wrong answers a gateway hears before it has barred a node: two about each model, what is on its way, and once more after a release. */
+const WRONG_MAX = 8;
 
 export function auditNodes(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, nodes, records, machines } = stage;
@@ -32,7 +34,8 @@ export function auditNodes(stage: Stage, { storeWasWell }: { storeWasWell: boole
         world.fail("an honest node is never quarantined", `${node.id}: ${quarantine.reason}, ${seen} of its own`);
     }
     const wrong = jobs.filter(({ isCanary, end }) => isCanary && end === "done").length;
-    if (node.plan.kind === "constant" && quarantine === null && storeWasWell && wrong > gateways)
+    const wrongMax = quarantine === null ? gateways : WRONG_MAX * gateways;
+    if (node.plan.kind === "constant" && storeWasWell && wrong > wrongMax)
       world.fail("who does not run the model is found out", `${node.id} gave ${wrong} answers that are those of none`);
     if (!FAILS_ALWAYS.includes(node.plan.kind) || quarantine !== null || !storeWasWell) continue;
     const failed = jobs.filter(({ end }) => end === "broken" || end === "failed").length;

@@ -77,7 +77,8 @@ export function auditRequests(facts: Facts): void {
   }
 }
 
-function promptTokensOf({ model, texts, promptWords }: Ask, { templateTokens, textTokens }: Tokens): number {
+function promptTokensOf({ model, endpoint, texts, promptWords }: Ask, { templateTokens, textTokens }: Tokens): number {
+  if (endpoint === "completion") return textTokens + promptWords;
   return model === EMBEDDING_MODEL ? texts * (textTokens + promptWords) : templateTokens + promptWords;
 }
 

@@ -13,6 +13,7 @@ const DISPATCH = "gateway/src/dispatch/";
 const INFERENCE = "gateway/src/inference/";
 const LIMITS = "gateway/src/limits/";
 const TRUST = "gateway/src/trust/";
+const PAYMENTS = "gateway/src/payments/";
 
 export const MUTATIONS: Mutation[] = [
   {
@@ -68,6 +69,12 @@ export const MUTATIONS: Mutation[] = [
     file: `${LEDGER}settling.ts`,
     find: 'return outcome === "late" ? await settleLate(settlement) : outcome;',
     replace: "return outcome;",
+  },
+  {
+    name: "late settlements of a living gateway are dropped",
+    file: `${LEDGER}settling.ts`,
+    find: '        if (outcome === "late") outcome = await settleLate(settlement);\n',
+    replace: "",
   },
   {
     name: "output costs the price of the prompt",
@@ -308,5 +315,29 @@ export const MUTATIONS: Mutation[] = [
     file: `${DISPATCH}roster.ts`,
     find: "answersOwed > 0;",
     replace: "answersOwed > 1_000;",
+  },
+  {
+    name: "the prompt of a completion costs nothing",
+    file: "gateway/src/http/openai/completions.ts",
+    find: 'prompt: { kind: "text", text },',
+    replace: 'prompt: { kind: "text", text: "" },',
+  },
+  {
+    name: "news of a payment that come again are booked again",
+    file: `${PAYMENTS}rules.ts`,
+    find: "amount: pico(should[kind] - made[kind]) }",
+    replace: "amount: pico(should[kind] - 0n * made[kind]) }",
+  },
+  {
+    name: "of two words on a refund the last that came counts",
+    file: `${PAYMENTS}receive.ts`,
+    find: "known === undefined ? told : newest(known, told);",
+    replace: "told;",
+  },
+  {
+    name: "earnings are not held back",
+    file: "gateway/src/operators/payouts.ts",
+    find: "[id, note, by, minimum, holdDays]",
+    replace: "[id, note, by, minimum, 0]",
   },
 ];

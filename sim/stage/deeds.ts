@@ -3,26 +3,27 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
 import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";
 import { CHANGED } from "../../gateway/src/keys/keys.ts";
+import type { Payouts } from "../../gateway/src/operators/payouts.ts";
 import { CATALOGUES } from "../actors/catalogue.ts";
+import { pay } from "../actors/provider.ts";
 import type { Item } from "../plan.ts";
+import { insist } from "./insist.ts";
 import type { Stage } from "./stage.ts";
 
-type Deeds = { [Do in Item["do"]]: (stage: Stage, item: Extract<Item, { do: Do }>) => void };
-
-const TRANSFER_AGAIN_MS = 1_000;
+/** False: there was nothing to strike. */
+type Deeds = { [Do in Item["do"]]: (stage: Stage, item: Extract<Item, { do: Do }>) => boolean | undefined };
 
 const DEEDS: Deeds = {
-  ask: (stage, { ask }) => stage.ask(ask),
-  "crash gateway": (stage, item) => stage.machines[item.gateway]?.crash(item),
-  "drain gateway": (stage, item) => stage.machines[item.gateway]?.drain(item),
-  "crash node": (stage, { node, downMs }) => stage.nodes[node]?.crash(downMs),
-  "cut node": (stage, { node, how, downMs }) => stage.nodes[node]?.cut(how, downMs),
+  ask: (stage, { ask }) => void stage.ask(ask),
+  "crash gateway": (stage, item) => stage.machines[item.gateway]?.crash(item) === true,
+  "drain gateway": (stage, item) => stage.machines[item.gateway]?.drain(item) === true,
+  "crash node": (stage, { node, downMs }) => stage.nodes[node]?.crash(downMs) === true,
+  "cut node": (stage, { node, how, downMs }) => stage.nodes[node]?.cut(how, downMs) === true,
   "cut gateway": (stage, { gateway, downMs }) => {
     const { network } = stage.world;
     const name = stage.machines[gateway]?.running?.name;
-    if (name === undefined) return;
-    network.cutGateway(name);
-    later(stage, downMs, () => network.healGateway(name));
+    if (name === undefined || !network.cutGateway(name)) return false;
+    return later(stage, downMs, () => network.healGateway(name));
   },
   "slow plane": (stage, { delayMsMax, forMs }) => {
     stage.setPace({ planeMs: delayMsMax });
@@ -30,8 +31,14 @@ const DEEDS: Deeds = {
   },
   "store away": (stage, { forMs }) => {
     const { store } = stage.world;
-    store.goAway();
-    later(stage, forMs, () => store.comeBack());
+    return store.goAway() && later(stage, forMs, () => store.comeBack());
+  },
+  "store cut": (stage, { gateway, forMs }) => {
+    const { store, scheduler } = stage.world;
+    if (!store.cut(gateway)) return false;
+    // In its own time, whatever else is healed: it must last longer than a lease to tell.
+    scheduler.after(forMs, () => store.mend(gateway));
+    return true;
   },
   "store loses": (stage, { percent, forMs }) => {
     stage.setPace({ lossPercent: percent });
@@ -43,28 +50,23 @@ const DEEDS: Deeds = {
   },
   "disk full": (stage, { gateway, forMs }) => {
     const disk = stage.machines[gateway]?.disk;
-    if (disk === undefined) return;
+    if (disk === undefined || disk.isFull) return false;
     disk.isFull = true;
-    later(stage, forMs, () => {
+    return later(stage, forMs, () => {
       disk.isFull = false;
     });
   },
   "limits away": (stage, { how, forMs }) => {
     const { limitsServer } = stage.world;
-    if (how === "hangs") limitsServer.hang();
-    else limitsServer.die();
-    later(stage, forMs, () => limitsServer.comeBack());
+    const isStruck = how === "hangs" ? limitsServer.hang() : limitsServer.die();
+    return isStruck && later(stage, forMs, () => limitsServer.comeBack());
   },
   transfer: (stage, { account, kind, amount }) => {
     const builder = stage.builders[account];
     if (builder !== undefined) transfer(stage, { kind, accountId: builder.id, amount: BigInt(amount) });
   },
-  payout: (stage, { host, percent }) => {
-    const accountId = stage.hosts[host] as Uuid;
-    const balance = stage.world.books.accounts.get(accountId)?.balance ?? 0n;
-    const amount = (balance * BigInt(percent)) / 100n;
-    if (amount > 0n) transfer(stage, { kind: "payout", accountId, amount });
-  },
+  payment: (stage, item) => void pay(stage, item),
+  "payout batch": (stage, { minimum }) => void payOut(stage, BigInt(minimum)),
   "revoke key": (stage, { account }) => {
     const key = stage.builders[account]?.key;
     if (key === undefined || key.revokedMs !== null) return;
@@ -90,56 +92,66 @@ const DEEDS: Deeds = {
 };
 
 /** What people do to a platform that is well. */
-const OPERATIONS: Item["do"][] = ["transfer", "payout", "revoke key", "reload catalogue", "quarantine node"];
+const OPERATIONS: Item["do"][] = [
+  "transfer",
+  "payment",
+  "payout batch",
+  "revoke key",
+  "reload catalogue",
+  "quarantine node",
+];
 
 export function perform(stage: Stage, item: Item): void {
   if (item.do !== "ask") stage.world.trace.add("plan", JSON.stringify(item));
-  if (item.do !== "ask" && !OPERATIONS.includes(item.do)) stage.world.faults.struck += 1;
-  (DEEDS[item.do] as (stage: Stage, item: Item) => void)(stage, item);
+  const isStruck = (DEEDS[item.do] as (stage: Stage, item: Item) => boolean | undefined)(stage, item) !== false;
+  if (item.do === "ask") return;
+  if (OPERATIONS.includes(item.do)) stage.operations += 1;
+  else if (isStruck) stage.world.faults.struck += 1;
 }
 
 /** Unless everything was healed before. */
-function later(stage: Stage, ms: number, run: () => void): void {
+function later(stage: Stage, ms: number, run: () => void): true {
   stage.world.scheduler.after(ms, () => {
     if (!stage.isHealed) run();
   });
+  return true;
 }
 
 interface Move {
-  kind: "grant" | "purchase" | "refund" | "dispute" | "payout";
+  kind: "grant" | "purchase" | "refund" | "dispute";
   accountId: Uuid;
   amount: bigint;
 }
 
-/** By whichever gateway is there, again and again with the same id until one has done it. */
 function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
-  const { scheduler, trace, newId } = stage.world;
-  const id = newId();
-  stage.transfersUnderWay += 1;
-  const again = (): void => {
-    scheduler.after(TRANSFER_AGAIN_MS, attempt);
-  };
-  const attempt = (): void => {
-    const running = stage.gatewayFrom(0);
-    if (running === undefined) {
-      again();
-      return;
-    }
-    let isOver = false;
-    running.life.onEnd(() => {
-      if (!isOver) again();
-    });
-    running.gateway.ledger.transfer({ id, kind, accountId, amount: pico(amount), reason: "simulated" }).then(
-      (outcome) => {
-        isOver = true;
-        stage.transfersUnderWay -= 1;
-        trace.add("operator", `${kind} of ${amount} for ${accountId}: ${outcome}`);
-      },
-      () => {
-        isOver = true;
-        again();
-      },
-    );
-  };
-  attempt();
+  const { trace, newId } = stage.world;
+  const order = { id: newId(), kind, accountId, amount: pico(amount), reason: "simulated" };
+  stage.credit(accountId, kind === "grant" || kind === "purchase" ? amount : -amount);
+  insist(stage, {
+    first: 0,
+    act: ({ gateway }) => gateway.ledger.transfer(order),
+    done: (outcome) => trace.add("operator", `${kind} of ${amount} for ${accountId}: ${outcome}`),
+  });
 }
+
+/** Makes a batch, and marks every open one as paid: of one whose maker heard no answer nobody knows but the list. */
+function payOut(stage: Stage, minimum: bigint): void {
+  const { trace, store } = stage.world;
+  insist(stage, {
+    first: 0,
+    act: ({ payouts }) => payouts.create({ note: "simulated", by: "operator", minimum: pico(minimum) }),
+    done: (batch) => {
+      trace.add("operator", `a batch: ${batch?.total} to ${batch?.hosts}, ${batch?.setOff} set off`);
+      for (const { id, paidMs } of [...store.tables.payouts.batches.values()])
+        if (paidMs === null)
+          insist(stage, { first: 0, act: ({ payouts }) => payouts.markPaid(id, "operator"), done: told(stage, id) });
+    },
+  });
+}
+
+const told =
+  (stage: Stage, id: Uuid) =>
+  (outcome: Awaited<ReturnType<Payouts["markPaid"]>>): void => {
+    if (outcome !== "paid" && outcome !== "repeated")
+      stage.world.fail("a batch can be paid", `${id}: ${JSON.stringify(outcome)}`);
+  };

@@ -29,7 +29,7 @@ export class Machine {
   /** Unless it runs, or drains, or is about to. */
   start(): void {
     if (this.#life?.hears === true) return;
-    const life = new Life();
+    const life = new Life({ machine: this.number });
     this.#life = life;
     life.onEnd(() => {
       this.running = undefined;
@@ -47,10 +47,10 @@ export class Machine {
     );
   }
 
-  /** Its gateway dies before it has used the world so many times more; 0: now. */
-  crash({ fuse, powerLoss, downMs }: { fuse: number; powerLoss: boolean; downMs: number }): void {
+  /** False where none runs. Its gateway dies before it has used the world so many times more; 0: now. */
+  crash({ fuse, powerLoss, downMs }: { fuse: number; powerLoss: boolean; downMs: number }): boolean {
     const life = this.#life;
-    if (life === undefined || !life.hears) return;
+    if (life === undefined || !life.hears) return false;
     life.onEnd(() => {
       this.#say(powerLoss ? "loses its power" : "its gateway died");
       if (powerLoss) this.disk.crash();
@@ -58,15 +58,17 @@ export class Machine {
     });
     if (fuse === 0) life.end();
     else life.burn(fuse);
+    return true;
   }
 
-  drain({ graceMs, downMs }: { graceMs: number; downMs: number }): void {
+  drain({ graceMs, downMs }: { graceMs: number; downMs: number }): boolean {
     const { running } = this;
-    if (running === undefined) return;
+    if (running === undefined) return false;
     // It takes no more from now on; the next one starts when it is gone.
     this.running = undefined;
     running.life.onEnd(() => this.#world.scheduler.after(downMs, () => this.start()));
     void running.drain(graceMs);
+    return true;
   }
 
   #say(what: string): void {

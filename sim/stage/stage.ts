@@ -38,16 +38,24 @@ export class Stage {
   priceVersion = 1;
   /** The plan is over: nothing goes wrong any more. */
   isHealed = false;
-  transfersUnderWay = 0;
+  /** What people did to the platform: transfers, payments, payouts, revocations, reloads, quarantines. */
+  operations = 0;
+  /** What people outside want done and what was not yet. */
+  errandsUnderWay = 0;
+  /** What came into accounts from outside, less what went back, once all of it is done. */
+  readonly credited: Map<Uuid, bigint> = new Map();
+  readonly payoutHoldDays: number;
   readonly #scripts = new Map<string, Script>();
 
   constructor(world: World, plan: Plan, meter: Meter) {
     this.world = world;
     this.limitsWhenAway = plan.limitsWhenAway;
+    this.payoutHoldDays = plan.payoutHoldDays ?? 0;
     const deployment: Deployment = {
       world,
       records: this.records,
       limitsWhenAway: plan.limitsWhenAway,
+      payoutHoldDays: this.payoutHoldDays,
       catalogue: () => CATALOGUES[this.priceVersion - 1] as (typeof CATALOGUES)[number],
       meter,
     };
@@ -100,10 +108,16 @@ export class Stage {
 
   /** Nobody waits for anything, and nobody owes anything: all that could change the books is over. */
   isQuiet(): boolean {
-    if (!this.isHealed || this.transfersUnderWay > 0 || this.world.books.holds.size > 0) return false;
+    if (!this.isHealed || this.errandsUnderWay > 0 || this.world.books.holds.size > 0) return false;
+    if (this.world.store.isCutOff) return false;
     if (this.machines.some(({ disk, running }) => running === undefined || disk.holds(".spool"))) return false;
     if (this.machines.some(({ running }) => running?.gateway.ledger.unsettled().length !== 0)) return false;
     return this.sights.every(({ end }) => end !== null) && this.nodes.every(({ isIdle }) => isIdle);
+  }
+
+  /** Something came in from outside, or goes back. */
+  credit(accountId: Uuid, amount: bigint): void {
+    this.credited.set(accountId, (this.credited.get(accountId) ?? 0n) + amount);
   }
 
   isHonest(nodeId: string): boolean {
@@ -121,6 +135,10 @@ export class Stage {
     return answers < TRUSTED ? "on probation" : "trusted";
   }
 
+  #ownedWith({ hostOwners = [] }: Plan, host: number): Uuid[] {
+    return [this.builders[hostOwners[host] ?? -1]].flatMap((builder) => builder?.id ?? []);
+  }
+
   #populate(plan: Plan): void {
     const { books, newId, chance, store } = this.world;
     const secrets = chance.of("secrets");
@@ -133,12 +151,14 @@ export class Stage {
       const accountId = newId();
       books.open(accountId, "builder");
       if (BigInt(credit) > 0n) books.transfer(newId(), "grant", accountId, BigInt(credit));
+      this.credit(accountId, BigInt(credit));
       const { token, reference, hash } = makeSecret("tsk", secrets, PEPPER);
       const key = { id: newId(), accountId, name: "key", reference, hash, revokedMs: null, ...limits };
       if (budgetDay !== null) books.budgets.set(key.id, { dayMax: BigInt(budgetDay), monthMax: null });
       store.tables.keys.push(key);
       this.builders.push({ id: accountId, key, token });
     }
+    for (const [i, host] of this.hosts.entries()) store.tables.payouts.ownedWith.set(host, this.#ownedWith(plan, i));
     for (const node of plan.nodes) {
       const accountId = this.hosts[node.host] as Uuid;
       const answers = chance.oneIn(2) ? TRUSTED : 0;

@@ -10,9 +10,15 @@ import type { Scheduler } from "./scheduler.ts";
 export const EPOCH_MS = Date.UTC(2030, 4, 31, 23, 50);
 
 export class Life {
+  /** The number of the machine that it runs on. */
+  readonly machine: number;
   #isAlive = true;
   #fuse = Number.POSITIVE_INFINITY;
   readonly #ends: (() => void)[] = [];
+
+  constructor({ machine = 0 } = {}) {
+    this.machine = machine;
+  }
 
   /** To be asked before anything is done. */
   mayAct(): boolean {
@@ -54,15 +60,14 @@ export function clockOf(
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},
 ): Clock {
-  const unlessDead = (task: () => void) => (): void => {
-    if (life.hears) task();
-  };
+  // A process that ended has no timers: they are not even looked at.
+  const isOver = (): boolean => !life.hears;
   const idle = (): void => {};
   return {
     now: () => EPOCH_MS + scheduler.nowMs + skewMs,
     monotonic: () => scheduler.nowMs + originMs,
-    after: (delayMs, task) => (life.mayAct() ? scheduler.after(delayMs, unlessDead(task)) : idle),
-    every: (periodMs, task) => (life.mayAct() ? scheduler.every(periodMs, unlessDead(task)) : idle),
-    soon: (task) => void (life.mayAct() && scheduler.soon(unlessDead(task))),
+    after: (delayMs, task) => (life.mayAct() ? scheduler.after(delayMs, task, isOver) : idle),
+    every: (periodMs, task) => (life.mayAct() ? scheduler.every(periodMs, task, isOver) : idle),
+    soon: (task) => void (life.mayAct() && scheduler.soon(task, isOver)),
   };
 }

@@ -45,19 +45,21 @@ export class LimitsServer {
   }
 
   /** It answers nothing, and reads what was sent when it comes back. */
-  hang(): void {
-    if (this.#state !== "well") return;
+  hang(): boolean {
+    if (this.#state !== "well") return false;
     this.#goes("hangs");
+    return true;
   }
 
   /** It is gone with everything it knew. */
-  die(): void {
-    if (this.#state === "dead") return;
+  die(): boolean {
+    if (this.#state === "dead") return false;
     this.#goes("dead");
     this.#windows.clear();
     this.#leases.clear();
     this.#unread = [];
     for (const client of [...this.#clients]) client.closed();
+    return true;
   }
 
   comeBack(): void {

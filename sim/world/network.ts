@@ -13,13 +13,19 @@ import type { Scheduler } from "./scheduler.ts";
 
 type Receive = (subject: string, payload: Uint8Array) => void;
 
+interface Subscription {
+  receive: Receive;
+  /** Whether its pattern covers a subject: there are few, and each is asked about thousands of times. */
+  covers: (subject: string) => boolean;
+}
+
 /** Somebody's connection to the plane. */
 interface Link {
   name: string;
   isUp: boolean;
   /** Grows when it breaks: what was sent before is lost. */
   epoch: number;
-  subscriptions: Set<{ pattern: string; receive: Receive }>;
+  subscriptions: Set<Subscription>;
   /** When what was sent last to each of the others arrives. */
   arrivesMs: Map<string, number>;
 }
@@ -54,7 +60,6 @@ export class Network {
   readonly #chance: Chance;
   readonly #gateways = new Map<string, GatewayLink>();
   readonly #nodes = new Map<string, NodeEntry>();
-  readonly #covered = new Map<string, boolean>();
   /** Every message takes up to so long. */
   delayMsMax = 8;
   sent = 0;
@@ -161,9 +166,9 @@ export class Network {
   }
 
   /** A gateway's connection breaks; it comes to doubt it, and then to know. */
-  cutGateway(name: string): void {
+  cutGateway(name: string): boolean {
     const link = this.#gateways.get(name);
-    if (link === undefined || !link.isUp) return;
+    if (link === undefined || !link.isUp) return false;
     this.#break(link);
     link.isUp = false;
     const { epoch } = link;
@@ -177,6 +182,7 @@ export class Network {
         for (const run of link.away) run();
       });
     });
+    return true;
   }
 
   /** It was cut long enough to be known: what came in between may be missing. */
@@ -196,17 +202,14 @@ export class Network {
     for (const run of link.back) run();
   }
 
-  /** There are few patterns and few subjects, and each pair is asked about thousands of times. */
-  #covers(pattern: string, subject: string): boolean {
-    const pair = `${pattern} ${subject}`;
-    const known = this.#covered.get(pair) ?? covers(pattern, subject);
-    this.#covered.set(pair, known);
-    return known;
-  }
-
   #break(link: Link): void {
     link.epoch += 1;
     link.arrivesMs.clear();
+  }
+
+  *#links(): Generator<Link> {
+    yield* this.#gateways.values();
+    yield* this.#nodes.values();
   }
 
   #publish(from: Link, subject: string, payload: Uint8Array): void {
@@ -216,9 +219,10 @@ export class Network {
     }
     const bytes = Uint8Array.from(payload);
     const epoch = from.epoch;
-    for (const to of [...this.#gateways.values(), ...this.#nodes.values()]) {
+    for (const to of this.#links()) {
       if (!to.isUp) continue;
-      const receivers = [...to.subscriptions].filter(({ pattern }) => this.#covers(pattern, subject));
+      const receivers: Receive[] = [];
+      for (const { covers, receive } of to.subscriptions) if (covers(subject)) receivers.push(receive);
       if (receivers.length === 0) continue;
       this.sent += 1;
       const toEpoch = to.epoch;
@@ -232,7 +236,7 @@ export class Network {
           this.lost += 1;
           return;
         }
-        for (const { receive } of receivers) receive(subject, bytes);
+        for (const receive of receivers) receive(subject, bytes);
       });
     }
   }
@@ -247,7 +251,13 @@ const newLink = (name: string): Link => ({
 });
 
 function subscribe(link: Link, pattern: string, receive: Receive): () => void {
-  const subscription = { pattern, receive };
+  const known = new Map<string, boolean>();
+  const isCovered = (subject: string): boolean => {
+    const answer = known.get(subject) ?? covers(pattern, subject);
+    known.set(subject, answer);
+    return answer;
+  };
+  const subscription = { receive, covers: isCovered };
   link.subscriptions.add(subscription);
   return () => link.subscriptions.delete(subscription);
 }

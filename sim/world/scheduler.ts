@@ -11,6 +11,7 @@ interface Due {
   /** Of things due at the same moment the first that was asked for comes first. */
   order: number;
   run: (() => void) | undefined;
+  isOver: () => boolean;
 }
 
 /** As `setTimeout` has it: what is longer, or shorter than a millisecond, is one. */
@@ -24,24 +25,28 @@ export class Scheduler {
   #order = 0;
   readonly #heap: Due[] = [];
 
-  /** Runs once, after so long; the returned function cancels it. */
-  after(delayMs: number, run: () => void): () => void {
+  /** Runs once, after so long, unless it is over by then; the returned function cancels it. */
+  after(delayMs: number, run: () => void, isOver: () => boolean = never): () => void {
     const ms = delayMs >= 1 && delayMs <= LONGEST_MS ? Math.trunc(delayMs) : 1;
-    return this.#push(this.nowMs + ms, run);
+    return this.#push(this.nowMs + ms, run, isOver);
   }
 
   /** Runs once, at this moment, after what is due at it already. */
-  soon(run: () => void): () => void {
-    return this.#push(this.nowMs, run);
+  soon(run: () => void, isOver: () => boolean = never): () => void {
+    return this.#push(this.nowMs, run, isOver);
   }
 
-  every(periodMs: number, run: () => void): () => void {
+  every(periodMs: number, run: () => void, isOver: () => boolean = never): () => void {
     let stop = (): void => {};
     const again = (): void => {
-      stop = this.after(periodMs, () => {
-        again();
-        run();
-      });
+      stop = this.after(
+        periodMs,
+        () => {
+          again();
+          run();
+        },
+        isOver,
+      );
     };
     again();
     return () => stop();
@@ -53,7 +58,7 @@ export class Scheduler {
       const next = this.#heap[0];
       if (next === undefined || next.atMs > endMs) break;
       this.#pop();
-      if (next.run === undefined) continue;
+      if (next.run === undefined || next.isOver()) continue;
       this.nowMs = next.atMs;
       this.step += 1;
       next.run();
@@ -63,9 +68,9 @@ export class Scheduler {
     this.nowMs = endMs;
   }
 
-  #push(atMs: number, run: () => void): () => void {
+  #push(atMs: number, run: () => void, isOver: () => boolean): () => void {
     this.#order += 1;
-    const due: Due = { atMs, order: this.#order, run };
+    const due: Due = { atMs, order: this.#order, run, isOver };
     const heap = this.#heap;
     let at = heap.push(due) - 1;
     while (at > 0) {
@@ -96,6 +101,8 @@ export class Scheduler {
     heap[at] = last;
   }
 }
+
+const never = (): boolean => false;
 
 const isBefore = (one: Due, other: Due): boolean =>
   one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);

@@ -7,6 +7,8 @@ import { Network } from "./network.ts";
 import { Chance } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Books } from "./store/books.ts";
+import { PaymentTables } from "./store/payments.ts";
+import { PayoutBooks } from "./store/payouts.ts";
 import { Store } from "./store/store.ts";
 import { Trace } from "./trace.ts";
 
@@ -45,8 +47,12 @@ export class World {
     this.limitsServer = new LimitsServer(scheduler, this.chance.of("limits"));
     const now = (): number => EPOCH_MS + scheduler.nowMs;
     this.books = new Books(now);
+    const clock = { now } as Parameters<typeof newIds>[0];
+    this.newId = newIds(clock, this.chance.of("ids"));
+    const { books } = this;
+    const payouts = new PayoutBooks({ books, newId: newIds(clock, this.chance.of("payouts")), now });
     this.store = new Store({
-      tables: { books: this.books, keys: [], refusals: new Map() },
+      tables: { books, keys: [], refusals: new Map(), payments: new PaymentTables(), payouts },
       scheduler,
       chance: this.chance.of("store"),
       committed: (text) => this.committed(text),
@@ -54,8 +60,6 @@ export class World {
         this.faults["statement lost"] += 1;
       },
     });
-    const clock = { now } as Parameters<typeof newIds>[0];
-    this.newId = newIds(clock, this.chance.of("ids"));
   }
 
   fail(rule: string, detail: string): void {

@@ -209,6 +209,17 @@ export class Books {
     return 1;
   }
 
+  /** Pays what a builder owes out of what a host has. */
+  setOff(id: Uuid, { host, builder, amount }: { host: Uuid; builder: Uuid; amount: bigint }): void {
+    const [payer, debtor] = [this.accounts.get(host) as Account, this.accounts.get(builder) as Account];
+    this.transfers.add(id);
+    payer.balance -= amount;
+    debtor.balance += amount;
+    debtor.overdrawn = debtor.balance < debtor.held;
+    this.entries.push({ operation: id, account: host, kind: "setoff", amount: -amount });
+    this.entries.push({ operation: id, account: builder, kind: "setoff", amount });
+  }
+
   /** What a key spent, and what is held for it, of requests made in that day or month. */
   #used(key: Uuid, isIn: (id: Uuid) => boolean): bigint {
     let used = 0n;

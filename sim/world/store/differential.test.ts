@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type pg from "pg";
 import { systemClock } from "../../../gateway/src/base/clock.ts";
-import { newIds, type Uuid } from "../../../gateway/src/base/ids.ts";
+import { newIds, publicId, type Uuid } from "../../../gateway/src/base/ids.ts";
 import { pico } from "../../../gateway/src/base/money.ts";
 import { systemRandom } from "../../../gateway/src/base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/testing.ts";
@@ -15,19 +15,34 @@ import type { HoldOrder } from "../../../gateway/src/ledger/hold.ts";
 import { type Ledger, openLedger } from "../../../gateway/src/ledger/ledger.ts";
 import type { Settlement } from "../../../gateway/src/ledger/settlement.ts";
 import { holdOf, settlementOf } from "../../../gateway/src/ledger/testing.ts";
+import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
+import type { News, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
+import { takeIn } from "../../../gateway/src/payments/receive.ts";
+import { Life } from "../life.ts";
 import { Chance } from "../random.ts";
-import { Books } from "./books.ts";
-import { answer } from "./statements.ts";
+import { Books, type Entry } from "./books.ts";
+import { PaymentTables } from "./payments.ts";
+import { PayoutBooks } from "./payouts.ts";
+import { answer, type Tables } from "./statements.ts";
+import { Transactions } from "./transactions.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const LEASE_MS = 60 * 60 * 1000;
 const HISTORIES = 12;
 const STEPS = 60;
 const DAY_MS = 86_400_000;
+const CENT = 10_000_000_000n;
 
 interface Parties {
   builders: { id: Uuid; key: Uuid }[];
   hosts: Uuid[];
+  checkouts: { id: Uuid; session: string }[];
+}
+
+/** A ledger, and what it is kept in. */
+interface Kept {
+  ledger: Ledger;
+  pool: pg.Pool;
 }
 
 describe("the simulated store beside PostgreSQL", () => {
@@ -44,19 +59,26 @@ describe("the simulated store beside PostgreSQL", () => {
 
   const play = async (chance: Chance, name: string): Promise<void> => {
     const books = new Books(() => systemClock.now());
-    const tables = { books, keys: [], refusals: new Map() };
+    const payouts = new PayoutBooks({ books, newId, now: () => systemClock.now() });
+    const tables: Tables = { books, keys: [], refusals: new Map(), payments: new PaymentTables(), payouts };
     const query = async (asked: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
       typeof asked === "string" ? answer(tables, asked, values) : answer(tables, asked.text, asked.values);
+    const transactions = new Transactions({ ...tables, run: async (_life, _text, what) => what() });
+    const pool = { query, connect: () => transactions.connect(new Life()) } as unknown as pg.Pool;
     const common = { clock: systemClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
-    const simulated = openLedger({ ...common, pool: { query } as unknown as pg.Pool });
+    const simulated = openLedger({ ...common, pool });
     // Leases stand still when nobody swept for a while: both have been swept just now.
     await Promise.all([real.expire(), simulated.expire()]);
-    const parties = await populate(books);
+    const parties = await populate(tables);
     const history = new History(chance, parties);
+    const stores = [
+      { ledger: real, pool: db.pool },
+      { ledger: simulated, pool },
+    ] as const;
     for (let step = 0; step < STEPS; step++) {
       const act = history.next();
-      const [expected, found] = [await act.on(real), await act.on(simulated)];
+      const [expected, found] = [await act.on(stores[0]), await act.on(stores[1])];
       assert.deepEqual(found, expected, `${name}, step ${step}: ${act.name}`);
       if (act.runsOut.length > 0) {
         await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = any ($1)", [
@@ -70,22 +92,41 @@ describe("the simulated store beside PostgreSQL", () => {
       }
       assert.deepEqual(accountsIn(books, parties), await accountsOf(parties), `${name}, step ${step}: ${act.name}`);
     }
+    // Batches are made of every host there is: those of the next history are others.
+    await db.pool.query("update account set suspended_at = now() where id = any ($1)", [parties.hosts]);
     assert.deepEqual(recordsIn(books), await recordsOf(parties), `${name}: records`);
     assert.deepEqual(entriesIn(books, parties), await entriesOf(parties), `${name}: entries`);
   };
 
-  const populate = async (books: Books): Promise<Parties> => {
-    const parties: Parties = { builders: [], hosts: [] };
+  const populate = async ({ books, payments, payouts }: Tables): Promise<Parties> => {
+    const parties: Parties = { builders: [], hosts: [], checkouts: [] };
+    const owner = newId();
+    await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'differential')", [
+      owner,
+      `${owner}@x.test`,
+    ]);
     for (let i = 0; i < 5; i++) {
       const [id, kind] = [newId(), i < 3 ? "builder" : "host"] as const;
       await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
       books.open(id, kind);
+      await db.pool.query("insert into account (id, kind, name) values ($1, $2, 'differential')", [id, kind]);
+      // The first two builders and the first host are one person's.
+      if (i < 2 || i === 3)
+        await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [owner, id]);
       if (kind === "host") {
         parties.hosts.push(id);
+        payouts.ownedWith.set(id, i === 3 ? parties.builders.slice(0, 2).map((builder) => builder.id) : []);
         continue;
       }
+      const checkout = { id: newId(), accountId: id, pack: "custom", amount: CENT, session: `cs_${id}`, payment: null };
+      payments.checkouts.set(checkout.id, { ...checkout, state: "open" });
+      await db.pool.query(
+        `insert into payment_checkout (id, account_id, pack, amount, live, provider_session)
+         values ($1, $2, 'custom', $3, true, $4)`,
+        [checkout.id, id, CENT, checkout.session],
+      );
+      parties.checkouts.push(checkout);
       const key = newId();
-      await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'differential')", [id]);
       await db.pool.query(
         `insert into api_key (id, account_id, name, reference, secret_hash)
          values ($1, $2, 'k', $3::text, sha256($3::text::bytea))`,
@@ -121,10 +162,10 @@ describe("the simulated store beside PostgreSQL", () => {
 
   const entriesOf = async ({ builders, hosts }: Parties): Promise<unknown[]> => {
     const { rows } = await db.pool.query(
-      `select operation, kind, amount from ledger_entry where account_id = any ($1) order by operation, kind, amount`,
+      `select operation, kind, amount from ledger_entry where account_id = any ($1)`,
       [[...builders.map(({ id }) => id), ...hosts]],
     );
-    return rows;
+    return inOrder(rows);
   };
 });
 
@@ -145,15 +186,21 @@ const recordsIn = (books: Books): unknown[] =>
 
 function entriesIn(books: Books, { builders, hosts }: Parties): unknown[] {
   const ids = new Set([...builders.map(({ id }) => id), ...hosts]);
-  return books.entries
-    .filter(({ account }) => ids.has(account))
-    .sort((a, b) => byText(a.operation, b.operation) || byText(a.kind, b.kind) || Number(a.amount - b.amount))
-    .map(({ operation, kind, amount }) => ({ operation, kind, amount }));
+  return inOrder(books.entries.filter(({ account }) => ids.has(account)));
 }
+
+/** What a batch moves has ids that each store makes up. */
+const inOrder = (entries: Pick<Entry, "operation" | "kind" | "amount">[]): unknown[] =>
+  entries
+    .map(({ operation, kind, amount }) => {
+      const isOfBatch = kind === "payout" || kind === "setoff";
+      return { operation: isOfBatch ? "" : operation, kind, amount };
+    })
+    .sort((a, b) => byText(a.operation, b.operation) || byText(a.kind, b.kind) || Number(a.amount - b.amount));
 
 interface Act {
   name: string;
-  on: (ledger: Ledger) => Promise<unknown>;
+  on: (kept: Kept) => Promise<unknown>;
   /** Holds whose leases run out after it. */
   runsOut: Uuid[];
 }
@@ -163,6 +210,7 @@ class History {
   readonly #chance: Chance;
   readonly #parties: Parties;
   readonly #orders: HoldOrder[] = [];
+  readonly #batches: Uuid[] = [];
   readonly #transfers: Parameters<Ledger["transfer"]>[0][] = [];
 
   constructor(chance: Chance, parties: Parties) {
@@ -172,14 +220,17 @@ class History {
 
   next(): Act {
     const chance = this.#chance;
-    const kind = chance.below(10);
+    const kind = chance.below(13);
     if (kind < 3) return this.#holds();
     if (kind < 6) return this.#settlements();
     if (kind < 8) return this.#transfer();
+    if (kind === 10) return this.#news();
+    if (kind === 11) return this.#batch();
+    if (kind === 12 && this.#batches.length > 0) return this.#paid(chance.pick(this.#batches));
     const some = this.#some();
-    if (kind === 8) return act("void", (ledger) => Promise.all(some.map(({ id }) => ledger.void(id))));
+    if (kind === 8) return act("void", ({ ledger }) => Promise.all(some.map(({ id }) => ledger.void(id))));
     return {
-      ...act("renew, and let run out", (ledger) => ledger.renew(some.map(({ id }) => id))),
+      ...act("renew, and let run out", ({ ledger }) => ledger.renew(some.map(({ id }) => id))),
       runsOut: some.map(({ id }) => id),
     };
   }
@@ -197,7 +248,7 @@ class History {
     });
     // Of one batch each id once, as a gateway sends it.
     const batch = [...new Map(orders.map((order) => [order.id, order])).values()];
-    return act(`hold ${batch.length}`, async (ledger) => {
+    return act(`hold ${batch.length}`, async ({ ledger }) => {
       const outcomes = await Promise.all(batch.map((order) => ledger.hold(order)));
       return outcomes.map(({ kind }) => kind);
     });
@@ -211,7 +262,7 @@ class History {
       const charge = pico(BigInt(chance.oneIn(10) ? most + 1 : chance.below(most + 1)));
       return { ...settlementOf(order, host), charge };
     });
-    return act(`settle ${endings.length}`, async (ledger) => {
+    return act(`settle ${endings.length}`, async ({ ledger }) => {
       const outcomes = await Promise.allSettled(endings.map((ending) => ledger.trySettling(ending)));
       return outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : "refused"));
     });
@@ -229,7 +280,58 @@ class History {
       reason: "differential",
     };
     this.#transfers.push(transfer);
-    return act(transfer.kind, (ledger) => ledger.transfer(transfer));
+    return act(transfer.kind, ({ ledger }) => ledger.transfer(transfer));
+  }
+
+  /** Of any checkout, in any order, and some of it again. */
+  #news(): Act {
+    const chance = this.#chance;
+    const { id, session } = chance.pick(this.#parties.checkouts);
+    const payment = `pi_${id}`;
+    const money = { minor: 1n, currency: "usd" };
+    const paid = {
+      kind: "session",
+      session,
+      reference: publicId("pay", id),
+      payment,
+      seen: "paid",
+      total: money,
+    } as const;
+    const reversal = { kind: "reversal", payment, amount: money } as const;
+    const refund = { ...reversal, reversal: "refund", id: `re_${id}`, status: "" } as const;
+    const dispute = { ...reversal, reversal: "dispute", id: `dp_${id}`, status: "" } as const;
+    const told: News = chance.pick<News>([
+      paid,
+      paid,
+      { kind: "refunded", payment, total: money },
+      { ...refund, status: chance.pick(["pending", "succeeded", "failed"]) },
+      { ...dispute, status: chance.pick(["needs_response", "won", "lost"]) },
+    ]);
+    const occurredAt = new Date(1_900_000_000_000 + chance.below(4) * 1_000);
+    const event: ProviderEvent = { id: `evt_${newId()}`, type: told.kind, live: true, occurredAt, news: told };
+    return act(`news of a payment: ${told.kind}`, ({ pool }) =>
+      takeIn({ pool, newId, onFailed: () => Promise.reject(new Error("none is automatic")) }, event),
+    );
+  }
+
+  #batch(): Act {
+    const [minimum, holdDays] = [pico(BigInt(this.#chance.pick([0, 50]))), this.#chance.pick([0, 0, 7])];
+    const id = newId();
+    this.#batches.push(id);
+    return act(`a batch from ${minimum}, ${holdDays} days held back`, async ({ pool }) => {
+      const payouts = openPayouts({ pool, newId: () => id, holdDays });
+      const batch = await payouts.create({ note: "", by: "differential", minimum });
+      if (batch === undefined) return undefined;
+      const { hosts, total, heldBack, setOff, paidAt } = batch;
+      return { hosts, total, heldBack, setOff, isPaid: paidAt !== null };
+    });
+  }
+
+  #paid(id: Uuid): Act {
+    return act("a batch is paid", async ({ pool }) => {
+      const outcome = await openPayouts({ pool, newId, holdDays: 0 }).markPaid(id, "differential");
+      return typeof outcome === "string" ? outcome : outcome.exceedsBalance.length;
+    });
   }
 
   /** Some that were tried, each once, and now and then one that nobody ever heard of. */

@@ -5,6 +5,8 @@
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { Books, Ended, Order } from "./books.ts";
 import { readArray, writeArray } from "./literals.ts";
+import type { PaymentTables } from "./payments.ts";
+import type { Batch, PayoutBooks } from "./payouts.ts";
 
 export interface Key {
   id: Uuid;
@@ -25,6 +27,8 @@ export interface Tables {
   keys: Key[];
   /** Requests that a limit refused, by outcome. */
   refusals: Map<Uuid, string>;
+  payments: PaymentTables;
+  payouts: PayoutBooks;
 }
 
 type Rows = Record<string, unknown>[];
@@ -88,6 +92,22 @@ function endedOf(values: unknown[]): Ended {
     finish: finish as string | null,
     completionTokens: Number(completionTokens),
     attempts: Number(attempts),
+  };
+}
+
+function batchRow({ id, note, by, createdMs, paidMs, lines }: Batch): Record<string, unknown> {
+  const sum = (of: "amount" | "heldBack" | "setOff"): bigint => lines.reduce((total, line) => total + line[of], 0n);
+  return {
+    id,
+    note,
+    createdAt: new Date(createdMs),
+    createdBy: by,
+    paidAt: paidMs === null ? null : new Date(paidMs),
+    paidBy: paidMs === null ? null : by,
+    hosts: lines.filter(({ amount }) => amount > 0n).length,
+    total: sum("amount"),
+    heldBack: sum("heldBack"),
+    setOff: sum("setOff"),
   };
 }
 
@@ -165,6 +185,26 @@ const ANSWERS: [RegExp, Answer][] = [
       for (const [i, id] of ids(values[0] as string).entries()) refusals.set(id, outcomes[i] as string);
       return [];
     },
+  ],
+  [
+    /select payout_create\(/,
+    ({ payouts }, [id, note, by, minimum, holdDays]) => {
+      const order = { id: id as Uuid, note: note as string, by: by as string };
+      payouts.create({ ...order, minimum: BigInt(minimum as string), holdDays: Number(holdDays) });
+      return [];
+    },
+  ],
+  [
+    /from payout_batch b left join payout p /,
+    ({ payouts }, [id]) => {
+      const batch = payouts.batches.get(id as Uuid);
+      return batch === undefined ? [] : [batchRow(batch)];
+    },
+  ],
+  [/select payout_paid\(/, ({ payouts }, [id]) => [{ code: payouts.pay(id as Uuid) }]],
+  [
+    /select p\.id from payout p join ledger_account/,
+    ({ payouts }, [id]) => payouts.short(id as Uuid).map((line) => ({ id: line.id })),
   ],
   // Sums that no rule of the auditor is about.
   [/insert into unfunded_hour|set last_used_at/, () => []],

@@ -1,7 +1,8 @@
 /**
  * The database as gateways reach it: an object that looks like a pool of connections, with what happens on the way. A statement is
  * done at one moment, whole or not at all. A connection may be lost before that moment or after it, the answer may be slow, and
- * the store may be away: then whoever waits is cut off, done or not, and whoever comes is refused.
+ * the store may be away, from everybody or from one machine: then whoever waits is cut off, done or not, and whoever comes is
+ * refused.
  */
 import type pg from "pg";
 import { Away } from "../../../gateway/src/base/dependency.ts";
@@ -10,6 +11,7 @@ import type { Life } from "../life.ts";
 import type { Chance } from "../random.ts";
 import type { Scheduler } from "../scheduler.ts";
 import { answer, type Tables } from "./statements.ts";
+import { Transactions } from "./transactions.ts";
 
 /** How long the watch over the store takes to see that it is away. */
 const NOTICED_MS_MAX = 1_500;
@@ -23,11 +25,16 @@ export class Store {
   readonly #chance: Chance;
   readonly #committed: (text: string) => void;
   readonly #lost: () => void;
+  readonly #transactions: Transactions;
   readonly #listeners = new Set<{ life: Life; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
+  /** Machines that do not reach it, and whether they have seen that. */
+  readonly #unreached = new Map<number, { isKnown: boolean }>();
+  /** When which machine did not reach it, in virtual milliseconds; the last may not be over. */
+  readonly cuts: { machine: number; fromMs: number; toMs: number }[] = [];
   /** Who waits for an answer, and is cut off when the store is seen to be away. */
-  readonly #waiting = new Set<(error: Error) => void>();
+  readonly #waiting = new Map<(error: Error) => void, Life>();
   delayMsMax = 6;
   /** Of a hundred statements, so many lose their connection. */
   lossPercent = 0;
@@ -47,13 +54,16 @@ export class Store {
     this.#chance = options.chance;
     this.#committed = options.committed;
     this.#lost = options.lost;
+    const { books, payments } = options.tables;
+    this.#transactions = new Transactions({ books, payments, run: (life, text, what) => this.run(life, text, what) });
   }
 
   /** Nothing is done any more; soon that is noticed. */
-  goAway(): void {
-    if (this.#isAway) return;
+  goAway(): boolean {
+    if (this.#isAway) return false;
     this.#isAway = true;
     this.#scheduler.after(this.#chance.between(1, NOTICED_MS_MAX), () => this.#notice());
+    return true;
   }
 
   comeBack(): void {
@@ -61,9 +71,31 @@ export class Store {
     this.#notice();
     this.#isAway = false;
     this.#isKnownAway = false;
-    // What was said meanwhile was not heard.
-    for (const { life, heard } of this.#listeners)
-      if (life.hears) for (const runs of heard.values()) for (const run of runs) run(undefined);
+    this.#tellMissed((life) => !this.#unreached.has(life.machine));
+  }
+
+  /** One machine does not reach it any more; soon that is noticed there. */
+  cut(machine: number): boolean {
+    if (this.#unreached.has(machine)) return false;
+    const cut = { isKnown: false };
+    this.#unreached.set(machine, cut);
+    this.cuts.push({ machine, fromMs: this.#scheduler.nowMs, toMs: Number.POSITIVE_INFINITY });
+    this.#scheduler.after(this.#chance.between(1, NOTICED_MS_MAX), () => this.#noticeCut(machine, cut));
+    return true;
+  }
+
+  mend(machine: number): void {
+    const cut = this.#unreached.get(machine);
+    if (cut === undefined) return;
+    this.#noticeCut(machine, cut);
+    this.#unreached.delete(machine);
+    (this.cuts.findLast((one) => one.machine === machine) as { toMs: number }).toMs = this.#scheduler.nowMs;
+    this.#tellMissed((life) => life.machine === machine);
+  }
+
+  /** Whether there is a machine that does not reach it. */
+  get isCutOff(): boolean {
+    return this.#unreached.size > 0;
   }
 
   pool(life: Life): pg.Pool {
@@ -71,13 +103,14 @@ export class Store {
       typeof query === "string"
         ? this.run(life, query, () => answer(this.tables, query, values ?? []))
         : this.run(life, query.text, () => answer(this.tables, query.text, query.values));
-    return { query } as unknown as pg.Pool;
+    return { query, connect: () => this.#transactions.connect(life) } as unknown as pg.Pool;
   }
 
   /** Does `what` as one statement. */
   run<T>(life: Life, text: string, what: () => T): Promise<T> {
     if (!life.mayAct()) return life.never();
-    if (this.#isKnownAway) return Promise.reject(new Away("database", "it does not answer"));
+    if (this.#isKnownAway || this.#unreached.get(life.machine)?.isKnown === true)
+      return Promise.reject(new Away("database", "it does not answer"));
     const loss =
       this.#chance.below(100) < this.lossPercent ? this.#chance.pick(["before", "after"] as const) : undefined;
     if (loss !== undefined) this.#lost();
@@ -90,12 +123,12 @@ export class Store {
         if (life.hears) tell();
       };
       const cutOff = (error: Error): void => end(() => reject(error));
-      this.#waiting.add(cutOff);
+      this.#waiting.set(cutOff, life);
       const lost = (): void =>
         cutOff(Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" }));
       this.#scheduler.after(this.#delayMs(), () => {
         if (loss === "before") return lost();
-        if (this.#isAway) return;
+        if (this.#isAwayFor(life)) return;
         this.statements += 1;
         let result: T;
         try {
@@ -107,7 +140,7 @@ export class Store {
         this.#committed(text);
         this.#scheduler.after(this.#delayMs(), () => {
           if (loss === "after") return lost();
-          if (!this.#isAway) end(() => resolve(result));
+          if (!this.#isAwayFor(life)) end(() => resolve(result));
         });
       });
     });
@@ -128,7 +161,7 @@ export class Store {
   announce(topic: string, message: string): void {
     for (const { life, heard } of this.#listeners) {
       this.#scheduler.after(this.#chance.between(1, NOTIFY_MS_MAX), () => {
-        if (life.hears && !this.#isAway) for (const run of heard.get(topic) ?? []) run(message);
+        if (life.hears && !this.#isAwayFor(life)) for (const run of heard.get(topic) ?? []) run(message);
       });
     }
   }
@@ -136,7 +169,24 @@ export class Store {
   #notice(): void {
     if (!this.#isAway || this.#isKnownAway) return;
     this.#isKnownAway = true;
-    for (const cutOff of [...this.#waiting]) cutOff(new Away("database", "no answer", { maybeDone: true }));
+    for (const cutOff of [...this.#waiting.keys()]) cutOff(new Away("database", "no answer", { maybeDone: true }));
+  }
+
+  #noticeCut(machine: number, cut: { isKnown: boolean }): void {
+    if (cut.isKnown || this.#unreached.get(machine) !== cut) return;
+    cut.isKnown = true;
+    for (const [cutOff, life] of [...this.#waiting])
+      if (life.machine === machine) cutOff(new Away("database", "no answer", { maybeDone: true }));
+  }
+
+  #isAwayFor(life: Life): boolean {
+    return this.#isAway || this.#unreached.has(life.machine);
+  }
+
+  /** What was said meanwhile was not heard. */
+  #tellMissed(isBack: (life: Life) => boolean): void {
+    for (const { life, heard } of this.#listeners)
+      if (life.hears && isBack(life)) for (const runs of heard.values()) for (const run of runs) run(undefined);
   }
 
   #delayMs(): number {

@@ -1,0 +1,86 @@
+/**
+ * The payment provider: takes money for credits, gives it back, lets it be disputed, and tells gateways of it in signed news that
+ * come late, more than once, in any order, and again until somebody took them. What truly became of the money is written down.
+ */
+import { publicId } from "../../gateway/src/base/ids.ts";
+import { pico } from "../../gateway/src/base/money.ts";
+import { inCents, type News, type ProviderEvent } from "../../gateway/src/payments/provider.ts";
+import type { Item } from "../plan.ts";
+import { insist } from "../stage/insist.ts";
+import type { Stage } from "../stage/stage.ts";
+import { EPOCH_MS } from "../world/life.ts";
+
+type PaymentItem = Extract<Item, { do: "payment" }>;
+
+const PICO_PER_CENT = 10_000_000_000n;
+/** News take up to so long; and a step in the life of a payment. */
+const NEWS_MS_MAX = 8_000;
+const STEP_MS = 4_000;
+
+export function pay(stage: Stage, item: PaymentItem): void {
+  const { world, builders } = stage;
+  const accountId = builders[item.account]?.id;
+  if (accountId === undefined) return;
+  const amount = BigInt(item.cents) * PICO_PER_CENT;
+  const id = world.newId();
+  const [session, payment] = [`cs_${id}`, `pi_${id}`];
+  world.store.tables.payments.checkouts.set(id, {
+    id,
+    accountId,
+    pack: "custom",
+    amount,
+    session,
+    payment: null,
+    state: "open",
+  });
+  const money = (part: bigint) => inCents(pico(part));
+  const steps: News[][] = [
+    [{ kind: "session", session, reference: publicId("pay", id), payment, seen: item.seen, total: money(amount) }],
+  ];
+  const reverse = (reversal: "refund" | "dispute", statuses: string[]): void => {
+    const told = { kind: "reversal", reversal, id: `${reversal}_${id}`, payment, amount: money(amount) } as const;
+    for (const [i, status] of statuses.entries()) {
+      const sum: News[] = reversal === "refund" && i === 0 ? [{ kind: "refunded", payment, total: money(amount) }] : [];
+      steps.push([{ ...told, status }, ...sum]);
+    }
+  };
+  if (item.seen === "paid" && item.refund !== null) reverse("refund", ["pending", item.refund]);
+  if (item.seen === "paid" && item.dispute !== null) reverse("dispute", ["needs_response", item.dispute]);
+  const away = (item.refund === "succeeded" ? amount : 0n) + (item.dispute === "lost" ? amount : 0n);
+  if (item.seen === "paid") stage.credit(accountId, amount - away);
+  for (const [i, told] of steps.entries())
+    world.scheduler.after(1 + i * (item.stepMs ?? STEP_MS), () => {
+      const occurredAt = new Date(EPOCH_MS + Math.floor(world.scheduler.nowMs / 1_000) * 1_000);
+      for (const news of told)
+        tell(stage, { id: `evt_${world.newId()}`, type: news.kind, live: true, occurredAt, news });
+    });
+  // Until all of it was sent: nobody may think that nothing is owed any more.
+  stage.errandsUnderWay += 1;
+  world.scheduler.after(steps.length * (item.stepMs ?? STEP_MS), () => {
+    stage.errandsUnderWay -= 1;
+  });
+  world.trace.add("provider", `sells ${amount} to ${accountId}`);
+}
+
+/** Once, and now and then once more. */
+function tell(stage: Stage, event: ProviderEvent): void {
+  const { scheduler, trace, chance } = stage.world;
+  const luck = chance.of(event.id);
+  const deliver = (again: boolean): void => {
+    stage.errandsUnderWay += 1;
+    scheduler.after(luck.between(1, NEWS_MS_MAX), () => {
+      stage.errandsUnderWay -= 1;
+      insist(stage, {
+        first: luck.below(stage.machines.length),
+        act: ({ receive }) => receive(event),
+        done: ({ outcome }) => {
+          trace.add("provider", `${event.id} ${event.type}: ${outcome}`);
+          if (outcome === "mismatch" || outcome === "unknown" || outcome === "ignored")
+            stage.world.fail("news of a payment are understood", `${event.id} (${event.type}): ${outcome}`);
+        },
+      });
+    });
+    if (again) deliver(false);
+  };
+  deliver(luck.oneIn(3));
+}

@@ -1,0 +1,72 @@
+/**
+ * Whose money is whose, worked out a second time: a builder has what was paid for it, less what its requests cost; a host its shares,
+ * less what it was paid; and what an owner's account owes is taken from what the owner earns before anything is paid.
+ */
+import type { Uuid } from "../../gateway/src/base/ids.ts";
+import type { Stage } from "../stage/stage.ts";
+import { EPOCH_MS } from "../world/life.ts";
+
+/** After every statement about payouts. */
+export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {
+  const { payouts } = world.store.tables;
+  const balanceOf = (id: Uuid): bigint => world.books.accounts.get(id)?.balance ?? 0n;
+  const promised = new Map<Uuid, bigint>();
+  for (const { id, paidMs, lines } of payouts.batches.values())
+    for (const { account, amount } of lines) {
+      if (paidMs === null) promised.set(account, (promised.get(account) ?? 0n) + amount);
+      if (amount > 0n && payoutHoldDays > 0)
+        world.fail("what was earned just now is held back", `${amount} of ${account} in batch ${id}`);
+    }
+  for (const host of hosts) {
+    const free = balanceOf(host) - (promised.get(host) ?? 0n);
+    if (free < 0n)
+      world.fail("what batches promise is there", `${host}: ${balanceOf(host)}, ${-free} more is promised`);
+  }
+}
+
+/** In the moment in which a batch was made: whoever owes something has a host that is paid nothing, and has nothing to pay with. */
+export function auditSetOffs({ world, hosts }: Stage): void {
+  const { payouts } = world.store.tables;
+  const nowMs = EPOCH_MS + world.scheduler.nowMs;
+  const batches = [...payouts.batches.values()];
+  const lines = batches.flatMap(({ createdMs, paidMs, lines: all }) =>
+    all.map((line) => ({ ...line, isNew: createdMs === nowMs, isOpen: paidMs === null })),
+  );
+  for (const host of hosts) {
+    const balance = world.books.accounts.get(host)?.balance ?? 0n;
+    const own = lines.filter(({ account, isOpen }) => account === host && isOpen);
+    const promisedBefore = own.reduce((sum, { amount, isNew }) => sum + (isNew ? 0n : amount), 0n);
+    for (const builder of payouts.ownedWith.get(host) ?? []) {
+      const owed = -(world.books.accounts.get(builder)?.balance ?? 0n);
+      if (owed > 0n && balance > promisedBefore)
+        world.fail("debts are set off before anybody is paid", `${builder} owes ${owed}, ${host} has ${balance}`);
+    }
+  }
+}
+
+/** Once all is over. */
+export function auditMoney(stage: Stage): void {
+  const { world, builders, hosts, credited } = stage;
+  const { payouts } = world.store.tables;
+  if (stage.errandsUnderWay > 0) world.fail("what people ask for is done", `${stage.errandsUnderWay} things are not`);
+  const due = new Map<Uuid, bigint>();
+  const add = (account: Uuid | null, amount: bigint): void => {
+    if (account !== null) due.set(account, (due.get(account) ?? 0n) + amount);
+  };
+  for (const [account, amount] of credited) add(account, amount);
+  for (const { account, host, charge } of world.books.requests.values()) {
+    add(account, -charge);
+    add(host, (charge * 7n) / 10n);
+  }
+  for (const { lines, paidMs } of payouts.batches.values())
+    if (paidMs !== null) for (const { account, amount } of lines) add(account, -amount);
+  for (const { host, builder, amount } of payouts.setOffs) {
+    add(host, -amount);
+    add(builder, amount);
+  }
+  for (const account of [...builders.map(({ id }) => id), ...hosts]) {
+    const balance = world.books.accounts.get(account)?.balance ?? 0n;
+    if (balance !== (due.get(account) ?? 0n))
+      world.fail("everybody has exactly what is theirs", `${account}: ${balance}, ${due.get(account) ?? 0n} is due`);
+  }
+}

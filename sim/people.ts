@@ -1,0 +1,49 @@
+/** What people do with their money beside asking for things: they buy credits, want them back, own hosts and are paid. */
+import type { Item, Plan } from "./plan.ts";
+import { plainAsk } from "./scenes.ts";
+import type { Chance } from "./world/random.ts";
+
+export function addPeople(chance: Chance, plan: Plan): void {
+  const { endMs, accounts, hosts, items } = plan;
+  plan.payoutHoldDays = chance.oneIn(4) ? 7 : 0;
+  plan.hostOwners = Array.from({ length: hosts }, () => (chance.oneIn(2) ? chance.below(accounts.length) : null));
+  if (!chance.oneIn(3)) return;
+  const purchases = chance.between(1, 3);
+  for (let i = 0; i < purchases; i++) items.push(purchase(chance, plan));
+  const debtor = plan.hostOwners.find((owner) => owner !== null) ?? null;
+  if (debtor !== null && chance.oneIn(2)) items.push(...debt(chance, plan, debtor));
+  const batches = chance.between(1, 3);
+  for (let i = 0; i < batches; i++) {
+    const atMs = chance.between(Math.floor(endMs / 2), endMs);
+    items.push({ atMs, do: "payout batch", minimum: chance.pick(["0", "1000000"]) });
+  }
+}
+
+function purchase(chance: Chance, { endMs, accounts }: Plan): Item {
+  return {
+    atMs: chance.below(Math.ceil(endMs / 2)),
+    do: "payment",
+    account: chance.below(accounts.length),
+    cents: chance.between(1, 3),
+    seen: chance.oneIn(8) ? "expired" : "paid",
+    refund: chance.pick([null, "succeeded", "failed"] as const),
+    dispute: chance.pick([null, null, "won", "lost"] as const),
+    stepMs: chance.pick([200, 3_000, Math.floor(endMs / 6)]),
+  };
+}
+
+/** Somebody who has nothing buys credits, spends some of them, has the purchase undone, and earns as a host meanwhile. */
+function debt(chance: Chance, { endMs, accounts, gateways }: Plan, account: number): Item[] {
+  Object.assign(accounts[account] as object, { credit: "0", budgetDay: null, tokensPerMinute: null });
+  const asks = Array.from({ length: 6 }, (): Item => {
+    const atMs = chance.between(Math.floor(endMs / 4), Math.floor(endMs / 2));
+    const gateway = chance.below(gateways.length);
+    return { atMs, do: "ask", ask: plainAsk({ account, gateway, lastsMs: 500, stream: chance.oneIn(2) }) };
+  });
+  const [refund, dispute] = chance.oneIn(2) ? (["succeeded", null] as const) : ([null, "lost"] as const);
+  return [
+    { atMs: 0, do: "payment", account, cents: 1, seen: "paid", refund, dispute, stepMs: Math.floor(endMs / 2) },
+    ...asks,
+    { atMs: endMs - 1, do: "payout batch", minimum: "0" },
+  ];
+}

@@ -1,0 +1,108 @@
+/**
+ * What chance alone hardly ever comes to, put together on purpose: faults with the requests that they are about. Drawn from a stream
+ * of its own, so that a scene more or less leaves the rest of a plan as it is.
+ */
+import type { Ask, Item, Plan } from "./plan.ts";
+import type { Chance } from "./world/random.ts";
+
+/** What every scene asks for: all models are served there, and somebody has room. */
+const MODEL = "tiny-3b";
+const EVERY_MODEL = ["tiny-3b", "small-8b", "reason-32b", "embed-m3"];
+const RICH = "5000000000000";
+const WORDS = 20;
+
+export function addScenes(chance: Chance, plan: Plan): void {
+  const hasStoreTrouble = plan.items.some(({ do: what }) => what.startsWith("store"));
+  if (chance.oneIn(5)) plan.items.push(...limitsAway(chance, plan));
+  else if (chance.oneIn(6) && plan.gateways.length > 1) plan.items.push(...cutFromStore(chance, plan));
+  else if (chance.oneIn(3) && !hasStoreTrouble) addImpostor(plan);
+}
+
+/**
+ * The limits' server goes while a key has all it may have in flight: some of it ends meanwhile and some goes on, some is asked when
+ * nobody knows yet, and some while gateways refuse or count alone. When all is back the key comes again.
+ */
+function limitsAway(chance: Chance, plan: Plan): Item[] {
+  makeRoom(plan);
+  const account = chance.below(plan.accounts.length);
+  const inFlight = chance.between(1, 3);
+  const unlimited = { requestsPerMinute: null, tokensPerMinute: null, budgetDay: null };
+  Object.assign(plan.accounts[account] as object, { credit: RICH, inFlight, ...unlimited });
+  const forMs = chance.pick([2_000, 4_000, 8_000]);
+  const atMs = chance.between(3_000, Math.max(3_000, plan.endMs - forMs - 16_000));
+  const backMs = atMs + forMs;
+  const how = chance.pick(["hangs", "dies"] as const);
+  const ask = (askedMs: number, lastsMs: number): Item => {
+    const gateway = chance.below(plan.gateways.length);
+    return { atMs: askedMs, do: "ask", ask: plainAsk({ account, gateway, lastsMs, stream: chance.oneIn(2) }) };
+  };
+  const some = (count: number, fromMs: number, toMs: number, lastsMs: () => number): Item[] =>
+    Array.from({ length: count }, () => ask(chance.between(fromMs, toMs), lastsMs()));
+  const brief = (): number => chance.between(500, forMs);
+  const long = (): number => chance.between(forMs + 8_000, forMs + 14_000);
+  const endsMeanwhile = chance.oneIn(2);
+  return [
+    { atMs, do: "limits away", how, forMs },
+    ...some(inFlight, atMs - 1_500, atMs - 300, endsMeanwhile ? brief : long),
+    // Sent, and never answered.
+    ...some(2, atMs + 20, atMs + 1_000, brief),
+    ...some(2 * inFlight + 2, atMs + 200, backMs - 100, long),
+    ...some(inFlight + 1, backMs + 5_500, backMs + 9_000, brief),
+    ...some(inFlight + 1, backMs + 5_500, backMs + 14_000, brief),
+  ];
+}
+
+/** One gateway loses the store for longer than a lease, and the others do not: what it answers meanwhile is entered late, by itself. */
+function cutFromStore(chance: Chance, plan: Plan): Item[] {
+  makeRoom(plan);
+  const gateway = chance.below(plan.gateways.length);
+  const atMs = chance.between(2_000, plan.endMs);
+  const account = chance.below(plan.accounts.length);
+  Object.assign(plan.accounts[account] as object, { credit: RICH, inFlight: null });
+  const asks = Array.from({ length: 4 }, (): Item => {
+    const lastsMs = chance.between(500, 8_000);
+    const order = plainAsk({ account, gateway, lastsMs, stream: chance.oneIn(2) });
+    return { atMs: chance.between(Math.max(0, atMs - 1_500), atMs - 50), do: "ask", ask: order };
+  });
+  return [...asks, { atMs, do: "store cut", gateway, forMs: chance.between(70_000, 110_000) }];
+}
+
+/** A node that answers every question alike, in a world in which somebody can find it out. */
+function addImpostor(plan: Plan): void {
+  const last = plan.nodes[2];
+  if (last !== undefined) Object.assign(last, { kind: "constant", models: EVERY_MODEL });
+}
+
+/** Two honest nodes that serve everything. */
+function makeRoom(plan: Plan): void {
+  for (const node of plan.nodes.slice(0, 2)) Object.assign(node, { slots: 4, models: EVERY_MODEL });
+}
+
+interface Plain {
+  account: number;
+  gateway: number;
+  stream: boolean;
+  /** From the acceptance to the last word. */
+  lastsMs: number;
+}
+
+export function plainAsk({ lastsMs, ...who }: Plain): Ask {
+  return {
+    ...who,
+    model: MODEL,
+    promptWords: 3,
+    maxTokens: 64,
+    stop: null,
+    formatted: false,
+    texts: 1,
+    leavesMs: null,
+    script: {
+      words: WORDS,
+      thinkWords: 0,
+      perDelta: 1,
+      ttftMs: 50,
+      everyMs: Math.round(lastsMs / WORDS),
+      fault: null,
+    },
+  };
+}

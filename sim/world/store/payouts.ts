@@ -1,0 +1,135 @@
+/**
+ * Batches of payouts in memory, written down from what `payout_create` and `payout_paid` promise (gateway/sql/functions/payout_*.sql)
+ * and held equal to them by differential.test.ts. In a world everything was earned just now: with a hold-back all of it is young.
+ */
+import type { Uuid } from "../../../gateway/src/base/ids.ts";
+import type { Books } from "./books.ts";
+
+interface PayoutLine {
+  id: Uuid;
+  account: Uuid;
+  amount: bigint;
+  heldBack: bigint;
+  setOff: bigint;
+}
+
+export interface Batch {
+  id: Uuid;
+  note: string;
+  by: string;
+  createdMs: number;
+  paidMs: number | null;
+  lines: PayoutLine[];
+}
+
+interface SetOff {
+  batch: Uuid;
+  host: Uuid;
+  builder: Uuid;
+  amount: bigint;
+}
+
+export class PayoutBooks {
+  readonly batches = new Map<Uuid, Batch>();
+  readonly setOffs: SetOff[] = [];
+  /** Builder accounts of the same owner, by host account. */
+  readonly ownedWith = new Map<Uuid, Uuid[]>();
+  readonly #books: Books;
+  readonly #newId: () => Uuid;
+  readonly #now: () => number;
+
+  constructor({ books, newId, now }: { books: Books; newId: () => Uuid; now: () => number }) {
+    this.#books = books;
+    this.#newId = newId;
+    this.#now = now;
+  }
+
+  /** How many hosts the batch pays. */
+  create(order: { id: Uuid; note: string; by: string; minimum: bigint; holdDays: number }): number {
+    const { id, note, by } = order;
+    const known = this.batches.get(id);
+    if (known !== undefined) return paidBy(known);
+    const moved = this.#setOffAll(id);
+    const minimum = order.minimum > 1n ? order.minimum : 1n;
+    const lines = this.#hosts().flatMap((host): PayoutLine[] => {
+      const free = most(0n, this.#freeOf(host));
+      const heldBack = order.holdDays > 0 ? least(free, this.#earned(host)) : 0n;
+      const payable = free - heldBack;
+      const setOff = moved.get(host) ?? 0n;
+      if (payable < minimum && heldBack === 0n && setOff === 0n) return [];
+      return [{ id: this.#newId(), account: host, amount: payable >= minimum ? payable : 0n, heldBack, setOff }];
+    });
+    const batch: Batch = { id, note, by, createdMs: this.#now(), paidMs: null, lines };
+    const paid = paidBy(batch);
+    if (paid === 0 && moved.size === 0) return 0;
+    if (paid === 0) batch.paidMs = batch.createdMs;
+    this.batches.set(id, batch);
+    return paid;
+  }
+
+  /** 1: paid. 2: paid before. 0: no such batch. 3: a host has less than its line promises. */
+  pay(id: Uuid): number {
+    const batch = this.batches.get(id);
+    if (batch === undefined) return 0;
+    if (batch.paidMs !== null) return 2;
+    if (this.short(id).length > 0) return 3;
+    for (const line of batch.lines)
+      if (line.amount > 0n) this.#books.transfer(line.id, "payout", line.account, line.amount);
+    batch.paidMs = this.#now();
+    return 1;
+  }
+
+  /** Lines that promise more than their hosts have. */
+  short(id: Uuid): PayoutLine[] {
+    const lines = this.batches.get(id)?.lines ?? [];
+    return lines.filter(({ account, amount }) => this.#balance(account) < amount);
+  }
+
+  /** What batches that are not paid yet promise a host. */
+  promised(host: Uuid): bigint {
+    let sum = 0n;
+    for (const { paidMs, lines } of this.batches.values())
+      if (paidMs === null) for (const { account, amount } of lines) if (account === host) sum += amount;
+    return sum;
+  }
+
+  /** By host, then by debt. */
+  #setOffAll(batch: Uuid): Map<Uuid, bigint> {
+    const moved = new Map<Uuid, bigint>();
+    for (const host of this.#hosts()) {
+      for (const builder of [...(this.ownedWith.get(host) ?? [])].sort()) {
+        const amount = least(this.#freeOf(host), -this.#balance(builder));
+        if (amount <= 0n) continue;
+        this.#books.setOff(this.#newId(), { host, builder, amount });
+        this.setOffs.push({ batch, host, builder, amount });
+        moved.set(host, (moved.get(host) ?? 0n) + amount);
+      }
+    }
+    return moved;
+  }
+
+  #hosts(): Uuid[] {
+    return [...this.#books.accounts.values()]
+      .filter(({ kind }) => kind === "host")
+      .map(({ id }) => id)
+      .sort();
+  }
+
+  #freeOf(host: Uuid): bigint {
+    return this.#balance(host) - this.promised(host);
+  }
+
+  #balance(account: Uuid): bigint {
+    return this.#books.accounts.get(account)?.balance ?? 0n;
+  }
+
+  #earned(host: Uuid): bigint {
+    let sum = 0n;
+    for (const request of this.#books.requests.values()) if (request.host === host) sum += request.share;
+    return sum;
+  }
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+const paidBy = ({ lines }: Batch): number => lines.filter(({ amount }) => amount > 0n).length;

@@ -1,0 +1,92 @@
+/**
+ * Connections on which transactions run. A connection that is lost, before a statement was done or after it, takes its transaction
+ * along; a commit is one statement, done or not. One transaction is under way at a time, and the others wait for it.
+ */
+import type pg from "pg";
+import type { Life } from "../life.ts";
+import type { Books } from "./books.ts";
+import { PaymentDraft, type PaymentTables } from "./payments.ts";
+
+interface TransactionsOptions {
+  books: Books;
+  payments: PaymentTables;
+  /** Does one statement, with all that may happen on the way. */
+  run: <T>(life: Life, text: string, what: () => T) => Promise<T>;
+}
+
+export class Transactions {
+  readonly #options: TransactionsOptions;
+  /** The connection whose transaction is under way, and who waits for its end. */
+  #owner: Connection | undefined;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(options: TransactionsOptions) {
+    this.#options = options;
+  }
+
+  connect(life: Life): Promise<pg.PoolClient> {
+    return Promise.resolve(new Connection(this, this.#options, life) as unknown as pg.PoolClient);
+  }
+
+  async begin(connection: Connection): Promise<void> {
+    while (this.#owner !== undefined) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#owner = connection;
+  }
+
+  end(connection: Connection): void {
+    if (this.#owner !== connection) return;
+    this.#owner = undefined;
+    for (const go of this.#waiting.splice(0)) go();
+  }
+}
+
+class Connection {
+  readonly #all: Transactions;
+  readonly #options: TransactionsOptions;
+  readonly #life: Life;
+  #draft: PaymentDraft | undefined;
+  #isLost = false;
+
+  constructor(all: Transactions, options: TransactionsOptions, life: Life) {
+    this.#all = all;
+    this.#options = options;
+    this.#life = life;
+    life.onEnd(() => this.release());
+  }
+
+  async query(text: string, values: unknown[] = []): Promise<{ rows: unknown[]; command: string }> {
+    if (this.#isLost) throw Object.assign(new Error("Connection terminated"), { code: "ECONNRESET" });
+    if (text === "begin") {
+      await this.#all.begin(this);
+      // It died while it waited.
+      if (!this.#life.hears) this.release();
+    }
+    try {
+      const rows = await this.#options.run(this.#life, text, () => this.#do(text, values));
+      return { rows, command: text.toUpperCase() };
+    } catch (error) {
+      this.release();
+      throw error;
+    }
+  }
+
+  release(): void {
+    this.#isLost = true;
+    this.#draft = undefined;
+    this.#all.end(this);
+  }
+
+  /** At the moment in which the store does it. */
+  #do(text: string, values: unknown[]): unknown[] {
+    const { payments, books } = this.#options;
+    // Whoever lost its connection, or its life, lost the transaction.
+    if (this.#isLost) return [];
+    if (text === "begin") this.#draft = new PaymentDraft(payments, books);
+    else if (text === "commit" || text === "rollback") {
+      if (text === "commit") this.#draft?.commit();
+      this.#draft = undefined;
+      this.#all.end(this);
+    } else return (this.#draft as PaymentDraft).answer(text, values);
+    return [];
+  }
+}
