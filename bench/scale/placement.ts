@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 
-export interface Placement {
+interface Placement {
   /** The fullest server's load over the mean: as the hash has it; with purses; and after buckets were moved as well. */
   hashed: number;
   pursed: number;

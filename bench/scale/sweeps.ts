@@ -13,7 +13,7 @@ const REQUESTS_BETWEEN = 1_000;
 /** One in so many, before a sweep arrives and again after it. */
 const DEATHS_ONE_IN = 20;
 
-export interface Swept {
+interface Swept {
   sweeps: number;
   deaths: number;
   repeats: number;
