@@ -72,6 +72,8 @@ const FOUND: [string, Record<string, number>][] = [
   ["admitted-loss", { gateway_lost: 1, "told 502": 1 }],
   // A client left when half of `<think>` had come (seed 51): the half was billed as two tokens of output.
   ["half-a-delimiter", { ok: 1, client_closed: 1, "client: answered": 1, "client: left": 1 }],
+  // Vectors that the plane lost, and then a failure of the same node without any (seed 635386407): it is owed nothing. The auditor erred.
+  ["vectors-lost", { upstream_failed: 1, "told 502": 1 }],
 ];
 
 describe("what was found", () => {

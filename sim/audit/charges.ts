@@ -148,6 +148,8 @@ function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FRE
   const isFree = record.charge + record.short === 0n;
   const paid = { least: 0, most: 0, isPaid: true };
   const hadOutput = served.some(({ vectors }) => vectors.length > 0);
+  // What an attempt before it brought, and the plane lost, is no output of the one that failed.
+  const failed = served.findLast(({ end }) => end === "failed");
   switch (record.outcome) {
     case "ok":
       if (sight.end === "answered" && !served.some((job) => areSame(job.vectors, sight.vectors)))
@@ -158,7 +160,7 @@ function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FRE
         ? `${sight.vectors.length} vectors for ${sight.ask.texts} texts`
         : paid;
     case "upstream_failed":
-      return served.some(({ end }) => end === "failed") ? { ...paid, isPaid: hadOutput } : FREE;
+      return failed === undefined ? FREE : { ...paid, isPaid: failed.vectors.length > 0 };
     case "upstream_stall":
       return hadOutput && !isFree ? paid : FREE;
     case "client_closed":

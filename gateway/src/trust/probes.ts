@@ -192,12 +192,23 @@ async function probeOnce(
   // The first canary of a node, and the one that confirms a failure, are none that could have been looked up.
   const question = canaryDue && options.canaries ? options.draw(model, entry.proven ? "any" : "unknown") : undefined;
   const { texts, outputTokensMax } = question ?? chatter(options, model);
-  const deadline = new AbortController();
-  const stopTimer = clock.after(PROBE_MS_MAX + outputTokensMax * TOKEN_MS_MAX, () => deadline.abort());
+  let overtime = false;
+  // One controller, and not `AbortSignal.any`: what ends all probes lives as long as the gateway, and would gather those that are over.
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  const stopTimer = clock.after(PROBE_MS_MAX + outputTokensMax * TOKEN_MS_MAX, () => {
+    overtime = true;
+    end();
+  });
+  if (stopped.aborted) end();
+  else stopped.addEventListener("abort", end);
   const job = { id: options.newId(), nodeId, model, texts, outputTokensMax, sampling: samplingOf(model) };
-  const result = await options.run(job, AbortSignal.any([stopped, deadline.signal])).finally(stopTimer);
-  const asked = stopped.aborted ? "absent" : askedOf(result, model, deadline.signal.aborted);
-  judge(options, nodeId, model, { entry, question, result, asked, overtime: deadline.signal.aborted });
+  const result = await options.run(job, over.signal).finally(() => {
+    stopTimer();
+    stopped.removeEventListener("abort", end);
+  });
+  const asked = stopped.aborted ? "absent" : askedOf(result, model, overtime);
+  judge(options, nodeId, model, { entry, question, result, asked, overtime });
   return asked;
 }
 
