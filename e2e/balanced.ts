@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import pg from "pg";
 import { openTestDatabase } from "../gateway/src/db/testing.ts";
 import { findServer, startServer } from "../gateway/src/limits/testing.ts";
 import { startBalancer } from "./balancer.ts";
@@ -69,7 +70,9 @@ export async function openBalanced({ env: more = {}, sql, redis: wants = true }:
     gateways: () =>
       [...gateways].map(({ baseUrl, internalPort }) => ({ port: Number(new URL(baseUrl).port), internalPort })),
   });
-  const query: Platform["query"] = async (text, values = []) => (await db.pool.query(text, values)).rows;
+  // By a name of their own: connections that are called as a gateway's are taken for one that is still there.
+  const looks = new pg.Pool({ connectionString: env.DATABASE_URL, application_name: "what a test looks up" });
+  const query: Platform["query"] = async (text, values = []) => (await looks.query(text, values)).rows;
   return {
     query,
     url: balancer.url,
@@ -103,6 +106,7 @@ export async function openBalanced({ env: more = {}, sql, redis: wants = true }:
       for (const gateway of gateways) await gateway.stop();
       await nats.close();
       await redis?.kill();
+      await looks.end();
       await db.close();
       for (const dataDir of dataDirs) await removeDataDir(dataDir);
     },

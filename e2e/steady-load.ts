@@ -53,7 +53,8 @@ export async function startSteadyLoad({
   let isOver = false;
   const lane = async (asked: Asked): Promise<void> => {
     const isStream = asked.body !== undefined && "stream" in asked.body;
-    while (!isOver) {
+    // After an error it has failed; nor does it outlive a test that failed by itself and closed the gateways.
+    while (!isOver && errors.length === 0) {
       try {
         const { status, id, text } = await ask(baseUrl, key, asked);
         const isWhole = !isStream || (text.endsWith("data: [DONE]\n\n") && !text.includes('"error"'));
