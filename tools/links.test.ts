@@ -1,6 +1,6 @@
 /** Holds every Markdown file to its links: what one names, a file, a folder or a heading, is there. */
 import assert from "node:assert/strict";
-import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -15,6 +15,11 @@ const FILES = globSync("**/*.md", { cwd: root, exclude: (path) => ELSEWHERE.test
 test("every relative link of every Markdown file leads to a file, and to a heading where it names one", () => {
   assert.ok(FILES.includes("README.md") && FILES.includes("deploy/README.md") && FILES.length > 60, "they were found");
   assert.deepEqual(brokenLinks(root, FILES), []);
+});
+
+test("no Markdown file has what a merge left behind", () => {
+  const left = FILES.filter((file) => /^(<{7}|>{7}) /m.test(readFileSync(join(root, file), "utf8")));
+  assert.deepEqual(left, []);
 });
 
 test("every guide in docs/ is a page of the guide, but for what is for those who change the sources", () => {
