@@ -31,10 +31,10 @@ test("a build without one of the pages fails", () => {
 });
 
 test("the script stands before all others", () => {
-  const page = '<head><link rel="icon"><script src="theme.js"></script></head>';
+  const page = '<head><link rel="icon"><script src="main.js"></script></head>';
   assert.equal(
     withScript(page, "/console/early.js"),
-    '<head><link rel="icon"><script src="/console/early.js"></script>\n    <script src="theme.js"></script></head>',
+    '<head><link rel="icon"><script src="/console/early.js"></script>\n    <script src="main.js"></script></head>',
   );
   assert.throws(() => withScript("<head></head>", "/console/early.js"), /no script/);
 });

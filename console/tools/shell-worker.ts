@@ -5,7 +5,7 @@ import type { Plugin } from "vite";
 
 const SOURCE = new URL("../shell-worker.js", import.meta.url);
 /** Files of public/, whose names say nothing of their content. */
-const PUBLIC = ["/console/favicon.svg", "/console/theme.js"];
+const PUBLIC = ["/console/favicon.svg"];
 
 export function shellWorker(): Plugin {
   return {

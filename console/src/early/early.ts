@@ -1,5 +1,5 @@
 /**
- * Runs before the page's own code is there: asks who is here and what the page will ask for, and has its code fetched, so that none
+ * Runs before the page's own code is there: has the page dark where it is to be, before the first paint; asks who is here and what the page will ask for, and has its code fetched, so that none
  * of them waits for another. The answers are kept for whoever asks the same (api/early.ts). A page works without it, later.
  */
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
@@ -7,6 +7,7 @@ import { actingAccount, actingFor, knowAccounts } from "../api/acting.ts";
 import { addressOf } from "../api/address.ts";
 import type { EarlyAnswer } from "../api/early.ts";
 import type { Me } from "../api/types.ts";
+import { applyTheme } from "../ui/theme-choice.ts";
 import { visitOf } from "./questions.ts";
 
 /** The files of each page's code that the document does not name. Filled in by the build (tools/early-script.ts). */
@@ -51,6 +52,9 @@ async function askForPage(session: Promise<Response>): Promise<void> {
   }
 }
 
+applyTheme();
+
+/** The document has it fetched while this script is on its way (index.html). */
 const SESSION = addressOf("GET /console/api/auth/get-session");
 const session = get(SESSION);
 // What goes wrong here goes wrong again where it is asked for in earnest, and is told there.

@@ -1,31 +1,23 @@
-/** Light or dark: the system's choice until somebody makes their own, which this browser remembers. */
+/** The theme as the pages see and change it; this browser remembers what somebody chose. */
 import { useSyncExternalStore } from "react";
+import { applyTheme, storedTheme, systemDark, THEME_STORED_AS, type Theme } from "./theme-choice.ts";
 
-export type Theme = "system" | "light" | "dark";
-
-const STORED_AS = "tollgate.theme";
-const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
 
-function stored(): Theme {
-  const kept = localStorage.getItem(STORED_AS);
-  return kept === "light" || kept === "dark" ? kept : "system";
-}
-
 function apply(): void {
-  const theme = stored();
-  const dark = theme === "dark" || (theme === "system" && systemDark.matches);
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  applyTheme();
   for (const listener of listeners) listener();
 }
 
 systemDark.addEventListener("change", apply);
 // Another tab of the console changed it.
-addEventListener("storage", ({ key }) => key === STORED_AS && apply());
+addEventListener("storage", ({ key }) => key === THEME_STORED_AS && apply());
+// Where the early script was not loaded.
+apply();
 
 export function setTheme(theme: Theme): void {
-  if (theme === "system") localStorage.removeItem(STORED_AS);
-  else localStorage.setItem(STORED_AS, theme);
+  if (theme === "system") localStorage.removeItem(THEME_STORED_AS);
+  else localStorage.setItem(THEME_STORED_AS, theme);
   apply();
 }
 
@@ -33,5 +25,5 @@ export function useTheme(): Theme {
   return useSyncExternalStore((listener) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
-  }, stored);
+  }, storedTheme);
 }

@@ -2,12 +2,12 @@
 
 import { useState } from "react";
 import { useCreateKey } from "../../data/keys.ts";
+import { API_KEYS } from "../../keys/api-keys.ts";
 import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { ChevronRight } from "../../ui/icons.tsx";
-import { API_KEYS } from "./api-keys.ts";
 import { changeIn, formFrom, NEW_KEY } from "./key-form.ts";
 import { SettingsFields, shownParams } from "./settings-fields.tsx";
 

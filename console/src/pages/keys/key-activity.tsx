@@ -10,6 +10,7 @@ import { sumMicro } from "../../money.ts";
 import { errorText, milliseconds } from "../../performance/figures.tsx";
 import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
 import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../requests/request-columns.tsx";
+import { stackSpend } from "../../requests/spend.ts";
 import { RANGE_WORDS, spanOf } from "../../time-range.ts";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
@@ -19,7 +20,6 @@ import { Money } from "../../ui/money.tsx";
 import { Loaded, Skeleton } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Count, useThisHour } from "../../ui/time.tsx";
-import { stackSpend } from "../overview/spend.ts";
 
 const RANGE = "30d";
 const LATEST = 5;

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { keyQuery } from "../../data/keys.ts";
+import { API_KEYS } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import { Expiry, KeyBadges } from "../../keys/key-state.tsx";
 import { RevokeSecretDialog } from "../../secrets/revoke-secret.tsx";
@@ -11,7 +12,6 @@ import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx"
 import { Pencil, RefreshCw, Trash2 } from "../../ui/icons.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Count, Time } from "../../ui/time.tsx";
-import { API_KEYS } from "./api-keys.ts";
 import { EditKeyDialog } from "./edit-key.tsx";
 import { KeyRequests, KeySpend } from "./key-activity.tsx";
 import { RotateKeyDialog } from "./rotate-key.tsx";

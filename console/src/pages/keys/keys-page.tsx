@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ApiKey } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { useMay } from "../../data/session.ts";
+import { API_KEYS } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import { AllowedModels, Expiry, KeyBadges } from "../../keys/key-state.tsx";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
@@ -11,7 +12,6 @@ import { KeyRound } from "../../ui/icons.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Count, Time } from "../../ui/time.tsx";
-import { API_KEYS } from "./api-keys.ts";
 import { CreateKeyDialog } from "./create-key.tsx";
 import { KeyDrawer } from "./key-drawer.tsx";
 

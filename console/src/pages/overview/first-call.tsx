@@ -6,6 +6,7 @@ import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { useMay } from "../../data/session.ts";
+import { API_KEYS } from "../../keys/api-keys.ts";
 import { parseMicro } from "../../money.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
 import { snippetsOf } from "../../snippets.ts";
@@ -14,7 +15,6 @@ import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
 import { CircleCheck, KeyRound } from "../../ui/icons.tsx";
-import { API_KEYS } from "../keys/api-keys.ts";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 

@@ -5,6 +5,7 @@ import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
 import { keyName } from "../../keys/key-names.ts";
 import { sumMicro } from "../../money.ts";
+import { type Split, spendParts, stackSpend } from "../../requests/spend.ts";
 import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { BarList } from "../../ui/chart/bar-list.tsx";
@@ -16,7 +17,6 @@ import { Money } from "../../ui/money.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
 import { useThisHour } from "../../ui/time.tsx";
-import { type Split, spendParts, stackSpend } from "./spend.ts";
 
 const SPLITS: { value: Split; label: string }[] = [
   { value: "model", label: "By model" },

@@ -19,7 +19,7 @@ function writeBuild(): void {
   mkdirSync(join(dist, "assets"), { recursive: true });
   mkdirSync(join(dist, ".vite"), { recursive: true });
   writeFileSync(join(dist, "index.html"), PAGE);
-  writeFileSync(join(dist, "theme.js"), "1;");
+  writeFileSync(join(dist, "favicon.svg"), "1;");
   writeFileSync(join(dist, "assets/index-abc.js"), SCRIPT);
   writeFileSync(join(dist, "assets/index-abc.js.br"), brotliCompressSync(SCRIPT));
   writeFileSync(join(dist, "assets/index-abc.js.gz"), gzipSync(SCRIPT));
@@ -80,7 +80,7 @@ describe("the console's files", () => {
     assert.equal(asset.headers["cache-control"], "public, max-age=31536000, immutable");
     assert.equal(asset.headers["content-type"], "text/javascript; charset=utf-8");
     assert.equal(asset.body, SCRIPT);
-    assert.equal((await get("/console/theme.js")).headers["cache-control"], "no-cache");
+    assert.equal((await get("/console/favicon.svg")).headers["cache-control"], "no-cache");
   });
 
   test("a file goes out compressed to who takes that", async () => {

@@ -1,6 +1,6 @@
 /** API keys as a kind of secret. */
-import { useCreateKey, useRevokeKey } from "../../data/keys.ts";
-import type { SecretKind } from "../../secrets/secret-kind.ts";
+import { useCreateKey, useRevokeKey } from "../data/keys.ts";
+import type { SecretKind } from "../secrets/secret-kind.ts";
 
 export const API_KEYS: SecretKind = {
   of: "builder",

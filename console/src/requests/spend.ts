@@ -1,9 +1,9 @@
 /** From the API's sums to the bars of the spend chart. */
-import type { UsageRow } from "../../api/types.ts";
-import { chartDollars, columnDollars, parseMicro, placesOf } from "../../money.ts";
-import { bucketNames, type Span } from "../../time-range.ts";
-import type { BarItem } from "../../ui/chart/bar-list.tsx";
-import { stacked } from "../../ui/chart/stacked.ts";
+import type { UsageRow } from "../api/types.ts";
+import { chartDollars, columnDollars, parseMicro, placesOf } from "../money.ts";
+import { bucketNames, type Span } from "../time-range.ts";
+import type { BarItem } from "../ui/chart/bar-list.tsx";
+import { stacked } from "../ui/chart/stacked.ts";
 
 export type Split = "model" | "key";
 

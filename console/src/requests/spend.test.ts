@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { UsageRow } from "../../api/types.ts";
-import { spanOf } from "../../time-range.ts";
+import type { UsageRow } from "../api/types.ts";
+import { spanOf } from "../time-range.ts";
 import { spendParts, stackSpend } from "./spend.ts";
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
