@@ -17,6 +17,9 @@ import type { Payer, Row } from "./measure.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 
 export interface RunFacts {
+  /** With a plus where the sources were changed since. */
+  commit: string;
+  command: string;
   startedAt: string;
   quick: boolean;
   repeats: number;

@@ -10,9 +10,6 @@ const RESULTS = fileURLToPath(new URL("./results", import.meta.url));
 const DIGITS = 3;
 
 export interface Result extends RunFacts {
-  /** With a plus where the sources were changed since. */
-  commit: string;
-  command: string;
   rows: Row[];
 }
 

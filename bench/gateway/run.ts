@@ -40,6 +40,8 @@ function readFlags(): Flags {
 async function run(flags: Flags): Promise<void> {
   const outDir = resolve(flags.out ?? join(OUT, new Date().toISOString().replaceAll(/[:.]/g, "-")));
   mkdirSync(outDir, { recursive: true });
+  // Now: who waits for it may go on working.
+  const commit = commitOf();
   const processors = shareProcessors(flags.pin);
   const engine = await Engine.start({ processors: processors.others, outDir });
   const surroundings: Surroundings = { engine, processors, outDir, profile: flags.profile };
@@ -47,6 +49,8 @@ async function run(flags: Flags): Promise<void> {
   const { targets, leftOut } = await startTargets(flags, surroundings, bench);
   try {
     const facts: RunFacts = {
+      commit,
+      command: ["npm run bench -- gateway", ...process.argv.slice(3)].join(" "),
       startedAt: new Date().toISOString(),
       quick: flags.quick,
       repeats: flags.repeats,
@@ -64,8 +68,7 @@ async function run(flags: Flags): Promise<void> {
     const rows = await measureAll(flags, { bench, targets, outDir, facts });
     const summary = summaryOf(facts, rows);
     writeFileSync(join(outDir, "summary.md"), summary);
-    const command = ["npm run bench -- gateway", ...process.argv.slice(3)].join(" ");
-    const files = writeResult({ ...facts, commit: commitOf(), command, rows }, outDir, flags.record);
+    const files = writeResult({ ...facts, rows }, outDir, flags.record);
     console.log(`\n${summary}\n${files.join("\n")}`);
   } finally {
     for (const target of targets) await target.stop();

@@ -21,7 +21,7 @@ interface Chart {
 
 const WIDTH = 760;
 const MARGIN = 16;
-const LABELS = 200;
+const LABELS = 236;
 const FIGURES = 130;
 const TOP = 66;
 const ROW = 30;

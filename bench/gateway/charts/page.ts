@@ -19,14 +19,14 @@ const PICTURE_WIDTH = 760;
 /** Of the machine's processors. More, and the times are too high for everybody. */
 const BUSY_FROM = 0.2;
 
-/** In the order of the page. */
+/** In the order of the page; a star is where the version goes. */
 const NAMES: Record<string, string> = {
-  nginx: "nginx",
+  nginx: "nginx *",
   bare: "bare Node proxy",
-  portkey: "Portkey",
-  "new-api": "new-api on SQLite",
-  "new-api-postgres": "new-api on PostgreSQL",
-  litellm: "LiteLLM",
+  portkey: "Portkey *",
+  "new-api": "new-api * on SQLite",
+  "new-api-postgres": "new-api * on PostgreSQL",
+  litellm: "LiteLLM *",
   tollgate: "Tollgate",
 };
 
@@ -35,7 +35,6 @@ interface Quoted {
   name: string;
   title: string;
   scenario: ScenarioName;
-  unit: string;
   gateway: Figure;
   /** Where a database has its part in it. */
   database?: Figure;
@@ -46,7 +45,6 @@ const QUOTED: Quoted[] = [
     name: "chat",
     title: "Processor time of a chat, 64 at once, ms",
     scenario: "chat-c64",
-    unit: "ms",
     gateway: inMs(cpuPerRequestUs("gateway")),
     database: inMs(cpuPerRequestUs("postgres")),
   },
@@ -54,7 +52,6 @@ const QUOTED: Quoted[] = [
     name: "events",
     title: "Processor time of a streamed event, 100 paced streams, µs",
     scenario: "streams-100",
-    unit: "µs",
     gateway: cpuPerEventUs("gateway"),
     database: cpuPerEventUs("postgres"),
   },
@@ -62,7 +59,6 @@ const QUOTED: Quoted[] = [
     name: "latency",
     title: "What a chat that is alone takes longer than at the engine, median, ms",
     scenario: "chat-pair",
-    unit: "ms",
     gateway: (row) => row.paired?.added?.p50,
   },
 ];
@@ -78,7 +74,7 @@ export function pageOf(result: Result): Page {
   const targets = Object.keys(NAMES).filter((name) => result.rows.some(({ target }) => target === name));
   const pictures = new Map(QUOTED.map((quoted) => [fileOf(quoted), chartOf(result, targets, quoted)]));
   const shown = QUOTED.map((quoted) => {
-    const figures = targets.map((target) => `${labelOf(result, target)} ${figureOf(result, target, quoted)}`);
+    const figures = targets.map((target) => `${labelOf(result, target)} takes ${figureOf(result, target, quoted)}`);
     return `<img src="pictures/${fileOf(quoted)}" alt="${quoted.title}: ${figures.join(", ")}" width="${PICTURE_WIDTH}">`;
   });
   return { text: [setting(result), ...shown, table(result, targets), agentLine(result)].join("\n\n"), pictures };
@@ -93,7 +89,7 @@ export function withPage(document: string, { text }: Page): string {
 
 const fileOf = ({ name }: Quoted): string => `bench-${name}.svg`;
 const labelOf = ({ versions }: Result, target: string): string =>
-  [NAMES[target], versions[target]].filter(Boolean).join(" ");
+  (NAMES[target] ?? target).replace("*", versions[target] ?? "");
 
 function setting(result: Result): string {
   const { startedAt, commit, command, processors, processor, node, repeats, durableWriteMs, leftOut, rows } = result;
@@ -103,13 +99,22 @@ function setting(result: Result): string {
   const isBusy = (medianOf(rows, takenByOthers) ?? 0) > BUSY_FROM;
   return [
     `\`${command}\` on ${date}, commit ${commit}: ${processors} × ${processor}, Node ${node.slice(1)}, a durable write takes`,
-    `${durableWriteMs.toFixed(2)} ms; median of ${repeats}, ${errorsOf(rows)} errors. Other work took ${least} to ${most} of the ${processors} processors meanwhile${
+    `${durableWriteMs.toFixed(2)} ms; median of ${repeats}, ${errorsText(result)}. Other work took ${least} to ${most} of the ${processors} processors meanwhile${
       isBusy
         ? ": **a busy machine**, so read the ratios between the bars and not the times, least of all the latency"
         : ""
     }.`,
     ...(leftOut.length === 0 ? [] : [`Left out: ${leftOut.join("; ")}.`]),
   ].join("\n");
+}
+
+/** Who gave up on requests, and on how many. */
+function errorsText(result: Result): string {
+  const failed = Object.keys(NAMES).flatMap((target) => {
+    const count = errorsOf(result.rows.filter((row) => row.target === target));
+    return count === 0 ? [] : [`${count} of ${labelOf(result, target)}`];
+  });
+  return failed.length === 0 ? "no errors" : `errors: ${failed.join(", ")}`;
 }
 
 function chartOf(result: Result, targets: string[], quoted: Quoted): string {
@@ -123,14 +128,14 @@ function chartOf(result: Result, targets: string[], quoted: Quoted): string {
   return chartSvg({ title: quoted.title, legend, bars });
 }
 
-function partsOf({ rows }: Result, target: string, { scenario, gateway, database }: Quoted): Parts {
-  const own = rows.filter((row) => row.target === target && row.scenario === scenario);
-  return { gateway: medianOf(own, gateway), database: database === undefined ? undefined : medianOf(own, database) };
-}
-
 interface Parts {
   gateway: number | undefined;
   database: number | undefined;
+}
+
+function partsOf({ rows }: Result, target: string, { scenario, gateway, database }: Quoted): Parts {
+  const own = rows.filter((row) => row.target === target && row.scenario === scenario);
+  return { gateway: medianOf(own, gateway), database: database === undefined ? undefined : medianOf(own, database) };
 }
 
 function figureOf(result: Result, target: string, quoted: Quoted): string {
@@ -153,16 +158,13 @@ function table(result: Result, targets: string[]): string {
     "added latency ms",
     "gateway µs an event",
     "database µs an event",
-    "chats a second",
   ];
   const [chat, events, latency] = QUOTED as [Quoted, Quoted, Quoted];
   const lines = targets.map((target) => {
     const [ofChat, ofEvent] = [partsOf(result, target, chat), partsOf(result, target, events)];
     const added = partsOf(result, target, latency).gateway;
-    const own = result.rows.filter((row) => row.target === target && row.scenario === chat.scenario);
-    const rate = medianOf(own, (row) => (row.ok / row.wallUs) * 1e6);
     const cells = [ofChat.gateway, ofChat.database, added, ofEvent.gateway, ofEvent.database].map(shown);
-    return [labelOf(result, target), ...cells, rate === undefined ? "–" : rate.toFixed(0)];
+    return [labelOf(result, target), ...cells];
   });
   return [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
