@@ -1,7 +1,7 @@
 /** A run as one file: where, when and of which commit it was taken, and its rows. Those that pages quote are kept in results/. */
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Row } from "./measure.ts";
 import type { RunFacts } from "./report.ts";
@@ -17,11 +17,14 @@ export interface Result extends RunFacts {
 export function writeResult(result: Result, outDir: string, isRecorded: boolean): string[] {
   const round = (_: string, value: unknown): unknown =>
     typeof value === "number" ? Number(value.toFixed(DIGITS)) : value;
-  const text = `${JSON.stringify(result, round, 2)}\n`;
+  // Reasons name log files, and nobody else has that folder.
+  const text = `${JSON.stringify(result, round, 2).replaceAll(outDir, "out")}\n`;
   const files = [join(outDir, "results.json")];
   if (isRecorded) files.push(join(RESULTS, `${result.startedAt.slice(0, 10)}-${result.commit.replace("+", "")}.json`));
-  mkdirSync(RESULTS, { recursive: true });
-  for (const file of files) writeFileSync(file, text);
+  for (const file of files) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
   return files;
 }
 

@@ -23,7 +23,8 @@ const WIDTH = 760;
 const MARGIN = 16;
 const LABELS = 236;
 const FIGURES = 130;
-const TOP = 66;
+const TOP = 44;
+const LEGEND = 22;
 const ROW = 30;
 const THICK = 18;
 /** A bar so many times as long as the next is cut. */
@@ -37,7 +38,8 @@ const STYLE = `text{font:13px system-ui,-apple-system,"Segoe UI",sans-serif}.tit
 
 export function chartSvg({ title, legend, bars }: Chart): string {
   const longest = lengthOfScale(bars.map(({ parts }) => sum(parts)));
-  const height = TOP + bars.length * ROW + MARGIN / 2;
+  const top = TOP + (legend.length === 0 ? 0 : LEGEND);
+  const height = top + bars.length * ROW + MARGIN / 2;
   const pixels = (value: number): number =>
     Number(((value / longest) * (WIDTH - LABELS - FIGURES - MARGIN)).toFixed(1));
   const lines = [
@@ -47,7 +49,7 @@ export function chartSvg({ title, legend, bars }: Chart): string {
     `<rect class="ground" x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="6" fill="#ffffff" stroke="#d5dae1"/>`,
     `<text class="ink title" x="${MARGIN}" y="28" fill="#1a2029">${escaped(title)}</text>`,
     ...legendLines(legend),
-    ...bars.flatMap((bar, i) => barLines(bar, TOP + i * ROW, { longest, pixels })),
+    ...bars.flatMap((bar, i) => barLines(bar, top + i * ROW, { longest, pixels })),
     "</svg>",
   ];
   return `${lines.join("\n")}\n`;
