@@ -3,7 +3,17 @@
  * which every fresh install empties. The platform is part of the place: a checkout may be shared.
  */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -47,13 +57,45 @@ export const buildAsDependency =
     return go(args, { cwd: folder, env: { CGO_ENABLED: "0" } });
   };
 
+/** Out of a copy of its sources that `change` may touch, for what needs files that its module has not. Returns why it could not. */
+export const buildChanged =
+  (
+    { module, version, binary }: { module: string; version: string; binary: string },
+    change: (sources: string) => void,
+  ) =>
+  async (folder: string): Promise<string | undefined> => {
+    let place: { Dir: string } | undefined;
+    const download = ["mod", "download", "-json", `${module}@${version}`];
+    const missing = await go(download, { env: {}, cwd: folder, hear: (text) => (place = JSON.parse(text)) });
+    if (missing !== undefined || place === undefined) return missing;
+    const sources = join(folder, "sources");
+    cpSync(place.Dir, sources, { recursive: true });
+    // Go keeps its modules read-only.
+    for (const entry of readdirSync(sources, { recursive: true, withFileTypes: true })) {
+      chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+    }
+    chmodSync(sources, 0o755);
+    change(sources);
+    const args = ["build", "-ldflags=-s -w", "-o", join(folder, binary), "."];
+    return go(args, { cwd: sources, env: { CGO_ENABLED: "0" } });
+  };
+
+interface GoOptions {
+  env: Record<string, string>;
+  cwd?: string;
+  /** Takes what it printed. */
+  hear?: (text: string) => void;
+}
+
 /** Why it failed. */
-function go(args: string[], { env, cwd }: { env: Record<string, string>; cwd?: string }): Promise<string | undefined> {
+function go(args: string[], { env, cwd, hear }: GoOptions): Promise<string | undefined> {
   const options = { env: { ...process.env, ...env }, timeout: BUILD_MS_MAX, ...(cwd !== undefined && { cwd }) };
   return new Promise((resolve) => {
-    execFile("go", args, options, (error, _stdout, stderr) => {
-      if (error === null) resolve(undefined);
-      else if ((error as NodeJS.ErrnoException).code === "ENOENT") resolve("Go is not installed to build it");
+    execFile("go", args, options, (error, stdout, stderr) => {
+      if (error === null) {
+        hear?.(stdout);
+        resolve(undefined);
+      } else if ((error as NodeJS.ErrnoException).code === "ENOENT") resolve("Go is not installed to build it");
       else resolve(`Go could not build it: ${stderr.trim().split("\n").at(-1) || error.message}`);
     });
   });

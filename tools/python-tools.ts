@@ -46,22 +46,22 @@ export async function installPythonTools(names: PythonTool[]): Promise<string[]>
   const lines = await Promise.all(
     names.map(async (name) => {
       const { package: what, version, does } = TOOLS[name];
-      const why = await buildOnce(folderOf(name), "tool", (folder) => install(`${what}==${version}`, folder));
+      const why = await buildOnce(folderOf(name), "tool", (folder) => pipInstall([`${what}==${version}`], folder));
       return why === undefined ? [] : [`left out: ${does} (${name} ${version}: ${why})`];
     }),
   );
   return lines.flat();
 }
 
-/** Why it failed. Nothing is compiled: a wheel is there for this machine, or the tool is not. */
-function install(what: string, folder: string): Promise<string | undefined> {
+/** Into `tool` in that folder. Why it failed. Nothing is compiled: a wheel is there for this machine, or the tool is not. */
+export function pipInstall(what: string[], folder: string): Promise<string | undefined> {
   const target = join(folder, "tool");
   mkdirSync(target);
   const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-warn-script-location"];
   return new Promise((resolve) => {
     execFile(
       "python3",
-      [...args, "--no-compile", "--only-binary=:all:", "--target", target, what],
+      [...args, "--no-compile", "--only-binary=:all:", "--target", target, ...what],
       { timeout: INSTALL_MS_MAX },
       (error, _stdout, stderr) => {
         if (error === null) resolve(undefined);

@@ -1,6 +1,8 @@
 /** The flags of `npm run bench -- gateway`, and the targets they choose from. Every mistake is reported, each naming its flag. */
 import { parseArgs } from "node:util";
 import { SCENARIO_NAMES, type ScenarioName } from "./scenarios.ts";
+import { litellm } from "./targets/litellm.ts";
+import { newApi, newApiPostgres } from "./targets/new-api.ts";
 import { bare, direct, nginx, portkey } from "./targets/peers.ts";
 import type { StartTarget } from "./targets/target.ts";
 import { tollgate, tollgateScripted } from "./targets/tollgate.ts";
@@ -11,13 +13,24 @@ export const TARGETS = {
   nginx,
   bare,
   portkey,
+  "new-api": newApi,
+  "new-api-postgres": newApiPostgres,
+  litellm,
   tollgate,
   "tollgate-scripted": tollgateScripted,
 } satisfies Record<string, StartTarget>;
 type TargetName = keyof typeof TARGETS;
 const TARGET_NAMES = Object.keys(TARGETS) as TargetName[];
 
+/** What docs/performance.md shows: the few scenarios that differ in kind, and one target for each program. */
+const RECORDED = {
+  targets: TARGET_NAMES.filter((name) => name !== "tollgate-scripted"),
+  scenarios: ["chat-c64", "streams-100", "chat-pair"] satisfies ScenarioName[],
+  repeats: 2,
+};
+
 export const HELP = `Usage: npm run bench -- gateway [flags]
+  --record           for docs/performance.md: ${RECORDED.scenarios.join(", ")}, ${RECORDED.repeats} repeats, the result kept in bench/gateway/results
   --quick            short runs, once each: shows that all works
   --targets a,b      ${TARGET_NAMES.join(", ")} (all; direct is always among them)
   --scenarios x,y    ${SCENARIO_NAMES.join(", ")} (all)
@@ -28,6 +41,7 @@ export const HELP = `Usage: npm run bench -- gateway [flags]
   --out DIR          where results go (bench/gateway/out/TIME)`;
 
 export interface Flags {
+  record: boolean;
   quick: boolean;
   targets: TargetName[];
   scenarios: ScenarioName[];
@@ -44,9 +58,10 @@ export function parseFlags(args: string[]): Flags {
   const { values } = parseArgs({
     args,
     options: {
+      record: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
-      targets: { type: "string", default: TARGET_NAMES.join(",") },
-      scenarios: { type: "string", default: SCENARIO_NAMES.join(",") },
+      targets: { type: "string" },
+      scenarios: { type: "string" },
       repeats: { type: "string" },
       beside: { type: "string" },
       profile: { type: "boolean", default: false },
@@ -62,12 +77,14 @@ export function parseFlags(args: string[]): Flags {
     if (unknown.length > 0) mistakes.push(`--${flag}: there is no ${unknown.join(", ")}; there is ${all.join(", ")}`);
     return all.filter((name) => asked.includes(name));
   };
-  const repeats = Number(values.repeats ?? (values.quick ? 1 : 3));
+  const unasked = values.record ? RECORDED : { targets: TARGET_NAMES, scenarios: SCENARIO_NAMES, repeats: 3 };
+  const repeats = Number(values.repeats ?? (values.quick ? 1 : unasked.repeats));
   if (!Number.isInteger(repeats) || repeats < 1) mistakes.push("--repeats must be a whole number of 1 or more");
   const flags: Flags = {
+    record: values.record,
     quick: values.quick,
-    targets: chosen("targets", `direct,${values.targets}`, TARGET_NAMES),
-    scenarios: chosen("scenarios", values.scenarios, SCENARIO_NAMES),
+    targets: chosen("targets", `direct,${values.targets ?? unasked.targets.join(",")}`, TARGET_NAMES),
+    scenarios: chosen("scenarios", values.scenarios ?? unasked.scenarios.join(","), SCENARIO_NAMES),
     repeats,
     beside: values.beside,
     profile: values.profile,
@@ -75,6 +92,7 @@ export function parseFlags(args: string[]): Flags {
     out: values.out,
     help: values.help,
   };
+  if (flags.record && flags.quick) mistakes.push("--record: quick runs are not for quoting");
   if (mistakes.length > 0) throw new Error(mistakes.join("; "));
   return flags;
 }

@@ -100,8 +100,8 @@ export class Child {
   }
 
   /** Tries until it gives something: for what a process says to nobody. */
-  eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
-    const until = performance.now() + READY_WITHIN_MS;
+  eventually<T>(look: () => Promise<T | undefined>, withinMs = READY_WITHIN_MS): Promise<T> {
+    const until = performance.now() + withinMs;
     const tryOn = async (): Promise<T> => {
       for (;;) {
         const found = await look();

@@ -2,10 +2,24 @@
  * The results of a run: a line while it runs, and at the end a summary in Markdown, how we stand to our aims and then a table for
  * each scenario. Medians over repeats, ratios between targets of the same repeat. Reported, never asserted.
  */
+import {
+  cpuPerEventUs,
+  cpuPerRequestUs,
+  errorsOf,
+  type Figure,
+  inMs,
+  medianOf,
+  middle,
+  numbers,
+  takenByOthers,
+} from "./figures.ts";
 import type { Payer, Row } from "./measure.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 
 export interface RunFacts {
+  /** With a plus where the sources were changed since. */
+  commit: string;
+  command: string;
   startedAt: string;
   quick: boolean;
   repeats: number;
@@ -15,6 +29,8 @@ export interface RunFacts {
   measuredOn: string | null;
   memoryGib: number;
   node: string;
+  /** Of the targets that have one. */
+  versions: Record<string, string>;
   durableWriteMs: number;
   /** Targets that could not run, and why. */
   leftOut: string[];
@@ -101,13 +117,12 @@ function table(rows: Row[], columns: Column[]): string {
 }
 
 /** A dash where nothing was measured. */
-function median(rows: Row[], figure: (row: Row) => number | undefined, digits: number): string {
-  const values = numbers(rows, figure);
-  return values.length === 0 ? "–" : middle(values).toFixed(digits);
+function median(rows: Row[], figure: Figure, digits: number): string {
+  return medianOf(rows, figure)?.toFixed(digits) ?? "–";
 }
 
 /** The median with the least and the most, where there were several. */
-function spread(rows: Row[], figure: (row: Row) => number | undefined, digits: number): string {
+function spread(rows: Row[], figure: Figure, digits: number): string {
   const values = numbers(rows, figure);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const about = values.length > 1 ? ` (${least.toFixed(digits)}–${most.toFixed(digits)})` : "";
@@ -115,7 +130,7 @@ function spread(rows: Row[], figure: (row: Row) => number | undefined, digits: n
 }
 
 /** How many times another target's figure this one's is, taken repeat by repeat. */
-function timesOf(own: Row[], other: Row[], figure: (row: Row) => number | undefined): string {
+function timesOf(own: Row[], other: Row[], figure: Figure): string {
   const ratios = own.flatMap((row) => {
     const match = other.find(({ repeat }) => repeat === row.repeat);
     const [a, b] = [figure(row), match === undefined ? undefined : figure(match)];
@@ -124,41 +139,14 @@ function timesOf(own: Row[], other: Row[], figure: (row: Row) => number | undefi
   return ratios.length === 0 ? "–" : middle(ratios).toFixed(2);
 }
 
-const cpuPerRequestUs =
-  (who: Payer) =>
-  (row: Row): number | undefined =>
-    per(row.cpuUs[who], row.ok);
-
-const cpuPerEventUs =
-  (who: Payer) =>
-  (row: Row): number | undefined =>
-    per(row.cpuUs[who], row.engineEvents);
-
 const perRequest = (rows: Row[], who: Payer): string => median(rows, cpuPerRequestUs(who), 0);
-
-const errorsOf = (rows: Row[]): number =>
-  rows.flatMap((row) => Object.values(row.errors)).reduce((sum, count) => sum + count, 0);
-
-function middle(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
-  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
-}
-
-function numbers(rows: Row[], figure: (row: Row) => number | undefined): number[] {
-  return rows.map(figure).filter((value): value is number => value !== undefined && Number.isFinite(value));
-}
-
-function per(us: number | undefined, count: number): number | undefined {
-  return us === undefined || count === 0 ? undefined : us / count;
-}
 
 interface Aim {
   what: string;
   scenario: ScenarioName;
   aim: string;
   digits: number;
-  figure(row: Row): number | undefined;
+  figure: Figure;
 }
 
 const AIMS: Aim[] = [
@@ -167,7 +155,7 @@ const AIMS: Aim[] = [
     scenario: "chat-c64",
     aim: "≤ 0.35",
     digits: 3,
-    figure: (row) => (cpuPerRequestUs("gateway")(row) ?? Number.NaN) / 1000,
+    figure: inMs(cpuPerRequestUs("gateway")),
   },
   {
     what: "gateway µs per event, 100 paced streams",
@@ -224,23 +212,18 @@ function aimsTable(rows: Row[]): string {
 
 const of = (all: Row[], target: string): Row[] => all.filter((row) => row.target === target);
 const requestsPerSecond = (row: Row): number => (row.ok / row.wallUs) * 1e6;
-const ms = (figure: (row: Row) => number | undefined) => (row: Row) => {
-  const us = figure(row);
-  return us === undefined ? undefined : us / 1000;
-};
-
 const common: Column[] = [
   {
     title: "MiB before / peak",
     cell: (own) => `${median(own, (row) => row.gatewayBeforeMib, 0)} / ${median(own, (row) => row.gatewayPeakMib, 0)}`,
   },
-  { title: "others' processors", cell: (own) => median(own, (row) => (row.cpuUs.other ?? 0) / row.wallUs, 2) },
+  { title: "others' processors", cell: (own) => median(own, takenByOthers, 2) },
   { title: "errors", cell: (own) => String(errorsOf(own)) },
 ];
 
 const perRequestMs = (title: string, who: Payer): Column => ({
   title,
-  cell: (own) => median(own, ms(cpuPerRequestUs(who)), 3),
+  cell: (own) => median(own, inMs(cpuPerRequestUs(who)), 3),
 });
 const perEventUs = (title: string, who: Payer): Column => ({
   title,
@@ -248,7 +231,7 @@ const perEventUs = (title: string, who: Payer): Column => ({
 });
 
 const requestColumns: Column[] = [
-  { title: "gateway ms", cell: (own) => spread(own, ms(cpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => spread(own, inMs(cpuPerRequestUs("gateway")), 3) },
   { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), cpuPerRequestUs("gateway")) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
@@ -282,7 +265,7 @@ const pairedColumns: Column[] = [
   { title: "through it p50 ms", cell: (own) => median(own, (row) => row.latencyMs?.p50, 3) },
   { title: "added p50 ms", cell: (own) => spread(own, (row) => row.paired?.added?.p50, 3) },
   { title: "added p95 / p99 ms", cell: (own) => addedTail(own) },
-  { title: "gateway ms", cell: (own) => median(own, ms(cpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => median(own, inMs(cpuPerRequestUs("gateway")), 3) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
   ...common.slice(1),

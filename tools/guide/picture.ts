@@ -1,8 +1,14 @@
-/** How large a WebP picture is: a page that knows it does not move when the picture comes. */
+/** How large a picture is, WebP or SVG: a page that knows it does not move when the picture comes. */
 export function pictureSize(file: Uint8Array): { width: number; height: number } {
+  const svg = /^<svg [^>]*?width="(\d+)" height="(\d+)"/.exec(Buffer.from(file.subarray(0, 300)).toString());
+  return svg === null ? webpSize(file) : { width: Number(svg[1]), height: Number(svg[2]) };
+}
+
+function webpSize(file: Uint8Array): { width: number; height: number } {
   const bytes = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const name = (from: number): string => String.fromCharCode(...file.subarray(from, from + 4));
-  if (file.length < 30 || name(0) !== "RIFF" || name(8) !== "WEBP") throw new Error("this is no WebP picture");
+  if (file.length < 30 || name(0) !== "RIFF" || name(8) !== "WEBP")
+    throw new Error("this is no WebP picture, and no SVG with its size");
   const threeBytes = (from: number): number => bytes.getUint16(from, true) | (bytes.getUint8(from + 2) << 16);
   switch (name(12)) {
     case "VP8X":

@@ -69,6 +69,9 @@ test("the size of a picture of each kind, and of none", () => {
     ),
     small,
   );
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" viewBox="0 0 300 200">';
+  assert.deepEqual(pictureSize(Buffer.from(svg)), small);
+  assert.throws(() => pictureSize(Buffer.from("<svg><rect/></svg>")), /no SVG with its size/);
   assert.throws(() => pictureSize(picture("ALPH", [])), /unknown kind: ALPH/);
   assert.throws(() => pictureSize(Buffer.from("no picture")), /no WebP/);
 });

@@ -1,7 +1,7 @@
-/** What our gateway is measured beside: the engine itself, a bare proxy, nginx and Portkey. */
+/** What our gateway is measured beside and keeps no accounts: the engine itself, a bare proxy, nginx and Portkey. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MODEL } from "../engine.ts";
@@ -53,7 +53,8 @@ export const nginx: StartTarget = async ({ engine, processors, outDir }) => {
     outDir,
   });
   await listening(child, port);
-  return passThrough("nginx", child, { port, withChildren: true });
+  const [, version] = /nginx\/(\S+)/.exec(spawnSync(program, ["-v"], { encoding: "utf8" }).stderr) ?? [];
+  return passThrough("nginx", child, { port, withChildren: true, ...(version !== undefined && { version }) });
 };
 
 function nginxConfiguration({ home, port, enginePort }: { home: string; port: number; enginePort: number }): string {
@@ -94,6 +95,7 @@ ${temporary}
 }
 
 const PORTKEY = fileURLToPath(new URL("../peers/portkey", import.meta.url));
+const PORTKEY_PACKAGE = `${PORTKEY}/node_modules/@portkey-ai/gateway/package.json`;
 const PORTKEY_SERVER = `${PORTKEY}/node_modules/@portkey-ai/gateway/build/start-server.js`;
 const ON_LOOPBACK = new URL("./on-loopback.ts", import.meta.url).href;
 const INSTALL_WITHIN_MS = 180_000;
@@ -111,7 +113,8 @@ export const portkey: StartTarget = async ({ engine, processors, outDir }) => {
   });
   await listening(child, port);
   const headers = { "x-portkey-provider": "openai", "x-portkey-custom-host": `${engine.url}/v1` };
-  return passThrough("portkey", child, { port, headers });
+  const { version } = JSON.parse(await readFile(PORTKEY_PACKAGE, "utf8"));
+  return passThrough("portkey", child, { port, headers, version });
 };
 
 function installPortkey(): void {

@@ -5,11 +5,13 @@ import type { Address } from "../load.ts";
 import type { Child, Processors } from "../processes.ts";
 import type { Watched } from "../usage.ts";
 
-/** `agent` is the host's part of our own gateway; the others have none, nor a database. */
+/** `agent` is the host's part of our own gateway; the others have none, and few a database. */
 export type Role = "gateway" | "postgres" | "agent";
 
 export interface Target {
   name: string;
+  /** Where it is a program of others. */
+  version?: string;
   address: Address;
   parts: Partial<Record<Role, Watched>>;
   /** Of the parts that run on Node, when the run makes profiles. */
@@ -37,11 +39,12 @@ export class Unavailable extends Error {
 export function passThrough(
   name: string,
   child: Child,
-  options: { port: number; headers?: Record<string, string>; withChildren?: boolean },
+  options: { port: number; version?: string; headers?: Record<string, string>; withChildren?: boolean },
 ): Target {
-  const { port, headers = {}, withChildren = false } = options;
+  const { port, version, headers = {}, withChildren = false } = options;
   return {
     name,
+    ...(version !== undefined && { version }),
     address: {
       port,
       models: { chat: MODEL, embedding: MODEL },

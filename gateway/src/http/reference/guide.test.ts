@@ -39,6 +39,7 @@ describe("the guide", () => {
     writeFileSync(join(folder, "dist/operators.html"), page("For operators"));
     writeFileSync(join(folder, "dist/operators/nats.html"), page("NATS"));
     writeFileSync(join(folder, "dist/pictures/one.webp"), PICTURE);
+    writeFileSync(join(folder, "dist/pictures/one.svg"), "<svg/>");
     writeFileSync(join(folder, "dist/.sources"), "hash");
     writeFileSync(join(folder, "secret.html"), "not in it");
   });
@@ -71,6 +72,13 @@ describe("the guide", () => {
     const { headers, rawPayload } = await openGuide().inject({ url: "/docs/guide/pictures/one.webp" });
     assert.equal(headers["content-type"], "image/webp");
     assert.deepEqual(rawPayload, PICTURE);
+  });
+
+  test("a drawing comes as it is, and may load and run nothing", async () => {
+    const { headers, payload } = await openGuide().inject({ url: "/docs/guide/pictures/one.svg" });
+    assert.equal(headers["content-type"], "image/svg+xml");
+    assert.match(String(headers["content-security-policy"]), /default-src 'none'/);
+    assert.equal(payload, "<svg/>");
   });
 
   for (const path of [

@@ -12,7 +12,11 @@ import { GUIDE_URL, SAFETY, withoutStatus } from "./frame.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../../docs/dist", import.meta.url));
 /** What is served; a build leaves other files too. */
-const TYPES: Record<string, string> = { ".html": "text/html; charset=utf-8", ".webp": "image/webp" };
+const TYPES: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".webp": "image/webp",
+  ".svg": "image/svg+xml",
+};
 
 interface GuideFile {
   type: string;

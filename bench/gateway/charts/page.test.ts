@@ -1,0 +1,26 @@
+/** docs/performance.md and its charts are those of the last recorded run. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { lastResult } from "../results.ts";
+import { pageOf, withPage } from "./page.ts";
+
+const DOCS = fileURLToPath(new URL("../../../docs", import.meta.url));
+const page = pageOf(lastResult());
+const document = readFileSync(join(DOCS, "performance.md"), "utf8");
+
+test("docs/performance.md has the figures of the last recorded run (npm run bench -- charts)", () => {
+  assert.equal(document, withPage(document, page));
+});
+
+for (const [name, svg] of page.pictures) {
+  test(`docs/pictures/${name} is drawn from it`, () => {
+    assert.equal(readFileSync(join(DOCS, "pictures", name), "utf8"), svg);
+  });
+}
+
+test("a document without a place for it is refused", () => {
+  assert.throws(() => withPage("# Performance\n", page), /no place for it/);
+});

@@ -1,0 +1,178 @@
+/** The part of docs/performance.md that a recorded run decides: where it was taken, its charts, and the table of its figures. */
+import {
+  cpuPerEventUs,
+  cpuPerRequestUs,
+  errorsOf,
+  type Figure,
+  inMs,
+  medianOf,
+  numbers,
+  takenByOthers,
+} from "../figures.ts";
+import type { Result } from "../results.ts";
+import type { ScenarioName } from "../scenarios.ts";
+import { type Bar, chartSvg } from "./chart.ts";
+
+const BEGIN = "<!-- From here to the end of the table by `npm run bench -- charts`. -->";
+const END = "<!-- So far. -->";
+const PICTURE_WIDTH = 760;
+/** Of the machine's processors. More, and the times are too high for everybody. */
+const BUSY_FROM = 0.2;
+
+/** In the order of the page; a star is where the version goes. */
+const NAMES: Record<string, string> = {
+  nginx: "nginx *",
+  bare: "bare Node proxy",
+  portkey: "Portkey *",
+  "new-api": "new-api * on SQLite",
+  "new-api-postgres": "new-api * on PostgreSQL",
+  litellm: "LiteLLM *",
+  tollgate: "Tollgate",
+};
+
+interface Quoted {
+  /** Also the picture's file, after `bench-`. */
+  name: string;
+  title: string;
+  scenario: ScenarioName;
+  gateway: Figure;
+  /** Where a database has its part in it. */
+  database?: Figure;
+}
+
+const QUOTED: Quoted[] = [
+  {
+    name: "chat",
+    title: "Processor time of a chat, 64 at once, ms",
+    scenario: "chat-c64",
+    gateway: inMs(cpuPerRequestUs("gateway")),
+    database: inMs(cpuPerRequestUs("postgres")),
+  },
+  {
+    name: "events",
+    title: "Processor time of a streamed event, 100 paced streams, µs",
+    scenario: "streams-100",
+    gateway: cpuPerEventUs("gateway"),
+    database: cpuPerEventUs("postgres"),
+  },
+  {
+    name: "latency",
+    title: "What a chat that is alone takes longer than at the engine, median, ms",
+    scenario: "chat-pair",
+    gateway: (row) => row.paired?.added?.p50,
+  },
+];
+
+interface Page {
+  /** Between the marks of the document. */
+  text: string;
+  /** By file name. */
+  pictures: Map<string, string>;
+}
+
+export function pageOf(result: Result): Page {
+  const targets = Object.keys(NAMES).filter((name) => result.rows.some(({ target }) => target === name));
+  const pictures = new Map(QUOTED.map((quoted) => [fileOf(quoted), chartOf(result, targets, quoted)]));
+  const shown = QUOTED.map((quoted) => {
+    const figures = targets.map((target) => `${labelOf(result, target)} takes ${figureOf(result, target, quoted)}`);
+    return `<img src="pictures/${fileOf(quoted)}" alt="${quoted.title}: ${figures.join(", ")}" width="${PICTURE_WIDTH}">`;
+  });
+  return { text: [setting(result), ...shown, table(result, targets), agentLine(result)].join("\n\n"), pictures };
+}
+
+/** The document with what stands between its marks replaced. */
+export function withPage(document: string, { text }: Page): string {
+  const [from, to] = [document.indexOf(BEGIN), document.indexOf(END)];
+  if (from < 0 || to < from) throw new Error(`the document has no place for it: ${BEGIN} … ${END}`);
+  return `${document.slice(0, from)}${BEGIN}\n\n${text}\n\n${document.slice(to)}`;
+}
+
+const fileOf = ({ name }: Quoted): string => `bench-${name}.svg`;
+const labelOf = ({ versions }: Result, target: string): string =>
+  (NAMES[target] ?? target).replace("*", versions[target] ?? "");
+
+function setting(result: Result): string {
+  const { startedAt, commit, command, processors, processor, node, repeats, durableWriteMs, leftOut, rows } = result;
+  const date = new Date(startedAt).toLocaleDateString("en-GB", { dateStyle: "long", timeZone: "UTC" });
+  const others = numbers(rows, takenByOthers);
+  const [least, most] = [Math.min(...others).toFixed(2), Math.max(...others).toFixed(2)];
+  const isBusy = (medianOf(rows, takenByOthers) ?? 0) > BUSY_FROM;
+  return [
+    `\`${command}\` on ${date}, commit ${commit}: ${processors} × ${processor}, Node ${node.slice(1)}, a durable write takes`,
+    `${durableWriteMs.toFixed(2)} ms; median of ${repeats}, ${errorsText(result)}. Other work took ${least} to ${most} of the ${processors} processors meanwhile${
+      isBusy
+        ? ": **a busy machine**, so read the ratios between the bars and not the times, least of all the latency"
+        : ""
+    }.`,
+    ...(leftOut.length === 0 ? [] : [`Left out: ${leftOut.join("; ")}.`]),
+  ].join("\n");
+}
+
+/** Who gave up on requests, and on how many. */
+function errorsText(result: Result): string {
+  const failed = Object.keys(NAMES).flatMap((target) => {
+    const count = errorsOf(result.rows.filter((row) => row.target === target));
+    return count === 0 ? [] : [`${count} of ${labelOf(result, target)}`];
+  });
+  return failed.length === 0 ? "no errors" : `errors: ${failed.join(", ")}`;
+}
+
+function chartOf(result: Result, targets: string[], quoted: Quoted): string {
+  const bars = targets.map((target): Bar => {
+    const { gateway, database } = partsOf(result, target, quoted);
+    const parts = database === undefined ? [gateway ?? 0] : [gateway ?? 0, database];
+    const isOurs = target === "tollgate";
+    return { label: labelOf(result, target), parts, figure: figureOf(result, target, quoted), isOurs };
+  });
+  const legend = quoted.database === undefined ? [] : ["gateway", "its PostgreSQL"];
+  return chartSvg({ title: quoted.title, legend, bars });
+}
+
+interface Parts {
+  gateway: number | undefined;
+  database: number | undefined;
+}
+
+function partsOf({ rows }: Result, target: string, { scenario, gateway, database }: Quoted): Parts {
+  const own = rows.filter((row) => row.target === target && row.scenario === scenario);
+  return { gateway: medianOf(own, gateway), database: database === undefined ? undefined : medianOf(own, database) };
+}
+
+function figureOf(result: Result, target: string, quoted: Quoted): string {
+  const { gateway, database } = partsOf(result, target, quoted);
+  return database === undefined ? shown(gateway) : `${shown(gateway)} + ${shown(database)}`;
+}
+
+/** Three digits are what such a measurement can bear. A dash where nothing was measured. */
+function shown(value: number | undefined): string {
+  if (value === undefined) return "–";
+  const size = Math.abs(value);
+  return value.toFixed(size < 1 ? 2 : size < 100 ? 1 : 0);
+}
+
+function table(result: Result, targets: string[]): string {
+  const head = [
+    "",
+    "gateway ms a chat",
+    "database ms a chat",
+    "added latency ms",
+    "gateway µs an event",
+    "database µs an event",
+  ];
+  const [chat, events, latency] = QUOTED as [Quoted, Quoted, Quoted];
+  const lines = targets.map((target) => {
+    const [ofChat, ofEvent] = [partsOf(result, target, chat), partsOf(result, target, events)];
+    const added = partsOf(result, target, latency).gateway;
+    const cells = [ofChat.gateway, ofChat.database, added, ofEvent.gateway, ofEvent.database].map(shown);
+    return [labelOf(result, target), ...cells];
+  });
+  return [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** The host's cost, not the operator's; a chat and an event take it all the same. */
+function agentLine({ rows }: Result): string {
+  const of = (scenario: ScenarioName) => rows.filter((row) => row.target === "tollgate" && row.scenario === scenario);
+  const chat = medianOf(of("chat-c64"), inMs(cpuPerRequestUs("agent")));
+  const event = medianOf(of("streams-100"), cpuPerEventUs("agent"));
+  return `Tollgate's agent, at the host and not in the bars, takes ${shown(chat)} ms a chat and ${shown(event)} µs an event.`;
+}

@@ -1,0 +1,46 @@
+/** A run as one file: where, when and of which commit it was taken, and its rows. Those that pages quote are kept in results/. */
+import { execFileSync } from "node:child_process";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Row } from "./measure.ts";
+import type { RunFacts } from "./report.ts";
+
+const RESULTS = fileURLToPath(new URL("./results", import.meta.url));
+const DIGITS = 3;
+
+export interface Result extends RunFacts {
+  rows: Row[];
+}
+
+/** Returns where it was written. */
+export function writeResult(result: Result, outDir: string, isRecorded: boolean): string[] {
+  const round = (_: string, value: unknown): unknown =>
+    typeof value === "number" ? Number(value.toFixed(DIGITS)) : value;
+  // Reasons name log files, and nobody else has that folder.
+  const text = `${JSON.stringify(result, round, 2).replaceAll(outDir, "out")}\n`;
+  const files = [join(outDir, "results.json")];
+  if (isRecorded) files.push(join(RESULTS, `${result.startedAt.slice(0, 10)}-${result.commit.replace("+", "")}.json`));
+  for (const file of files) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  return files;
+}
+
+/** The last that was recorded. */
+export function lastResult(folder = RESULTS): Result {
+  const all = globSync("*.json", { cwd: folder }).map(
+    (name): Result => JSON.parse(readFileSync(join(folder, name), "utf8")),
+  );
+  const last = all.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt)).at(-1);
+  if (last === undefined) throw new Error("nothing is recorded yet: npm run bench -- gateway --record");
+  return last;
+}
+
+export function commitOf(): string {
+  const git = (...args: string[]): string =>
+    execFileSync("git", args, { cwd: import.meta.dirname, encoding: "utf8" }).trim();
+  const isChanged = git("status", "--porcelain", "--untracked-files=no") !== "";
+  return `${git("rev-parse", "--short=8", "HEAD")}${isChanged ? "+" : ""}`;
+}

@@ -1,0 +1,92 @@
+/**
+ * LiteLLM's proxy, one worker. Its virtual keys and their budgets need its database, and that needs engines of Prisma's which come from no
+ * package registry. So it is measured without: one key, and a budget for the model and one for the provider, counted in memory.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
+import { pipInstall } from "../../../tools/python-tools.ts";
+import { MODEL } from "../engine.ts";
+import { Child, freePort } from "../processes.ts";
+import { passThrough, type StartTarget, Unavailable } from "./target.ts";
+
+const VERSION = "1.106.0";
+const REQUIREMENTS = fileURLToPath(new URL("../peers/litellm/requirements.txt", import.meta.url));
+const FOLDER = join(cacheFolder("peers"), `litellm-${VERSION}`);
+const KEY = "sk-bench";
+/** Its start imports hundreds of modules, which takes most of a minute on a busy machine. */
+const READY_WITHIN_MS = 240_000;
+
+export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
+  const why = await buildOnce(FOLDER, "tool", (folder) => pipInstall(["--no-deps", "-r", REQUIREMENTS], folder));
+  if (why !== undefined) throw new Unavailable(why);
+  const home = join(outDir, "litellm");
+  await mkdir(home, { recursive: true });
+  const config = join(home, "config.json");
+  await writeFile(config, JSON.stringify(configuration(engine.url)));
+  const port = await freePort();
+  const child = new Child({
+    name: "litellm",
+    command: [
+      "python3",
+      join(FOLDER, "bin/litellm"),
+      "--config",
+      config,
+      "--host",
+      "127.0.0.1",
+      "--port",
+      String(port),
+    ],
+    processors: processors.measured,
+    outDir,
+    cwd: home,
+    env: {
+      PYTHONPATH: FOLDER,
+      LITELLM_LOG: "ERROR",
+      // Prices would be asked of the network, and usage told to it.
+      LITELLM_LOCAL_MODEL_COST_MAP: "True",
+      LITELLM_TELEMETRY: "False",
+    },
+  });
+  await child.eventually(() => isAlive(port), READY_WITHIN_MS);
+  return passThrough("litellm", child, {
+    port,
+    version: VERSION,
+    headers: { authorization: `Bearer ${KEY}` },
+    withChildren: true,
+  });
+};
+
+/** YAML is what it reads, and JSON is YAML. */
+function configuration(engineUrl: string): object {
+  const budget = { budget_limit: 1_000_000, time_period: "30d" };
+  const prices = { input_cost_per_token: 1e-7, output_cost_per_token: 1e-7 };
+  return {
+    model_list: [
+      {
+        model_name: MODEL,
+        litellm_params: {
+          model: `openai/${MODEL}`,
+          api_base: `${engineUrl}/v1`,
+          api_key: "none",
+          ...prices,
+          max_budget: budget.budget_limit,
+          budget_duration: budget.time_period,
+        },
+      },
+    ],
+    general_settings: { master_key: KEY },
+    router_settings: { provider_budget_config: { openai: budget }, num_retries: 0 },
+  };
+}
+
+async function isAlive(port: number): Promise<true | undefined> {
+  try {
+    const { ok } = await fetch(`http://127.0.0.1:${port}/health/liveliness`);
+    return ok || undefined;
+  } catch {
+    // It does not listen yet.
+    return undefined;
+  }
+}
