@@ -229,6 +229,15 @@ const ms = (figure: (row: Row) => number | undefined) => (row: Row) => {
   return us === undefined ? undefined : us / 1000;
 };
 
+/** Per request: how often the process was woken, and how often it read and wrote. */
+const handOvers = (who: "gateway" | "agent"): Column => ({
+  title: `${who} wake-ups / reads / writes`,
+  cell: (own) =>
+    (["wakeUps", "reads", "writes"] as const)
+      .map((what) => median(own, (row) => per(row.handOvers[who]?.[what], row.ok), 1))
+      .join(" / "),
+});
+
 const common: Column[] = [
   {
     title: "MiB before / peak",
@@ -257,6 +266,8 @@ const requestColumns: Column[] = [
     title: "p50 / p99 ms",
     cell: (own) => `${median(own, (row) => row.latencyMs?.p50, 2)} / ${median(own, (row) => row.latencyMs?.p99, 2)}`,
   },
+  handOvers("gateway"),
+  handOvers("agent"),
   ...common,
 ];
 
@@ -285,6 +296,8 @@ const pairedColumns: Column[] = [
   { title: "gateway ms", cell: (own) => median(own, ms(cpuPerRequestUs("gateway")), 3) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
+  handOvers("gateway"),
+  handOvers("agent"),
   ...common.slice(1),
 ];
 
