@@ -13,7 +13,7 @@ import { hash } from "node:crypto";
 export const KNOWN_UNITS_MIN = 512;
 /** A block has at least so many UTF-16 units, unless the text ends. */
 const BLOCK_UNITS_MIN = 4096;
-/** So many are kept at least, and twice as many at most: a hundred bytes each. */
+/** So many are kept at least, and twice as many at most: some hundred bytes each. */
 const KEPT_MIN = 4096;
 
 export class KnownCounts {
