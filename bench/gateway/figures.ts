@@ -42,6 +42,6 @@ export function middle(values: number[]): number {
 export const errorsOf = (rows: Row[]): number =>
   rows.flatMap((row) => Object.values(row.errors)).reduce((sum, count) => sum + count, 0);
 
-function per(us: number | undefined, count: number): number | undefined {
+export function per(us: number | undefined, count: number): number | undefined {
   return us === undefined || count === 0 ? undefined : us / count;
 }

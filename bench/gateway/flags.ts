@@ -35,7 +35,7 @@ export const HELP = `Usage: npm run bench -- gateway [flags]
   --targets a,b      ${TARGET_NAMES.join(", ")} (all; direct is always among them)
   --scenarios x,y    ${SCENARIO_NAMES.join(", ")} (all)
   --repeats N        how often each is measured (3; 1 with --quick)
-  --beside DIR       also the gateway of another checkout, as the target "beside"
+  --beside DIR       also the gateway of another checkout, as the target "beside", or "beside-scripted"
   --profile          also where the time of our own processes goes; their figures are then higher
   --no-pin           let the system place the processes
   --out DIR          where results go (bench/gateway/out/TIME)`;

@@ -182,7 +182,7 @@ export interface Address {
  */
 function requestsFor(address: Address, scenario: Scenario): () => Buffer {
   const templates = Array.from({ length: TEMPLATES }, (_, i) => {
-    const bytes = serialise(address, scenario, NUMBER + prose(scenario.promptBytes - NUMBER.length, 7919 * (i + 1)));
+    const bytes = serialise(address, scenario, promptsOf(scenario, 7919 * (i + 1)));
     return { bytes, at: bytes.indexOf(NUMBER) + NUMBER.indexOf("0") };
   });
   let next = Math.floor(Math.random() * 1e9) * 100;
@@ -194,8 +194,15 @@ function requestsFor(address: Address, scenario: Scenario): () => Buffer {
   };
 }
 
-function serialise({ port, models, headers }: Address, scenario: Scenario, prompt: string): Buffer {
-  const body = Buffer.from(JSON.stringify(bodyOf(models, scenario, prompt)));
+/** The messages of a prompt, or its only one. The number is in the last. */
+function promptsOf({ promptBytes, messages }: Scenario, seed: number): string[] {
+  const bytes = Math.floor(promptBytes / messages);
+  const before = Array.from({ length: messages - 1 }, (_, i) => prose(bytes, seed + i + 1));
+  return [...before, NUMBER + prose(bytes - NUMBER.length, seed)];
+}
+
+function serialise({ port, models, headers }: Address, scenario: Scenario, prompts: string[]): Buffer {
+  const body = Buffer.from(JSON.stringify(bodyOf(models, scenario, prompts)));
   const lines = [
     `POST /v1/${scenario.endpoint === "embeddings" ? "embeddings" : "chat/completions"} HTTP/1.1`,
     `host: 127.0.0.1:${port}`,
@@ -208,13 +215,13 @@ function serialise({ port, models, headers }: Address, scenario: Scenario, promp
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]);
 }
 
-function bodyOf(models: Address["models"], { endpoint, tokens, stream }: Scenario, prompt: string): object {
-  if (endpoint === "embeddings") return { model: models.embedding, input: prompt };
+function bodyOf(models: Address["models"], { endpoint, tokens, stream }: Scenario, prompts: string[]): object {
+  if (endpoint === "embeddings") return { model: models.embedding, input: prompts.join("") };
   return {
     model: models.chat,
     messages: [
       { role: "system", content: "You are a helpful assistant." },
-      { role: "user", content: prompt },
+      ...prompts.map((content, i) => ({ role: (prompts.length - i) % 2 === 1 ? "user" : "assistant", content })),
     ],
     // The engine knows how much to say. A gateway that counts by itself must not find the stamps in a stream too long.
     max_tokens: 4 * tokens,

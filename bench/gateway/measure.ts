@@ -4,12 +4,26 @@ import type { Engine, EngineCounts } from "./engine.ts";
 import { type Address, type LoadResult, runLoad } from "./load.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
 import { type Role, type Target, Unavailable } from "./targets/target.ts";
-import { type CpuCount, cpuOf, forgetPeak, machineUs, peakMib, residentMib, spentUs, type Watched } from "./usage.ts";
+import {
+  type CpuCount,
+  cpuOf,
+  forgetPeak,
+  type HandOvers,
+  handOversOf,
+  machineUs,
+  peakMib,
+  residentMib,
+  spentUs,
+  type Watched,
+} from "./usage.ts";
 
 /** Streams that an earlier run left behind end within this. */
 const QUIET_WITHIN_MS = 5_000;
 
 export type Payer = Role | "engine" | "generator" | "other" | "stolen";
+
+/** Those through whom requests pass. Of PostgreSQL only its own user is told. */
+type Passing = Exclude<Role, "postgres">;
 
 /** A line of the results. */
 export interface Row extends Omit<LoadResult, "errors"> {
@@ -19,6 +33,7 @@ export interface Row extends Omit<LoadResult, "errors"> {
   errors: Record<string, number>;
   /** Processor time of the run in microseconds. `other`: what is none of ours; `stolen`: by other guests. */
   cpuUs: Partial<Record<Payer, number>>;
+  handOvers: Partial<Record<Passing, HandOvers>>;
   engineRequests: number;
   engineEvents: number;
   /** Memory of the gateway's process before the run, and the most during it. */
@@ -35,6 +50,7 @@ export interface Bench {
 
 interface Snapshot {
   cpu: Map<Payer, CpuCount>;
+  handOvers: Map<Passing, HandOvers>;
   machine: ReturnType<typeof machineUs>;
   counts: EngineCounts;
 }
@@ -52,8 +68,10 @@ export async function measure(
     ["engine", { pid: bench.engine.child.pid, withChildren: false }],
     ["generator", { pid: process.pid, withChildren: false }],
   ]);
+  const passing = Object.entries(target.parts).filter(([who]) => who !== "postgres") as [Passing, Watched][];
   const look = async (): Promise<Snapshot> => ({
     cpu: new Map([...watched].map(([who, part]) => [who, cpuOf(part)])),
+    handOvers: new Map(passing.map(([who, part]) => [who, handOversOf(part)])),
     machine: machineUs(),
     counts: await bench.engine.counts(),
   });
@@ -68,6 +86,7 @@ export async function measure(
     repeat,
     ...result,
     cpuUs: spent(before, after),
+    handOvers: handedOver(before, after),
     engineRequests: after.counts.requests - before.counts.requests,
     engineEvents: after.counts.events - before.counts.events,
     gatewayBeforeMib,
@@ -88,6 +107,14 @@ function spent(before: Snapshot, after: Snapshot): Row["cpuUs"] {
     other: Math.max(0, after.machine.busy - before.machine.busy - ours),
     stolen: after.machine.stolen - before.machine.stolen,
   };
+}
+
+function handedOver(before: Snapshot, after: Snapshot): Row["handOvers"] {
+  const between = [...after.handOvers].map(([who, { wakeUps, reads, writes }]): [Passing, HandOvers] => {
+    const then = before.handOvers.get(who) as HandOvers;
+    return [who, { wakeUps: wakeUps - then.wakeUps, reads: reads - then.reads, writes: writes - then.writes }];
+  });
+  return Object.fromEntries(between);
 }
 
 async function quiet(engine: Engine): Promise<void> {

@@ -11,6 +11,7 @@ import {
   medianOf,
   middle,
   numbers,
+  per,
   takenByOthers,
 } from "./figures.ts";
 import type { Payer, Row } from "./measure.ts";
@@ -212,6 +213,16 @@ function aimsTable(rows: Row[]): string {
 
 const of = (all: Row[], target: string): Row[] => all.filter((row) => row.target === target);
 const requestsPerSecond = (row: Row): number => (row.ok / row.wallUs) * 1e6;
+
+/** Per request: how often the process was woken, and how often it read and wrote. */
+const handOvers = (who: "gateway" | "agent"): Column => ({
+  title: `${who} wake-ups / reads / writes`,
+  cell: (own) =>
+    (["wakeUps", "reads", "writes"] as const)
+      .map((what) => median(own, (row) => per(row.handOvers[who]?.[what], row.ok), 1))
+      .join(" / "),
+});
+
 const common: Column[] = [
   {
     title: "MiB before / peak",
@@ -240,6 +251,8 @@ const requestColumns: Column[] = [
     title: "p50 / p99 ms",
     cell: (own) => `${median(own, (row) => row.latencyMs?.p50, 2)} / ${median(own, (row) => row.latencyMs?.p99, 2)}`,
   },
+  handOvers("gateway"),
+  handOvers("agent"),
   ...common,
 ];
 
@@ -268,6 +281,8 @@ const pairedColumns: Column[] = [
   { title: "gateway ms", cell: (own) => median(own, inMs(cpuPerRequestUs("gateway")), 3) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
+  handOvers("gateway"),
+  handOvers("agent"),
   ...common.slice(1),
 ];
 

@@ -15,7 +15,7 @@ import { line, type RunFacts, summaryOf } from "./report.ts";
 import { commitOf, writeResult } from "./results.ts";
 import { SCENARIOS, type Scenario, shortened } from "./scenarios.ts";
 import { type StartTarget, type Surroundings, type Target, Unavailable } from "./targets/target.ts";
-import { tollgateOf } from "./targets/tollgate.ts";
+import { tollgateOf, tollgateScriptedOf } from "./targets/tollgate.ts";
 import { durableWriteMs } from "./usage.ts";
 
 const OUT = fileURLToPath(new URL("./out", import.meta.url));
@@ -85,7 +85,7 @@ async function startTargets(
   const targets: Target[] = [];
   const leftOut: string[] = [];
   const asked: [string, StartTarget][] = flags.targets.map((name) => [name, TARGETS[name]]);
-  if (flags.beside !== undefined) asked.push(["beside", tollgateOf(resolve(flags.beside))]);
+  if (flags.beside !== undefined) asked.push(...besides(flags.targets, resolve(flags.beside)));
   for (const [name, start] of asked) {
     let target: Target | undefined;
     try {
@@ -102,6 +102,13 @@ async function startTargets(
     }
   }
   return { targets, leftOut };
+}
+
+/** Of another checkout what is asked of ours: with the scripted engine inside its agent too, or that alone. */
+function besides(targets: Flags["targets"], checkout: string): [string, StartTarget][] {
+  const scripted: [string, StartTarget] = ["beside-scripted", tollgateScriptedOf(checkout)];
+  if (!targets.includes("tollgate-scripted")) return [["beside", tollgateOf(checkout)]];
+  return targets.includes("tollgate") ? [["beside", tollgateOf(checkout)], scripted] : [scripted];
 }
 
 /** Every repeat begins with another target, so that a slow drift of the machine hits all alike. */

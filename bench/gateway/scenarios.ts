@@ -12,6 +12,8 @@ export interface Scenario {
   total?: number;
   secondsMax: number;
   promptBytes: number;
+  /** Over how many messages the prompt is spread. The last alone is new: the others are sent again and again. */
+  messages: number;
   tokens: number;
   stream: boolean;
   /** Between two events of one stream; 0: no pause. */
@@ -30,6 +32,7 @@ const CHAT: Scenario = {
   seconds: 4,
   secondsMax: 60,
   promptBytes: 1024,
+  messages: 1,
   tokens: 100,
   stream: false,
   delayMs: 0,
@@ -53,6 +56,13 @@ export const SCENARIOS = {
   "chat-c256": { ...CHAT, what: "chat, 256 at once", concurrent: 256 },
   "chat-c1": { ...CHAT, what: "chat, one at a time", seconds: 3 },
   "big-c16": { ...CHAT, what: "chat with prompts of 100 KB, 16 at once", concurrent: 16, promptBytes: 102_400 },
+  "agent-c16": {
+    ...CHAT,
+    what: "conversations of 100 KB in 50 messages, the last of them new, 16 at once",
+    concurrent: 16,
+    promptBytes: 102_400,
+    messages: 50,
+  },
   "embed-c64": { ...CHAT, what: "embeddings, 64 at once", endpoint: "embeddings", concurrent: 64, seconds: 3 },
   "streams-unpaced": streams("500 streams at once, 1,000 in all, ten events per write, no pause", 500, {
     total: 1000,

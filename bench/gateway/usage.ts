@@ -50,6 +50,29 @@ export function cpuOf(watched: Watched): CpuCount {
 export const spentUs = (before: CpuCount, after: CpuCount): number =>
   Math.max(after.ticksUs - before.ticksUs, after.exactUs - before.exactUs);
 
+/** What a process was handed and handed on: how often it slept until something came, and its calls to read and to write. */
+export interface HandOvers {
+  wakeUps: number;
+  reads: number;
+  writes: number;
+}
+
+/** Of all its threads. */
+export function handOversOf(watched: Watched): HandOvers {
+  const count = { wakeUps: 0, reads: 0, writes: 0 };
+  for (const pid of processesOf(watched)) {
+    const io = readProc(`${pid}/io`) ?? "";
+    count.reads += numberAfter(io, "syscr");
+    count.writes += numberAfter(io, "syscw");
+    for (const thread of listProc(`${pid}/task`))
+      count.wakeUps += numberAfter(readProc(`${pid}/task/${thread}/status`) ?? "", "voluntary_ctxt_switches");
+  }
+  return count;
+}
+
+const numberAfter = (text: string, field: string): number =>
+  Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
+
 /** The most memory since `forgetPeak`, in MiB. Shared pages of a tree count once per process. */
 export function peakMib(watched: Watched): number {
   return memoryMib(watched, "VmHWM");
@@ -84,8 +107,7 @@ export function machineUs(): { busy: number; stolen: number } {
 function memoryMib(watched: Watched, field: string): number {
   let kib = 0;
   for (const pid of processesOf(watched)) {
-    const match = new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(readProc(`${pid}/status`) ?? "");
-    kib += Number(match?.[1] ?? 0);
+    kib += numberAfter(readProc(`${pid}/status`) ?? "", field);
   }
   return kib / KIB_PER_MIB;
 }

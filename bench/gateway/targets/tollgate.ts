@@ -40,16 +40,24 @@ export const tollgate: StartTarget = (surroundings) => start("tollgate", OWN_CHE
  * The same with the scripted engine inside the agent: without HTTP to an engine the node is cheap enough to keep the gateway
  * busy. Answers have about 100 tokens, whatever is asked; for scenarios that do not stream.
  */
-export const tollgateScripted: StartTarget = async (surroundings) => ({
-  ...(await start("tollgate-scripted", OWN_CHECKOUT, surroundings, ["--engine", "scripted"])),
-  wholeAnswersOnly: true,
-});
+export const tollgateScripted: StartTarget = (surroundings) =>
+  startScripted("tollgate-scripted", OWN_CHECKOUT, surroundings);
 
 /** The gateway and agent of another checkout, to see in one run what a change does. */
 export const tollgateOf =
   (checkout: string): StartTarget =>
   (surroundings) =>
     start("beside", checkout, surroundings);
+
+export const tollgateScriptedOf =
+  (checkout: string): StartTarget =>
+  (surroundings) =>
+    startScripted("beside-scripted", checkout, surroundings);
+
+const startScripted = async (name: string, checkout: string, surroundings: Surroundings): Promise<Target> => ({
+  ...(await start(name, checkout, surroundings, ["--engine", "scripted"])),
+  wholeAnswersOnly: true,
+});
 
 async function start(
   name: string,

@@ -7,6 +7,10 @@ import type { Random } from "./random.ts";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const VALUE = new Map([...ALPHABET].map((char, value) => [char, BigInt(value)]));
+const CODES = Buffer.from(ALPHABET, "latin1");
+const SUFFIX_LENGTH = 26;
+/** Where the characters of one suffix are put together: a string that grows by single ones is made of as many strings. */
+const scratch = Buffer.alloc(SUFFIX_LENGTH);
 const [DASH, ZERO, NINE, LETTER_A] = ["-", "0", "9", "a"].map((char) => char.charCodeAt(0)) as [
   number,
   number,
@@ -43,7 +47,7 @@ function hexToUuid(hex: string): Uuid {
 /** The 26 characters that stand for a UUID outside the database. */
 export function suffixOf(id: Uuid): string {
   // 128 bits in 26 groups of five: the first group holds three bits, as if two zeros went before them.
-  let out = "";
+  let length = 0;
   let bits = 0;
   let count = 2;
   for (let i = 0; i < id.length; i++) {
@@ -53,10 +57,10 @@ export function suffixOf(id: Uuid): string {
     count += 4;
     if (count < 5) continue;
     count -= 5;
-    out += ALPHABET.charAt(bits >> count);
+    scratch[length++] = CODES[bits >> count] as number;
     bits &= (1 << count) - 1;
   }
-  return out;
+  return scratch.toString("latin1", 0, length);
 }
 
 export function publicId(prefix: Prefix, id: Uuid): string {

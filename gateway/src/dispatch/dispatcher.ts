@@ -298,7 +298,8 @@ class Run {
     const deadline = this.#deadline;
     for (;;) {
       const ruledOut = this.#ruledOut(first);
-      const turn = await queue.wait(this.#need, { excluded: this.#declined.union(ruledOut), deadline, signal });
+      const excluded = this.#declined.size === 0 ? ruledOut : this.#declined.union(ruledOut);
+      const turn = await queue.wait(this.#need, { excluded, deadline, signal });
       const askAgain =
         turn.kind === "no_capacity" &&
         this.#declined.size > 0 &&

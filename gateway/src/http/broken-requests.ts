@@ -62,8 +62,13 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
 
     watch(server) {
       server.on("request", (request, response) => {
-        const earlier = [...(open.get(request.socket) ?? [])].filter((response) => !isSettled(response));
-        open.set(request.socket, new Set([...earlier, response]));
+        const asked = open.get(request.socket);
+        if (asked === undefined) {
+          open.set(request.socket, new Set([response]));
+          return;
+        }
+        for (const earlier of asked) if (isSettled(earlier)) asked.delete(earlier);
+        asked.add(response);
       });
       // Nobody's proxy: without this, Node closes the connection without a word.
       server.on("connect", (_request, socket) => {

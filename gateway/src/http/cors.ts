@@ -36,8 +36,8 @@ export function corsHeaders(origins: CorsOrigins, { url = "", headers }: Incomin
 /** Browsers ask before they send a key. They are answered whatever the path: a refusal can then be read, too. */
 export function answerPreflights(app: FastifyInstance, origins: CorsOrigins): void {
   if (origins.length === 0) return;
-  app.addHook("onRequest", async ({ method, url }, reply) => {
-    if (method !== "OPTIONS" || !isPublicApi(url)) return;
-    return reply.code(204).headers(PREFLIGHT).send();
+  app.addHook("onRequest", ({ method, url }, reply, done) => {
+    if (method !== "OPTIONS" || !isPublicApi(url)) done();
+    else reply.code(204).headers(PREFLIGHT).send();
   });
 }

@@ -48,10 +48,11 @@ port.on("message", async ({ pieces, order }: ReadJob) => {
 
 async function read(bytes: Buffer, order: ReadOrder | "form", transfer: Transferable[]): Promise<Read> {
   if (order === "form") return { form: cutLongTexts(parseJson(bytes, FORM_VALUES_MAX)) };
-  const { schema, sdk, models } = order;
+  const { schema, sdk, models, payer } = order;
   const active = new Map(models.map((model) => [model.id, model]));
   const gateway = { catalogue: () => ({ priceVersion: 0, entries: [], active }), meter: meterOf };
-  const { ask, promptTokens } = await readFields(gateway, { endpoint: endpoints[schema], json: parseJson(bytes), sdk });
+  const asked = { endpoint: endpoints[schema], json: parseJson(bytes), sdk, payer };
+  const { ask, promptTokens } = await readFields(gateway, asked);
   const { prompt: _, ...rest } = ask;
   const body = ask.body instanceof Uint8Array ? ask.body : utf8.encode(JSON.stringify(ask.body));
   transfer.push(body.buffer as ArrayBuffer);

@@ -111,7 +111,8 @@ describe("reading on another thread", async () => {
       const here = (async () => {
         const sdk = null;
         const json = parseJson(bytes);
-        const { ask, promptTokens } = await readFields({ catalogue: () => catalogue, meter }, { endpoint, json, sdk });
+        const asked = { endpoint, json, sdk, payer: "a" };
+        const { ask, promptTokens } = await readFields({ catalogue: () => catalogue, meter }, asked);
         const { prompt: _, ...rest } = ask;
         return { ask: { ...rest, body: JSON.parse(JSON.stringify(ask.body)) }, promptTokens };
       })();

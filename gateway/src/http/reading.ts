@@ -37,8 +37,8 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
     return read;
   };
   return {
-    async read(body, { payer, ...order }) {
-      const read = await run(body, order, payer);
+    async read(body, order) {
+      const read = await run(body, order, order.payer);
       if (!("ask" in read)) throw new Error("a request was read as a form");
       return read;
     },

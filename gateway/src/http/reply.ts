@@ -38,7 +38,7 @@ export class HttpReply implements Reply {
   }
 
   setHeaders(headers: Record<string, string>): void {
-    for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
+    for (const name of Object.keys(headers)) this.#response.setHeader(name, headers[name] as string);
   }
 
   json(status: number, body: string | readonly Uint8Array[], headers: Record<string, string> = {}): void {

@@ -19,7 +19,7 @@ const REMEMBERED_S = 180 * 24 * 60 * 60;
  * ports of a name, and on another port than HTTPS's own something else may be served in clear beside us. In clear it means nothing.
  */
 export function transportHeaders(scheme: Scheme, publicUrl: string | undefined): Record<string, string> {
-  const known = publicUrl === undefined ? undefined : new URL(publicUrl);
-  const isAlwaysSecure = scheme === "https" && known?.protocol === "https:" && known.port === "";
-  return isAlwaysSecure ? { "strict-transport-security": `max-age=${REMEMBERED_S}` } : {};
+  if (scheme === "http" || publicUrl === undefined) return {};
+  const { protocol, port } = new URL(publicUrl);
+  return protocol === "https:" && port === "" ? { "strict-transport-security": `max-age=${REMEMBERED_S}` } : {};
 }

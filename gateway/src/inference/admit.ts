@@ -24,9 +24,9 @@ export function findModel(
 }
 
 /** Faults: 400 for a prompt that does not leave room for one token of output, or is longer than what can be embedded. */
-export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask): Promise<number> {
+export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask, payer?: string): Promise<number> {
   const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
-  const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax).catch((cause) => {
+  const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax, payer).catch((cause) => {
     // More long prompts wait to be counted than the workers can take: as with nodes, trying again is safe.
     throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
   });

@@ -43,12 +43,14 @@ export interface ReadOrder {
   schema: Endpoint["schema"];
   sdk: Sdk | null;
   models: ActiveModel[];
+  /** Who pays takes turns with the others who do; what one of them sent before need not be counted again. */
+  payer: string;
 }
 
 /** Reads large bodies on other threads. */
 export interface Reader {
-  /** Takes the body's memory with it. Rejects with the fault that is due. Who pays takes turns with the others who do. */
-  read(body: Body, order: ReadOrder & { payer: string }): Promise<{ ask: ReadAsk; promptTokens: number }>;
+  /** Takes the body's memory with it. Rejects with the fault that is due. */
+  read(body: Body, order: ReadOrder): Promise<{ ask: ReadAsk; promptTokens: number }>;
 }
 
 export interface Reply {

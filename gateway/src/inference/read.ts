@@ -19,11 +19,13 @@ export async function readFields(
     endpoint,
     json,
     sdk,
+    payer,
     allowed = null,
   }: {
     endpoint: Pick<Endpoint, "parse" | "kind">;
     json: unknown;
     sdk: Sdk | null;
+    payer: string;
     allowed?: readonly string[] | null;
   },
 ): Promise<{ ask: Ask; model: ActiveModel; meter: Meter; promptTokens: number }> {
@@ -31,7 +33,7 @@ export async function readFields(
   try {
     const model = findModel(gw, ask, { kind: endpoint.kind, allowed }); // 404
     const meter = gw.meter(model.build.tokenizer);
-    return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask) }; // 400
+    return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask, payer) }; // 400
   } catch (error) {
     throw error instanceof Fault ? error.withHeaders(ignoredHeaders(ask)) : error;
   }
@@ -59,7 +61,7 @@ export async function readAsk(
 ): Promise<{ ask: ReadAsk; model: ActiveModel; meter: Meter; promptTokens: number }> {
   const body = await call.readBody(payer); // 413 · 415 · 503
   const { sdk } = call;
-  if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, allowed });
+  if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, payer, allowed });
   // One catalogue for the whole of it: it may be replaced meanwhile.
   const catalogue = gw.catalogue();
   const { schema } = endpoint;

@@ -54,9 +54,8 @@ export class UnderWay {
 /** A controller for each, and not `AbortSignal.any`: a signal that lives as long as the process would gather what it was joined to. */
 function openPlace(gone: AbortSignal, left: () => void): Place {
   const ended = new AbortController();
-  const stopped = Promise.withResolvers<never>();
-  // Nobody may be waiting for it.
-  stopped.promise.catch(() => {});
+  /** Of whoever waits for it. */
+  let stopped: PromiseWithResolvers<never> | undefined;
   let isStopped = false;
   const onGone = (): void => ended.abort();
   if (gone.aborted) onGone();
@@ -69,10 +68,14 @@ function openPlace(gone: AbortSignal, left: () => void): Place {
     stop() {
       if (ended.signal.aborted) return;
       isStopped = true;
-      stopped.reject(fault("no_capacity"));
+      stopped?.reject(fault("no_capacity"));
       ended.abort();
     },
-    unlessStopped: (step) => Promise.race([step, stopped.promise]),
+    unlessStopped(step) {
+      stopped ??= Promise.withResolvers();
+      if (isStopped) stopped.reject(fault("no_capacity"));
+      return Promise.race([step, stopped.promise]);
+    },
     leave() {
       gone.removeEventListener("abort", onGone);
       left();

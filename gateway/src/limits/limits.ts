@@ -147,7 +147,7 @@ export function entryOf(
 }
 
 export function checkLimits(limits: KeyLimits): void {
-  for (const [name, value] of Object.entries(limits)) checkCount(name, value);
+  for (const name of Object.keys(limits) as (keyof KeyLimits)[]) checkCount(name, limits[name]);
 }
 
 export function checkCount(name: string, value: number): void {

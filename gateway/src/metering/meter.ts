@@ -49,6 +49,7 @@ export interface Meter {
   /** The tokenizer's name and the SHA-256 of its data, as they stand on every history record. */
   readonly tokenizer: string;
   readonly tokenizerSha256: string;
-  countPrompt(prompt: Prompt, limit: number): Promise<PromptCount>;
+  /** `payer`: whose prompt it is. What that one sent before is not counted again; without one nothing is remembered. */
+  countPrompt(prompt: Prompt, limit: number, payer?: string): Promise<PromptCount>;
   openOutput(tokensMax: number): OutputMeter;
 }

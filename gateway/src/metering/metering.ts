@@ -65,12 +65,12 @@ export function openMeter(name: TokenizerName, tables: Tables, pool: WorkerPool<
   return {
     tokenizer: name,
     tokenizerSha256: TOKENIZERS[name].sha256,
-    async countPrompt(prompt, limit) {
+    async countPrompt(prompt, limit, payer) {
       const refused = counter.refuse(prompt, limit);
       if (refused !== null) return refused;
       const units = promptUnits(prompt);
-      if (pool === null || units <= INLINE_UNITS_MAX) return counter.count(prompt, limit);
-      const job: WorkerJob = { tokenizer: name, prompt: packPrompt(prompt), limit };
+      if (pool === null || units <= INLINE_UNITS_MAX) return counter.count(prompt, limit, payer);
+      const job: WorkerJob = { tokenizer: name, prompt: packPrompt(prompt), limit, payer };
       return pool.run(job, { units });
     },
     openOutput: (tokensMax) => counter.openOutput(tokensMax),

@@ -128,6 +128,22 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
+    it("never cuts a character in two where one of the steps ends that a long text is taken in", () => {
+      for (const [before, character] of Array.from(
+        { length: 40 },
+        (_, i) => [120 + (i >> 1), i % 2 === 0 ? "😀" : "𒀀"] as const,
+      )) {
+        const text = `${"word ".repeat(40).slice(0, before)}${character.repeat(3)}${" and more words".repeat(9)}`;
+        for (let cap = 20; cap < 60; cap++) {
+          const passed = open(cap).push("answer", text);
+          assert.ok(
+            passed.isWellFormed(),
+            `${before} units before, a cap of ${cap}: ${JSON.stringify(passed.slice(-4))}`,
+          );
+        }
+      }
+    });
+
     it("does little work per delta even in one endless word close to the cap", () => {
       const output = open(3000);
       let passed = 0;

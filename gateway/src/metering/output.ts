@@ -73,7 +73,7 @@ export class CappedOutput implements OutputMeter {
 
   #pushNearCap(stream: TextStream, text: string): string {
     for (let from = 0; from < text.length; ) {
-      const to = Math.min(from + STEP_UNITS, text.length);
+      const to = characterEnd(text, from + STEP_UNITS);
       const mark = stream.mark();
       stream.push(text.slice(from, to));
       if (stream.total() <= this.#room) {
@@ -138,6 +138,10 @@ function boundaryBetween(text: string, short: number, long: number): number | un
   if (middle - 1 > short) return middle - 1;
   return middle > short && middle + 1 < long ? middle + 1 : undefined;
 }
+
+/** `at`, or the text's end before it, or the place before the character that `at` is in the middle of. */
+const characterEnd = (text: string, at: number): number =>
+  at >= text.length ? text.length : isInside(text, at) ? at - 1 : at;
 
 /** Whether `at` is in the middle of a character. */
 const isInside = (text: string, at: number): boolean =>

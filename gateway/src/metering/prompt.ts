@@ -13,12 +13,13 @@ const TELL_TIMES = 2;
 export interface PromptCounter {
   /** The verdict on a chat of so many messages that it is over the limit whatever they say; null for all others. */
   refuse(prompt: Prompt, limit: number): PromptCount | null;
-  count(prompt: Prompt, limit: number): PromptCount;
+  /** `payer`: of whom what was counted before is known. Undefined: nothing is remembered. */
+  count(prompt: Prompt, limit: number, payer?: string): PromptCount;
   openOutput(tokensMax: number): OutputMeter;
 }
 
 /** The tokens of a text, special tokens in it included. More than `limit` is only a bound. */
-type CountText = (text: string, limit: number) => number;
+type CountText = (text: string, limit: number, payer: string | undefined) => number;
 
 export function openPromptCounter(tokenizer: Tokenizer, tables: Tables): PromptCounter {
   if (tables.kind === "unigram") {
@@ -32,14 +33,14 @@ export function openPromptCounter(tokenizer: Tokenizer, tables: Tables): PromptC
   const counter = new BpeCounter(tables);
   return promptCounter(
     tokenizer,
-    (text, limit) => counter.count(text, limit),
+    (text, limit, payer) => counter.count(text, limit, payer),
     (tokensMax) => new CappedOutput(tokensMax, () => counter.openStream()),
   );
 }
 
 function promptCounter(
   { chat, textTokensAdded }: Tokenizer,
-  countText: CountText,
+  countWhose: CountText,
   openOutput: PromptCounter["openOutput"],
 ): PromptCounter {
   const refuse: PromptCounter["refuse"] = (prompt, limit) => {
@@ -48,7 +49,8 @@ function promptCounter(
   };
   return {
     refuse,
-    count(prompt, limit) {
+    count(prompt, limit, payer) {
+      const countText = (text: string, tokensMax: number): number => countWhose(text, tokensMax, payer);
       if (prompt.kind === "text") return countTexts(textTokensAdded, countText, [prompt.text], limit);
       if (prompt.kind === "texts") return countTexts(textTokensAdded, countText, prompt.texts, limit);
       invariant(chat !== null, "this tokenizer has no chat template");
@@ -58,7 +60,9 @@ function promptCounter(
   };
 }
 
-function countChat(chat: ChatTemplate, countText: CountText, messages: ChatMessage[], limit: number): PromptCount {
+type CountOne = (text: string, limit: number) => number;
+
+function countChat(chat: ChatTemplate, countText: CountOne, messages: ChatMessage[], limit: number): PromptCount {
   const tellMax = limit * TELL_TIMES;
   let tokens = 0;
   for (const segment of chat.segments(messages)) {
@@ -68,7 +72,7 @@ function countChat(chat: ChatTemplate, countText: CountText, messages: ChatMessa
   return { tokens, over: tokens > limit ? { index: 0, tokens, isExact: tokens <= tellMax } : null };
 }
 
-function countTexts(added: number, countText: CountText, texts: string[], limit: number): PromptCount {
+function countTexts(added: number, countText: CountOne, texts: string[], limit: number): PromptCount {
   const tellMax = limit * TELL_TIMES;
   let tokens = 0;
   for (const [index, text] of texts.entries()) {

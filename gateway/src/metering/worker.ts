@@ -16,6 +16,7 @@ export interface WorkerJob {
   tokenizer: TokenizerName;
   prompt: PackedPrompt;
   limit: number;
+  payer: string | undefined;
 }
 
 const port = parentPort;
@@ -24,10 +25,10 @@ stepBack();
 const { tables } = workerData as WorkerData;
 const counters = new Map<TokenizerName, PromptCounter>();
 
-port.on("message", ({ tokenizer, prompt, limit }: WorkerJob) => {
+port.on("message", ({ tokenizer, prompt, limit, payer }: WorkerJob) => {
   let reply: Reply<PromptCount>;
   try {
-    reply = { result: counterOf(tokenizer).count(unpackPrompt(prompt), limit) };
+    reply = { result: counterOf(tokenizer).count(unpackPrompt(prompt), limit, payer) };
   } catch (error) {
     reply = { error: error instanceof Error ? error.message : String(error) };
   }

@@ -1,5 +1,6 @@
 /** Counts texts with one byte-level BPE vocabulary. One per thread: it keeps scratch space and a cache. */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
+import { blockEnd, KNOWN_UNITS_MIN, KnownCounts } from "../known-counts.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
 import { STEP_UNITS, TextStream } from "./text-stream.ts";
@@ -11,6 +12,7 @@ export class BpeCounter {
   readonly tables: BpeTables;
   readonly #pieces: PieceCounter;
   readonly #added: AddedTokens;
+  readonly known = new KnownCounts();
   /** For whole texts, which are counted one at a time. */
   readonly #whole: TextStream;
 
@@ -26,9 +28,34 @@ export class BpeCounter {
   }
 
   /** The tokens of a text that holds no special tokens, whatever it looks like. More than `limit` is only a bound. */
-  countPlain(text: string, limit = Number.POSITIVE_INFINITY): number {
+  countPlain(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     const tokensMin = this.#tokensMin(text.length);
     if (tokensMin > limit) return tokensMin;
+    return payer === undefined || text.length < KNOWN_UNITS_MIN
+      ? this.#countNew(text, limit)
+      : this.#countKnown(text, limit, payer);
+  }
+
+  /** Only what the payer has not sent before is counted. */
+  #countKnown(text: string, limit: number, payer: string): number {
+    let tokens = 0;
+    for (let from = 0; from < text.length && tokens <= limit; ) {
+      const to = blockEnd(text, from);
+      const block = from === 0 && to === text.length ? text : text.slice(from, to);
+      const key = this.known.keyOf(payer, block);
+      let count = this.known.get(key);
+      if (count === undefined) {
+        count = this.#countNew(block, limit - tokens);
+        // More would only be a bound.
+        if (tokens + count <= limit) this.known.set(key, count);
+      }
+      tokens += count;
+      from = to;
+    }
+    return tokens;
+  }
+
+  #countNew(text: string, limit: number): number {
     const stream = this.#whole;
     stream.reset();
     for (let from = 0; from < text.length; from += STEP_UNITS) {
@@ -44,15 +71,16 @@ export class BpeCounter {
     return Math.ceil(units / (this.tables.tokenBytesMax * (this.tables.nfc ? 2 : 1)));
   }
 
-  /** The tokens of a text as the model's own tokenizer reads it: special tokens are found in it. */
-  count(text: string, limit = Number.POSITIVE_INFINITY): number {
+  /** The tokens of a text as the model's own tokenizer reads it: special tokens are found in it. `payer`: whose text it is. */
+  count(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     let tokens = 0;
     let from = 0;
     for (;;) {
       const found = findAddedToken(this.#added, text, from);
       const end = found?.at ?? text.length;
       if (end > from) {
-        tokens += this.countPlain(from === 0 && end === text.length ? text : text.slice(from, end), limit - tokens);
+        const plain = from === 0 && end === text.length ? text : text.slice(from, end);
+        tokens += this.countPlain(plain, limit - tokens, payer);
       }
       if (found === undefined || tokens > limit) return tokens;
       tokens++;
