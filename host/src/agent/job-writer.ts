@@ -55,10 +55,14 @@ export class JobWriter {
 
   delta(channel: Channel, text: string): void {
     if (this.#over) return;
-    for (const part of splitText(text, DELTA_TEXT_BYTES_MAX)) this.#queue(channel, part);
+    // Hardly any is longer; its length is told without looking for a place to cut.
+    const bytes = Buffer.byteLength(text);
+    if (bytes === 0) return;
+    if (bytes <= DELTA_TEXT_BYTES_MAX) this.#queue(channel, text, bytes);
+    else for (const part of splitText(text, DELTA_TEXT_BYTES_MAX)) this.#queue(channel, part.text, part.bytes);
   }
 
-  #queue(channel: Channel, { text, bytes }: TextPart): void {
+  #queue(channel: Channel, text: string, bytes: number): void {
     const { gateway, job, stream, times } = this.#header;
     const now = this.#clock.monotonic();
     const pauseMs = now - this.#textAt;
