@@ -44,7 +44,8 @@ export class JobWriter {
 
   accepted(): void {
     this.#acceptedAt = this.#clock.monotonic();
-    this.#send(encode({ kind: "accepted", job: this.#header.job }));
+    const { gateway, job } = this.#header;
+    this.#outbox.begins(gateway, encode({ kind: "accepted", job }));
   }
 
   progress(fraction: number): void {
@@ -113,7 +114,8 @@ export class JobWriter {
   done(finish: Finish): void {
     if (this.#over) return;
     this.#sendVectors();
-    this.#send(encode({ kind: "done", job: this.#header.job, seq: this.#seq++, finish }));
+    const { gateway, job } = this.#header;
+    this.#outbox.ends(gateway, job, encode({ kind: "done", job, seq: this.#seq++, finish }));
     this.#over = true;
   }
 
