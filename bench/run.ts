@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME [flags]`: one of the benches of this folder. */
 const BENCHES: Record<string, string> = {
+  agent: "./agent/run.ts",
   charts: "./gateway/charts/run.ts",
   console: "./console/run.ts",
   frames: "./frames/run.ts",

@@ -16,6 +16,7 @@ import type { Dial, PlaneCredentials } from "./plane.ts";
 import type { AgentSnapshot, AgentState } from "./snapshot.ts";
 import { Tally } from "./tally.ts";
 import { Throttle } from "./throttle.ts";
+import { TurnEnd } from "./turn-end.ts";
 
 const STATE_EVERY_MS = 5_000;
 /** Gateways cut a node off that reports more than twenty times a second; no second here has more. */
@@ -52,6 +53,7 @@ export class Agent {
   readonly #formats: FormatChecks;
   readonly #tally: Tally;
   readonly #report: Throttle;
+  readonly #turnEnd: TurnEnd;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
   /** What the engine can do now, of what was elected. */
@@ -67,7 +69,9 @@ export class Agent {
     this.#now = this.#elected({ models: engine.models, slots: engine.slots });
     this.#tally = new Tally(clock);
     this.#report = new Throttle(clock, STATE_THROTTLE, () => this.#publishState());
-    this.#outbox = new Outbox(clock, (gateway, bytes) => this.#link.publish(toGateway(gateway, node), bytes));
+    this.#turnEnd = new TurnEnd(clock);
+    const publish = (gateway: string, bytes: Uint8Array): void => this.#link.publish(toGateway(gateway, node), bytes);
+    this.#outbox = new Outbox(clock, publish, this.#turnEnd);
     this.#formats = new FormatChecks({ engine, clock, log, changed: () => this.#report.due() });
     this.#intake = new JobIntake({
       engine,
@@ -130,6 +134,7 @@ export class Agent {
     this.#stopWatching?.();
     this.#formats.serve([]);
     this.#intake.abortAll();
+    this.#outbox.flushAll();
     await this.#link.stop();
     this.#linkChanged("stopped");
   }
@@ -195,7 +200,7 @@ export class Agent {
   #changed(): void {
     if (!this.#notifyDue) {
       this.#notifyDue = true;
-      this.#options.clock.soon(() => {
+      this.#turnEnd.add(() => {
         this.#notifyDue = false;
         this.#report.due();
         this.#notify();

@@ -12,6 +12,7 @@ import { Outbox } from "./outbox.ts";
 
 const A = "0000000000000000000000000a-01";
 const B = "0000000000000000000000000b-01";
+const C = "0000000000000000000000000c-01";
 
 function harness() {
   const clock = new ManualClock();
@@ -294,7 +295,57 @@ test("splitting keeps every character and every bound", () => {
   );
 });
 
-test("vectors fill frames, and slow ones do not wait long", () => {
+test("jobs that begin and end in one turn: their words leave at its end, together, each job's in their order", async () => {
+  const { writer, clock, frames, kinds } = harness();
+  const [a, b, c] = [writer(A), writer(B), writer(C)];
+  a.accepted();
+  b.accepted();
+  a.delta("answer", "x");
+  a.done("stop");
+  b.delta("answer", "1");
+  c.accepted();
+  b.done("length");
+  assert.deepEqual(kinds(), []);
+  await turn(clock);
+  assert.deepEqual(
+    frames.map(({ frame }) => {
+      if (frame.kind === "deltas") return frame.deltas.map(({ job }) => job);
+      return frame.kind === "accepted" || frame.kind === "done" ? [frame.kind, frame.job] : [];
+    }),
+    [
+      ["accepted", A],
+      ["accepted", B],
+      ["accepted", C],
+      [A, B],
+      ["done", A],
+      ["done", B],
+    ],
+  );
+});
+
+test("a failure, a refusal and progress wait for no turn, and overtake nothing", () => {
+  const { writer, kinds } = harness();
+  const [a, b] = [writer(A), writer(B)];
+  a.accepted();
+  b.accepted();
+  a.delta("answer", "x");
+  b.progress(0.5);
+  a.failed("engine", "no");
+  assert.deepEqual(kinds(), ["accepted", "accepted", "deltas", "progress", "failed"]);
+});
+
+test("of a job that is discarded in the turn it began in, it is said that it began, and nothing more", async () => {
+  const { writer, clock, kinds } = harness();
+  const a = writer(A);
+  a.accepted();
+  a.delta("answer", "x");
+  a.done("stop");
+  a.discard();
+  await turn(clock);
+  assert.deepEqual(kinds(), ["accepted"]);
+});
+
+test("vectors fill frames, and slow ones do not wait long", async () => {
   const { writer, clock, frames } = harness();
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 65; i++) a.vector(new Float32Array(1024).fill(i));
@@ -302,6 +353,7 @@ test("vectors fill frames, and slow ones do not wait long", () => {
   clock.advance(100);
   a.vector(new Float32Array(1024).fill(65));
   a.done("stop");
+  await turn(clock);
   const sent = frames.flatMap(({ frame }) => (frame.kind === "vectors" ? [frame] : []));
   assert.deepEqual(
     sent.map(({ first, seq, values }) => [first, seq, values.length / 1024]),
@@ -314,11 +366,12 @@ test("vectors fill frames, and slow ones do not wait long", () => {
   assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 3, finish: "stop" });
 });
 
-test("wide vectors stay within a frame", () => {
-  const { writer, frames } = harness();
+test("wide vectors stay within a frame", async () => {
+  const { writer, frames, clock } = harness();
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 20; i++) a.vector(new Float32Array(8192));
   a.done("stop");
+  await turn(clock);
   assert.deepEqual(
     frames.map(({ frame }) => frame.kind),
     ["vectors", "vectors", "done"],
@@ -347,7 +400,7 @@ test("progress is told until the first output, within its bounds", () => {
   );
 });
 
-test("between vectors progress goes on: nothing else tells that the engine is at work", () => {
+test("between vectors progress goes on: nothing else tells that the engine is at work", async () => {
   const { writer, frames, clock } = harness();
   const embedding = writer(B, { endpoint: "embedding" });
   embedding.progress(0.2);
@@ -356,6 +409,7 @@ test("between vectors progress goes on: nothing else tells that the engine is at
   embedding.progress(0.6);
   embedding.done("stop");
   embedding.progress(1);
+  await turn(clock);
   assert.deepEqual(
     frames.map(({ frame }) => frame.kind),
     ["progress", "vectors", "progress", "done"],

@@ -44,7 +44,8 @@ export class JobWriter {
 
   accepted(): void {
     this.#acceptedAt = this.#clock.monotonic();
-    this.#send(encode({ kind: "accepted", job: this.#header.job }));
+    const { gateway, job } = this.#header;
+    this.#outbox.begins(gateway, encode({ kind: "accepted", job }));
   }
 
   progress(fraction: number): void {
@@ -55,10 +56,14 @@ export class JobWriter {
 
   delta(channel: Channel, text: string): void {
     if (this.#over) return;
-    for (const part of splitText(text, DELTA_TEXT_BYTES_MAX)) this.#queue(channel, part);
+    // Hardly any is longer; its length is told without looking for a place to cut.
+    const bytes = Buffer.byteLength(text);
+    if (bytes === 0) return;
+    if (bytes <= DELTA_TEXT_BYTES_MAX) this.#queue(channel, text, bytes);
+    else for (const part of splitText(text, DELTA_TEXT_BYTES_MAX)) this.#queue(channel, part.text, part.bytes);
   }
 
-  #queue(channel: Channel, { text, bytes }: TextPart): void {
+  #queue(channel: Channel, text: string, bytes: number): void {
     const { gateway, job, stream, times } = this.#header;
     const now = this.#clock.monotonic();
     const pauseMs = now - this.#textAt;
@@ -109,7 +114,8 @@ export class JobWriter {
   done(finish: Finish): void {
     if (this.#over) return;
     this.#sendVectors();
-    this.#send(encode({ kind: "done", job: this.#header.job, seq: this.#seq++, finish }));
+    const { gateway, job } = this.#header;
+    this.#outbox.ends(gateway, job, encode({ kind: "done", job, seq: this.#seq++, finish }));
     this.#over = true;
   }
 

@@ -2,11 +2,14 @@
  * What the agent has to say to gateways. Deltas of all jobs of one gateway leave in one frame: a job's first output at
  * the end of the event loop's turn, what follows with the other jobs of the same engine step, and what nobody watches
  * rarer still. A wait never makes a pause longer than it was: what comes after a pause leaves at once (job-writer.ts).
+ * That a job is accepted, and that it is done, leaves at the end of the turn with what is queued: the words of a turn are one
+ * write. What else is said of jobs leaves at once.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
+import { TurnEnd } from "./turn-end.ts";
 
 /**
  * How long output may wait. `turn`: until the event loop has done what is at hand. `step`: an engine that runs several
@@ -27,7 +30,11 @@ export interface QueuedDelta {
 }
 
 interface Lane {
+  /** That jobs begin: before any output of theirs. */
+  begun: Uint8Array[];
   queue: QueuedDelta[];
+  /** That jobs are done: after all of it. */
+  ended: { job: string; bytes: Uint8Array }[];
   bytes: number;
   waitMs: number;
   cancelTimer: () => void;
@@ -38,12 +45,14 @@ type Publish = (gateway: string, bytes: Uint8Array) => void;
 export class Outbox {
   readonly #clock: Clock;
   readonly #publish: Publish;
+  readonly #turnEnd: TurnEnd;
   /** Only gateways with something queued are here. */
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(clock: Clock, publish: Publish) {
+  constructor(clock: Clock, publish: Publish, turnEnd = new TurnEnd(clock)) {
     this.#clock = clock;
     this.#publish = publish;
+    this.#turnEnd = turnEnd;
   }
 
   queue(gateway: string, entry: QueuedDelta, delay: FlushDelay): void {
@@ -61,6 +70,20 @@ export class Outbox {
     if (lane !== undefined) this.#grew(gateway, lane, bytes);
   }
 
+  /** A job begins: said at the end of the turn, before output that is queued. */
+  begins(gateway: string, bytes: Uint8Array): void {
+    const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
+    lane.begun.push(bytes);
+    this.#plan(gateway, lane, WAIT_MS.turn);
+  }
+
+  /** A job is done: said at the end of the turn, after output that is queued. */
+  ends(gateway: string, job: string, bytes: Uint8Array): void {
+    const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
+    lane.ended.push({ job, bytes });
+    this.#plan(gateway, lane, WAIT_MS.turn);
+  }
+
   /** Sends a frame at once, after everything queued for that gateway. */
   send(gateway: string, bytes: Uint8Array): void {
     this.flush(gateway);
@@ -72,19 +95,28 @@ export class Outbox {
     if (lane === undefined) return;
     lane.cancelTimer();
     this.#lanes.delete(gateway);
+    for (const bytes of lane.begun) this.#publish(gateway, bytes);
     for (const frame of cutFrames(lane.queue)) this.#publish(gateway, encode(frame));
+    for (const { bytes } of lane.ended) this.#publish(gateway, bytes);
   }
 
-  /** Forgets what is queued for one job. */
+  /** The agent leaves: nothing waits for a turn that may not come. */
+  flushAll(): void {
+    for (const gateway of [...this.#lanes.keys()]) this.flush(gateway);
+  }
+
+  /** Forgets what is queued for one job, but not that it has begun. */
   discard(gateway: string, job: string): void {
     const lane = this.#lanes.get(gateway);
     if (lane === undefined) return;
     lane.queue = lane.queue.filter((entry) => entry.delta.job !== job);
+    lane.ended = lane.ended.filter((end) => end.job !== job);
     lane.bytes = lane.queue.reduce((sum, entry) => sum + entry.bytes, 0);
   }
 
   #newLane(gateway: string): Lane {
-    const lane: Lane = { queue: [], bytes: 0, waitMs: Number.POSITIVE_INFINITY, cancelTimer: () => {} };
+    const waitMs = Number.POSITIVE_INFINITY;
+    const lane: Lane = { begun: [], queue: [], ended: [], bytes: 0, waitMs, cancelTimer: () => {} };
     this.#lanes.set(gateway, lane);
     return lane;
   }
@@ -98,7 +130,7 @@ export class Outbox {
       if (this.#lanes.get(gateway) === lane) this.flush(gateway);
     };
     if (waitMs > 0) lane.cancelTimer = this.#clock.after(waitMs, flush);
-    else this.#clock.soon(flush);
+    else this.#turnEnd.add(flush);
   }
 
   #grew(gateway: string, lane: Lane, bytes: number): void {

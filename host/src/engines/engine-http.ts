@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
+import { type JobAnswer, JobHttp } from "./job-http.ts";
 
 const PROBE_MS_MAX = 2_000;
 const PROBE_BYTES_MAX = 4 * 1024 * 1024;
@@ -72,6 +73,7 @@ export class EngineHttp {
   readonly #headers: Record<string, string>;
   readonly #probeMs: number;
   readonly #clock: Clock;
+  #jobs: JobHttp | undefined;
 
   constructor(options: HttpOptions) {
     this.root = rootAddress(options.url);
@@ -122,14 +124,19 @@ export class EngineHttp {
     }
   }
 
-  /** A job. The response is good and not read yet. */
-  async post(path: string, body: object, signal: AbortSignal): Promise<Response> {
-    const response = await this.#fetchJob(path, body, signal);
-    if (response.ok) return response;
-    const text = await textOf(response, ERROR_BYTES_MAX);
-    if (response.status === 429 || response.status === 503)
-      throw new EngineBusy(response.status, retryAfterMs(response.headers));
-    throw new EngineRefused(response.status, text);
+  /** A job. The answer is good and not read yet. */
+  async post(path: string, body: object, signal: AbortSignal): Promise<JobAnswer> {
+    const answer = await this.#postJob(path, JSON.stringify(body), signal);
+    const { status } = answer;
+    if (status >= 200 && status < 300) return answer;
+    if (status >= 300 && status < 400) {
+      // Whoever set the address named the engine; a job goes nowhere else.
+      answer.cutOff();
+      throw new EngineAway("engine", "the engine does not answer");
+    }
+    const text = await textOf(answer, ERROR_BYTES_MAX);
+    if (status === 429 || status === 503) throw new EngineBusy(status, retryAfterMs(answer.header("retry-after")));
+    throw new EngineRefused(status, text);
   }
 
   async #question(path: string, body: object | undefined): Promise<{ text: string; headers: Headers } | undefined> {
@@ -146,12 +153,14 @@ export class EngineHttp {
     }
   }
 
-  async #fetchJob(path: string, body: object, signal: AbortSignal): Promise<Response> {
+  async #postJob(path: string, body: string, signal: AbortSignal): Promise<JobAnswer> {
+    this.#jobs ??= new JobHttp(this.root, this.#headers, this.#clock);
+    const jobs = this.#jobs;
     try {
-      return await this.#send(path, body, signal).catch((error: unknown) => {
+      return await jobs.post(path, body, signal).catch((error: unknown) => {
         // A connection kept open from an earlier job was closed meanwhile: a fresh one may do.
         if (signal.aborted || !isBrokenSocket(error)) throw error;
-        return this.#send(path, body, signal);
+        return jobs.post(path, body, signal);
       });
     } catch (cause) {
       throw new EngineAway("engine", "the engine does not answer", { cause });
@@ -175,7 +184,8 @@ export class EngineHttp {
   }
 }
 
-const isBrokenSocket = (error: unknown): boolean => ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"].includes(codeOf(error));
+const isBrokenSocket = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 
 /** The innermost reason of a failed fetch: `ECONNREFUSED` and the like. */
 function codeOf(error: unknown): string {
@@ -189,45 +199,12 @@ export function rootAddress(url: string): string {
 }
 
 /** The whole answer; what keeps it from coming is the engine's failure. */
-export async function textOf(response: Response, bytesMax: number): Promise<string> {
+export async function textOf(answer: JobAnswer, bytesMax: number): Promise<string> {
   try {
-    return await readText(response, bytesMax);
+    return await answer.text(bytesMax);
   } catch (cause) {
     throw new EngineAway("engine", "the engine's answer did not come whole", { cause });
   }
-}
-
-/** The bytes of a response; a connection that breaks meanwhile is the engine's failure. */
-export async function* bytesOf(response: Response): AsyncGenerator<Uint8Array> {
-  if (response.body === null) return;
-  try {
-    yield* response.body;
-  } catch (cause) {
-    throw new EngineAway("engine", "the engine's connection broke", { cause });
-  }
-}
-
-/** A last event says that nothing follows; the end of the response follows it within a moment. */
-const REST_BYTES_MAX = 64 * 1024;
-const REST_MS_MAX = 1_000;
-
-/**
- * Reads a response to its end after the last thing of interest in it, so that its connection can be used again: closing it
- * here would cost the next job a new one. Bounded, and nobody waits for it.
- */
-export function letEnd(rest: AsyncGenerator<Uint8Array>, clock: Clock, cutOff: () => void): void {
-  const cancelTimer = clock.after(REST_MS_MAX, cutOff);
-  const read = async (): Promise<void> => {
-    let bytes = 0;
-    for await (const chunk of rest) {
-      bytes += chunk.length;
-      if (bytes > REST_BYTES_MAX) return;
-    }
-  };
-  // What breaks now breaks no job: its answer is whole.
-  read()
-    .catch(() => undefined)
-    .finally(cancelTimer);
 }
 
 /** An error that came in the middle of a stream. LM Studio says there, after a 200, that a prompt was too long. */
@@ -251,8 +228,8 @@ function plainCode(body: string): string | undefined {
   return named.find((text): text is string => typeof text === "string" && /^[a-z_]{1,48}$/i.test(text));
 }
 
-function retryAfterMs(headers: Headers): number | undefined {
-  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+function retryAfterMs(header: string | undefined): number | undefined {
+  const seconds = Number(header ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX) : undefined;
 }
 

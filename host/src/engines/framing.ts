@@ -1,11 +1,44 @@
 /** The two framings of engines' streams, whose chunks may be cut anywhere: server-sent events and JSON lines. */
+import { isAscii } from "node:buffer";
 import { EngineError } from "./engine.ts";
 
 const LINE_CHARS_MAX = 1024 * 1024;
 
+/** UTF-8 in pieces that may be cut within a character. Most pieces of most streams are ASCII, and cost little. */
+class Utf8Pieces {
+  /** A mark at the beginning of the whole is no text, as the standard has it. */
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  #begun = false;
+  /** The decoder may hold a part of a character. */
+  #holds = false;
+
+  read(bytes: Uint8Array): string {
+    if (bytes.length === 0) return "";
+    const begins = !this.#begun;
+    if (!this.#holds && isAscii(bytes)) {
+      this.#begun = true;
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+    }
+    const text = this.#decoder.decode(bytes, { stream: true });
+    this.#holds = (bytes[bytes.length - 1] as number) >= 0x80;
+    this.#begun ||= text !== "";
+    return begins && text.startsWith("\ufeff") ? text.slice(1) : text;
+  }
+}
+
+const firstLineFeed = (text: string, from: number): number => text.indexOf("\n", from);
+
+function firstLineEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === 10 || unit === 13) return at;
+  }
+  return -1;
+}
+
 /** Server-sent events: the `data`, and comments for who wants them. */
 export class SseReader {
-  readonly #decoder = new TextDecoder();
+  readonly #utf8 = new Utf8Pieces();
   readonly #comment: (text: string) => void;
   #line = "";
   #data: string[] = [];
@@ -18,7 +51,7 @@ export class SseReader {
 
   /** The data of every event that these bytes complete. */
   push(bytes: Uint8Array): string[] {
-    return this.#read(this.#decoder.decode(bytes, { stream: true }));
+    return this.#read(this.#utf8.read(bytes));
   }
 
   /** The stream is over. Some engines leave out the blank line after the last event. */
@@ -28,28 +61,29 @@ export class SseReader {
 
   #read(text: string): string[] {
     const events: string[] = [];
+    const lineEnd = text.includes("\r") ? firstLineEnd : firstLineFeed;
     let from = 0;
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charCodeAt(at);
-      const isReturn = unit === 13;
-      if (!isReturn && unit !== 10) {
-        this.#afterReturn = false;
-        continue;
-      }
+    for (let at = lineEnd(text, 0); at !== -1; at = lineEnd(text, from)) {
+      const isReturn = text.charCodeAt(at) === 13;
       // A line ends with a return, a line feed, or both, and both may come apart.
-      if (isReturn || !this.#afterReturn) this.#endLine(this.#line + text.slice(from, at), events);
+      const isRest = !isReturn && this.#afterReturn && at === from && this.#line === "";
+      if (!isRest) this.#endLine(this.#line + text.slice(from, at), events);
       this.#afterReturn = isReturn;
       this.#line = "";
       from = at + 1;
     }
-    this.#line += text.slice(from);
+    if (from < text.length) {
+      this.#afterReturn = false;
+      this.#line += text.slice(from);
+    }
     if (this.#line.length > LINE_CHARS_MAX) throw new EngineError("engine", "the engine's stream has an endless line");
     return events;
   }
 
   #endLine(line: string, events: string[]): void {
     if (line === "") {
-      if (this.#data.length > 0) events.push(this.#data.join("\n"));
+      if (this.#data.length === 0) return;
+      events.push(this.#data.length === 1 ? (this.#data[0] as string) : this.#data.join("\n"));
       this.#data = [];
       this.#dataChars = 0;
       return;
@@ -65,12 +99,12 @@ export class SseReader {
 
 /** JSON lines. */
 export class NdjsonReader {
-  readonly #decoder = new TextDecoder();
+  readonly #utf8 = new Utf8Pieces();
   #line = "";
 
   /** Every line that these bytes complete. */
   push(bytes: Uint8Array): string[] {
-    return this.#read(this.#decoder.decode(bytes, { stream: true }));
+    return this.#read(this.#utf8.read(bytes));
   }
 
   /** The stream is over; its last line may lack its end. */

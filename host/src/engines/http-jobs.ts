@@ -11,17 +11,10 @@ import {
   type GenerationJob,
   type Sink,
 } from "./engine.ts";
-import {
-  bytesOf,
-  EngineAway,
-  EngineBusy,
-  type EngineHttp,
-  EngineRefused,
-  type Liveness,
-  letEnd,
-  textOf,
-} from "./engine-http.ts";
+import { EngineAway, EngineBusy, type EngineHttp, EngineRefused, type Liveness, textOf } from "./engine-http.ts";
+import { EventReader } from "./event-reader.ts";
 import { NdjsonReader, SseReader } from "./framing.ts";
+import type { JobAnswer } from "./job-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
 import { OutputRelay } from "./output-relay.ts";
@@ -94,10 +87,10 @@ export class HttpJobs {
     const request = this.#dialect.generation(this.#asAsked(job), this.#nameOf(job.model), contextTokens);
     const watchdog = this.#watchdog(sink);
     const relay = new OutputRelay({ job, sink, contextTokens });
-    const cut = new AbortController();
+    const cut = eitherOf(signal, watchdog.signal);
     try {
-      const response = await this.#begin(request, AbortSignal.any([signal, watchdog.signal, cut.signal]));
-      return { finish: await this.#relay(response, relay, watchdog, () => cut.abort()) };
+      const answer = await this.#begin(request, cut.signal);
+      return { finish: await this.#relay(answer, relay, watchdog) };
     } catch (error) {
       // The engine may still be generating.
       cut.abort();
@@ -119,14 +112,14 @@ export class HttpJobs {
     const { clock } = this.#options;
     const model = this.#nameOf(job.model);
     const watchdog = this.#watchdog(sink);
-    const either = AbortSignal.any([signal, watchdog.signal]);
+    const either = eitherOf(signal, watchdog.signal).signal;
     try {
       let inputs = INPUTS_PER_CALL;
       for (let at = 0; at < job.input.length && !signal.aborted; ) {
         const input = job.input.slice(at, at + inputs);
         const began = clock.monotonic();
-        const response = await this.#begin(this.#dialect.embedding(model, input, contextTokensOf(job.model)), either);
-        const vectors = this.#dialect.vectors(await textOf(response, EMBEDDING_BYTES_MAX), input.length);
+        const answer = await this.#begin(this.#dialect.embedding(model, input, contextTokensOf(job.model)), either);
+        const vectors = this.#dialect.vectors(await textOf(answer, EMBEDDING_BYTES_MAX), input.length);
         at += input.length;
         if (clock.monotonic() - began > CALL_MS) inputs = Math.max(1, Math.floor(inputs / 2));
         watchdog.read(at / job.input.length);
@@ -152,7 +145,7 @@ export class HttpJobs {
   }
 
   /** Sends the request until the engine takes it. */
-  async #begin(request: EngineRequest, signal: AbortSignal): Promise<Response> {
+  async #begin(request: EngineRequest, signal: AbortSignal): Promise<JobAnswer> {
     const { clock } = this.#options;
     const giveUpAt = clock.monotonic() + OVERLOAD_MS_MAX;
     for (let waitMs = OVERLOAD_WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, OVERLOAD_WAIT_MS_MAX)) {
@@ -168,7 +161,7 @@ export class HttpJobs {
     }
   }
 
-  async #put(request: EngineRequest, signal: AbortSignal): Promise<Response> {
+  async #put(request: EngineRequest, signal: AbortSignal): Promise<JobAnswer> {
     const { http } = this.#options;
     try {
       return await http.post(request.path, request.body, signal);
@@ -180,7 +173,7 @@ export class HttpJobs {
     }
   }
 
-  async #relay(response: Response, relay: OutputRelay, watchdog: Watchdog, cutOff: () => void): Promise<Finish> {
+  async #relay(answer: JobAnswer, relay: OutputRelay, watchdog: Watchdog): Promise<Finish> {
     let finish: Finish | undefined;
     let over = false;
     const take = (event: StreamEvent | undefined): void => {
@@ -198,19 +191,24 @@ export class HttpJobs {
     const dialect = this.#dialect;
     const comment = (text: string): void => take(dialect.readComment?.(text));
     const reader = dialect.framing === "sse" ? new SseReader(comment) : new NdjsonReader();
-    const stream = bytesOf(response);
-    for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
-      for (const data of reader.push(next.value)) {
-        take(dialect.read(data));
-        if (relay.cut === undefined) continue;
-        cutOff();
-        return relay.cut;
+    const events = new EventReader(dialect.read);
+    const end = await answer.read((bytes) => {
+      for (const data of reader.push(bytes)) {
+        take(events.read(data));
+        if (relay.cut !== undefined) return "enough";
       }
-      if (!over) continue;
-      letEnd(stream, this.#options.clock, cutOff);
+      return over ? "enough" : "more";
+    });
+    if (relay.cut !== undefined) {
+      answer.cutOff();
+      return relay.cut;
+    }
+    if (end === "broken") throw new EngineAway("engine", "the engine's connection broke");
+    if (end === "enough") {
+      answer.letEnd();
       return ended();
     }
-    for (const data of reader.end()) take(dialect.read(data));
+    for (const data of reader.end()) take(events.read(data));
     if (finish === undefined && !over && relay.cut === undefined)
       throw new EngineAway("engine", "the engine's stream ended in the middle");
     return ended();
@@ -221,6 +219,16 @@ export class HttpJobs {
     if (name === undefined) throw new EngineError("engine", `the engine has no model for ${model}`);
     return name;
   }
+}
+
+/** Aborts when one of two does; cheaper than what the platform has for it, which outlives them. */
+function eitherOf(one: AbortSignal, other: AbortSignal): AbortController {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  if (one.aborted || other.aborted) abort();
+  one.addEventListener("abort", abort, { once: true });
+  other.addEventListener("abort", abort, { once: true });
+  return controller;
 }
 
 function smallestJob(model: string): GenerationJob {

@@ -56,6 +56,7 @@ function generationBody(job: GenerationJob, model: string): Record<string, unkno
   return {
     model,
     ...input,
+    // For clients that do not stream, too: the gateway tells a stalled node by its token times, and counts what came before a failure.
     stream: true,
     max_tokens: job.outputTokensMax,
     temperature: job.sampling.temperature,

@@ -203,6 +203,45 @@ test("an engine that is not there is the engine's failure", async () => {
   await assert.rejects(engine.generate(chatJob("x"), new RecordingSink(), never), EngineError);
 });
 
+test("a redirect is not followed: a prompt goes to the engine that was named", async (t) => {
+  const elsewhere = await stubServer(t, () => assert.fail("the prompt went elsewhere"));
+  const error = await failure(t, (request, response) => {
+    response.writeHead(307, { location: elsewhere + request.path }).end();
+  });
+  assert.equal(error.name, "EngineAway");
+});
+
+test("an engine whose address has a path, or is of IPv6, is asked there", async (t) => {
+  const url = await stubServer(t, (request, response) => {
+    assert.equal(request.path, "/engine/v1/chat/completions");
+    stream(response, [delta({ content: "ok" }, "stop")]);
+  });
+  const sink = new RecordingSink();
+  await engineAt(`${url}/engine/v1`).generate(chatJob("x"), sink, never);
+  assert.equal(sink.text("answer"), "ok");
+  await assert.rejects(engineAt("http://[::1]:1").generate(chatJob("x"), new RecordingSink(), never), (error) => {
+    const { code } = (error as EngineError).cause as NodeJS.ErrnoException;
+    return code === "ECONNREFUSED" || code === "EADDRNOTAVAIL";
+  });
+});
+
+test("an answer in many chunks, an event whole or in parts in each, comes once and in order", async (t) => {
+  const words = Array.from({ length: 200 }, (_, i) => ` ${i}${i % 7 === 0 ? "é😀" : ""}`);
+  const { sink, finish } = await ask(t, (_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const bytes = Buffer.from(words.map((content) => `data: ${JSON.stringify(delta({ content }))}\n\n`).join(""));
+    for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7) % 311) {
+      response.write(bytes.subarray(at, at + size));
+    }
+    response.end(`data: ${JSON.stringify(delta({}, "length"))}\n\n`);
+  });
+  assert.deepEqual(
+    sink.deltas.map(({ text }) => text),
+    words,
+  );
+  assert.equal(finish, "length");
+});
+
 test("a cancelled job closes the engine's connection and resolves", async (t) => {
   const controller = new AbortController();
   const closed = Promise.withResolvers<void>();

@@ -60,8 +60,12 @@ export class OutputRelay {
   }
 
   #answer(said: string): void {
-    const { thinking, answer } = this.#thinking?.push(said) ?? { thinking: "", answer: said };
-    this.#say("answer", thinking);
+    let answer = said;
+    if (this.#thinking !== undefined) {
+      const parted = this.#thinking.push(said);
+      this.#say("answer", parted.thinking);
+      answer = parted.answer;
+    }
     const { text, stopped } = this.#stops.push(answer);
     this.#say("answer", text);
     if (stopped) this.#cut = "stop";
@@ -69,10 +73,13 @@ export class OutputRelay {
 
   /** Engines may cut a character outside the basic plane between its two halves; alone, neither is text. */
   #say(channel: Channel, said: string): void {
+    if (said === "") return;
     const text = this.#halves[channel] + said;
-    const half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? "";
-    this.#halves[channel] = half;
-    const whole = half === "" ? text : text.slice(0, -1);
+    const endsInHalf = isFirstHalf(text.charCodeAt(text.length - 1));
+    this.#halves[channel] = endsInHalf ? text.slice(-1) : "";
+    const whole = endsInHalf ? text.slice(0, -1) : text;
     if (whole !== "") this.#sink.delta(channel, whole);
   }
 }
+
+const isFirstHalf = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;

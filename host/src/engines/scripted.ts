@@ -37,8 +37,8 @@ interface ScriptedOptions {
 
 export function scriptedEngine(options: ScriptedOptions): Engine {
   const { clock, faults = new WireFaults() } = options;
-  // The agent says `done` when the engine has returned, and a fault may be in that frame.
-  const end = ({ id }: EngineJob): void => clock.soon(() => faults.end(id));
+  // The agent says `done` at the end of the turn in which the engine has returned, and a fault may be in that frame.
+  const end = ({ id }: EngineJob): void => clock.soon(() => clock.soon(() => faults.end(id)));
   return {
     name: "scripted",
     slots: options.slots ?? SLOTS,

@@ -17,8 +17,8 @@ interface Fault {
 }
 
 interface FaultyJob {
-  /** Where its frames go. */
-  subject: string;
+  /** Where its frames go; undefined until its `accepted` has left. */
+  subject: string | undefined;
   charsSent: number;
   faults: Fault[];
   tokensClaimed: number | undefined;
@@ -48,7 +48,7 @@ export class WireFaults {
   /** A job begins whose output is to be counted. Nothing happens to one that no decorated plane carries. */
   begin(job: string): void {
     const subject = this.#subjects.get(job);
-    if (subject !== undefined) this.#faulty.set(job, { subject, charsSent: 0, faults: [], tokensClaimed: undefined });
+    this.#faulty.set(job, { subject, charsSent: 0, faults: [], tokensClaimed: undefined });
   }
 
   end(job: string): void {
@@ -98,9 +98,17 @@ export class WireFaults {
       return;
     }
     const frame = decode(payload);
-    if (frame.kind === "accepted") this.#subjects.set(frame.job, subject);
     connection.publish(subject, this.#withClaim(frame) ?? payload);
+    if (frame.kind === "accepted") this.#accepted(frame.job, subject);
     if (frame.kind === "deltas" || frame.kind === "timed") this.#count(frame);
+  }
+
+  #accepted(job: string, subject: string): void {
+    this.#subjects.set(job, subject);
+    const faulty = this.#faulty.get(job);
+    if (faulty === undefined) return;
+    faulty.subject = subject;
+    this.#commitDue(faulty);
   }
 
   #withClaim(frame: Frame): Uint8Array | undefined {
@@ -122,10 +130,11 @@ export class WireFaults {
 
   #commitDue(job: FaultyJob): void {
     const connection = this.#connection;
-    if (connection === undefined) return;
+    const { subject } = job;
+    if (connection === undefined || subject === undefined) return;
     const due = job.faults.filter(({ afterChars }) => afterChars <= job.charsSent);
     job.faults = job.faults.filter((fault) => !due.includes(fault));
-    for (const { commit } of due) commit(connection, job.subject);
+    for (const { commit } of due) commit(connection, subject);
   }
 }
 

@@ -1,0 +1,36 @@
+/** The agent of a checkout in front of the fake engine, as a process of its own: `node agent-process.ts CHECKOUT ENGINE_URL`. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import pino from "pino";
+import type { PlaneCredentials } from "../../host/src/agent/plane.ts";
+import { MODEL } from "../gateway/engine.ts";
+
+const [checkout = "", engineUrl = ""] = process.argv.slice(2);
+const source = (path: string): string => pathToFileURL(join(checkout, "host/src", path)).href;
+const { Agent } = (await import(source("agent/agent.ts"))) as typeof import("../../host/src/agent/agent.ts");
+const { dialNats } = (await import(source("agent/nats.ts"))) as typeof import("../../host/src/agent/nats.ts");
+const { systemClock } = (await import(source("clock.ts"))) as typeof import("../../host/src/clock.ts");
+const { openAiEngine } = (await import(
+  source("engines/openai.ts")
+)) as typeof import("../../host/src/engines/openai.ts");
+
+const SLOTS = 2048;
+
+process.once("message", ({ node, credentials }: { node: string; credentials: PlaneCredentials }) => {
+  const names = new Map([["tiny-3b", MODEL]]);
+  const agent = new Agent({
+    node,
+    version: "tollgate-host/bench",
+    engine: openAiEngine({ name: "bench", url: engineUrl, models: names, slots: SLOTS, clock: systemClock }),
+    models: [...names.keys()],
+    credentials: async () => credentials,
+    dial: dialNats,
+    clock: systemClock,
+    log: pino({ level: "info" }),
+    status: ({ type }) => process.send?.({ type }),
+  });
+  agent.start();
+});
+process.on("disconnect", () => process.exit(0));
+// An orderly end, so that a profile (`--cpu-prof`) is written.
+process.on("SIGTERM", () => process.exit(0));

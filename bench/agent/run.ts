@@ -1,0 +1,199 @@
+/**
+ * What a chat, and an event of a stream, cost the agent behind an HTTP engine: processor time, reads and writes. Its gateway is a
+ * hub and a loop that hands out jobs, so that little else moves the figures.
+ *
+ *   npm run bench -- agent [--beside DIR] [--rounds N] [--scenarios a,b]
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { decode, encode } from "@tollgate/protocol/codec.ts";
+import { cutJob } from "@tollgate/protocol/jobs.ts";
+import { gatewayInbox, toNode } from "@tollgate/protocol/subjects.ts";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { systemRandom } from "../../gateway/src/base/random.ts";
+import { openHub } from "../../gateway/src/dispatch/hub/hub.ts";
+import { Engine, type Pace } from "../gateway/engine.ts";
+import { Child } from "../gateway/processes.ts";
+import { cpuOf, spentUs } from "../gateway/usage.ts";
+
+const OWN_CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
+const MAIN = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
+const GATEWAY = "gw_bench";
+/** The agent is then as it is after its first minutes; a cold Node costs two or three times as much. */
+const WARM_JOBS = 3_000;
+
+interface Scenario {
+  what: string;
+  concurrent: number;
+  jobs: number;
+  stream: boolean;
+  pace: Pace;
+  per: "job" | "event";
+}
+
+const SCENARIOS: Record<string, Scenario> = {
+  chat: {
+    what: "a chat of 100 tokens, 64 at once",
+    concurrent: 64,
+    jobs: 3_000,
+    stream: false,
+    pace: { tokens: 100, delayMs: 0, burst: 100 },
+    per: "job",
+  },
+  alone: {
+    what: "a chat of 100 tokens, one at a time",
+    concurrent: 1,
+    jobs: 500,
+    stream: false,
+    pace: { tokens: 100, delayMs: 0, burst: 100 },
+    per: "job",
+  },
+  paced: {
+    what: "an event of 100 streams, 20 ms apart",
+    concurrent: 100,
+    jobs: 100,
+    stream: true,
+    pace: { tokens: 150, delayMs: 20, burst: 1 },
+    per: "event",
+  },
+  unpaced: {
+    what: "an event of 200 streams at once, ten in a write, no pause",
+    concurrent: 200,
+    jobs: 400,
+    stream: true,
+    pace: { tokens: 200, delayMs: 0, burst: 10 },
+    per: "event",
+  },
+};
+
+const { values } = parseArgs({
+  args: process.argv.slice(3),
+  options: {
+    beside: { type: "string" },
+    rounds: { type: "string", default: "5" },
+    scenarios: { type: "string", default: Object.keys(SCENARIOS).join(",") },
+  },
+});
+
+const PROMPT = "Tell me of the ledger. ".repeat(45);
+const outDir = mkdtempSync(join(tmpdir(), "tollgate-bench-agent-"));
+const hub = await openHub({
+  host: "127.0.0.1",
+  port: 0,
+  clock: systemClock,
+  random: systemRandom(),
+  log: createLog("silent"),
+  limits: {},
+});
+const engine = await Engine.start({ processors: null, outDir });
+
+/** Jobs that run, and whom to tell of their end. */
+const running = new Map<string, (end: "done" | "failed" | "busy") => void>();
+let frames = 0;
+hub.subscribe(gatewayInbox(GATEWAY), (_subject, payload) => {
+  frames++;
+  const frame = decode(payload);
+  if (frame.kind === "done" || frame.kind === "failed" || frame.kind === "busy") running.get(frame.job)?.(frame.kind);
+});
+
+let jobs = 0;
+function run(node: string, { stream, pace }: Scenario): Promise<void> {
+  const job = `${String(++jobs).padStart(26, "0")}-01`;
+  const header = { job, gateway: GATEWAY, model: "tiny-3b", endpoint: "chat" as const, stream, times: true };
+  const whole = { ...header, output_tokens_max: pace.tokens, sampling: {} };
+  const body = { messages: [{ role: "user", content: `${jobs} ${PROMPT}` }] };
+  return new Promise((resolve, reject) => {
+    running.set(job, (end) => {
+      running.delete(job);
+      if (end === "done") resolve();
+      else reject(new Error(`a job ended as ${end}; see ${outDir}`));
+    });
+    for (const frame of cutJob(whole, body)) hub.publish(toNode(node), encode(frame));
+  });
+}
+
+async function load(node: string, scenario: Scenario, count: number): Promise<void> {
+  let left = count;
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) await run(node, scenario);
+  };
+  await Promise.all(Array.from({ length: Math.min(scenario.concurrent, count) }, worker));
+}
+
+interface Subject {
+  name: string;
+  node: string;
+  child: Child;
+}
+
+async function start(name: string, checkout: string): Promise<Subject> {
+  const node = `node_${name}`;
+  const command = [process.execPath, MAIN, checkout, engine.url];
+  const child = new Child({ name, command, processors: null, outDir, channel: true });
+  const online = child.message((message) => ((message as { type: string }).type === "online" ? true : undefined));
+  child.process.send({ node, credentials: await hub.mint(node) });
+  await online;
+  return { name, node, child };
+}
+
+/** System calls that read and that wrote, as the kernel counts them. */
+function callsOf(pid: number): { reads: number; writes: number } {
+  const io = readFileSync(`/proc/${pid}/io`, "utf8");
+  const field = (name: string): number => Number(new RegExp(`^${name}: (\\d+)`, "m").exec(io)?.[1]);
+  return { reads: field("syscr"), writes: field("syscw") };
+}
+
+interface Cost {
+  us: number;
+  reads: number;
+  writes: number;
+  frames: number;
+}
+
+async function measure({ node, child }: Subject, scenario: Scenario): Promise<Cost> {
+  await engine.set(scenario.pace);
+  const watched = { pid: child.pid, withChildren: false };
+  const before = { cpu: cpuOf(watched), calls: callsOf(child.pid), frames };
+  await load(node, scenario, scenario.jobs);
+  const after = { cpu: cpuOf(watched), calls: callsOf(child.pid) };
+  const count = scenario.per === "job" ? scenario.jobs : (await engine.counts()).events;
+  return {
+    us: spentUs(before.cpu, after.cpu) / count,
+    reads: (after.calls.reads - before.calls.reads) / count,
+    writes: (after.calls.writes - before.calls.writes) / count,
+    frames: (frames - before.frames) / count,
+  };
+}
+
+const middle = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] as number;
+
+const subjects = [await start("here", OWN_CHECKOUT)];
+if (values.beside !== undefined) subjects.unshift(await start("beside", values.beside));
+const warming = SCENARIOS.chat as Scenario;
+await engine.set(warming.pace);
+for (const { node } of subjects) await load(node, warming, WARM_JOBS);
+for (const name of values.scenarios.split(",")) {
+  const scenario = SCENARIOS[name];
+  if (scenario === undefined) throw new Error(`--scenarios: there is no ${name}`);
+  const costs = new Map(subjects.map((subject) => [subject.name, [] as Cost[]]));
+  for (let round = 0; round < Number(values.rounds); round++)
+    for (const subject of round % 2 === 0 ? subjects : subjects.toReversed())
+      costs.get(subject.name)?.push(await measure(subject, scenario));
+  console.log(`${name}: ${scenario.what}, processor µs, then reads, writes and frames of each`);
+  for (const [who, all] of costs) {
+    const us = all.map((cost) => cost.us);
+    const [least, most] = [Math.min(...us), Math.max(...us)].map((each) => each.toFixed(1));
+    const of = (pick: (cost: Cost) => number): string => middle(all.map(pick)).toFixed(2);
+    console.log(
+      `  ${who.padEnd(7)} ${middle(us).toFixed(1)} (${least} – ${most}); ${of((cost) => cost.reads)}, ${of((cost) => cost.writes)}, ${of((cost) => cost.frames)}`,
+    );
+  }
+}
+for (const { child } of subjects) await child.stop();
+await engine.child.stop();
+await hub.close();
+rmSync(outDir, { recursive: true });

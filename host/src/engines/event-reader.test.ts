@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { EngineError } from "./engine.ts";
+import { EventReader } from "./event-reader.ts";
+import { generic } from "./profiles/generic.ts";
+import { ollama } from "./profiles/ollama.ts";
+import type { Dialect, StreamEvent } from "./profiles/profile.ts";
+
+/** What a reader makes of an event, or that it refuses it. */
+function outcome(read: (data: string) => StreamEvent, data: string): StreamEvent | string {
+  try {
+    return read(data);
+  } catch (error) {
+    if (error instanceof EngineError) return error.message;
+    throw error;
+  }
+}
+
+/** Every event as the dialect reads it by itself. */
+function assertSame(dialect: Dialect, events: readonly string[]): void {
+  const reader = new EventReader(dialect.read);
+  for (const data of events) {
+    const expected = outcome(dialect.read, data);
+    assert.deepEqual(
+      outcome((text) => reader.read(text), data),
+      expected,
+      data,
+    );
+  }
+}
+
+const chunk = (delta: object, more: object = {}): string =>
+  JSON.stringify({ id: "x", choices: [{ index: 0, delta, finish_reason: null }], ...more });
+
+test("events that differ in their text alone are parsed once, and once more with a text of our own", () => {
+  let parsed = 0;
+  const reader = new EventReader((data) => {
+    parsed++;
+    return generic.dialect.read(data);
+  });
+  const words = ["The", " first", ' "quoted"', " \\ back", "\n", " é", "日本", "😀", "\u2028", " last"];
+  assert.deepEqual(
+    words.map((content) => reader.read(chunk({ content })).answer),
+    words,
+  );
+  assert.equal(parsed, 2);
+});
+
+test("an event that is other in anything is parsed", () => {
+  assertSame(generic.dialect, [
+    chunk({ role: "assistant", content: "" }),
+    chunk({ content: "a" }),
+    chunk({ content: "" }),
+    chunk({ reasoning: "a" }),
+    chunk({ reasoning: "b" }),
+    chunk({ content: "c" }),
+    chunk({ reasoning: "b", content: "c" }),
+    chunk({ content: "d" }, { choices: [{ index: 0, delta: { content: "d" }, finish_reason: "length" }] }),
+    chunk({ content: "d" }, { error: { message: "no" } }),
+    chunk({ content: null }),
+    "[DONE]",
+    "{oops",
+    "",
+  ]);
+});
+
+test("no other place of the event is taken for that of the text", () => {
+  const same = (delta: object, more: object) => [1, 2, 3].map(() => chunk(delta, more));
+  assertSame(generic.dialect, [
+    // The text is there before its place, as another field's value, a key, and the end of one string and the start of another.
+    ...same({ content: "x" }, {}),
+    ...same({ content: "id" }, {}),
+    ...same({ content: ":" }, { system: ":", other: ":" }),
+    ...same({ content: "," }, { system: ":", other: ":" }),
+    ...[" a", " b", "content"].map((content) => chunk({ role: "assistant", content }, { note: '"content":" a"' })),
+    ...["p", "q"].map((text) => `{"choices":[{"delta":{"content":"p","content":${JSON.stringify(text)}}}]}`),
+    ...["p", "q"].map((text) => `{"choices":[{"delta":{"content":${JSON.stringify(text)},"content":"p"}}]}`),
+  ]);
+});
+
+test("whatever stands between a known beginning and end, it is what parsing makes of it", () => {
+  const before = '{"id":"x","choices":[{"index":0,"delta":{"content":"';
+  const after = '"},"finish_reason":null}]}';
+  const bits = ['"', "\\", '\\"', "\\u00e9", "\\ud83d", "\\ude00", "\\n", "\n", "\t", "a", " ", "é", "😀", "}", ","];
+  const raw = fc.array(fc.constantFrom(...bits, '","content":"', '"},"finish_reason":"stop","x":{"y":"', "\\u12"), {
+    maxLength: 8,
+  });
+  fc.assert(
+    fc.property(fc.array(raw, { minLength: 1, maxLength: 12 }), (middles) => {
+      const events = middles.map((parts) => before + parts.join("") + after);
+      assertSame(generic.dialect, [`${before}first${after}`, ...events]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("any text in any dialect is read as by parsing alone", () => {
+  const text = fc.string({ unit: "binary", maxLength: 6 });
+  const line = (content: string): string =>
+    JSON.stringify({ message: { role: "assistant", content, thinking: "" }, done: false });
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 12 }), (texts) => {
+      assertSame(
+        generic.dialect,
+        texts.map((content) => chunk({ content })),
+      );
+      assertSame(
+        generic.dialect,
+        texts.map((words) => JSON.stringify({ choices: [{ text: words }] })),
+      );
+      assertSame(ollama.dialect, texts.map(line));
+    }),
+    { numRuns: 500 },
+  );
+});
