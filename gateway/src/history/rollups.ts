@@ -15,10 +15,10 @@ const BACKLOG = `select count(*)::int as waiting,
   (select uuid_time(request_id) from unrolled order by request_id limit 1) as oldest from unrolled`;
 
 const Rolled = row({ rolled: column.count.nullable() });
-const Backlog = row({ waiting: column.count, oldest: column.moment.nullable() });
+const Waiting = row({ waiting: column.count, oldest: column.moment.nullable() });
 
 /** What has ended and is in no rollup yet. */
-export interface Backlog {
+interface Backlog {
   requests: number;
   /** When the oldest of them was made; null where there is none. */
   oldest: Date | null;
@@ -39,7 +39,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   let running: Promise<number> | undefined;
   let backlog: Backlog | undefined;
   const look = async (): Promise<void> => {
-    const { waiting, oldest } = await queryOne(pool, Backlog, BACKLOG);
+    const { waiting, oldest } = await queryOne(pool, Waiting, BACKLOG);
     backlog = { requests: waiting, oldest };
   };
   const rollUp = async (): Promise<number> => {
