@@ -163,6 +163,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     ledger: () => money.ledger,
     settlementsWaiting: () => money.ledger.unsettled().length,
     months: retaining.months,
+    rollupBacklog: money.rollups.backlog,
     verdict: verdict.current,
     now: () => clock.now(),
     loopDelays: () => loopDelay.read(),

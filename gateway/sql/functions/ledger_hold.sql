@@ -3,8 +3,8 @@
 -- own bounds `p_oldest` and `p_newest` say which partitions can know them.
 -- Codes: 1 held · 2 held already (a repeat) · 3 this request has ended · 0 available credit is smaller than the amount
 -- · -1 the balance is zero or negative · -2 no such account · -3 the amount passes the key's budget of the day · -4 of the
--- month. `available` is what each operation found when it was decided: of the balance, or of the budget that refused it.
--- Guarantees: what is held never passes the balance, and what a key spent and has held never passes its budgets, whichever
+-- month. `available` is what each operation that was refused found: of the balance, or of the budget that refused it.
+-- Guarantees: only builders hold; what is held never passes the balance, and what a key spent and has held never passes its budgets, whichever
 -- day a request was made in; within a batch the first come are the first served; safe to repeat with the same ids; accounts
 -- are locked in id order, so batches cannot deadlock.
 
@@ -17,9 +17,9 @@ create or replace function ledger_hold(
 ) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
 declare
+  ordinary boolean;
   held_ids uuid[];
   ended_ids uuid[];
-  all_fit boolean;
   free jsonb;
   budgeted boolean;
   budget key_budget;
@@ -28,31 +28,34 @@ declare
   day_room numeric;
   month_room numeric;
 begin
-  if 0 > any (p_prompt_tokens) then
+  if 0 > any (p_prompt_tokens) or 0 > any (p_amount) then
     raise exception 'a hold makes no sense';
   end if;
   -- The next statement's snapshot sees what the lock's last holder committed.
   perform from ledger_account where id = any (p_account) order by id for no key update;
-  -- The bounds (of the ids themselves) let PostgreSQL look only into the partition that can hold these ids.
-  select array_agg(id) filter (where open), array_agg(id) filter (where not open)
-    into held_ids, ended_ids
-    from (select id, true as open from hold where id = any (p_id)
-          union all
-          select id, false from request where id between p_oldest and p_newest and id = any (p_id)) known;
+  -- One look at everything that could be in the way: a statement more costs a small batch as much as an operation more. The bounds
+  -- (of the ids themselves) let PostgreSQL look only into the partition that can hold these ids.
+  select not exists (select from hold where id = any (p_id))
+         and not exists (select from request where id between p_oldest and p_newest and id = any (p_id))
+         and not exists (select from key_budget where key_id = any (p_key))
+         and bool_and(coalesce(a.kind = 'builder' and a.balance > 0 and a.balance - a.held >= t.amount, false))
+    into ordinary
+    from (select account, sum(amount) as amount from unnest(p_account, p_amount) as o (account, amount) group by 1) t
+    left join ledger_account a on a.id = t.account;
 
-  select array_agg((case when s.balance is null then -2 when s.balance <= 0 then -1
-                         when s.running <= s.free then 1 else 0 end)::smallint order by s.ord),
-         array_agg(coalesce(s.free, 0) order by s.ord),
-         bool_and(s.balance > 0 and s.running <= s.free)
-    into codes, available, all_fit
-    from (select o.ord, a.balance, a.balance - a.held as free,
-                 sum(o.amount) over (partition by o.account order by o.ord) as running
-            from unnest(p_account, p_amount) with ordinality as o (account, amount, ord)
-            left join ledger_account a on a.id = o.account) s;
-
-  budgeted := exists (select from key_budget where key_id = any (p_key));
-  -- Rarely, not every operation of the batch can be held: decide one by one, first come, first served.
-  if held_ids is not null or ended_ids is not null or not coalesce(all_fit, false) or budgeted then
+  if ordinary then
+    codes := array_fill(1::smallint, array[cardinality(p_id)]);
+    available := array_fill(0::numeric, array[cardinality(p_id)]);
+  else
+    -- Rarely, not every operation of the batch can be held: decide one by one, first come, first served.
+    held_ids := array(select id from hold where id = any (p_id));
+    ended_ids := array(select id from request where id between p_oldest and p_newest and id = any (p_id));
+    budgeted := exists (select from key_budget where key_id = any (p_key));
+    select array_agg((case when a.id is null then -2 when a.balance <= 0 then -1 else 0 end)::smallint order by o.ord),
+           array_agg(coalesce(a.balance - a.held, 0) order by o.ord)
+      into codes, available
+      from unnest(p_account) with ordinality as o (account, ord)
+      left join ledger_account a on a.id = o.account and a.kind = 'builder';
     select jsonb_object_agg(id, (balance - held)::text) into free from ledger_account where id = any (p_account);
     for i in 1 .. cardinality(p_id) loop
       if p_id[i] = any (held_ids) then

@@ -17,6 +17,7 @@ declare
   parties constant uuid[] := p_account || p_host;
   locked integer;
   settled uuid[];
+  keys uuid[];
 begin
   perform from ledger_account where id = any (parties) order by id for no key update;
   get diagnostics locked = row_count;
@@ -76,19 +77,6 @@ begin
           completion_tokens = earning_hour.completion_tokens + excluded.completion_tokens,
           host_pico = earning_hour.host_pico + excluded.host_pico,
           own_pico = earning_hour.own_pico + excluded.own_pico
-  ), budgets as (
-    update key_budget b
-       set day_held = b.day_held - t.day_held, month_held = b.month_held - t.month_held,
-           day_spent = b.day_spent + t.day_spent, month_spent = b.month_spent + t.month_spent
-      from (select b.key_id,
-                   coalesce(sum(e.amount) filter (where made = b.day), 0)::bigint as day_held,
-                   coalesce(sum(e.amount) filter (where date_trunc('month', made)::date = b.month), 0)::bigint as month_held,
-                   coalesce(sum(e.charge) filter (where made = b.day), 0)::bigint as day_spent,
-                   coalesce(sum(e.charge) filter (where date_trunc('month', made)::date = b.month), 0)::bigint as month_spent
-              from ended e join key_budget b on b.key_id = e.key_id
-             cross join lateral (select (e.created_at at time zone 'UTC')::date) m (made)
-             group by b.key_id) t
-     where b.key_id = t.key_id
   ), waiting as (
     insert into unrolled (request_id, outcome) select id, outcome from ended
   ), recorded as (
@@ -100,9 +88,26 @@ begin
            prompt_tokens, completion_tokens, reasoning_tokens, price_version, amount, charge, share, host, node,
            attempts, queue_ms, ttft_ms, duration_ms, client, label, created_at, own
       from ended
-    returning id
+    returning id, key_id
   )
-  select coalesce(array_agg(id), '{}') into settled from recorded;
+  select coalesce(array_agg(id), '{}'), array_agg(key_id) into settled, keys from recorded;
+
+  -- A statement of its own, for the many batches that have no key with a budget.
+  if exists (select from key_budget where key_id = any (keys)) then
+    update key_budget b
+       set day_held = b.day_held - t.day_held, month_held = b.month_held - t.month_held,
+           day_spent = b.day_spent + t.day_spent, month_spent = b.month_spent + t.month_spent
+      from (select b.key_id,
+                   coalesce(sum(r.hold_pico) filter (where made = b.day), 0)::bigint as day_held,
+                   coalesce(sum(r.hold_pico) filter (where date_trunc('month', made)::date = b.month), 0)::bigint as month_held,
+                   coalesce(sum(r.charge_pico) filter (where made = b.day), 0)::bigint as day_spent,
+                   coalesce(sum(r.charge_pico) filter (where date_trunc('month', made)::date = b.month), 0)::bigint as month_spent
+              from request r join key_budget b on b.key_id = r.key_id
+             cross join lateral (select (r.created_at at time zone 'UTC')::date) m (made)
+             where r.id = any (settled)
+             group by b.key_id) t
+     where b.key_id = t.key_id;
+  end if;
 
   if cardinality(settled) = cardinality(p_id) then
     return array_fill(1::smallint, array[cardinality(p_id)]);

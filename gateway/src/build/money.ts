@@ -73,7 +73,7 @@ export async function openMoney(
   const unfunded = openUnfunded({ pool, clock, log });
   onClose(() => unfunded.close());
   const performance = openPerformance({ pool });
-  return { history, earnings, receipts, refusals, unfunded, performance, ledger, leases };
+  return { history, earnings, receipts, refusals, unfunded, performance, rollups, ledger, leases };
 }
 
 /** Drops what is older than it is to be kept. Before the books have closings, nothing is. */

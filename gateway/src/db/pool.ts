@@ -28,9 +28,10 @@ interface PoolOptions {
 
 /**
  * For the ledger's functions, which touch few rows by their keys: plans are made once, and never by reading a whole table. Set on
- * the connection, because a function that sets it pays for that at every call.
+ * the connection, because a function that sets it pays for that at every call. A bitmap for a single row only costs its start.
  */
-export const LEDGER_SESSION = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off";
+export const LEDGER_SESSION =
+  "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off";
 
 /** For commands and for tests: it waits for a store that is slow. A gateway's is in guarded-pool.ts. */
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {

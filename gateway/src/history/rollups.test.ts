@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import { newIds, type Uuid } from "../base/ids.ts";
+import { newIds, timeOf, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { dollars } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
@@ -203,6 +203,45 @@ describe("rollups of performance", () => {
       rows.map(({ grain }) => grain),
       ["day", "hour"],
     );
+  });
+
+  test("what waits is looked at every minute", async () => {
+    const clock = manualClock(Date.now());
+    let last: Promise<unknown> = Promise.resolve();
+    const query = (text: string, values: unknown[]) => {
+      last = db.pool.query(text, values);
+      return last;
+    };
+    await rollups.run();
+    const mine = openRollups({ pool: { query } as unknown as typeof db.pool, clock, log: createLog("silent") });
+    assert.equal(mine.backlog(), undefined);
+    const other = await db.pool.connect();
+    await other.query("begin; select from rollup_turn for update");
+    const account = await openAccount();
+    const holds = [holdOf(account), holdOf(account)] as const;
+    for (const hold of holds) {
+      await ledger.hold(hold);
+      await ledger.settle(settlementOf(hold, null));
+    }
+    const look = async (): Promise<void> => {
+      clock.advance(60_000);
+      await last;
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await look();
+    assert.deepEqual(mine.backlog(), { requests: 2, oldest: new Date(timeOf(holds[0].id)) });
+    await other.query("commit");
+    other.release();
+    await rollups.run();
+    await look();
+    assert.deepEqual(mine.backlog(), { requests: 0, oldest: null });
+    await mine.stop();
+  });
+
+  test("a request whose record is gone is passed over", async () => {
+    await db.pool.query("insert into unrolled (request_id, outcome) values ($1, 'ok')", [newId()]);
+    assert.equal(await rollups.run(), 1);
+    assert.equal(await rollups.run(), 0);
   });
 
   test("a late settlement takes the place of the lost request, counted before or not", async () => {

@@ -9,21 +9,39 @@ const RUN_AFTER_MS = 3_000;
 /** For what another gateway left when it died. */
 const LOOK_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
-const AT_ONCE_MAX = 5_000;
+const AT_ONCE_MAX = 20_000;
+
+const BACKLOG = `select count(*)::int as waiting,
+  (select uuid_time(request_id) from unrolled order by request_id limit 1) as oldest from unrolled`;
 
 const Rolled = row({ rolled: column.count.nullable() });
+const Waiting = row({ waiting: column.count, oldest: column.moment.nullable() });
+
+/** What has ended and is in no rollup yet. */
+interface Backlog {
+  requests: number;
+  /** When the oldest of them was made; null where there is none. */
+  oldest: Date | null;
+}
 
 export interface Rollups {
   /** A request has ended in the books: it is counted soon. */
   soon(): void;
   /** Counts all that has ended; returns how many. One gateway at a time: another's turn counts as done. */
   run(): Promise<number>;
+  /** As of the last look, every minute; undefined before the first. */
+  backlog(): Backlog | undefined;
   stop(): Promise<void>;
 }
 
 export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log }): Rollups {
   let isDue = true;
   let running: Promise<number> | undefined;
+  let backlog: Backlog | undefined;
+  const look = async (): Promise<void> => {
+    const { waiting, oldest } = await queryOne(pool, Waiting, BACKLOG);
+    backlog = { requests: waiting, oldest };
+  };
   const rollUp = async (): Promise<number> => {
     let total = 0;
     for (;;) {
@@ -57,6 +75,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     }),
     clock.every(LOOK_EVERY_MS, () => {
       isDue = true;
+      trying("looking for what waits to be counted", look);
     }),
     clock.every(FORGET_EVERY_MS, () => trying("forgetting old rollups", () => forget(pool))),
   ];
@@ -65,6 +84,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
       isDue = true;
     },
     run,
+    backlog: () => backlog,
     async stop() {
       for (const stop of stops) stop();
       await running?.catch(() => {});

@@ -175,6 +175,17 @@ describe("the ledger", () => {
     assert.deepEqual(await ledger.hold(order(newId(), 1n)), { kind: "no_credit" });
   });
 
+  test("a host holds nothing, whatever it has earned, and nobody less than nothing, alone or among others", async () => {
+    const [builder, host] = [await openAccount("builder", pico(1000n)), await openAccount("host", pico(1000n))];
+    const hold = (accountId: Uuid, amount: bigint) => ledger.hold(order(accountId, amount)).catch(() => "refused");
+    assert.deepEqual(await hold(host, 1n), { kind: "no_credit" });
+    assert.deepEqual(await Promise.all([hold(host, 1n), hold(builder, 1n)]), [{ kind: "no_credit" }, { kind: "held" }]);
+    assert.equal(await hold(builder, -1n), "refused");
+    assert.deepEqual(await Promise.all([hold(builder, -1n), hold(builder, 1n)]), ["refused", { kind: "held" }]);
+    assert.equal((await balance(builder)).held, 2n);
+    assert.equal((await balance(host)).held, 0n);
+  });
+
   test("of 200 holds at once, exactly those that fit are taken, first come first served", async () => {
     const builder = await openAccount("builder", pico(3750n));
     const outcomes = await Promise.all(Array.from({ length: 200 }, () => ledger.hold(order(builder, 100n))));

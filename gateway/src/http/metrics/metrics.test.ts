@@ -41,6 +41,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     }),
     settlementsWaiting: () => 11,
     months: () => ({ kept: 9, due: 2 }),
+    rollupBacklog: () => ({ requests: 12, oldest: new Date(96_000) }),
     verdict: () => verdict,
     now: () => 100_000,
     loopDelays: () => ({
@@ -116,6 +117,8 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ["tollgate_settlements_short_microdollars_total", 2.5],
     ["tollgate_holds_expired_total", 6],
     ["tollgate_settlements_waiting", 11],
+    ["tollgate_rollup_waiting", 12],
+    ["tollgate_rollup_oldest_seconds", 4],
     ['tollgate_build_info{gateway="gw1",version="1.2.3"}', 1],
     ["tollgate_ready", 1],
     ['tollgate_requests_queued{model="tiny-3b"}', 4],

@@ -28,6 +28,8 @@ interface MetricFacts {
   settlementsWaiting: () => number;
   /** Months that have records of requests, and those of them that should be gone; undefined while nobody has looked. */
   months: () => { kept: number; due: number } | undefined;
+  /** Requests that ended and are in no rollup yet; undefined where nobody has looked. */
+  rollupBacklog: () => { requests: number; oldest: Date | null } | undefined;
   /** The last verdict on the books, whoever gave it; undefined while there is none. */
   verdict: () => { at: Date; balanced: boolean } | undefined;
   now: () => number;
@@ -186,7 +188,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   );
 }
 
-function tellOfHistory(page: Page, { months }: MetricFacts): void {
+function tellOfHistory(page: Page, { months, rollupBacklog, now }: MetricFacts): void {
   const ofMonths = (pick: "kept" | "due") => (): Reading[] => {
     const found = months();
     return found === undefined ? [] : [[found[pick]]];
@@ -197,4 +199,13 @@ function tellOfHistory(page: Page, { months }: MetricFacts): void {
     "Those of them that are older than HISTORY_DAYS and not gone yet.",
     ofMonths("due"),
   );
+  page.gauge("tollgate_rollup_waiting", "Ended requests that the console's figures do not count yet.", () => {
+    const backlog = rollupBacklog();
+    return backlog === undefined ? [] : [[backlog.requests]];
+  });
+  page.gauge("tollgate_rollup_oldest_seconds", "How long ago the oldest of them was made.", () => {
+    const backlog = rollupBacklog();
+    if (backlog === undefined) return [];
+    return [[backlog.oldest === null ? 0 : Math.max(0, now() - backlog.oldest.getTime()) / 1000]];
+  });
 }
