@@ -49,7 +49,7 @@ const GROUPS: Record<string, Group> = {
     batches: 2 * cores,
   },
   // Most of the time they wait for platforms to start, or for browsers.
-  e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: 2 * cores, batches: 0 },
+  e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: 3 * cores, batches: 0 },
 };
 /** What runs again on servers of the oldest versions, where they are here. */
 const ON_OLDEST = {
