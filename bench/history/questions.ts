@@ -23,8 +23,8 @@ export interface Question {
 
 /** Where the 1,000th page of 50 begins; on a shorter history the oldest row stands for it. */
 interface Far {
+  /** Also the place of its line in the statement. */
   request: Uuid;
-  entry: string;
   earning: Uuid;
 }
 
@@ -41,19 +41,14 @@ const FAR = 999 * 50;
 export const ago = (days: number): Date => new Date(Date.now() - days * DAY_MS);
 
 export async function farOf(pool: pg.Pool, { builder, host }: Cast): Promise<Far> {
-  const at = async (position: string, table: string, owner: string, id: string): Promise<string> => {
+  const at = async (owner: string, id: string): Promise<Uuid> => {
     const { rows } = await pool.query(
-      `select ${position}::text as at from (select ${position} from ${table} where ${owner} = $1 order by ${position} desc limit $2) newest
-        order by newest.${position} limit 1`,
+      `select id from (select id from request where ${owner} = $1 order by id desc limit $2) newest order by id limit 1`,
       [id, FAR],
     );
-    return rows[0].at;
+    return rows[0].id;
   };
-  return {
-    request: (await at("id", "request", "account_id", builder)) as Uuid,
-    entry: await at("position", "ledger_entry", "account_id", builder),
-    earning: (await at("id", "request", "host_account_id", host)) as Uuid,
-  };
+  return { request: await at("account_id", builder), earning: await at("host_account_id", host) };
 }
 
 export const questionsOf = (setting: Setting): Question[] => [
@@ -210,7 +205,7 @@ function ofStatement({ cast, far }: Setting): Question[] {
   return [
     { name: "statement by day: first page", isNewest: true, ask: (pool) => byDay(pool, 1) },
     { name: "statement by day: both pages", ask: (pool) => byDay(pool, 2) },
-    ...[undefined, far.entry].map((before) => ({
+    ...[undefined, far.request].map((before) => ({
       name: `statement by line: ${before === undefined ? "first" : "1,000th"} page`,
       isNewest: before === undefined,
       ask: async (pool: pg.Pool) => (await openStatement({ pool }).lines(builder, { before, limit: PAGE })).length,
