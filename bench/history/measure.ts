@@ -1,13 +1,14 @@
 /**
  * Asks each question again and again on one connection, as a gateway would, and once more under EXPLAIN: what it took by the
- * clock, of the server's processor and of ours, which pages it touched and by which way.
+ * clock, of the processor time of all the server's processes and of ours, which pages it touched and by which way.
  */
 
 import type pg from "pg";
 import { createLog } from "../../gateway/src/base/log.ts";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
-import { type Cost, explaining, nanosecondsRun } from "./plans.ts";
+import { databaseMicros } from "../ledger/pairs.ts";
+import { type Cost, explaining } from "./plans.ts";
 import type { Question } from "./questions.ts";
 
 const REPEATS = 9;
@@ -27,14 +28,16 @@ interface Figures extends Omit<Question, "ask"> {
   indexes: string[];
 }
 
-export async function measureAll(connection: PrivatePostgres["connection"], questions: Question[]): Promise<void> {
+export async function measureAll(
+  { connection, pid }: Pick<PrivatePostgres, "connection" | "pid">,
+  questions: Question[],
+): Promise<void> {
   const pool = openPool(connection, { log: createLog("silent"), sizeMax: 1 });
   try {
-    const { rows } = await pool.query("select pg_backend_pid() as pid");
     console.log(heading());
     const mistakes: string[] = [];
     for (const question of questions) {
-      const figures = await measure(pool, `/proc/${rows[0].pid}/schedstat`, question);
+      const figures = await measure(pool, pid, question);
       console.log(lineOf(figures));
       mistakes.push(...mistakesOf(figures));
     }
@@ -46,28 +49,26 @@ export async function measureAll(connection: PrivatePostgres["connection"], ques
   }
 }
 
-async function measure(pool: pg.Pool, server: string, { ask, ...question }: Question): Promise<Figures> {
-  const times: { ms: number; serverMs: number; nodeMs: number }[] = [];
+async function measure(pool: pg.Pool, serverPid: number, { ask, ...question }: Question): Promise<Figures> {
+  const times: number[] = [];
   // The first time more is read than later.
   let rows = await ask(pool);
+  const [node, server] = [process.cpuUsage(), databaseMicros(serverPid)];
   for (let i = 0; i < REPEATS; i++) {
-    const [startedAt, node, before] = [performance.now(), process.cpuUsage(), nanosecondsRun(server)];
+    const startedAt = performance.now();
     rows = await ask(pool);
-    const { user, system } = process.cpuUsage(node);
-    times.push({
-      ms: performance.now() - startedAt,
-      serverMs: (nanosecondsRun(server) - before) / 1e6,
-      nodeMs: (user + system) / 1000,
-    });
+    times.push(performance.now() - startedAt);
   }
+  const { user, system } = process.cpuUsage(node);
+  const serverMs = (databaseMicros(serverPid) - server) / 1000 / REPEATS;
   const costs = await explained(pool, ask);
   return {
     ...question,
     rows,
-    medianMs: median(times.map(({ ms }) => ms)),
-    leastMs: Math.min(...times.map(({ ms }) => ms)),
-    serverMs: median(times.map(({ serverMs }) => serverMs)),
-    nodeMs: median(times.map(({ nodeMs }) => nodeMs)),
+    medianMs: median(times),
+    leastMs: Math.min(...times),
+    serverMs,
+    nodeMs: (user + system) / 1000 / REPEATS,
     pages: costs.reduce((sum, { pages }) => sum + pages, 0),
     scanned: costs.flatMap(({ scanned }) => scanned),
     indexes: costs.flatMap(({ indexes }) => indexes),

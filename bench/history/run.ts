@@ -46,11 +46,11 @@ async function fill(dataDir: string): Promise<void> {
   console.log(`${elapsed().padStart(7)}  seeded`);
 }
 
-async function ask(pool: pg.Pool, connection: Parameters<typeof measureAll>[0]): Promise<void> {
+async function ask(pool: pg.Pool, server: Parameters<typeof measureAll>[0]): Promise<void> {
   const cast = await readCast(pool);
   const questions = questionsOf({ cast, far: await farOf(pool, cast), days });
   await measureAll(
-    connection,
+    server,
     questions.filter(({ name }) => name.includes(values.only ?? "")),
   );
 }
@@ -75,7 +75,7 @@ try {
   try {
     await withPool(server, async (pool) => {
       await compareSample(pool);
-      await ask(pool, server.connection);
+      await ask(pool, server);
       if (values.proof) await prove(pool);
     });
     if (values.pairs) await pairsBeside(server, join(place, "empty"));

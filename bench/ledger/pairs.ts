@@ -110,8 +110,8 @@ async function pair(ledger: Ledger, accountId: Uuid, paidHostId: Uuid): Promise<
   });
 }
 
-/** Processor time of the server and all its processes so far, in microseconds. */
-function databaseMicros(serverPid: number): number {
+/** Processor time of the server and all its processes so far, those that have ended too, in microseconds. */
+export function databaseMicros(serverPid: number): number {
   let ticks = 0;
   for (const entry of readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
@@ -127,8 +127,15 @@ function databaseMicros(serverPid: number): number {
       .slice(stat.lastIndexOf(")") + 2)
       .split(" ")
       .map(Number);
-    const [parent, utime, stime] = [fields[1], fields[11], fields[12]] as [number, number, number];
-    if (Number(entry) === serverPid || parent === serverPid) ticks += utime + stime;
+    const [parent, utime, stime, ended, endedSystem] = [1, 11, 12, 13, 14].map((i) => fields[i] ?? 0) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    if (Number(entry) === serverPid) ticks += utime + stime + ended + endedSystem;
+    else if (parent === serverPid) ticks += utime + stime;
   }
   return (ticks / TICKS_PER_SECOND) * 1e6;
 }
