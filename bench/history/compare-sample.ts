@@ -16,6 +16,8 @@ export async function compareSample(pool: pg.Pool): Promise<void> {
     await client.query(`create temporary table seeded on commit drop as select * from performance limit 0`);
     await client.query(`insert into seeded ${SLOTS}`, [hour]);
     await client.query("delete from performance where grain = 'hour' and slot = $1", [hour]);
+    // Of settlements that an earlier run measured here.
+    await client.query("delete from unrolled");
     await client.query(
       `insert into unrolled (request_id, outcome) select id, outcome from request where ${IN_HOUR} and not starts_with(outcome, 'rate_limit_')`,
       [hour],
