@@ -76,20 +76,26 @@ async function settleBalances(pool: pg.Pool): Promise<void> {
 
 /** As the migration does with the past that it finds. */
 async function leaveUnrolled(pool: pg.Pool): Promise<void> {
-  await pool.query(
-    `insert into unrolled (request_id, outcome)
-     select id, outcome from request where not starts_with(outcome, 'rate_limit_') order by id`,
-  );
+  const text = `insert into unrolled (request_id, outcome)
+    select id, outcome from request where not starts_with(outcome, 'rate_limit_') order by id`;
+  await withoutHurry(pool, [text]);
 }
 
 const FILLED = ["request", "usage_hour", "earning_hour", "performance", "label_day", "node_presence", "model_hour"];
 const SMALL = ["ledger_account", "account", "transfer", "api_key", "node", "node_election", "operator_action"];
 
-async function vacuum(pool: pg.Pool): Promise<void> {
+const vacuum = (pool: pg.Pool): Promise<void> =>
+  withoutHurry(
+    pool,
+    [...FILLED, ...SMALL].map((table) => `vacuum (analyze) ${table}`),
+  );
+
+/** Statements that may take as long as they take. */
+async function withoutHurry(pool: pg.Pool, texts: string[]): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("set statement_timeout = 0");
-    for (const table of [...FILLED, ...SMALL]) await client.query(`vacuum (analyze) ${table}`);
+    for (const text of texts) await client.query(text);
   } finally {
     // Its settings go with it.
     client.release(true);
