@@ -1,60 +1,76 @@
-/** What the console asks of a long history: each question runs the code that the console runs. */
+/** What a builder's console asks of a long history, each by the code that the console runs. Hosts and operators: `questions-others.ts`. */
 
 import { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import { openEarnings } from "../../gateway/src/history/earnings.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
+import { openPerformance, type Range, slotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { openStatement } from "../../gateway/src/ledger/statement.ts";
-import { openOverview } from "../../gateway/src/operators/overview.ts";
-import { type Cast, DAYS, MODELS, RARE_OUTCOME } from "./seed.ts";
+import { ofHosts, ofOperators } from "./questions-others.ts";
+import type { Cast } from "./seed.ts";
+import { MODELS, RARE_OUTCOME } from "./seed-requests.ts";
 
 export interface Question {
   name: string;
   /** A page of a file that is being written: it takes what it takes, and a slow reader holds it back. */
   isExport?: boolean;
+  /** The newest page of a list: it has a bound of its own. */
+  isNewest?: boolean;
   /** Returns how many rows it found. */
-  ask: () => Promise<number>;
+  ask: (pool: pg.Pool) => Promise<number>;
+}
+
+/** Where the 1,000th page of 50 begins; on a shorter history the oldest row stands for it. */
+interface Far {
+  /** Also the place of its line in the statement. */
+  request: Uuid;
+  earning: Uuid;
+}
+
+export interface Setting {
+  cast: Cast;
+  far: Far;
+  days: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** A page and one row more, as the console asks for it. */
-const PAGE = 51;
-/** Where the 1,000th page of 50 begins; on a shorter history the oldest row stands for it. */
+export const PAGE = 51;
 const FAR = 999 * 50;
+export const ago = (days: number): Date => new Date(Date.now() - days * DAY_MS);
 
-/** What is asked through `watched` is measured. */
-interface Setting {
-  pool: pg.Pool;
-  watched: pg.Pool;
-  cast: Cast;
+export async function farOf(pool: pg.Pool, { builder, host }: Cast): Promise<Far> {
+  const at = async (owner: string, id: string): Promise<Uuid> => {
+    const { rows } = await pool.query(
+      `select id from (select id from request where ${owner} = $1 order by id desc limit $2) newest order by id limit 1`,
+      [id, FAR],
+    );
+    return rows[0].id;
+  };
+  return { request: await at("account_id", builder), earning: await at("host_account_id", host) };
 }
 
-export async function questionsOf(setting: Setting): Promise<Question[]> {
-  return [
-    ...(await ofHistory(setting)),
-    ...ofUsage(setting),
-    ...(await ofStatement(setting)),
-    ...(await ofEarnings(setting)),
-    ...ofPlatform(setting),
-  ];
-}
+export const questionsOf = (setting: Setting): Question[] => [
+  ...ofHistory(setting),
+  ...ofTotals(setting),
+  ...ofUsage(setting),
+  ...ofPerformance(setting),
+  ...ofStatement(setting),
+  ...ofHosts(setting),
+  ...ofOperators(),
+];
 
-const ago = (days: number): Date => new Date(Date.now() - days * DAY_MS);
+type History = ReturnType<typeof openHistory>;
+type Page = Parameters<History["list"]>[1];
 
-async function ofHistory({ pool, watched, cast }: Setting): Promise<Question[]> {
-  const history = openHistory({ pool: watched });
+function ofHistory({ cast, far }: Setting): Question[] {
   const builder = cast.builder as Uuid;
   const key = (i: number): Uuid => cast.keys[i] as Uuid;
-  const { rows } = await pool.query(
-    "select id from (select id from request where account_id = $1 order by id desc limit $2) newest order by id limit 1",
-    [builder, FAR],
-  );
-  const far = rows[0].id as Uuid;
-  const filters: Record<string, Parameters<typeof history.list>[1]> = {
+  const rareKey = { model: MODELS[0], keyIds: [key(4)], outcome: "ok" as const, from: ago(50), to: ago(10) };
+  const filters: Record<string, Page> = {
     "first page": { limit: PAGE },
-    "1,000th page": { limit: PAGE, before: far },
+    "1,000th page": { limit: PAGE, before: far.request },
     "a common model": { limit: PAGE, model: MODELS[0] },
     "a rare model": { limit: PAGE, model: MODELS.at(-1) },
     "a common key": { limit: PAGE, keyIds: [key(0)] },
@@ -62,113 +78,137 @@ async function ofHistory({ pool, watched, cast }: Setting): Promise<Question[]> 
     "a common outcome": { limit: PAGE, outcome: "ok" },
     "a rare outcome": { limit: PAGE, outcome: RARE_OUTCOME },
     "an outcome that never was": { limit: PAGE, outcome: "rate_limit_sku_capacity" },
+    "a label": { limit: PAGE, label: "team-7" },
+    "a label, a common model": { limit: PAGE, label: "team-7", model: MODELS[0] },
+    "a label, a rare model": { limit: PAGE, label: "team-7", model: MODELS.at(-1) },
     "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
     "model, key and outcome": { limit: PAGE, model: MODELS[1], keyIds: [key(1)], outcome: "upstream_failed" },
-    "model, rare key, outcome and span": {
-      limit: PAGE,
-      model: MODELS[0],
-      keyIds: [key(4)],
-      outcome: "ok",
-      from: ago(50),
-      to: ago(10),
-    },
-    "a common model, 1,000th page": { limit: PAGE, model: MODELS[0], before: far },
-    "a page of the CSV": { limit: 1000, before: far },
+    "model, rare key, outcome and span": { limit: PAGE, ...rareKey },
+    "a common model, 1,000th page": { limit: PAGE, model: MODELS[0], before: far.request },
+    "oldest first": { limit: PAGE, oldestFirst: true },
+    "oldest first, a common model": { limit: PAGE, oldestFirst: true, model: MODELS[0] },
+    "oldest first, a rare model": { limit: PAGE, oldestFirst: true, model: MODELS.at(-1) },
+    "a page of the CSV": { limit: 1000, before: far.request },
     "a page of the CSV, a rare key": { limit: 1000, keyIds: [key(4)] },
   };
-  const ofBuilder = (whose: string, id: string, names: string[]): Question[] =>
+  const listed = (whose: string, id: string, names: string[]): Question[] =>
     names.map((name) => ({
       name: `${whose}: ${name}`,
       isExport: name.includes("CSV"),
-      ask: async () => (await history.list(id as Uuid, filters[name] as { limit: number })).length,
+      isNewest: name === "first page",
+      ask: async (pool) => (await openHistory({ pool }).list(id as Uuid, filters[name] as Page)).length,
     }));
   return [
-    ...ofBuilder("history", builder, Object.keys(filters)),
-    ...ofBuilder("history of a small builder", cast.smallBuilder, ["first page", "a rare model"]),
+    ...listed("history", builder, Object.keys(filters)),
+    ...listed("history of a small builder", cast.smallBuilder, ["first page", "a rare model", "a rare key"]),
+    ...(["cost", "duration"] as const).flatMap((by) => [
+      largest(`history: by ${by}, 2 hours`, { by, from: ago(2 / 24), limit: PAGE }),
+      largest(`history: by ${by}, 6 hours`, { by, from: ago(6 / 24), limit: PAGE }),
+      largest(`history: by ${by}, 10 days of a label`, { by, from: ago(10), label: "team-7", limit: PAGE }),
+    ]),
+    {
+      name: "history: one by its id",
+      ask: async (pool) => ((await openHistory({ pool }).find(builder, far.request)) === undefined ? 0 : 1),
+    },
+  ];
+  function largest(name: string, page: Parameters<History["largest"]>[1]): Question {
+    return { name, ask: async (pool) => (await openHistory({ pool }).largest(builder, page)).length };
+  }
+}
+
+function ofTotals({ cast, days }: Setting): Question[] {
+  const builder = cast.builder as Uuid;
+  const filters: Record<string, Parameters<History["total"]>[1]> = {
+    everything: {},
+    [`${days - 2} days`]: { from: ago(days - 2) },
+    "a common model": { model: MODELS[0] },
+    "a rare model": { model: MODELS.at(-1) },
+    "a rare key": { keyIds: [cast.keys[4] as Uuid] },
+    "an outcome of 31 days": { outcome: "upstream_failed", from: ago(31) },
+    "model, key and outcome": { model: MODELS[1], keyIds: [cast.keys[1] as Uuid], outcome: "ok" },
+    "a span of half an hour": { from: ago(0.1), to: ago(0.08) },
+    "a label": { label: "team-7" },
+    "a label and a model, 10 days": { label: "team-7", model: MODELS[1], from: ago(10) },
+  };
+  return Object.entries(filters).map(([name, filter]) => ({
+    name: `total: ${name}`,
+    ask: async (pool) => (await openHistory({ pool }).total(builder, filter, Date.now())).requests,
+  }));
+}
+
+function ofUsage({ cast, days }: Setting): Question[] {
+  const builder = cast.builder as Uuid;
+  const to = new Date();
+  type Query = Parameters<ReturnType<typeof openUsage>["sums"]>[1];
+  const sums = (name: string, query: Omit<Query, "to">): Question => ({
+    name: `usage of ${name}`,
+    ask: async (pool) => (await openUsage({ pool }).sums(builder, { ...query, to })).length,
+  });
+  const month = USAGE_BY.map((by): Question => {
+    if (by !== "label") return sums(`31 days by ${by}`, { by, from: ago(31) });
+    const ask: Question["ask"] = async (pool) =>
+      (await openUsage({ pool }).byLabel(builder, { from: ago(31), to })).length;
+    return { name: "usage of 31 days by label", ask };
+  });
+  const longer = [60, 90]
+    .filter((length) => length <= days)
+    .flatMap((length) =>
+      (["day", "model", "key"] as const).map((by) => sums(`${length} days by ${by}`, { by, from: ago(length) })),
+    );
+  return [
+    ...month,
+    sums("31 days by day, split by model", { by: "day", split: "model", from: ago(31) }),
+    sums("31 days by hour, split by key", { by: "hour", split: "key", from: ago(31) }),
+    sums("90 days by day, split by model", { by: "day", split: "model", from: ago(90) }),
+    sums("31 days of a key by day (its drawer)", { by: "day", keyId: cast.keys[0] as Uuid, from: ago(31) }),
+    ...longer,
+    {
+      name: "spend of each key, 31 days",
+      ask: async (pool) => (await openUsage({ pool }).byKey(builder, ago(31))).size,
+    },
+    {
+      name: "spent of late",
+      ask: async (pool) => Number((await openUsage({ pool }).burn(builder, Date.now())).day > 0n),
+    },
   ];
 }
 
-function ofUsage({ watched, cast }: Setting): Question[] {
-  const usage = openUsage({ pool: watched });
-  const builder = cast.builder as Uuid;
-  const [from, to] = [ago(31), new Date()];
-  const questions: Question[] = USAGE_BY.map((by) => ({
-    name: `usage of 31 days by ${by}`,
-    ask: async () =>
-      (by === "label" ? await usage.byLabel(builder, { from, to }) : await usage.sums(builder, { by, from, to }))
-        .length,
-  }));
-  return questions.concat(
-    {
-      name: "usage of 31 days by day, split by model",
-      ask: async () => (await usage.sums(builder, { by: "day", split: "model", from, to })).length,
-    },
-    {
-      name: "usage of 31 days by hour, split by key",
-      ask: async () => (await usage.sums(builder, { by: "hour", split: "key", from, to })).length,
-    },
-    {
-      name: `usage of ${DAYS} days by day`,
-      ask: async () => (await usage.sums(builder, { by: "day", from: ago(DAYS + 1), to })).length,
-    },
-    { name: "spend of each key, 31 days", ask: async () => (await usage.byKey(builder, from)).size },
-  );
-}
+export const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d", "90d"];
 
-async function ofStatement({ pool, watched, cast }: Setting): Promise<Question[]> {
-  const statement = openStatement({ pool: watched });
-  const builder = cast.builder as Uuid;
-  const { rows } = await pool.query(
-    `select position::text as id from (select position from ledger_entry where account_id = $1 order by position desc limit $2) newest
-      order by newest.position limit 1`,
-    [builder, FAR],
-  );
-  return [undefined, rows[0].id as string].map((before) => ({
-    name: `statement: ${before === undefined ? "first" : "1,000th"} page`,
-    ask: async () => (await statement.lines(builder, { before, limit: PAGE })).length,
-  }));
-}
-
-async function ofEarnings({ pool, watched, cast }: Setting): Promise<Question[]> {
-  const earnings = openEarnings({ pool: watched });
-  const host = cast.host as Uuid;
-  const { rows } = await pool.query(
-    `select id from (select id from request where host_account_id = $1 order by id desc limit $2) newest
-      order by id limit 1`,
-    [host, FAR],
-  );
-  const node = (i: number): Uuid => cast.nodes[i] as Uuid;
-  const pages: Record<string, Parameters<typeof earnings.lines>[1]> = {
-    "first page": { limit: PAGE },
-    "1,000th page": { limit: PAGE, before: rows[0].id },
-    "a common node": { limit: PAGE, nodeId: node(0) },
-    "a rare node": { limit: PAGE, nodeId: node(2) },
-    "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
-    "a rare node and a span": { limit: PAGE, nodeId: node(2), from: ago(50), to: ago(10) },
-  };
-  const lines = Object.entries(pages).map(([name, page]) => ({
-    name: `earnings: ${name}`,
-    ask: async () => (await earnings.lines(host, page)).length,
-  }));
-  const sums = Object.entries({
-    "of today": { from: ago(1) },
-    "of a node, 60 days": { nodeId: node(0) },
-    "of all time": {},
+function ofPerformance({ cast }: Setting): Question[] {
+  const subjects = [cast.builder as Uuid];
+  const asked = (name: string, range: Range, rows: "model" | "key", keyIds?: Uuid[]): Question => ({
+    name: `performance of ${range} ${name}`,
+    ask: async (pool) => {
+      const query = { scope: "account" as const, subjects, keyIds, ...slotsOf(range, Date.now()) };
+      const sums = await openPerformance({ pool }).each(query, { total: [], rows: [rows], points: ["slot"] });
+      return sums.points.length;
+    },
   });
-  return lines.concat(
-    sums.map(([name, span]) => ({
-      name: `earnings: sum ${name}`,
-      ask: async () => (await earnings.sum(host, span)).requests,
-    })),
-  );
+  return RANGES.flatMap((range) => [
+    asked("by model", range, "model"),
+    asked("by key", range, "key"),
+    asked("of a key, by model (its drawer)", range, "model", [cast.keys[0] as Uuid]),
+  ]);
 }
 
-function ofPlatform({ watched }: Setting): Question[] {
-  const overview = openOverview({ pool: watched });
-  const traffic = (days: number) => async () => (await overview.traffic({ from: ago(days), to: new Date() })).length;
+function ofStatement({ cast, far }: Setting): Question[] {
+  const builder = cast.builder as Uuid;
+  const byDay = async (pool: pg.Pool, pages: number): Promise<number> => {
+    let [found, before]: [number, string | undefined] = [0, undefined];
+    for (let i = 0; i < pages; i++) {
+      const rows = await openStatement({ pool }).byDay(builder, { before, limit: PAGE });
+      [found, before] = [rows.length, rows.at(-1)?.place];
+    }
+    return found;
+  };
   return [
-    { name: "operator: totals", ask: async () => (await overview.totals()).builders },
-    { name: "operator: traffic of a day", ask: traffic(1) },
-    { name: "operator: traffic of 31 days", ask: traffic(31) },
+    { name: "statement by day: first page", isNewest: true, ask: (pool) => byDay(pool, 1) },
+    { name: "statement by day: both pages", ask: (pool) => byDay(pool, 2) },
+    ...[undefined, far.request].map((before) => ({
+      name: `statement by line: ${before === undefined ? "first" : "1,000th"} page`,
+      isNewest: before === undefined,
+      ask: async (pool: pg.Pool) => (await openStatement({ pool }).lines(builder, { before, limit: PAGE })).length,
+    })),
   ];
 }

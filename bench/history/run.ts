@@ -1,129 +1,87 @@
 /**
- * What the console's questions cost on a long history: a million requests of 60 days on a private PostgreSQL, each question
- * asked by the code the console runs, its statements measured by EXPLAIN (ANALYZE, BUFFERS). BENCH_ROWS=100000 makes it smaller.
+ * The console's questions on a long history: a million requests on a private PostgreSQL, or as many as are asked for, each question asked
+ * by the code the console runs; and a hold and its settlement there beside an empty database, by turns.
+ *
+ * `--requests 20000000` (or BENCH_REQUESTS), `--days 92`; `--past DIRECTORY` keeps the database there, and the next run begins with it;
+ * `--only TEXT` asks the questions that have it in their name; `--no-pairs` and `--no-proof` leave the settlements and the proof of
+ * the books out.
  */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { systemClock } from "../../gateway/src/base/clock.ts";
-import { createLog } from "../../gateway/src/base/log.ts";
-import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
-import { migrate } from "../../gateway/src/db/migrate.ts";
-import { openPool } from "../../gateway/src/db/pool.ts";
+import { parseArgs } from "node:util";
+import type pg from "pg";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
-import { type Cost, explaining } from "./plans.ts";
-import { type Question, questionsOf } from "./questions.ts";
-import { seed } from "./seed.ts";
+import { compareSample } from "./compare-sample.ts";
+import { measureAll } from "./measure.ts";
+import { farOf, questionsOf } from "./questions.ts";
+import { DAYS, readCast, seed } from "./seed.ts";
+import { filled, startServer, withPool } from "./server.ts";
+import { pairsBeside } from "./settlements.ts";
 
-const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000);
-const log = createLog("silent");
+const { values } = parseArgs({
+  allowPositionals: true,
+  allowNegative: true,
+  options: {
+    requests: { type: "string", default: process.env.BENCH_REQUESTS ?? "1000000" },
+    days: { type: "string", default: String(DAYS) },
+    past: { type: "string" },
+    only: { type: "string" },
+    pairs: { type: "boolean", default: true },
+    proof: { type: "boolean", default: true },
+  },
+});
+const [rows, days] = [Number(values.requests), Number(values.days)];
 
-const REPEATS = 9;
+const startedAt = performance.now();
+const elapsed = (): string => `${((performance.now() - startedAt) / 1000).toFixed(0)} s`;
 
-interface Figures {
-  name: string;
-  isExport: boolean;
-  rows: number;
-  /** The first time it was asked, when less was in memory. */
-  firstMs: number;
-  medianMs: number;
-  /** The machines this runs on are shared: the least is nearest to what the question itself needs. */
-  leastMs: number;
-  processorMs: number;
-  pages: number;
-  scanned: string[];
-  indexes: string[];
+async function fill(dataDir: string): Promise<void> {
+  console.log(`Seeding ${rows} requests of ${days} days …`);
+  const progress = (what: string): void => console.log(`${elapsed().padStart(7)}  ${what}`);
+  await filled(dataDir, async (pool) => {
+    await seed(pool, { rows, days, whole: true, progress });
+  });
+  console.log(`${elapsed().padStart(7)}  seeded`);
 }
 
-async function measure({ name, ask, isExport = false }: Question, taken: () => Cost[]): Promise<Figures> {
-  const times: { ms: number; processorMs: number }[] = [];
-  let [rows, last]: [number, Cost[]] = [0, []];
-  for (let i = 0; i < REPEATS; i++) {
-    rows = await ask();
-    last = taken();
-    times.push({ ms: sum(last.map(({ ms }) => ms)), processorMs: sum(last.map(({ processorMs }) => processorMs)) });
-  }
-  const clock = times.map(({ ms }) => ms);
-  return {
-    name,
-    isExport,
-    rows,
-    firstMs: clock[0] as number,
-    medianMs: median(clock),
-    leastMs: Math.min(...clock),
-    processorMs: median(times.map(({ processorMs }) => processorMs)),
-    pages: sum(last.map(({ pages }) => pages)),
-    scanned: last.flatMap(({ scanned }) => scanned),
-    indexes: last.flatMap(({ indexes }) => indexes),
-  };
-}
-
-const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
-
-const BOUND_MS = 50;
-const NAME_WIDTH = 44;
-
-function heading(): string {
-  const columns = ["rows", "median ms", "least ms", "first ms", "processor ms", "pages"].map((name) =>
-    name.padStart(12),
+async function ask(pool: pg.Pool, server: Parameters<typeof measureAll>[0]): Promise<void> {
+  const cast = await readCast(pool);
+  const questions = questionsOf({ cast, far: await farOf(pool, cast), days });
+  await measureAll(
+    server,
+    questions.filter(({ name }) => name.includes(values.only ?? "")),
   );
-  return `\n${"question".padEnd(NAME_WIDTH)}${columns.join("")}  read by`;
 }
 
-function lineOf(figures: Figures): string {
-  const { name, rows, medianMs, leastMs, firstMs, processorMs, pages } = figures;
-  const times = [medianMs, leastMs, firstMs, processorMs].map((ms) => ms.toFixed(1));
-  const columns = [rows, ...times, pages].map((value) => String(value).padStart(12));
-  return `${name.padEnd(NAME_WIDTH)}${columns.join("")}  ${readBy(figures)}`;
-}
-
-/** By the least time: others' work on the machine can only add to it. */
-function mistakesOf({ name, isExport, leastMs, scanned }: Figures): string[] {
-  const mistakes =
-    leastMs > BOUND_MS && !isExport ? [`${name}: ${leastMs.toFixed(1)} ms, the bound is ${BOUND_MS}`] : [];
-  const whole = scanned.filter((table) => table.startsWith("request"));
-  return whole.length > 0 ? [...mistakes, `${name}: reads all of ${whole.join(", ")}`] : mistakes;
-}
-
-/** The months' names taken out: each month has the same indexes. */
-function readBy({ scanned, indexes }: Figures): string {
-  const months = /_(\d{4}_\d{2}|other)(?=_|$)/;
-  const how = [...indexes, ...scanned.map((table) => `Seq Scan ${table}`)].map((text) => text.replace(months, ""));
-  return [...new Set(how)].join(", ");
-}
-
-const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
-await chmod(dataDir, 0o711);
-const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
-const pool = openPool(postgres.connection, { log, sizeMax: 2 });
-try {
-  await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
-  console.log(`Seeding ${ROWS} requests …`);
-  const cast = await seed(pool, ROWS);
-  const mistakes: string[] = [];
-  const client = await pool.connect();
-  try {
-    const watched = await explaining(client);
-    console.log(heading());
-    for (const question of await questionsOf({ pool, watched: watched.pool, cast })) {
-      const figures = await measure(question, watched.taken);
-      console.log(lineOf(figures));
-      mistakes.push(...mistakesOf(figures));
-    }
-  } finally {
-    client.release();
-  }
-  console.log(
-    mistakes.length === 0 ? "\nEvery question is within its bounds." : `\nOUT OF BOUNDS\n${mistakes.join("\n")}`,
-  );
-  const startedAt = performance.now();
+async function prove(pool: pg.Pool): Promise<void> {
+  const provedAt = performance.now();
   const differing = (await checkLedger(pool)).filter(({ differences }) => differences.length > 0);
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const seconds = ((performance.now() - provedAt) / 1000).toFixed(1);
   console.log(differing.length === 0 ? `The books balance (proved in ${seconds} s).` : differing);
+}
+
+const place = values.past ?? (await mkdtemp(join(tmpdir(), "tollgate-bench-")));
+await mkdir(place, { recursive: true });
+await chmod(place, 0o711);
+try {
+  const [dataDir, whole] = [join(place, "data"), join(place, "whole")];
+  if (!existsSync(whole)) {
+    await fill(dataDir);
+    await writeFile(whole, "");
+  }
+  const server = await startServer(dataDir);
+  try {
+    await withPool(server, async (pool) => {
+      await compareSample(pool);
+      await ask(pool, server);
+      if (values.proof) await prove(pool);
+    });
+    if (values.pairs) await pairsBeside(server, join(place, "empty"));
+  } finally {
+    await server.stop();
+  }
 } finally {
-  await pool.end();
-  await postgres.stop();
-  await rm(dataDir, { recursive: true, force: true });
+  if (values.past === undefined) await rm(place, { recursive: true, force: true });
 }

@@ -51,7 +51,7 @@ async function rollUp(connection: Connection): Promise<void> {
 async function makePast(pool: pg.Pool, connection: Connection): Promise<Cast> {
   await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
   console.log(`Seeding ${ROWS} requests …`);
-  const cast = await seed(pool, ROWS);
+  const cast = await seed(pool, { rows: ROWS });
   await rollUp(connection);
   await pool.query("set statement_timeout = 0");
   for (const table of ["performance", "label_day", "unrolled"]) {

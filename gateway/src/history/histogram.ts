@@ -23,29 +23,40 @@ export function middleOf(bucket: number): number {
   return smallest + Math.floor((2 ** shift - 1) / 2);
 }
 
-const COMMA = 44;
-const ZERO = 48;
+/** Of an array as the server sends it in binary: its dimensions, whether it has nulls, its type; then, of one dimension, two numbers more. */
+const HEAD_BYTES = 12;
+const DIMENSION_BYTES = 8;
+/** Each number has its length before it. */
+const LENGTH_BYTES = 4;
+const NUMBER_BYTES = 8;
 
-/** Reads the numbers of a histogram, written with commas between them. Digit by digit: there are a hundred thousand in a week's. */
-export function parseHistogram(text: string): number[] {
-  const numbers: number[] = [];
-  let number = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === COMMA) {
-      numbers.push(number);
-      number = 0;
-    } else number = number * 10 + code - ZERO;
+/**
+ * Reads the numbers of histograms: arrays of `bigint` in the server's binary form (`array_send`), one after the other, in base64. There
+ * are a million in a week's, and to write them as digits and read them again takes several times as long.
+ */
+export function readHistograms(text: string): Float64Array {
+  const bytes = Buffer.from(text, "base64");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const numbers = new Float64Array(Math.ceil(bytes.length / (LENGTH_BYTES + NUMBER_BYTES)));
+  let read = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const isEmpty = view.getInt32(at) === 0;
+    at += HEAD_BYTES;
+    if (isEmpty) continue;
+    const end = read + view.getInt32(at);
+    at += DIMENSION_BYTES;
+    for (; read < end; at += LENGTH_BYTES + NUMBER_BYTES) {
+      numbers[read++] = view.getUint32(at + LENGTH_BYTES) * 2 ** 32 + view.getUint32(at + LENGTH_BYTES + 4);
+    }
   }
-  if (text !== "") numbers.push(number);
-  return numbers;
+  return numbers.subarray(0, read);
 }
 
 /**
  * Of all these together, by nearest rank: the smallest value that each share of them, the least first, is not above. Null of nothing.
  * A bucket may come several times, and in any order.
  */
-export function percentiles(histograms: readonly (readonly number[])[], shares: readonly number[]): (number | null)[] {
+export function percentiles(histograms: readonly Float64Array[], shares: readonly number[]): (number | null)[] {
   const counts = new Float64Array(BUCKETS);
   let total = 0;
   for (const histogram of histograms) {

@@ -103,7 +103,8 @@ const MATCHES = `($6::text is null or model = $6) and ($7::uuid[] is null or key
 
 /**
  * With a filter (`$6` model, `$7` keys, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
- * much, so that only so many hours are read as the page needs, however rare what is looked for. Of labels (`$12`) it knows
+ * much, so that only so many hours are read as the page needs, and none further than to the last of what is in it, however rare
+ * what is looked for. (Summaries share a record: where there are any, the count says nothing of records.) Of labels (`$12`) it knows
  * nothing: with one, every hour that has anything is looked up. `$9`: days to look back. The rollup knows of more than is kept:
  * from `$10` on there are records, and of refusals from `$11` on.
  */
@@ -114,7 +115,8 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
     : "hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))";
   return `
   with hours as materialized (
-    select hour, sum(sum(requests - summarised)) over (order by hour ${order}) - sum(requests - summarised) as nearer
+    select hour, sum(sum(requests - summarised)) over (order by hour ${order}) - sum(requests - summarised) as nearer,
+           case when sum(summarised) = 0 then sum(requests) end as there
       from usage_hour
      where account_id = $1 and ${beyond}
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
@@ -126,14 +128,14 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
      group by hour
   ), needed as materialized (
     -- The first hour may lie partly beyond the cursor: its count promises nothing, so the others must do.
-    select hour from hours
+    select hour, there from hours
      where ${labelled ? "true" : `nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`}
   )
   select found.* from needed cross join lateral (
     select ${COLUMNS} from request
      where ${spanText(oldestFirst)} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour')
        and ${MATCHES} ${labelled ? "and label = $12" : ""}
-     order by id ${order} limit $3
+     order by id ${order} limit least($3, needed.there)
   ) found order by found.id ${order} limit $3`;
 }
 

@@ -47,29 +47,50 @@ const SPAN = `node_id = $1 and id < $2
   and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
 const PLAIN = `select ${COLUMNS} from request where ${SPAN} order by id desc limit $3`;
 /**
- * With a filter (`$6` model, `$7` outcome) the rollup says on which days there is anything to find, so that the others are not
- * read. The last two days always are: the rollup is a few seconds behind. `$8`: days to look back.
+ * With a filter (`$6` model, `$7` outcome) the rollup says in which hours there is anything to find and how much, and beyond the hours
+ * that it keeps on which days, so that no more are read than the page needs. Failures it counts together, whatever their outcome, which
+ * promises nothing: they are looked for by the day. The last two hours, or days, are always read: the rollup is a few seconds behind.
+ * `$8`: days to look back.
  */
-const FILTERED = `
-  with days as materialized (
-    select slot as day from performance
-     where scope = 'node' and subject = $1 and grain = 'day' and ($6::text is null or model = $6)
-       and ($7::text is null or case $7 when 'ok' then ok when 'client_closed' then closed else failed end > 0)
-    union
-    select date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' - make_interval(days => ago)
-      from generate_series(0, 1) as d (ago)
+function filteredText(unit: "hour" | "day"): string {
+  const counted =
+    "case when $7::text is null then requests when $7 = 'ok' then ok when $7 = 'client_closed' then closed else failed end";
+  const within = (
+    start: string,
+  ): string => `${start} <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))
+       and ($4::timestamptz is null or ${start} > $4::timestamptz - interval '1 day') and ($5::timestamptz is null or ${start} < $5)
+       and ($8::int is null
+            or ${start} >= least(uuid_time(least($2::uuid, uuid_floor(now()))), $5, now()) - make_interval(days => $8))`;
+  return `
+  with kept as (
+    select ${unit === "hour" ? "date_trunc('day', now() - interval '99 days', 'UTC')" : "timestamptz 'infinity'"} as hours_from,
+           date_trunc('${unit}', now(), 'UTC') - interval '1 ${unit}' as last
+  ), slots as materialized (
+    select slot as start, case grain when 'day' then interval '1 day' else interval '1 hour' end as length,
+           ${unit === "hour" ? `sum(${counted})` : "0"} as there
+      from performance, kept
+     where scope = 'node' and subject = $1 and (grain = 'hour' and slot >= hours_from or grain = 'day' and slot < hours_from)
+       and slot < last and ($6::text is null or model = $6) and ${counted} > 0 and ${within("slot")}
+     group by slot, grain
+    union all
+    select start, interval '1 ${unit}', 0 from kept, generate_series(last, now(), interval '1 ${unit}') as h (start)
+     where ${within("start")}
+  ), counted as materialized (
+    select start, start + length as "end", sum(there) over (order by start desc) - there as newer from slots
   ), needed as materialized (
-    select day from days
-     where day <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))
-       and ($4::timestamptz is null or day > $4::timestamptz - interval '1 day') and ($5::timestamptz is null or day < $5)
-       and ($8::int is null or day >= least(uuid_time(least($2::uuid, uuid_floor(now()))), $5, now()) - make_interval(days => $8))
+    -- The newest may lie partly beyond the cursor: its count promises nothing, so the others must do.
+    select start, "end" from counted
+     where newer <= $3 + coalesce((select newest.newer from counted newest order by start desc offset 1 limit 1), 0)
   )
   select found.* from needed cross join lateral (
     select ${COLUMNS} from request
-     where ${SPAN} and id >= uuid_floor(needed.day) and id < uuid_floor(needed.day + interval '1 day')
+     where ${SPAN} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
        and ($6::text is null or model = $6) and ($7::text is null or outcome = $7)
      order by id desc limit $3
   ) found order by found.id desc limit $3`;
+}
+/** Outcomes that the rollup has a count of, and no filter for one. */
+const COUNTED = new Set<RequestOutcome | undefined>([undefined, "ok", "client_closed"]);
 
 export function openJobs({ pool }: { pool: pg.Pool }): Jobs {
   return {
@@ -77,7 +98,8 @@ export function openJobs({ pool }: { pool: pg.Pool }): Jobs {
       const span = [nodeId, before ?? LAST_ID, limit, from ?? null, to ?? null];
       if (model === undefined && outcome === undefined) return await queryRows(pool, Job, PLAIN, span);
       const filter = [model ?? null, outcome ?? null];
-      return await lookBack(limit, (days) => queryRows(pool, Job, FILTERED, [...span, ...filter, days]));
+      const text = filteredText(COUNTED.has(outcome) ? "hour" : "day");
+      return await lookBack(limit, (days) => queryRows(pool, Job, text, [...span, ...filter, days]));
     },
   };
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
+import { ownHours } from "./hourly-sums.ts";
 
 /** A label for each of a builder's own users would be an answer of any size. */
 const LABELS_MAX = 200;
@@ -35,7 +36,7 @@ export function labelSums(pool: pg.Pool, accountId: Uuid, { from, to }: { from: 
        select null::text, a.requests - n.requests, a.prompt - n.prompt, a.completion - n.completion, a.charge - n.charge
          from (select coalesce(sum(requests), 0) as requests, coalesce(sum(prompt_tokens), 0) as prompt,
                       coalesce(sum(completion_tokens), 0) as completion, coalesce(sum(charge_pico), 0) as charge
-                 from usage_hour where account_id = $1 and hour >= $2 and hour < $3) a,
+                 from usage_hour where ${ownHours("account_id", "$2::timestamptz", "$3::timestamptz")}) a,
               (select coalesce(sum(requests), 0) as requests, coalesce(sum(prompt), 0) as prompt,
                       coalesce(sum(completion), 0) as completion, coalesce(sum(charge), 0) as charge from named) n
      )

@@ -7,6 +7,7 @@ import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openEarnings } from "./earnings.ts";
 import { openHistory } from "./history.ts";
+import { openJobs } from "./jobs.ts";
 import { lookBack } from "./look-back.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -47,6 +48,7 @@ describe("on a database", () => {
       newIds({ ...systemClock, now: () => Date.now() - daysAgo * DAY_MS }, random)();
     const wanted = RARE.map((daysAgo) => ({ id: idAt(daysAgo), model: "rare", node: rareNode }));
     const others = Array.from({ length: 150 }, (_, i) => ({ id: idAt(i / 2 + 0.001), model: "common", node: newId() }));
+    const beside = RARE.map((daysAgo) => ({ id: idAt(daysAgo + 0.001), model: "common", node: rareNode }));
     const all = [...wanted, ...others];
     await db.pool.query(
       `with made as (
@@ -63,11 +65,21 @@ describe("on a database", () => {
          from made group by 2, 3, 4`,
       [account, host, all.map(({ id }) => id), all.map(({ model }) => model), all.map(({ node }) => node)],
     );
-    const [history, earnings] = [openHistory(db), openEarnings(db)];
+    // Jobs that paid nobody, with which the rest have nothing to do.
+    await db.pool.query(
+      `insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, node_id, created_at)
+       select o.id, $1, $1, 'k', 'chat', 'common', false, 'upstream_failed', 502, $2, uuid_time(o.id) from unnest($3::uuid[]) as o (id)`,
+      [newId(), rareNode, beside.map(({ id }) => id)],
+    );
+    await db.pool.query("insert into unrolled (request_id, outcome) select id, outcome from request");
+    await db.pool.query("select history_roll_up(1000)");
+    const [history, earnings, jobs] = [openHistory(db), openEarnings(db), openJobs(db)];
     type Read = (page: { before?: Uuid | undefined; limit: number }) => Promise<{ id: Uuid }[]>;
     const reads: Record<string, Read> = {
       history: (page) => history.list(account, { model: "rare", ...page }),
       earnings: (page) => earnings.lines(host, { nodeId: rareNode, ...page }),
+      "jobs of a model": (page) => jobs.list(rareNode, { model: "rare", ...page }),
+      "jobs that ended well": (page) => jobs.list(rareNode, { outcome: "ok", ...page }),
     };
     for (const [what, read] of Object.entries(reads)) {
       for (const limit of [1, 2, 4, 100]) {
@@ -94,6 +106,14 @@ describe("on a database", () => {
     assert.deepEqual(
       (await earnings.lines(host, { nodeId: rareNode, ...span, limit: 4 })).map(({ id }) => id),
       within.slice(0, 4),
+    );
+    assert.deepEqual(
+      (await jobs.list(rareNode, { model: "rare", ...span, limit: 4 })).map(({ id }) => id),
+      within.slice(0, 4),
+    );
+    assert.deepEqual(
+      (await jobs.list(rareNode, { outcome: "upstream_failed", limit: 100 })).map(({ id }) => id),
+      beside.map(({ id }) => id),
     );
   });
 });

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { parseHistogram, percentiles } from "./histogram.ts";
+import { percentiles, readHistograms } from "./histogram.ts";
 
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
@@ -104,8 +104,12 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
     by: By,
   ) => {
     const perKey = scope === "account" && (by.includes("key") || keyIds !== undefined);
-    const values = [scope, subjects, grain, from, to, model ?? null, keyIds ?? null];
-    const parts = (await queryRows(pool, Sum, sumsText(by, perKey), values)).map(partOf);
+    const spans = by.includes("slot") ? [{ grain, from, to }] : coarsest({ grain, from, to });
+    const readings = spans.map((span) => {
+      const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
+      return queryRows(pool, Sum, sumsText(by, perKey), values);
+    });
+    const parts = (await Promise.all(readings)).flat().map(partOf);
     const [first, ...others] = asOne;
     if (first === undefined) return parts;
     const same = new Set(others);
@@ -124,6 +128,22 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   return { each, sums: async ({ by, ...query }) => (await each(query, { by })).by };
 }
 
+type Span = Pick<Slots, "grain" | "from" | "to">;
+
+/** The same span with whole UTC days in place of their hours, where it has any: a week by the hour is six days and a day's hours. */
+function coarsest(span: Span): Span[] {
+  if (span.grain !== "hour") return [span];
+  const first = new Date(Math.ceil(span.from.getTime() / GRAIN_MS.day) * GRAIN_MS.day);
+  const last = new Date(Math.floor(span.to.getTime() / GRAIN_MS.day) * GRAIN_MS.day);
+  if (first >= last) return [span];
+  const parts: Span[] = [
+    { grain: "hour", from: span.from, to: first },
+    { grain: "day", from: first, to: last },
+    { grain: "hour", from: last, to: span.to },
+  ];
+  return parts.filter(({ from, to }) => from < to);
+}
+
 /**
  * The histograms come as they are: to merge them there costs the server ten times as much as reading them. Rows of all keys together
  * serve what does not ask for keys: they are fewer by as many keys as there are.
@@ -132,7 +152,7 @@ function sumsText(by: By, perKey: boolean): string {
   const groups = NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name]);
   const of = NAMES.map((name) => `${by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`} as "${name}"`);
   const histogram = (name: string): string =>
-    `coalesce(string_agg(array_to_string(${name}, ','), ',') filter (where ${name} <> '{}'), '') as ${name}`;
+    `encode(coalesce(string_agg(array_send(${name}), '') filter (where ${name} <> '{}'), ''), 'base64') as ${name}`;
   return `
     select ${of.join(", ")}, sum(requests)::float8 as requests, sum(ok)::float8 as ok, sum(closed)::float8 as closed,
            sum(failed)::float8 as failed, sum(prompt_tokens)::float8 as "promptTokens",
@@ -147,14 +167,14 @@ function sumsText(by: By, perKey: boolean): string {
 
 /** Of some requests: their counts, and their histograms as they were read. */
 interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration"> {
-  ttft: number[][];
-  duration: number[][];
+  ttft: Float64Array[];
+  duration: Float64Array[];
 }
 
 const partOf = ({ ttft, duration, ...counts }: z.infer<typeof Sum>): Part => ({
   ...counts,
-  ttft: [parseHistogram(ttft)],
-  duration: [parseHistogram(duration)],
+  ttft: [readHistograms(ttft)],
+  duration: [readHistograms(duration)],
 });
 
 const COUNTS = [
@@ -198,7 +218,7 @@ function inOrder(a: Part, b: Part): number {
 const SHARES = [0.5, 0.95, 0.99] as const;
 
 function figuresOf({ ttft, duration, flowTokens, flowMs, ...sum }: Part): PerformanceSum {
-  const percentilesOf = (histograms: number[][]): Percentiles => {
+  const percentilesOf = (histograms: Float64Array[]): Percentiles => {
     const [p50 = null, p95 = null, p99 = null] = percentiles(histograms, SHARES);
     return { p50, p95, p99 };
   };

@@ -9,6 +9,7 @@ import { pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import type { Filter } from "./filter.ts";
+import { ownHours } from "./hourly-sums.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -80,7 +81,7 @@ const ofHours = (pool: pg.Pool, accountId: Uuid, { model, keyIds, outcome, from,
     pool,
     Total,
     `select ${SUMS} from usage_hour
-      where account_id = $1 and ($2::timestamptz is null or hour >= $2) and ($3::timestamptz is null or hour < $3)
+      where ${ownHours("account_id", "coalesce($2::timestamptz, '-infinity')", "coalesce($3::timestamptz, 'infinity')")}
         and ${MATCHES}`,
     [accountId, from ?? null, to ?? null, model ?? null, keyIds ?? null, outcome ?? null],
   );

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
-import { column, queryRows, row } from "../db/rows.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { booksOf } from "./books.ts";
 
 const StatementLine = row({
@@ -43,22 +43,25 @@ const StatementRow = row({
 export type StatementRow = z.infer<typeof StatementRow>;
 
 /**
+ * Compared with the account as one value, because only an index of both can serve that: by the hours alone the planner would often
+ * rather read everybody's.
+ */
+const ownHours = (from: string, to: string): string =>
+  `account_id = $1 and (account_id, hour) >= ($1::uuid, ${from}) and (account_id, hour) < ($1::uuid, ${to})`;
+
+/**
  * Days are of the rollups, which a settlement changes with the balance: a request counts to the day it was made on, whenever it
  * was settled. A day's usage comes after its transfers, and before one of the next midnight. So the newest row's balance is the
  * account's, to the picodollar, and every row's is the one's before it and its own amount.
  *
  * That is why balances are worked out backwards, from the account's: a page reads its own days and what is newer, and not all that
- * was ever used. Days are found one after the other, each by one look into the index. `$1` account, `$2` place, `$3` limit, `$4` the end of
- * the newest day.
+ * was ever used. `$1` account, `$2` place, `$3` limit, `$4` the end of the newest day, `$5` the beginning of the oldest.
  */
-const BY_DAY = `with recursive used as (
-    (select date_trunc('day', hour at time zone 'UTC') as day, 1 as place from usage_hour
-      where account_id = $1 and ($4::timestamptz is null or hour < $4) order by hour desc limit 1)
-    union all
-    select older.day, used.place + 1 from used, lateral (
-      select date_trunc('day', hour at time zone 'UTC') as day from usage_hour
-       where account_id = $1 and hour < used.day at time zone 'UTC' order by hour desc limit 1) older
-     where $3::bigint is null or used.place < $3
+const BY_DAY = `with used as (
+    select date_trunc('day', hour at time zone 'UTC') as day, sum(requests)::float8 as requests,
+           sum(prompt_tokens)::float8 as prompt, sum(completion_tokens)::float8 as completion, -sum(charge_pico) as amount
+      from usage_hour where ${ownHours("coalesce($5::timestamptz, '-infinity')", "coalesce($4::timestamptz, 'infinity')")}
+     group by 1
   ), transferred as materialized (
     select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || t.id as place,
            e.kind, e.amount, e.operation, t.reason, e.at
@@ -67,18 +70,15 @@ const BY_DAY = `with recursive used as (
   ), moved as (
     select lpad((extract(epoch from (day + interval '24 hours') at time zone 'UTC') * 1000000)::bigint::text, 18, '0')
              || '0' as place,
-           'usage' as kind, to_char(day, 'YYYY-MM-DD') as day, sums.requests, sums.prompt, sums.completion, sums.amount,
+           'usage' as kind, to_char(day, 'YYYY-MM-DD') as day, requests, prompt, completion, amount,
            null::uuid as transfer, null as reason, null::timestamptz as at
-      from used, lateral (
-        select sum(requests)::float8 as requests, sum(prompt_tokens)::float8 as prompt,
-               sum(completion_tokens)::float8 as completion, -sum(charge_pico) as amount
-          from usage_hour where account_id = $1 and hour >= used.day at time zone 'UTC'
-           and hour < (used.day + interval '24 hours') at time zone 'UTC') sums
+      from used
     union all
     select place, kind, null, null, null, null, amount, operation, reason, at
       from transferred where $2::text is null or place collate "C" < $2
   ), newest as (
-    select balance + (select coalesce(sum(charge_pico), 0) from usage_hour where account_id = $1 and hour >= $4)
+    select balance + (select coalesce(sum(charge_pico), 0) from usage_hour
+                       where $4::timestamptz is not null and ${ownHours("$4::timestamptz", "'infinity'")})
              - (select coalesce(sum(amount), 0) from transferred where place collate "C" >= $2) as balance
       from ledger_account where id = $1
   )
@@ -87,11 +87,46 @@ const BY_DAY = `with recursive used as (
          transfer as "transferId", reason, at
     from moved, newest order by place collate "C" desc limit $3`;
 
+/**
+ * Where the oldest day begins that a page can show (`$3` days, the newest ending before `$2`): each day is found by one look into the index.
+ * Asked apart: with the moment itself in the statement, its hours are read in the order that they lie in.
+ */
+const OLDEST_DAY = `with recursive used as (
+    (select date_trunc('day', hour at time zone 'UTC') as day, 1 as place from usage_hour
+      where account_id = $1 and ($2::timestamptz is null or hour < $2) order by hour desc limit 1)
+    union all
+    select older.day, used.place + 1 from used, lateral (
+      select date_trunc('day', hour at time zone 'UTC') as day from usage_hour
+       where account_id = $1 and hour < used.day at time zone 'UTC' order by hour desc limit 1) older
+     where used.place < $3
+  )
+  select min(day) at time zone 'UTC' as day from used`;
+const OldestDay = row({ day: column.moment.nullable() });
+
 /** Where the newest day ends whose usage comes after this place: usage itself is placed at the end of its day. */
 function endOfDayAfter(place: string): Date {
   const standsMs = Math.floor(Number(place.slice(0, 18)) / 1000);
   const isUsage = place[18] === "0";
   return new Date(Math.floor(standsMs / DAY_MS) * DAY_MS - (isUsage ? DAY_MS : 0));
+}
+
+/**
+ * What requests moved and what else did are read apart, each from its newest: the view of both would be put in order whole, all that the
+ * account ever asked. So the charges come from the records themselves, as the view has them. `$1` account, `$2` before, `$3` limit.
+ */
+function linesText(books: string): string {
+  const charges =
+    books === ""
+      ? `select id as position, 'charge' as kind, -charge_pico::numeric as amount, 'request' as "of", id as operation,
+                account_id, finished_at as at from request where charge_pico > 0`
+      : "select * from ledger_entry where \"of\" = 'request'";
+  const newest = (from: string, also: string): string => `
+    (select e.position, e.kind, e.amount, e.of, e.operation, e.at from ${from} e
+      where e.account_id = $1 and ${also} and ($2::uuid is null or e.position < $2) order by e.position desc limit $3)`;
+  return `${books}select e.position::text as id, e.kind, e.amount, e.of, e.operation, t.reason, e.at
+    from (${newest(`(${charges})`, "true")} union all ${newest("ledger_entry", "e.of <> 'request'")}) e
+    left join transfer t on t.id = e.operation
+   order by e.position desc limit $3`;
 }
 
 export interface Statement {
@@ -103,21 +138,12 @@ export interface Statement {
 export function openStatement({ pool }: { pool: pg.Pool }): Statement {
   return {
     lines: async (accountId, { before, limit }) =>
-      queryRows(
-        pool,
-        StatementLine,
-        `${await booksOf(pool)}select e.position::text as id, e.kind, e.amount, e.of, e.operation, t.reason, e.at
-           from ledger_entry e left join transfer t on t.id = e.operation
-          where e.account_id = $1 and ($2::uuid is null or e.position < $2)
-          order by e.position desc limit $3`,
-        [accountId, before ?? null, limit],
-      ),
-    byDay: (accountId, { before, limit } = { before: undefined, limit: undefined }) =>
-      queryRows(pool, StatementRow, BY_DAY, [
-        accountId,
-        before ?? null,
-        limit ?? null,
-        before === undefined ? null : endOfDayAfter(before),
-      ]),
+      queryRows(pool, StatementLine, linesText(await booksOf(pool)), [accountId, before ?? null, limit]),
+    async byDay(accountId, { before, limit } = { before: undefined, limit: undefined }) {
+      const end = before === undefined ? null : endOfDayAfter(before);
+      const oldest =
+        limit === undefined ? null : (await queryOne(pool, OldestDay, OLDEST_DAY, [accountId, end, limit])).day;
+      return await queryRows(pool, StatementRow, BY_DAY, [accountId, before ?? null, limit ?? null, end, oldest]);
+    },
   };
 }

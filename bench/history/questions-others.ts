@@ -1,0 +1,167 @@
+/** What hosts' and operators' consoles ask of a long history, and the page of the platform's status. */
+import type pg from "pg";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
+import { systemRandom } from "../../gateway/src/base/random.ts";
+import { NODE_RULES } from "../../gateway/src/fleet/rules.ts";
+import { openAvailability } from "../../gateway/src/history/availability.ts";
+import { openEarnings } from "../../gateway/src/history/earnings.ts";
+import { openInsights } from "../../gateway/src/history/insight.ts";
+import { openJobs } from "../../gateway/src/history/jobs.ts";
+import { openMarket } from "../../gateway/src/history/market.ts";
+import { openPerformance, slotsOf } from "../../gateway/src/history/performance.ts";
+import { openPresence } from "../../gateway/src/history/presence.ts";
+import { openAttention } from "../../gateway/src/operators/attention.ts";
+import { openAudit } from "../../gateway/src/operators/audit.ts";
+import { openDirectory } from "../../gateway/src/operators/directory.ts";
+import { openOverview } from "../../gateway/src/operators/overview.ts";
+import { openSpend } from "../../gateway/src/operators/spend.ts";
+import { ago, PAGE, type Question, RANGES, type Setting } from "./questions.ts";
+import { MODELS } from "./seed-requests.ts";
+
+const SAMPLE_MS = 60_000;
+
+export function ofHosts({ cast, far }: Setting): Question[] {
+  const host = cast.host as Uuid;
+  const node = (i: number): Uuid => cast.nodes[i] as Uuid;
+  type Lines = Parameters<ReturnType<typeof openEarnings>["lines"]>[1];
+  const pages: Record<string, Lines> = {
+    "first page": { limit: PAGE },
+    "1,000th page": { limit: PAGE, before: far.earning },
+    "a common node": { limit: PAGE, nodeId: node(0) },
+    "a rare node": { limit: PAGE, nodeId: node(2) },
+    "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
+    "a rare node and a span": { limit: PAGE, nodeId: node(2), from: ago(50), to: ago(10) },
+  };
+  const sums = { "of today": { from: ago(1) }, "of a node": { nodeId: node(0) }, "of all time": {} };
+  type Jobs = Parameters<ReturnType<typeof openJobs>["list"]>[1];
+  const jobs: Record<string, Jobs> = {
+    "first page": { limit: PAGE },
+    "a common model": { limit: PAGE, model: MODELS[0] },
+    "a rare model": { limit: PAGE, model: MODELS.at(-1) },
+    "an outcome": { limit: PAGE, outcome: "upstream_failed" },
+  };
+  return [
+    ...Object.entries(pages).map(([name, page]) => ({
+      name: `earnings: ${name}`,
+      isNewest: name === "first page",
+      ask: async (pool: pg.Pool) => (await openEarnings({ pool }).lines(host, page)).length,
+    })),
+    ...Object.entries(sums).map(([name, span]) => ({
+      name: `earnings: sum ${name}`,
+      ask: async (pool: pg.Pool) => (await openEarnings({ pool }).sum(host, span)).requests,
+    })),
+    ...[31, 90].flatMap((days) =>
+      (["day", "node", "model"] as const).map((by) => ({
+        name: `earnings: ${days} days by ${by}`,
+        ask: async (pool: pg.Pool) =>
+          (await openEarnings({ pool }).sums(host, { by, from: ago(days), to: new Date() })).length,
+      })),
+    ),
+    {
+      name: "earnings: own of all time",
+      ask: async (pool) => Number(await openEarnings({ pool }).own(host)),
+    },
+    ...RANGES.flatMap((range) => [
+      {
+        name: `insight: a host's nodes, ${range}`,
+        ask: (pool: pg.Pool) => insightOf(pool, host, cast.nodes as Uuid[], range),
+      },
+      {
+        name: `insight: a node, ${range}`,
+        ask: (pool: pg.Pool) => insightOf(pool, host, [node(0)], range),
+      },
+    ]),
+    ...Object.entries(jobs).map(([name, page]) => ({
+      name: `jobs of a node: ${name}`,
+      isNewest: name === "first page",
+      ask: async (pool: pg.Pool) => (await openJobs({ pool }).list(node(0), page)).length,
+    })),
+    {
+      name: "market",
+      ask: async (pool) =>
+        (await openMarket({ pool, performance: openPerformance({ pool }), now: Date.now }).models()).size,
+    },
+  ];
+}
+
+async function insightOf(pool: pg.Pool, host: Uuid, nodes: Uuid[], range: (typeof RANGES)[number]): Promise<number> {
+  const insights = openInsights({
+    pool,
+    performance: openPerformance({ pool }),
+    presence: openPresence({ pool, everyMs: SAMPLE_MS }),
+    earnings: openEarnings({ pool }),
+  });
+  return (await insights.of(host, nodes, range, Date.now())).series.length;
+}
+
+export function ofOperators(): Question[] {
+  type Search = Parameters<ReturnType<typeof openAudit>["list"]>[0];
+  const acts: Record<string, Search> = {
+    "first page": { limit: PAGE },
+    "an operator and an action": { limit: PAGE, operator: "operator-3", action: "payout.paid" },
+    "what was refused": { limit: PAGE, outcome: "refused" },
+    "nobody by that name": { limit: PAGE, operator: "nobody" },
+    "a span, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
+  };
+  const newId = newIds(systemClock, systemRandom());
+  return [
+    { name: "platform: totals", ask: async (pool) => (await openOverview({ pool }).totals()).builders },
+    ...[1, 31].map((days) => ({
+      name: `platform: traffic of ${days} days`,
+      ask: async (pool: pg.Pool) => (await openOverview({ pool }).traffic({ from: ago(days), to: new Date() })).length,
+    })),
+    ...RANGES.flatMap((range) => ofPlatform(range)),
+    {
+      name: "accounts: first page",
+      ask: async (pool) => (await openDirectory({ pool }).search({ limit: PAGE })).length,
+    },
+    ...Object.entries(acts).map(([name, page]) => ({
+      name: `audit: ${name}`,
+      isNewest: name === "first page",
+      ask: async (pool: pg.Pool) => (await openAudit({ pool, newId }).list(page)).length,
+    })),
+    {
+      name: "status, 90 days",
+      ask: async (pool) => {
+        const slots = slotsOf("90d", Date.now());
+        const sums = await openPerformance({ pool }).sums({ scope: "platform", ...slots, by: ["slot", "model"] });
+        const seen = await openAvailability({ pool, everyMs: SAMPLE_MS }).sums(slots);
+        return sums.length + seen.length;
+      },
+    },
+  ];
+}
+
+/** The parts of the operators' page that go by its range. */
+function ofPlatform(range: (typeof RANGES)[number]): Question[] {
+  const span = slotsOf(range, Date.now());
+  return [
+    {
+      name: `platform: performance of ${range}`,
+      ask: async (pool) => {
+        const by = { total: [], slots: ["slot" as const], models: ["model" as const] };
+        return (await openPerformance({ pool }).each({ scope: "platform", ...span }, by)).slots.length;
+      },
+    },
+    {
+      name: `platform: presence of ${range}`,
+      ask: async (pool) => (await openPresence({ pool, everyMs: SAMPLE_MS }).sums(span)).length,
+    },
+    {
+      name: `platform: spend by model, ${range}`,
+      ask: async (pool) => (await openSpend({ pool }).models(span)).length,
+    },
+    {
+      name: `platform: accounts by spend, ${range}`,
+      ask: async (pool) => (await openSpend({ pool }).accounts(span, 10)).length,
+    },
+    {
+      name: `platform: nodes to look at, ${range}`,
+      ask: async (pool) => {
+        const attention = openAttention({ pool, rules: NODE_RULES, version: "1.0.0" });
+        return (await attention.nodes({ connected: [], span, limit: 20 })).total;
+      },
+    },
+  ];
+}

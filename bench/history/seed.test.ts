@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
+import { checkLedger } from "../../gateway/src/ledger/check.ts";
+import { seed } from "./seed.ts";
+
+const ROWS = 4_000;
+const DAYS = 5;
+
+let db: TestDatabase;
+before(async () => {
+  db = await openTestDatabase();
+});
+after(() => db.close());
+
+test("a seeded past has the rollups that the gateway's job would have made of it, and its books balance", async () => {
+  const { pool } = db;
+  await seed(pool, { rows: ROWS, days: DAYS, whole: true });
+  for (const table of ["performance", "label_day"]) {
+    await pool.query(`create table seeded_${table} as select * from ${table}`);
+    await pool.query(`truncate ${table}`);
+  }
+  await pool.query(
+    "insert into unrolled (request_id, outcome) select id, outcome from request where not starts_with(outcome, 'rate_limit_')",
+  );
+  await pool.query("select history_roll_up($1)", [ROWS]);
+  for (const table of ["performance", "label_day"]) {
+    const { rows } = await pool.query(
+      `select (select count(*)::int from ${table}) as rows,
+              (select count(*)::int from (table ${table} except table seeded_${table}) d) as missing,
+              (select count(*)::int from (table seeded_${table} except table ${table}) d) as more`,
+    );
+    assert.ok(rows[0].rows > 100, `${table}: ${rows[0].rows}`);
+    assert.deepEqual([rows[0].missing, rows[0].more], [0, 0], table);
+  }
+  assert.deepEqual(
+    (await checkLedger(pool)).filter(({ differences }) => differences.length > 0),
+    [],
+  );
+});

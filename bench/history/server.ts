@@ -1,0 +1,59 @@
+/** The private PostgreSQL of a run, as the gateway starts it; while it is filled it logs no more than it must. */
+import { chmod, mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { withClient } from "../../gateway/src/db/embedded/postmaster.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { migrate } from "../../gateway/src/db/migrate.ts";
+import { openPool } from "../../gateway/src/db/pool.ts";
+
+const log = createLog("silent");
+
+export async function startServer(dataDir: string): Promise<PrivatePostgres> {
+  await mkdir(dataDir, { recursive: true });
+  await chmod(dataDir, 0o711);
+  return await startPrivatePostgres({ dataDir, log, clock: systemClock });
+}
+
+/** Runs `work` on a server with all migrations. */
+export async function withPool<T>(
+  { connection }: PrivatePostgres,
+  work: (pool: pg.Pool) => Promise<T>,
+  sessionOptions?: string,
+): Promise<T> {
+  const pool = openPool(connection, { log, sizeMax: 10, ...(sessionOptions && { sessionOptions }) });
+  try {
+    await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+/**
+ * What is written to a table in the transaction that made it is not logged, and checkpoints are rare. (That every commit is on
+ * the disk is on the server's command line; while it is filled there are few.)
+ */
+const FILLING = ["wal_level = minimal", "max_wal_senders = 0", "checkpoint_timeout = '1h'"];
+
+export async function filled(dataDir: string, fill: (pool: pg.Pool) => Promise<void>): Promise<void> {
+  await restarted(dataDir, async ({ connection }) => {
+    for (const setting of FILLING)
+      await withClient(connection, (client) => client.query(`alter system set ${setting}`));
+  });
+  await restarted(dataDir, async (server) => {
+    await withPool(server, fill);
+    await withClient(server.connection, (client) => client.query("alter system reset all"));
+  });
+}
+
+async function restarted(dataDir: string, work: (server: PrivatePostgres) => Promise<void>): Promise<void> {
+  const server = await startServer(dataDir);
+  try {
+    await work(server);
+  } finally {
+    await server.stop();
+  }
+}
