@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME [flags]`: one of the benches of this folder. */
 const BENCHES: Record<string, string> = {
+  choice: "./choice/run.ts",
   console: "./console/run.ts",
   frames: "./frames/run.ts",
   gateway: "./gateway/run.ts",
