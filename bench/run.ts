@@ -11,6 +11,7 @@ const BENCHES: Record<string, string> = {
   parts: "./parts/run.ts",
   scale: "./scale/run.ts",
   start: "./start/run.ts",
+  streams: "./streams/run.ts",
 };
 
 const [name] = process.argv.slice(2);
