@@ -53,6 +53,7 @@ interface Ready {
 }
 
 process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
 const outDir = await mkdtemp(join(tmpdir(), "tollgate-streams-"));
 // As root the database runs as another user, who has to pass through.
 await chmod(outDir, 0o711);
