@@ -2,6 +2,7 @@
 const BENCHES: Record<string, string> = {
   agent: "./agent/run.ts",
   charts: "./gateway/charts/run.ts",
+  choice: "./choice/run.ts",
   console: "./console/run.ts",
   frames: "./frames/run.ts",
   gateway: "./gateway/run.ts",
@@ -12,6 +13,7 @@ const BENCHES: Record<string, string> = {
   parts: "./parts/run.ts",
   scale: "./scale/run.ts",
   start: "./start/run.ts",
+  streams: "./streams/run.ts",
 };
 
 const [name] = process.argv.slice(2);

@@ -8,6 +8,7 @@ import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
 import { watchLoopDelay } from "./base/loop-delay.ts";
 import { systemRandom } from "./base/random.ts";
 import { sparingLog } from "./base/sparing-log.ts";
+import { tidyUp } from "./base/tidy.ts";
 import { VERSION } from "./base/version.ts";
 import { type AccountParts, openAccountParts } from "./build/accounts.ts";
 import { openCatalogue, openMeters } from "./build/catalogue.ts";
@@ -78,7 +79,10 @@ export interface App extends AccountParts {
   deployment: string;
   /** Null when the store is not the private one. */
   postgresPid: number | null;
-  /** Does beforehand what the first who come to the console would wait for. To be called when the gateway serves; never rejects. */
+  /**
+   * Does beforehand what the first who come to the console would wait for, and gives back what the start took. To be called when the
+   * gateway serves; never rejects.
+   */
   warm(): Promise<void>;
   close(): Promise<void>;
 }
@@ -307,10 +311,13 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     nodeOnline: (id) => roster.online(id),
     deployment,
     postgresPid: store.pid,
-    warm: () =>
-      warmConsole(parts, { connections: store.kept, isOver: () => isOver }).catch((error) =>
+    async warm() {
+      await warmConsole(parts, { connections: store.kept, isOver: () => isOver }).catch((error) =>
         log.debug({ err: error }, "the console's questions could not be asked beforehand"),
-      ),
+      );
+      // Who is being answered is not kept waiting for it.
+      if (!isOver && gateway.underWay.count === 0) tidyUp();
+    },
     close,
   };
 }

@@ -264,9 +264,9 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "output formats are asked of any node",
-    file: `${DISPATCH}roster.ts`,
-    find: "(!formatted || node.formats.has(model)) && ",
-    replace: "",
+    file: `${DISPATCH}shelves.ts`,
+    find: "(formatted ? this.#formatted : this.#plain)",
+    replace: "(formatted ? this.#plain : this.#plain)",
   },
   {
     name: "a request costs what the catalogue says at its end",

@@ -17,8 +17,8 @@ const SILENT = `no answer within ${ANSWER_MS_MAX / 1000} s`;
 /** Between attempts while it is away: from the first to the last, doubling. */
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 1_000;
-/** Parts of a wait. */
-const SLICES = 8;
+/** Parts of a wait, each as long as the pause between signs of life: Node wakes for a timer that was given up, too. */
+const SLICES = ANSWER_MS_MAX / BEAT_EVERY_MS;
 
 interface BreakerOptions {
   name: Dependency["name"];
@@ -47,6 +47,7 @@ export class Breaker implements Dependency {
   #probing: Promise<void> | undefined;
   #retryMs = RETRY_MS_MIN;
   #watching = false;
+  #stopBeats = (): void => {};
   #cancelNext = (): void => {};
   #giveUp = (): void => {};
 
@@ -62,11 +63,14 @@ export class Breaker implements Dependency {
   /** Begins to ask for signs of life. Before that it is taken to be there. */
   watch(): void {
     this.#watching = true;
-    this.#next(BEAT_EVERY_MS);
+    this.#stopBeats = this.#options.clock.every(BEAT_EVERY_MS, () => {
+      if (!this.isAway) void this.#probe();
+    });
   }
 
   stop(): void {
     this.#watching = false;
+    this.#stopBeats();
     this.#cancelNext();
     this.#giveUp();
   }
@@ -84,17 +88,17 @@ export class Breaker implements Dependency {
     return this.isAway;
   }
 
-  #next(delayMs: number): void {
-    this.#cancelNext();
-    if (this.#watching) this.#cancelNext = this.#options.clock.after(delayMs, () => void this.#probe());
+  #retry(): void {
+    if (!this.isAway || !this.#watching) return;
+    this.#cancelNext = this.#options.clock.after(this.#retryMs, () => void this.#probe());
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS_MAX);
   }
 
   #probe(): Promise<void> {
     this.#cancelNext();
     this.#probing ??= this.#ask().finally(() => {
       this.#probing = undefined;
-      this.#next(this.isAway ? this.#retryMs : BEAT_EVERY_MS);
-      if (this.isAway) this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS_MAX);
+      this.#retry();
     });
     return this.#probing;
   }

@@ -1,10 +1,17 @@
-/** Which node gets a request. Pure. */
+/** Which node gets a request. */
 import type { Random } from "../base/random.ts";
+import type { Bag } from "./bag.ts";
 
 interface Candidate {
-  /** Jobs the node runs, as far as this gateway knows, and how many it can run. */
+  /** Jobs the node runs, as far as this gateway knows. */
   outstanding: number;
-  slots: number;
+}
+
+interface Choice<T> {
+  mayServe: (node: T) => boolean;
+  /** Median time to first token; null before any was measured. */
+  ttftMs: (node: T) => number | null;
+  random: Random;
 }
 
 const PICKED = 4;
@@ -13,18 +20,11 @@ const PICKED = 4;
  * The least loaded of four free nodes picked at random, the faster one among equals. Looking at all would send every
  * gateway to the same node at once; four at random keep refusals rare without that.
  */
-export function chooseNode<T extends Candidate>(
-  candidates: T[],
-  /** Median time to first token; null before any was measured. */
-  ttftMs: (node: T) => number | null,
-  random: Random,
-): T | undefined {
-  const free = candidates.filter((node) => node.outstanding < node.slots);
-  let best: T | undefined;
-  for (let picked = 0; picked < PICKED && free.length > 0; picked++) {
-    const [node] = free.splice(random.below(free.length), 1) as [T];
-    if (best === undefined || isBetter(node, best)) best = node;
-  }
+export function chooseNode<T extends Candidate>(free: Bag<T>, { mayServe, ttftMs, random }: Choice<T>): T | undefined {
+  const [first, ...others] = free.draw(PICKED, random, mayServe);
+  if (first === undefined) return undefined;
+  let best = first;
+  for (const node of others) if (isBetter(node, best)) best = node;
   return best;
 
   function isBetter(a: T, b: T): boolean {

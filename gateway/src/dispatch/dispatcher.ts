@@ -11,7 +11,8 @@ import type { NodeLicence } from "./licences.ts";
 import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
-import type { Need, Roster } from "./roster.ts";
+import type { Roster } from "./roster.ts";
+import type { Need } from "./shelves.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
 
 const RETRIES = 1;

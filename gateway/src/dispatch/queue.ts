@@ -3,7 +3,8 @@
  * leaves the queue with a node, at its deadline, when its client goes away, or when no connected node can serve it any more.
  */
 import type { Clock } from "../base/clock.ts";
-import type { Need, Roster, RosterNode } from "./roster.ts";
+import type { Roster, RosterNode } from "./roster.ts";
+import type { Need } from "./shelves.ts";
 
 export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } | { kind: "cancelled" };
 

@@ -16,13 +16,7 @@ import { Licences, type NodeLicence } from "./licences.ts";
 import { NodeMemory } from "./memory.ts";
 import { OwnStops } from "./own-stops.ts";
 import type { Plane } from "./plane.ts";
-
-/** What a request needs of a node. */
-export interface Need {
-  model: string;
-  /** That its engine keeps to an output format. Absent: it need not. */
-  formatted?: boolean;
-}
+import { type Need, Shelves } from "./shelves.ts";
 
 export interface RosterNode {
   /** As it stands in subjects: `node_…`. */
@@ -56,6 +50,8 @@ export class Roster {
   readonly rates: FrameRates;
   readonly #log: SparingLog;
   readonly #nodes = new Map<string, RosterNode>();
+  /** The same nodes: filed again whenever one of them changes. */
+  readonly #shelves = new Shelves<RosterNode>();
   readonly #licences: Licences;
   readonly #options: RosterOptions;
   readonly #changed = new Set<() => void>();
@@ -97,44 +93,53 @@ export class Roster {
 
   /** Whether any node but the excluded ones is able, busy or not: one that is connected, or will be in a moment. */
   serves(need: Need, excluded: ReadonlySet<string>): boolean {
-    const expected = this.#memory.expected().filter((node) => isAble(node, need, excluded));
-    return expected.length > 0 || this.#able(need, excluded).length > 0;
+    const isThere = this.#shelves.of(need)?.able.some(({ id }) => !excluded.has(id)) ?? false;
+    return isThere || this.#memory.expected().some((node) => isAble(node, need) && !excluded.has(node.id));
   }
 
   /** The slots of all nodes that serve the model, and of those that did so a minute ago. */
   slots(model: string): number {
-    const known = [...this.nodes(), ...this.#memory.all()].filter((node) => isAble(node, { model }, NOBODY));
-    return known.reduce((sum, node) => sum + node.slots, 0);
+    const left = this.#memory.all().filter((node) => isAble(node, { model }));
+    return left.reduce((sum, node) => sum + node.slots, this.#shelves.of({ model })?.slots ?? 0);
   }
 
   /** What the connected nodes that serve the model can do, and do now. */
   capacity(model: string): { nodes: number; slots: number; busy: number } {
-    const able = this.#able({ model }, NOBODY);
-    const sum = (of: (node: RosterNode) => number): number => able.reduce((total, node) => total + of(node), 0);
-    return { nodes: able.length, slots: sum(({ slots }) => slots), busy: sum(({ outstanding }) => outstanding) };
+    const shelf = this.#shelves.of({ model });
+    return { nodes: shelf?.able.size ?? 0, slots: shelf?.slots ?? 0, busy: shelf?.busy ?? 0 };
   }
 
   /** The ids of the connected nodes that are able. */
   serving(need: Need): string[] {
-    return this.#able(need, NOBODY).map((node) => node.id);
+    return (
+      this.#shelves
+        .of(need)
+        ?.able.all()
+        .map(({ id }) => id) ?? []
+    );
   }
 
   /** A free node of those that are able; undefined when all are busy. */
   pick(need: Need, excluded: ReadonlySet<string>, ttftMs: (nodeId: string) => number | null): RosterNode | undefined {
-    const able = this.#able(need, excluded);
-    const now = this.#options.clock.monotonic();
-    const trusted = able.filter((node) => node.shunnedUntil <= now);
-    const reached = trusted.length > 0 ? trusted : able.filter((node) => this.#options.plane.reaches(node.id));
-    return chooseNode(reached.length > 0 ? reached : able, (node) => ttftMs(node.id), this.#options.random);
-  }
-
-  #able(need: Need, excluded: ReadonlySet<string>): RosterNode[] {
-    return this.nodes().filter((node) => isAble(node, need, excluded));
+    const shelf = this.#shelves.of(need);
+    if (shelf === undefined) return undefined;
+    const { clock, plane, random } = this.#options;
+    const now = clock.monotonic();
+    const isAsked = (node: RosterNode): boolean => !excluded.has(node.id);
+    const isTrusted = (node: RosterNode): boolean => isAsked(node) && node.shunnedUntil <= now;
+    const isReached = (node: RosterNode): boolean => isAsked(node) && plane.reaches(node.id);
+    // Where one will do that is busy, it is waited for: those after it are asked only when there is none.
+    for (const mayServe of [isTrusted, isReached, isAsked]) {
+      const node = chooseNode(shelf.free, { mayServe, ttftMs: ({ id }) => ttftMs(id), random });
+      if (node !== undefined || shelf.able.some(mayServe)) return node;
+    }
+    return undefined;
   }
 
   /** A job was sent to the node, or one that was ended. */
   sent(node: RosterNode): void {
     node.outstanding += 1;
+    this.#refile(node);
     this.#underWay.set(node.id, (this.#underWay.get(node.id) ?? 0) + 1);
   }
 
@@ -142,6 +147,7 @@ export class Roster {
     // It may have left and come back since the job was sent.
     const now = this.#nodes.get(node.id) ?? node;
     now.outstanding = Math.max(0, now.outstanding - 1);
+    this.#refile(now);
     const left = (this.#underWay.get(node.id) ?? 1) - 1;
     if (left > 0) this.#underWay.set(node.id, left);
     else this.#underWay.delete(node.id);
@@ -230,6 +236,7 @@ export class Roster {
     node.licence = licence;
     node.models = elected(node.reported, licence);
     node.slots = trustedSlots(node.reportedSlots, licence);
+    this.#refile(node);
     this.#notify();
   }
 
@@ -299,8 +306,8 @@ export class Roster {
       };
     node.licence = licence;
     node.reported = state.models;
-    node.models = elected(state.models, licence);
-    node.formats = new Set(state.json_schema);
+    node.models = unlessSame(node.models, elected(state.models, licence));
+    node.formats = unlessSame(node.formats, new Set(state.json_schema));
     node.reportedSlots = state.slots;
     node.slots = trustedSlots(state.slots, licence);
     // A node on probation is not believed when it says that it is free.
@@ -308,8 +315,9 @@ export class Roster {
     node.outstanding = Math.max(state.busy, underWay);
     node.draining = state.draining;
     node.seenAt = this.#options.clock.monotonic();
+    if (known === undefined) this.#nodes.set(id, node);
+    this.#refile(node);
     if (known === undefined) {
-      this.#nodes.set(id, node);
       // When the plane was away and is back, that is said once.
       if (remembered?.away !== true)
         this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "a node came online");
@@ -346,7 +354,8 @@ export class Roster {
   /** No node can be reached, and none has left. */
   #away(): void {
     this.#waiting.clear();
-    this.#memory.away([...this.#nodes.values()]);
+    this.#memory.away(this.nodes());
+    for (const node of this.nodes()) this.#shelves.remove(node);
     this.#nodes.clear();
     this.#notify();
   }
@@ -359,9 +368,17 @@ export class Roster {
 
   /** Offers it nothing more. */
   #withdraw(id: string): void {
-    if (!this.#nodes.delete(id)) return;
+    const node = this.#nodes.get(id);
+    if (node === undefined) return;
+    this.#nodes.delete(id);
+    this.#shelves.remove(node);
     this.#log.info(id, { node: id }, "a node went offline");
     this.#notify();
+  }
+
+  /** One that left meanwhile stays away. */
+  #refile(node: RosterNode): void {
+    if (this.#nodes.get(node.id) === node) this.#shelves.file(node);
   }
 
   #notify(): void {
@@ -369,10 +386,9 @@ export class Roster {
   }
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
-
-const isAble = (node: RosterNode, { model, formatted = false }: Need, excluded: ReadonlySet<string>): boolean =>
-  node.models.has(model) && (!formatted || node.formats.has(model)) && !node.draining && !excluded.has(node.id);
+/** As the shelves have it of those that are connected. */
+const isAble = (node: RosterNode, { model, formatted = false }: Need): boolean =>
+  node.models.has(model) && (!formatted || node.formats.has(model)) && !node.draining;
 
 const onProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
 
@@ -381,6 +397,10 @@ const trustedSlots = (reported: number, licence: NodeLicence): number =>
 
 const elected = (reported: string[], { models }: NodeLicence): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));
+
+/** Most reports say the same of what a node serves: nothing has to be filed elsewhere for them. */
+const unlessSame = (before: Set<string>, now: Set<string>): Set<string> =>
+  before.size === now.size && now.isSubsetOf(before) ? before : now;
 
 interface RosterOptions {
   plane: Plane;

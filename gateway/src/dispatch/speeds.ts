@@ -15,9 +15,17 @@ interface Speed {
 }
 
 export interface MedianSpeed {
-  ttftMs: number | null;
-  tokensPerSecond: number | null;
+  readonly ttftMs: number | null;
+  readonly tokensPerSecond: number | null;
 }
+
+interface Measured {
+  samples: Speed[];
+  /** Undefined once there is another sample: whoever chooses a node asks for the medians of four. */
+  median: MedianSpeed | undefined;
+}
+
+const UNMEASURED: MedianSpeed = { ttftMs: null, tokensPerSecond: null };
 
 const SAMPLES_MAX = 31;
 
@@ -31,15 +39,17 @@ const ToldSpeed = z.object({
 type ToldSpeed = z.infer<typeof ToldSpeed>;
 
 export class Speeds {
-  readonly #samples = new Map<string, Map<string, Speed[]>>();
+  readonly #samples = new Map<string, Map<string, Measured>>();
 
   note(nodeId: string, model: string, speed: Speed): void {
-    const models = this.#samples.get(nodeId) ?? new Map<string, Speed[]>();
-    const samples = models.get(model) ?? [];
+    const models = this.#samples.get(nodeId) ?? new Map<string, Measured>();
+    const measured = models.get(model) ?? { samples: [], median: undefined };
+    const { samples } = measured;
     // By time, so that gateways that hear of them in another order keep the same.
     samples.splice(samples.findLastIndex(({ at }) => at <= speed.at) + 1, 0, speed);
     if (samples.length > SAMPLES_MAX) samples.shift();
-    models.set(model, samples);
+    measured.median = undefined;
+    models.set(model, measured);
     this.#samples.set(nodeId, models);
   }
 
@@ -58,18 +68,20 @@ export class Speeds {
         }
       },
       held: (nodeId) =>
-        [...(this.#samples.get(nodeId) ?? [])].flatMap(([model, samples]) =>
+        [...(this.#samples.get(nodeId) ?? [])].flatMap(([model, { samples }]) =>
           samples.map((speed) => ({ model, ...speed })),
         ),
     };
   }
 
   ofNode(nodeId: string, model: string): MedianSpeed {
-    const samples = this.#samples.get(nodeId)?.get(model) ?? [];
-    return {
-      ttftMs: median(samples.map(({ ttftMs }) => ttftMs)),
-      tokensPerSecond: median(samples.map(({ tokensPerSecond }) => tokensPerSecond)),
+    const measured = this.#samples.get(nodeId)?.get(model);
+    if (measured === undefined) return UNMEASURED;
+    measured.median ??= {
+      ttftMs: median(measured.samples.map(({ ttftMs }) => ttftMs)),
+      tokensPerSecond: median(measured.samples.map(({ tokensPerSecond }) => tokensPerSecond)),
     };
+    return measured.median;
   }
 
   /** The median over these nodes' own medians; null where none of them was measured. */

@@ -27,8 +27,8 @@ interface Patience {
   /** How often connections are looked at. */
   everyMs: number;
 }
-const PATIENCE: Patience = { headersMs: 15_000, requestMs: 60_000, everyMs: 1_000 };
-/** On the internal port nobody holds connections on purpose, and a gateway at rest is not to be woken for it. */
+const PATIENCE: Patience = { headersMs: 15_000, requestMs: 60_000, everyMs: 5_000 };
+/** On the internal port nobody holds connections on purpose. A gateway at rest is not to be woken for either. */
 const INTERNAL_PATIENCE: Patience = { ...PATIENCE, everyMs: 10_000 };
 /** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
 const KEEP_ALIVE_MS = 72_000;

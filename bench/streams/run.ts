@@ -1,0 +1,223 @@
+/**
+ * Many streams that are open at once, and many nodes: what they cost one gateway in memory and processor time, and whether any of
+ * them is late.
+ *
+ *   npm run bench -- streams [--streams 1000,10000] [--nodes 4] [--window-s 20] [--checkout DIR]
+ *
+ * The gateway is a whole one (keys, holds, leases, PostgreSQL with fsync); nodes and clients are light ones, in a process each, so
+ * that they are not what is measured. Linux only: figures come from /proc.
+ */
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import pg from "pg";
+import { PEPPER } from "../../e2e/database.ts";
+import { openHost, writeCatalogue } from "../../e2e/fixtures.ts";
+import { readIfThere } from "../../gateway/src/base/files.ts";
+import { dollars } from "../../gateway/src/base/money.ts";
+import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { gatewayClient } from "../../host/src/command/gateway/client.ts";
+import { Child } from "../gateway/processes.ts";
+import { cpuOf, machineUs, residentMib, spentUs, type Watched } from "../gateway/usage.ts";
+import type { NodeLogin, Seen } from "./terms.ts";
+
+const MODEL = "tiny-3b";
+/** As many as the protocol lets a node have. */
+const SLOTS_MAX = 4_096;
+/** As many as a host account may have. */
+const NODES_PER_HOST = 100;
+const OUTPUT_TOKENS_MAX = 100_000;
+const SETTLE_MS = 5_000;
+const REST_MS = 10_000;
+
+const { values } = parseArgs({
+  args: process.argv.slice(process.argv[2] === "streams" ? 3 : 2),
+  options: {
+    streams: { type: "string", default: "1000,10000" },
+    nodes: { type: "string", default: "4" },
+    "window-s": { type: "string", default: "20" },
+    checkout: { type: "string", default: fileURLToPath(new URL("../..", import.meta.url)) },
+  },
+});
+const counts = values.streams.split(",").map(Number);
+const windowMs = Number(values["window-s"]) * 1000;
+const nodeCount = Number(values.nodes);
+
+interface Ready {
+  base_url: string;
+  api_key: string;
+  pids: { gateway: number; postgres: number };
+}
+
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
+const outDir = await mkdtemp(join(tmpdir(), "tollgate-streams-"));
+// As root the database runs as another user, who has to pass through.
+await chmod(outDir, 0o711);
+const started: Child[] = [];
+try {
+  await measureAll();
+} finally {
+  for (const child of started.reverse()) await child.stop("SIGINT");
+  await rm(outDir, { recursive: true, force: true });
+}
+
+async function measureAll(): Promise<void> {
+  const ready = await startGateway();
+  const database = new pg.Client(await findPrivatePostgres({ dataDir: outDir }));
+  await database.connect();
+  await liftLimits(database);
+  const gateway = { pid: ready.pids.gateway, withChildren: false };
+  const postgres = { pid: ready.pids.postgres, withChildren: true };
+  const nodes = startProcess("node-process");
+  const clients = startProcess("client-process");
+  const logins = await registerNodes(ready, database);
+  await database.end();
+  nodes.process.on("message", ({ type, what }: { type: string; what: string }) => {
+    if (type === "trouble") console.error(what);
+  });
+  nodes.process.send?.({ type: "join", logins });
+  await heard(nodes, "online");
+  await sleep(REST_MS);
+  const parts = { gateway, postgres, nodes: watched(nodes), clients: watched(clients) };
+  console.log(
+    "| Streams | gateway, MiB | processors used: gateway | PostgreSQL | nodes | clients | others | events/s |",
+  );
+  console.log(
+    "| gateway, µs per event | a stream's time ÷ pace: median, p99, max | late | relay ms: p50, p99, max | errors |",
+  );
+  await report(0, parts, clients);
+  for (const count of counts) {
+    clients.process.send?.({ type: "open", count, ...requestTo(ready) });
+    const began = performance.now();
+    await heard(clients, "opened");
+    console.error(`${count} streams are open after ${((performance.now() - began) / 1000).toFixed(0)} s`);
+    await sleep(SETTLE_MS);
+    await report(count, parts, clients);
+  }
+  nodes.process.send?.({ type: "finish" });
+  const { errors } = (await heard(clients, "closed")) as { errors: Record<string, number> };
+  console.log(`Errors, from the first request to the last [DONE]: ${JSON.stringify(errors)}`);
+  await sleep(REST_MS);
+  console.log(`The gateway ${REST_MS / 1000} s after the last stream: ${residentMib(gateway).toFixed(0)} MiB`);
+}
+
+/** Waits for a window to pass and tells what each process spent in it. */
+async function report(count: number, parts: Record<string, Watched>, clients: Child): Promise<void> {
+  const look = () => ({ cpu: Object.values(parts).map(cpuOf), busy: machineUs().busy, at: performance.now() });
+  clients.process.send?.({ type: "begin" });
+  const before = look();
+  await sleep(windowMs);
+  clients.process.send?.({ type: "look" });
+  const { seen } = (await heard(clients, "seen")) as { seen: Seen };
+  const after = look();
+  const tookUs = (after.at - before.at) * 1000;
+  const spent = after.cpu.map((now, nth) => spentUs(before.cpu[nth] as typeof now, now));
+  const others = Math.max(0, after.busy - before.busy - spent.reduce((sum, us) => sum + us, 0));
+  const processors = [...spent, others].map((us) => (us / tookUs).toFixed(3));
+  const mib = residentMib(parts.gateway as Watched).toFixed(0);
+  const { overPace, relayMs, errors } = seen;
+  const figures = (of: object, digits: number): string =>
+    Object.values(of)
+      .map((value: number | null) => value?.toFixed(digits) ?? "none")
+      .join(", ");
+  const { late, ...paces } = overPace;
+  console.log(`| ${[count, mib, ...processors, ((seen.events * 1e6) / tookUs).toFixed(0)].join(" | ")} |`);
+  if (count === 0) return;
+  const perEvent = ((spent[0] ?? 0) / seen.events).toFixed(1);
+  console.log(`| ${perEvent} | ${figures(paces, 3)} | ${late} | ${figures(relayMs, 1)} | ${JSON.stringify(errors)} |`);
+}
+
+async function startGateway(): Promise<Ready> {
+  const roomy = { admission_max: 100_000, tps_max: 1_000_000_000, context_limit: 131_072 };
+  const readyFile = join(outDir, "ready.json");
+  const program = [process.execPath, "--max-semi-space-size=16", resolve(values.checkout, "gateway/bin/tollgate.mjs")];
+  const gateway = new Child({
+    name: "gateway",
+    command: [...program, "dev", "--no-node", "--port", "0", "--data", outDir, "--ready-file", readyFile],
+    processors: null,
+    outDir,
+    env: {
+      CATALOGUE_FILE: await writeCatalogue(outDir, { [MODEL]: roomy }),
+      KEY_PEPPER: PEPPER,
+      INTERNAL_PORT: "0",
+      LOG_LEVEL: "warn",
+    },
+  });
+  started.push(gateway);
+  return gateway.eventually(async () => {
+    const text = await readIfThere(readyFile);
+    return text === undefined ? undefined : (JSON.parse(text) as Ready);
+  });
+}
+
+/** Before the key's first use: it is remembered. */
+async function liftLimits(database: pg.Client): Promise<void> {
+  await database.query(
+    "update api_key set in_flight_max = 100000, requests_per_minute_max = 100000000, tokens_per_minute_max = 1000000000000",
+  );
+  const credit = dollars(1_000_000).toString();
+  await database.query("select ledger_transfer(gen_random_uuid(), 'grant', account_id, $1, 'bench') from api_key", [
+    credit,
+  ]);
+}
+
+async function registerNodes(ready: Ready, database: pg.Client): Promise<NodeLogin[]> {
+  const query = async <Row extends object>(sql: string, of: unknown[] = []): Promise<Row[]> =>
+    (await database.query(sql, of)).rows;
+  const slots = Math.min(SLOTS_MAX, Math.ceil((Math.max(...counts) * 1.5) / nodeCount));
+  const logins: NodeLogin[] = [];
+  let token = "";
+  for (let i = 0; i < nodeCount; i++) {
+    if (i % NODES_PER_HOST === 0) ({ token } = await openHost(query));
+    const client = gatewayClient({ gateway: ready.base_url, token });
+    const { id } = await client.register({ name: `light-${i}`, hardware: {}, agent: "bench" });
+    await client.elect(id, [MODEL]);
+    const { url, jwt, seed } = await client.credentials(id);
+    logins.push({ id, url, jwt, seed, slots, model: MODEL });
+  }
+  return logins;
+}
+
+function startProcess(name: string): Child {
+  const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+  const child = new Child({ name, command: [process.execPath, file], processors: null, outDir, channel: true });
+  started.push(child);
+  return child;
+}
+
+function heard(child: Child, type: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    child.process.once("exit", () => reject(new Error(`a process ended: ${child.logFile}`)));
+    const hear = (message: { type: string }): void => {
+      if (message.type !== type) return;
+      child.process.off("message", hear);
+      resolve(message);
+    };
+    child.process.on("message", hear);
+  });
+}
+
+function watched({ pid }: Child): Watched {
+  return { pid, withChildren: false };
+}
+
+function requestTo({ base_url, api_key }: Ready): { port: number; request: string } {
+  const body = JSON.stringify({
+    model: MODEL,
+    stream: true,
+    max_tokens: OUTPUT_TOKENS_MAX,
+    messages: [{ role: "user", content: "Tell me of the river." }],
+  });
+  const head = [
+    "POST /v1/chat/completions HTTP/1.1",
+    "host: bench",
+    `authorization: Bearer ${api_key}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  return { port: Number(new URL(base_url).port), request: `${head.join("\r\n")}\r\n\r\n${body}` };
+}

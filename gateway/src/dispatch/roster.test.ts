@@ -1,0 +1,135 @@
+/** Who is found for a request: whatever happened to the nodes, the same as by a look at all of them. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import fc from "fast-check";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { manualClock } from "../base/testing.ts";
+import { Roster, type RosterNode } from "./roster.ts";
+import type { Need } from "./shelves.ts";
+import { FakeNode, MemoryPlane } from "./testing.ts";
+
+const MODELS = ["m", "n"];
+/** No more than are looked at for one request: the choice among them is certain. */
+const IDS = ["a", "b", "c", "d"];
+const NEEDS: Need[] = MODELS.flatMap((model) => [{ model }, { model, formatted: true }]);
+
+const who = fc.constantFrom(...IDS);
+const models = fc.subarray(MODELS, { minLength: 1 });
+const report = fc.record({
+  kind: fc.constant("report" as const),
+  who,
+  models,
+  json_schema: models,
+  slots: fc.integer({ min: 1, max: 3 }),
+  busy: fc.nat(2),
+  draining: fc.constantFrom(false, false, false, true),
+});
+const step = fc.oneof(
+  { arbitrary: report, weight: 4 },
+  { arbitrary: fc.record({ kind: fc.constantFrom("sent", "ended"), who }), weight: 4 },
+  { arbitrary: fc.record({ kind: fc.constantFrom("shun", "forgive", "drop", "hang"), who }), weight: 2 },
+  {
+    arbitrary: fc.record({
+      kind: fc.constant("licence" as const),
+      who,
+      models,
+      owed: fc.nat(1),
+      barred: fc.constantFrom(false, false, false, true),
+    }),
+    weight: 2,
+  },
+  { arbitrary: fc.record({ kind: fc.constantFrom("outage", "silence") }), weight: 2 },
+  { arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(100, 4_000, 12_000) }), weight: 1 },
+);
+
+describe("the roster", () => {
+  test("finds who a look at all nodes would", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), fc.subarray(IDS), async (steps, excluded) => {
+        const world = openWorld();
+        for (const who of IDS) {
+          const told = { models: MODELS, json_schema: MODELS, slots: 2, busy: 0, draining: false };
+          await world.take({ kind: "report", who, ...told });
+        }
+        for (const each of steps) {
+          await world.take(each);
+          for (const need of NEEDS) world.compare(need, new Set(excluded));
+        }
+        world.roster.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+function openWorld() {
+  const [clock, plane] = [manualClock(), new MemoryPlane()];
+  const licences = new Map(IDS.map((id) => [id, { models: MODELS, owed: 0, barred: false }]));
+  const licence = async (id: string) => {
+    const { models, owed, barred } = licences.get(id) as { models: string[]; owed: number; barred: boolean };
+    return barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models, answersOwed: owed };
+  };
+  const roster = new Roster({ plane, clock, random: systemRandom(), log: createLog("silent"), licence });
+  const nodes = new Map(IDS.map((id) => [id, new FakeNode(plane, { id, gatewayId: "gw1" })]));
+  /** Jobs may outlive their node's stay. */
+  const sent: RosterNode[] = [];
+
+  const take = async (each: typeof step extends fc.Arbitrary<infer Step> ? Step : never): Promise<void> => {
+    const node = "who" in each ? roster.find(each.who) : undefined;
+    if (each.kind === "report") {
+      const { who, kind: _kind, ...told } = each;
+      nodes.get(who)?.report(told);
+    } else if (each.kind === "licence") {
+      licences.set(each.who, each);
+      await roster.review(each.who);
+    } else if (each.kind === "outage") {
+      plane.goAway();
+      plane.comeBack();
+    } else if (each.kind === "silence") {
+      for (const every of roster.nodes()) roster.shun(every);
+    } else if (each.kind === "wait") clock.advance(each.ms);
+    else if (each.kind === "drop") plane.drop(each.who);
+    else if (each.kind === "hang") plane.unreachable.add(each.who);
+    else if (each.kind === "ended") {
+      const job = sent.shift();
+      if (job !== undefined) roster.ended(job);
+    } else if (node !== undefined) {
+      if (each.kind === "sent") {
+        sent.push(node);
+        roster.sent(node);
+      }
+      if (each.kind === "shun") roster.shun(node);
+      if (each.kind === "forgive") node.shunnedUntil = 0;
+    }
+    await turn();
+  };
+
+  const compare = (need: Need, excluded: Set<string>): void => {
+    const serving = roster.nodes().filter(({ models, formats, draining }) => {
+      return models.has(need.model) && (!need.formatted || formats.has(need.model)) && !draining;
+    });
+    const able = serving.filter(({ id }) => !excluded.has(id));
+    const trusted = able.filter((node) => node.shunnedUntil <= clock.monotonic());
+    const reached = able.filter((node) => plane.reaches(node.id));
+    const asked = [trusted, reached, able].find((some) => some.length > 0) ?? [];
+    const free = asked.filter((node) => node.outstanding < node.slots);
+    const least = Math.min(...free.map(({ outstanding }) => outstanding));
+    const picked = roster.pick(need, excluded, () => null);
+    assert.equal(picked !== undefined, free.length > 0);
+    if (picked !== undefined) assert.ok(free.includes(picked) && picked.outstanding === least);
+    if (able.length > 0) assert.ok(roster.serves(need, excluded));
+    assert.deepEqual(roster.serving(need).sort(), serving.map(({ id }) => id).sort());
+    if (need.formatted) return;
+    const sum = (of: (node: RosterNode) => number): number => serving.reduce((total, node) => total + of(node), 0);
+    assert.deepEqual(roster.capacity(need.model), {
+      nodes: serving.length,
+      slots: sum(({ slots }) => slots),
+      busy: sum(({ outstanding }) => outstanding),
+    });
+    assert.ok(roster.slots(need.model) >= sum(({ slots }) => slots));
+  };
+  return { roster, take, compare };
+}

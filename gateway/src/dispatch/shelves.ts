@@ -1,0 +1,109 @@
+/**
+ * The connected nodes, filed by what can be asked of them, so that a request finds one without a look at all: those that are
+ * able, and of these the free ones. To file a node anew costs as much as it has models, however many nodes there are.
+ */
+import { Bag, type Seat } from "./bag.ts";
+
+/** What a request needs of a node. */
+export interface Need {
+  model: string;
+  /** That its engine keeps to an output format. Absent: it need not. */
+  formatted?: boolean;
+}
+
+interface Filed {
+  models: ReadonlySet<string>;
+  /** The models for which its engine keeps to an output format. */
+  formats: ReadonlySet<string>;
+  slots: number;
+  outstanding: number;
+  draining: boolean;
+}
+
+class Shelf<Node> {
+  /** Busy or not. */
+  readonly able = new Bag<Node>();
+  readonly free = new Bag<Node>();
+  /** Of all that are able. */
+  slots = 0;
+  busy = 0;
+}
+
+/** Where a node lies, and what it was when it was put there. */
+interface Place<Node> extends Filed {
+  seats: { shelf: Shelf<Node>; able: Seat<Node>; free: Seat<Node> | undefined }[];
+}
+
+export class Shelves<Node extends Filed> {
+  readonly #plain = new Map<string, Shelf<Node>>();
+  readonly #formatted = new Map<string, Shelf<Node>>();
+  readonly #places = new Map<Node, Place<Node>>();
+
+  /** Where those lie that are able; undefined while there are none. */
+  of({ model, formatted = false }: Need): Shelf<Node> | undefined {
+    return (formatted ? this.#formatted : this.#plain).get(model);
+  }
+
+  /** The node is new, or is not any more what it was. */
+  file(node: Node): void {
+    const { models, formats, draining, slots, outstanding } = node;
+    const known = this.#places.get(node);
+    const stays = known?.models === models && known.formats === formats && known.draining === draining;
+    const place = stays ? known : this.#move(node);
+    const isFree = outstanding < slots;
+    for (const seat of place.seats) {
+      const { shelf, free } = seat;
+      shelf.slots += slots - place.slots;
+      shelf.busy += outstanding - place.outstanding;
+      if (isFree) seat.free = free ?? shelf.free.add(node);
+      else if (free !== undefined) {
+        shelf.free.delete(free);
+        seat.free = undefined;
+      }
+    }
+    place.slots = slots;
+    place.outstanding = outstanding;
+  }
+
+  remove(node: Node): void {
+    const place = this.#places.get(node);
+    if (place === undefined) return;
+    this.#places.delete(node);
+    for (const { shelf, able, free } of place.seats) {
+      shelf.able.delete(able);
+      if (free !== undefined) shelf.free.delete(free);
+      shelf.slots -= place.slots;
+      shelf.busy -= place.outstanding;
+    }
+    for (const model of place.models) {
+      for (const shelves of [this.#plain, this.#formatted])
+        if (shelves.get(model)?.able.size === 0) shelves.delete(model);
+    }
+  }
+
+  /** To where it belongs now, with nothing counted of it. */
+  #move(node: Node): Place<Node> {
+    this.remove(node);
+    const { models, formats, draining } = node;
+    const seats = this.#shelvesOf(node).map((shelf) => ({ shelf, able: shelf.able.add(node), free: undefined }));
+    const place = { seats, models, formats, draining, slots: 0, outstanding: 0 };
+    this.#places.set(node, place);
+    return place;
+  }
+
+  #shelvesOf({ models, formats, draining }: Node): Shelf<Node>[] {
+    if (draining) return [];
+    return [...models].flatMap((model) => [
+      shelfIn(this.#plain, model),
+      ...(formats.has(model) ? [shelfIn(this.#formatted, model)] : []),
+    ]);
+  }
+}
+
+function shelfIn<Node>(shelves: Map<string, Shelf<Node>>, model: string): Shelf<Node> {
+  const known = shelves.get(model);
+  if (known !== undefined) return known;
+  const shelf = new Shelf<Node>();
+  shelves.set(model, shelf);
+  return shelf;
+}
