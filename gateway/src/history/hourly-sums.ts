@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
+import { ownHours } from "../db/own-hours.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const HourlySum = row({
@@ -50,13 +51,6 @@ const ROLLUPS = {
   usage: { table: "usage_hour", owner: "account_id", amount: "charge_pico", own: "null::numeric" },
   earnings: { table: "earning_hour", owner: "host_account_id", amount: "host_pico", own: "sum(own_pico)" },
 };
-
-/**
- * The hours of one owner (`$1`), from one moment to before another. Compared with the owner as one value, because only an index of
- * both can serve that: by the hours alone the planner would often rather read everybody's.
- */
-export const ownHours = (owner: string, from: string, to: string): string =>
-  `${owner} = $1 and (${owner}, hour) >= ($1::uuid, ${from}) and (${owner}, hour) < ($1::uuid, ${to})`;
 
 /** Of the whole hours from the one that `from` lies in. */
 export async function hourlySums(

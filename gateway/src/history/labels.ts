@@ -3,8 +3,8 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
+import { ownHours } from "../db/own-hours.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { ownHours } from "./hourly-sums.ts";
 
 /** A label for each of a builder's own users would be an answer of any size. */
 const LABELS_MAX = 200;

@@ -7,9 +7,9 @@ import type { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
+import { ownHours } from "../db/own-hours.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import type { Filter } from "./filter.ts";
-import { ownHours } from "./hourly-sums.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -5,8 +5,9 @@ import type { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
+import { ownHours } from "../db/own-hours.ts";
 import { column, queryOne, row } from "../db/rows.ts";
-import { type HourlySum, hourlySums, ownHours } from "./hourly-sums.ts";
+import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { type LabelSum, labelSums } from "./labels.ts";
 
 interface UsageQuery {

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
+import { ownHours } from "../db/own-hours.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { booksOf } from "./books.ts";
 
@@ -43,13 +44,6 @@ const StatementRow = row({
 export type StatementRow = z.infer<typeof StatementRow>;
 
 /**
- * Compared with the account as one value, because only an index of both can serve that: by the hours alone the planner would often
- * rather read everybody's.
- */
-const ownHours = (from: string, to: string): string =>
-  `account_id = $1 and (account_id, hour) >= ($1::uuid, ${from}) and (account_id, hour) < ($1::uuid, ${to})`;
-
-/**
  * Days are of the rollups, which a settlement changes with the balance: a request counts to the day it was made on, whenever it
  * was settled. A day's usage comes after its transfers, and before one of the next midnight. So the newest row's balance is the
  * account's, to the picodollar, and every row's is the one's before it and its own amount.
@@ -60,7 +54,7 @@ const ownHours = (from: string, to: string): string =>
 const BY_DAY = `with used as (
     select date_trunc('day', hour at time zone 'UTC') as day, sum(requests)::float8 as requests,
            sum(prompt_tokens)::float8 as prompt, sum(completion_tokens)::float8 as completion, -sum(charge_pico) as amount
-      from usage_hour where ${ownHours("coalesce($5::timestamptz, '-infinity')", "coalesce($4::timestamptz, 'infinity')")}
+      from usage_hour where ${ownHours("account_id", "coalesce($5::timestamptz, '-infinity')", "coalesce($4::timestamptz, 'infinity')")}
      group by 1
   ), transferred as materialized (
     select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || t.id as place,
@@ -78,7 +72,7 @@ const BY_DAY = `with used as (
       from transferred where $2::text is null or place collate "C" < $2
   ), newest as (
     select balance + (select coalesce(sum(charge_pico), 0) from usage_hour
-                       where $4::timestamptz is not null and ${ownHours("$4::timestamptz", "'infinity'")})
+                       where $4::timestamptz is not null and ${ownHours("account_id", "$4::timestamptz", "'infinity'")})
              - (select coalesce(sum(amount), 0) from transferred where place collate "C" >= $2) as balance
       from ledger_account where id = $1
   )
