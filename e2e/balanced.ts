@@ -72,6 +72,8 @@ export async function openBalanced({ env: more = {}, sql, redis: wants = true }:
   });
   // By a name of their own: connections that are called as a gateway's are taken for one that is still there.
   const looks = new pg.Pool({ connectionString: env.DATABASE_URL, application_name: "what a test looks up" });
+  // One that is being closed may still hear that its database is dropped.
+  looks.on("error", () => {});
   const query: Platform["query"] = async (text, values = []) => (await looks.query(text, values)).rows;
   return {
     query,

@@ -20,7 +20,9 @@ const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId()
 let database: TestDatabase;
 
 /** Held and settled as gateways of that version did: one token in, one out. */
-async function served(charge: number, at = new Date()): Promise<void> {
+async function served(charge: number, when?: Date): Promise<void> {
+  await aMillisecondLater();
+  const at = when ?? new Date();
   const id = idAt(at);
   await database.pool.query(
     `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
@@ -34,8 +36,13 @@ async function served(charge: number, at = new Date()): Promise<void> {
   );
 }
 
-const move = (kind: string, account: string, amount: number): Promise<unknown> =>
-  database.pool.query("select ledger_transfer($1, $2, $3, $4, 'a reason')", [newId(), kind, account, amount]);
+/** Lines of one millisecond have no order among each other since; before, they had that in which they were written. */
+const aMillisecondLater = (): Promise<unknown> => database.pool.query("select pg_sleep(0.002)");
+
+async function move(kind: string, account: string, amount: number): Promise<void> {
+  await aMillisecondLater();
+  await database.pool.query("select ledger_transfer($1, $2, $3, $4, 'a reason')", [newId(), kind, account, amount]);
+}
 
 async function assertProved(): Promise<void> {
   const results = await checkLedger(database.pool);
@@ -92,6 +99,7 @@ test("from the schema before it, with requests, transfers, payouts and set-offs"
   await served(1_000);
   // More than is left: what the host earned meanwhile goes to what is owed.
   await move("dispute", BUILDER, 10_000);
+  await aMillisecondLater();
   await pool.query("select payout_create($1, 'set off', 'o', 1, 0)", [newId()]);
   const { rows: setOff } = await pool.query("select sum(amount)::int as amount from payout_setoff");
   assert.deepEqual(setOff, [{ amount: 700 }]);
