@@ -4,6 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   cpSync,
   existsSync,
@@ -68,17 +69,47 @@ export const buildChanged =
     const download = ["mod", "download", "-json", `${module}@${version}`];
     const missing = await go(download, { env: {}, cwd: folder, hear: (text) => (place = JSON.parse(text)) });
     if (missing !== undefined || place === undefined) return missing;
-    const sources = join(folder, "sources");
-    cpSync(place.Dir, sources, { recursive: true });
-    // Go keeps its modules read-only.
-    for (const entry of readdirSync(sources, { recursive: true, withFileTypes: true })) {
-      chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
-    }
-    chmodSync(sources, 0o755);
+    const sources = copySources(place.Dir, folder);
     change(sources);
     const args = ["build", "-ldflags=-s -w", "-o", join(folder, binary), "."];
     return go(args, { cwd: sources, env: { CGO_ENABLED: "0" } });
   };
+
+/**
+ * Out of a changed copy too, but with every module held to the go.mod and go.sum in `pins`: for what Go's checksum database does not
+ * know. What has no hash there is refused, and so is what has another. Returns why it could not.
+ */
+export const buildPinned =
+  (
+    { pins, module, command, binary }: { pins: string; module: string; command: string; binary: string },
+    change: (sources: string) => void,
+  ) =>
+  async (folder: string): Promise<string | undefined> => {
+    for (const name of ["go.mod", "go.sum"]) cpSync(join(pins, name), join(folder, name));
+    const what = `${module}/${command}`;
+    let place = "";
+    // `-e`: it may lack files that `change` puts there. A hash that is not there, or another, still ends it.
+    const find = ["list", "-e", "-mod=readonly", "-find", "-f", "{{.Module.Dir}}", what];
+    const missing = await go(find, { env: {}, cwd: folder, hear: (text) => (place = text.trim()) });
+    if (missing !== undefined) return missing;
+    change(copySources(place, folder));
+    appendFileSync(join(folder, "go.mod"), `\nreplace ${module} => ./${SOURCES}\n`);
+    const args = ["build", "-mod=readonly", "-ldflags=-s -w", "-o", join(folder, binary), what];
+    return go(args, { cwd: folder, env: { CGO_ENABLED: "1" } });
+  };
+
+const SOURCES = "sources";
+
+/** Writable, which Go's own copy of a module is not. */
+function copySources(module: string, folder: string): string {
+  const sources = join(folder, SOURCES);
+  cpSync(module, sources, { recursive: true });
+  for (const entry of readdirSync(sources, { recursive: true, withFileTypes: true })) {
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+  }
+  chmodSync(sources, 0o755);
+  return sources;
+}
 
 interface GoOptions {
   env: Record<string, string>;

@@ -1,6 +1,7 @@
 /** The flags of `npm run bench -- gateway`, and the targets they choose from. Every mistake is reported, each naming its flag. */
 import { parseArgs } from "node:util";
 import { SCENARIO_NAMES, type ScenarioName } from "./scenarios.ts";
+import { bifrost } from "./targets/bifrost.ts";
 import { litellm } from "./targets/litellm.ts";
 import { newApi, newApiPostgres } from "./targets/new-api.ts";
 import { bare, direct, nginx, portkey } from "./targets/peers.ts";
@@ -16,6 +17,7 @@ export const TARGETS = {
   "new-api": newApi,
   "new-api-postgres": newApiPostgres,
   litellm,
+  bifrost,
   tollgate,
   "tollgate-scripted": tollgateScripted,
 } satisfies Record<string, StartTarget>;

@@ -19,7 +19,7 @@ import { tollgateOf, tollgateScriptedOf } from "./targets/tollgate.ts";
 import { durableWriteMs } from "./usage.ts";
 
 const OUT = fileURLToPath(new URL("./out", import.meta.url));
-const PEERS: ReadonlySet<string> = new Set(["portkey", "new-api", "new-api-postgres", "litellm"]);
+const PEERS: ReadonlySet<string> = new Set(["portkey", "new-api", "new-api-postgres", "litellm", "bifrost"]);
 const WARM_CPU_SECONDS = { quick: 2, full: 12 };
 
 process.once("SIGINT", () => process.exit(130));

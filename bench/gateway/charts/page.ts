@@ -27,6 +27,7 @@ const NAMES: Record<string, string> = {
   "new-api": "new-api * on SQLite",
   "new-api-postgres": "new-api * on PostgreSQL",
   litellm: "LiteLLM *",
+  bifrost: "Bifrost *",
   tollgate: "Tollgate",
 };
 

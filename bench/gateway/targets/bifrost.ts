@@ -1,0 +1,100 @@
+/**
+ * Bifrost, a gateway that keeps accounts: a virtual key has a budget, and what the engine says that a request took is priced and taken off it,
+ * in memory, with a copy to SQLite every ten seconds. Every request is also logged in SQLite, which is its default.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { buildOnce, buildPinned, cacheFolder } from "../../../tools/go-builds.ts";
+import { MODEL } from "../engine.ts";
+import { Child, freePort } from "../processes.ts";
+import { listening, passThrough, type StartTarget, Unavailable } from "./target.ts";
+
+const VERSION = "1.6.0";
+const PINS = fileURLToPath(new URL("../peers/bifrost", import.meta.url));
+const BINARY = join(cacheFolder("peers"), `bifrost-${VERSION}`);
+/** Without this beginning it would not be taken for a key of its own. */
+const KEY = "sk-bf-bench";
+const BUDGET_USD = 1_000_000;
+const USD_PER_TOKEN = 1e-7;
+
+export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
+  const why = await buildOnce(BINARY, "bifrost", build);
+  if (why !== undefined) throw new Unavailable(why);
+  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
+  const port = await freePort();
+  writeFileSync(join(dataDir, "config.json"), JSON.stringify(configuration(dataDir, engine.url)));
+  const child = new Child({
+    name: "bifrost",
+    command: [BINARY, "-host", "127.0.0.1", "-port", String(port), "-app-dir", dataDir, "-log-level", "warn"],
+    processors: processors.measured,
+    outDir,
+    cwd: dataDir,
+  });
+  const stop = async (): Promise<void> => {
+    await child.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  try {
+    await listening(child, port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const target = passThrough("bifrost", child, { port, version: VERSION, headers: { authorization: `Bearer ${KEY}` } });
+  const model = `openai/${MODEL}`;
+  return { ...target, address: { ...target.address, models: { chat: model, embedding: model } }, stop };
+};
+
+/**
+ * Its pages are not in the module, and nobody looks at them here. And the exporter of OpenTelemetry, which is off, is of a version that has not
+ * yet what the server would call if it were on.
+ */
+const build = buildPinned(
+  { pins: PINS, module: "github.com/maximhq/bifrost/transports", command: "bifrost-http", binary: "bifrost" },
+  (sources) => {
+    mkdirSync(join(sources, "bifrost-http/ui"));
+    writeFileSync(join(sources, "bifrost-http/ui/index.html"), "<!doctype html>");
+    const server = join(sources, "bifrost-http/server/server.go");
+    const [called, ignored] = ["otelPlugin.RecordHTTPMetrics(ctx,", "func(...any) {}(otelPlugin, ctx,"];
+    const text = readFileSync(server, "utf8");
+    if (!text.includes(called)) throw new Error("Bifrost does not call its exporter where it did");
+    writeFileSync(server, text.replace(called, ignored));
+  },
+);
+
+/** Prices and what models can do would be asked of the network; here they are files. */
+function configuration(dataDir: string, engineUrl: string): object {
+  const file = (name: string, content: object): string => {
+    const path = join(dataDir, name);
+    writeFileSync(path, JSON.stringify(content));
+    return pathToFileURL(path).href;
+  };
+  const price = { provider: "openai", input_cost_per_token: USD_PER_TOKEN, output_cost_per_token: USD_PER_TOKEN };
+  const prices = { [`openai/${MODEL}`]: { ...price, mode: "chat" }, [MODEL]: { ...price, mode: "embedding" } };
+  return {
+    config_store: { enabled: true, type: "sqlite", config: { path: join(dataDir, "config.db") } },
+    framework: {
+      pricing: { pricing_url: file("prices.json", prices), model_parameters_url: file("models.json", {}) },
+    },
+    client: { enforce_auth_on_inference: true },
+    providers: {
+      openai: {
+        keys: [{ name: "engine", value: "none", models: ["*"], weight: 1 }],
+        network_config: { base_url: engineUrl, max_retries: 0 },
+      },
+    },
+    governance: {
+      budgets: [{ id: "bench", max_limit: BUDGET_USD, reset_duration: "1M", virtual_key_id: "bench" }],
+      virtual_keys: [
+        {
+          id: "bench",
+          name: "bench",
+          value: KEY,
+          provider_configs: [{ provider: "openai", weight: 1, allowed_models: ["*"], key_ids: ["*"] }],
+        },
+      ],
+    },
+  };
+}
