@@ -71,7 +71,6 @@ const SCENARIOS: Record<string, Scenario> = {
 };
 
 const { values } = parseArgs({
-  args: process.argv.slice(3),
   options: {
     beside: { type: "string" },
     rounds: { type: "string", default: "5" },

@@ -27,7 +27,7 @@ const TURNS = 5;
 const STEPS_PER_TURN = 1_000;
 const EXCLUDED = { none: new Set<string>(), two: new Set(["n1", "n2"]) };
 
-const { values } = parseArgs({ options: { beside: { type: "string" } }, allowPositionals: true });
+const { values } = parseArgs({ options: { beside: { type: "string" } } });
 const OWN = fileURLToPath(new URL("../..", import.meta.url));
 const checkouts = [OWN, ...(values.beside === undefined ? [] : [resolve(values.beside)])];
 

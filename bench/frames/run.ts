@@ -13,7 +13,7 @@ const AIM_MS = 20;
 /** Of each frame the best of some rounds: the others were disturbed, or not yet compiled. */
 const ROUNDS = 6;
 
-const wanted = process.argv[3] ?? "";
+const wanted = process.argv[2] ?? "";
 const { active } = await loadCatalogue(new URL("../../gateway/catalogue/models.json", import.meta.url));
 const metering = await openMetering({ log: createLog("silent") });
 let over = 0;

@@ -30,7 +30,7 @@ else await run(flags);
 
 function readFlags(): Flags {
   try {
-    return parseFlags(process.argv.slice(3));
+    return parseFlags(process.argv.slice(2));
   } catch (error) {
     console.error(`${(error as Error).message}\n${HELP}`);
     process.exit(1);
@@ -50,7 +50,7 @@ async function run(flags: Flags): Promise<void> {
   try {
     const facts: RunFacts = {
       commit,
-      command: ["npm run bench -- gateway", ...process.argv.slice(3)].join(" "),
+      command: ["npm run bench -- gateway", ...process.argv.slice(2)].join(" "),
       startedAt: new Date().toISOString(),
       quick: flags.quick,
       repeats: flags.repeats,

@@ -21,7 +21,6 @@ import { filled, startServer, withPool } from "./server.ts";
 import { pairsBeside } from "./settlements.ts";
 
 const { values } = parseArgs({
-  allowPositionals: true,
   allowNegative: true,
   options: {
     requests: { type: "string", default: process.env.BENCH_REQUESTS ?? "1000000" },

@@ -34,7 +34,6 @@ const SETTLE_MS = 5_000;
 const REST_MS = 10_000;
 
 const { values } = parseArgs({
-  args: process.argv.slice(process.argv[2] === "streams" ? 3 : 2),
   options: {
     streams: { type: "string", default: "1000,10000" },
     nodes: { type: "string", default: "4" },
