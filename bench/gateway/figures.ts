@@ -20,8 +20,8 @@ export const inMs =
     return us === undefined ? undefined : us / 1000;
   };
 
-/** How many processors the rest of the machine took meanwhile. */
-export const takenByOthers: Figure = (row) => (row.cpuUs.other ?? 0) / row.wallUs;
+/** How many processors other processes and other guests of the machine took meanwhile. */
+export const takenByOthers: Figure = ({ cpuUs, wallUs }) => ((cpuUs.other ?? 0) + (cpuUs.stolen ?? 0)) / wallUs;
 
 /** Undefined where nothing was measured. */
 export function medianOf(rows: Row[], figure: Figure): number | undefined {
