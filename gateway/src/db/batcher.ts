@@ -7,7 +7,7 @@
  * operations are idempotent) until that time has passed; without, whoever asked decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
-import { openDeadlines } from "../base/deadlines.ts";
+import { type Due, openDeadlines } from "../base/deadlines.ts";
 import { Away } from "../base/dependency.ts";
 import { Distribution } from "../base/figures.ts";
 import { invariant } from "../base/invariant.ts";
@@ -45,6 +45,7 @@ interface Waiting<Op, Result> {
   /** It was sent, and nobody knows what became of it. */
   isInDoubt: boolean;
   trouble: unknown;
+  due: Due<Waiting<Op, Result>> | undefined;
 }
 
 export class Batcher<Op, Result> {
@@ -59,9 +60,7 @@ export class Batcher<Op, Result> {
   #isRunning = false;
   #open = 0;
   #idle: (() => void)[] = [];
-  readonly #deadlines:
-    | { add(waiting: Waiting<Op, Result>): void; delete(waiting: Waiting<Op, Result>): void }
-    | undefined;
+  readonly #deadlines: ReturnType<typeof openDeadlines<Waiting<Op, Result>>> | undefined;
 
   constructor(send: (ops: Op[]) => Promise<Result[]>, options: BatcherOptions<Op>) {
     this.#send = send;
@@ -75,8 +74,17 @@ export class Batcher<Op, Result> {
   add(op: Op): Promise<Result> {
     return new Promise((resolve, reject) => {
       const since = this.#options.clock.monotonic();
-      const waiting = { op, resolve, reject, since, isOver: false, isInDoubt: false, trouble: undefined };
-      this.#deadlines?.add(waiting);
+      const waiting: Waiting<Op, Result> = {
+        op,
+        resolve,
+        reject,
+        since,
+        isOver: false,
+        isInDoubt: false,
+        trouble: undefined,
+        due: undefined,
+      };
+      waiting.due = this.#deadlines?.add(waiting);
       this.#open += 1;
       this.#queue.push(waiting);
       if (this.#isRunning) return;
@@ -165,7 +173,7 @@ export class Batcher<Op, Result> {
   }
 
   #end(waiting: Waiting<Op, Result>): void {
-    this.#deadlines?.delete(waiting);
+    if (waiting.due !== undefined) this.#deadlines?.delete(waiting.due);
     waiting.isOver = true;
     this.#open -= 1;
     if (this.#open > 0) return;

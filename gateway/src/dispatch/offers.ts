@@ -8,6 +8,7 @@ import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { PassingMap } from "../base/passing.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
 import { Excuses } from "./excuses.ts";
@@ -110,7 +111,7 @@ const NOTICED_MS_MAX = 15_000;
 
 export class Offers {
   readonly #options: OffersOptions;
-  readonly #live = new Map<string, Live>();
+  readonly #live = new PassingMap<string, Live>();
   readonly #unsubscribe: () => void;
   /** For lines that a node can cause as often as it likes. */
   readonly #log: SparingLog;
@@ -142,7 +143,7 @@ export class Offers {
     });
     plane.onAway(() => {
       this.#excuses.away(clock.monotonic());
-      for (const attempt of [...this.#live.values()]) this.#step(attempt, "cut");
+      for (const attempt of this.#live.all()) this.#step(attempt, "cut");
     });
     plane.onBack(() => {
       for (const attempt of this.#unstopped) this.#stop(attempt);
@@ -203,7 +204,7 @@ export class Offers {
           resolve(attempt);
         },
       };
-      this.#live.set(attempt.job, attempt);
+      this.#live.add(attempt.job, attempt);
       signal.addEventListener("abort", onAbort);
       for (const frame of frames) plane.publish(toNode(node.id), frame);
       attempt.stopTimer = watch(attempt, {
@@ -413,7 +414,7 @@ export class Offers {
   }
 
   #of(nodeId: string): Live[] {
-    return [...this.#live.values()].filter(({ node }) => node.id === nodeId);
+    return this.#live.all().filter(({ node }) => node.id === nodeId);
   }
 
   #stop(attempt: Attempt): void {

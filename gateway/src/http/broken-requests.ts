@@ -24,8 +24,8 @@ interface BrokenOptions {
 }
 
 export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRequests {
-  /** Per connection: what has been asked on it, as long as the question or the answer is incomplete. */
-  const open = new WeakMap<Duplex, Set<ServerResponse>>();
+  /** Per connection: what has been asked on it, in order, as long as the question or the answer is incomplete. */
+  const open = new WeakMap<Duplex, ServerResponse[]>();
   const refused = new WeakSet<Duplex>();
 
   const leave = (socket: Duplex, lastWords = ""): void => {
@@ -54,7 +54,7 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
     refuse(error, socket) {
       if (socket.destroyed || refused.has(socket)) return;
       refused.add(socket);
-      const underWay = [...(open.get(socket) ?? [])].filter((response) => !isSettled(response)).findLast(isDue);
+      const underWay = (open.get(socket) ?? []).filter((response) => !isSettled(response)).findLast(isDue);
       if (underWay === undefined) answer(socket, refusalOf(error));
       else if (underWay.writableFinished) leave(socket);
       else underWay.once("close", () => leave(socket));
@@ -64,11 +64,11 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
       server.on("request", (request, response) => {
         const asked = open.get(request.socket);
         if (asked === undefined) {
-          open.set(request.socket, new Set([response]));
+          open.set(request.socket, [response]);
           return;
         }
-        for (const earlier of asked) if (isSettled(earlier)) asked.delete(earlier);
-        asked.add(response);
+        while (asked[0] !== undefined && isSettled(asked[0])) asked.shift();
+        asked.push(response);
       });
       // Nobody's proxy: without this, Node closes the connection without a word.
       server.on("connect", (_request, socket) => {

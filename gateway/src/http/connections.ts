@@ -28,7 +28,7 @@ declare module "fastify" {
 export function watchConnections(app: FastifyInstance, clock: Clock): void {
   const { server } = app;
   /** The answers due on each connection; none while it is quiet. */
-  const open = new Map<Socket, Set<ServerResponse>>();
+  const open = new Map<Socket, ServerResponse[]>();
   /** How long quiet connections stay; undefined while the server is not about to stop. */
   let quietMs: number | undefined;
 
@@ -36,7 +36,7 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
     const { bytesRead } = socket;
     const look = (): void => {
       // Part of a request has come: it is waited for like any other.
-      if (open.get(socket)?.size === 0 && socket.bytesRead === bytesRead) socket.destroySoon();
+      if (open.get(socket)?.length === 0 && socket.bytesRead === bytesRead) socket.destroySoon();
     };
     // Between two of these the sockets are read: what has come meanwhile comes first.
     const lookSoon = (): void => clock.soon(() => clock.soon(look));
@@ -44,7 +44,7 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
     else socket.once("close", clock.after(afterMs, lookSoon));
   };
   const watch = (socket: Socket): void => {
-    open.set(socket, new Set());
+    open.set(socket, []);
     socket.once("close", () => open.delete(socket));
     if (quietMs !== undefined) closeWhenQuiet(socket, quietMs);
   };
@@ -65,19 +65,19 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
   }
   // First: a refusal may be answered by the next listener.
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    const due = open.get(socket) ?? new Set();
-    due.add(response);
+    const due = open.get(socket) ?? [];
+    due.push(response);
     if (quietMs !== undefined) response.shouldKeepAlive = false;
     response.once("close", () => {
-      due.delete(response);
-      if (quietMs !== undefined && due.size === 0 && !socket.destroyed) closeWhenQuiet(socket, quietMs);
+      due.splice(due.indexOf(response), 1);
+      if (quietMs !== undefined && due.length === 0 && !socket.destroyed) closeWhenQuiet(socket, quietMs);
     });
   });
   const begin = (stayMs: number): void => {
     quietMs = stayMs;
     for (const [socket, due] of open) {
       for (const response of due) if (!response.headersSent) response.shouldKeepAlive = false;
-      if (due.size === 0) closeWhenQuiet(socket, stayMs);
+      if (due.length === 0) closeWhenQuiet(socket, stayMs);
     }
   };
 

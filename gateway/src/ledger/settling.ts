@@ -5,10 +5,11 @@
  * for a person, and its hold ends with its lease.
  */
 import type { Clock } from "../base/clock.ts";
-import { openDeadlines } from "../base/deadlines.ts";
+import { type Due, openDeadlines } from "../base/deadlines.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
+import { PassingSet, type Seat } from "../base/passing.ts";
 import { openPauses } from "../base/pauses.ts";
 import { sparingLog } from "../base/sparing-log.ts";
 import { provesBug } from "../db/errors.ts";
@@ -73,13 +74,16 @@ interface Work {
   isSafe: boolean;
   /** Whoever waits to answer the request. */
   answer: (() => void) | undefined;
+  /** Its place among those on their way, and among those that may be slow. */
+  seat: Seat<Work> | undefined;
+  due: Due<Work> | undefined;
 }
 
 export function openSettling(options: SettlingOptions): Settling {
   const { clock, log, spool } = options;
   const pauses = openPauses(clock);
   const sparing = sparingLog(log, clock);
-  const works = new Set<Work>();
+  const works = new PassingSet<Work>();
   const tallies: SettlingTallies = {
     committed: 0,
     late: 0,
@@ -173,8 +177,8 @@ export function openSettling(options: SettlingOptions): Settling {
 
   const end = (work: Work, isKept: boolean): void => {
     work.isOver = true;
-    works.delete(work);
-    slow.delete(work);
+    if (work.seat !== undefined) works.delete(work.seat);
+    if (work.due !== undefined) slow.delete(work.due);
     makeSafe(work);
     if (!work.isSpooled) return;
     onDisk -= 1;
@@ -232,12 +236,14 @@ export function openSettling(options: SettlingOptions): Settling {
       isSpooling: false,
       isSafe: false,
       answer: undefined,
+      seat: undefined,
+      due: undefined,
     };
-    works.add(work);
+    work.seat = works.add(work);
     unsafe += 1;
     // Others wait on the disk: the store is known to be away, and nobody has to find out again.
     if (onDisk > 0) void putOnDisk(work);
-    slow.add(work);
+    work.due = slow.add(work);
     return { work, ended: carry(work) };
   };
 
@@ -272,7 +278,7 @@ export function openSettling(options: SettlingOptions): Settling {
       if (provesBug(result) && (await giveUp(settlement, result))) return "given_up";
       throw result;
     },
-    waiting: () => [...works].map(({ settlement }) => settlement.id),
+    waiting: () => works.all().map(({ settlement }) => settlement.id),
     tallies,
     idle,
     async close() {
@@ -282,7 +288,10 @@ export function openSettling(options: SettlingOptions): Settling {
       stopTimer();
       pauses.end();
       if (!isTooLong) return;
-      const requests = [...works].filter((work) => !work.isSpooled).map((work) => publicId("req", work.settlement.id));
+      const requests = works
+        .all()
+        .filter((work) => !work.isSpooled)
+        .map((work) => publicId("req", work.settlement.id));
       log.error({ requests }, "stopped with settlements that neither the store nor the disk had taken");
     },
   };
