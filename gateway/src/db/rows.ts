@@ -11,13 +11,14 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { InvariantError } from "../base/invariant.ts";
 import type { Pico } from "../base/money.ts";
+import { PreparedQuery } from "./prepared.ts";
 
 const CHECKED = Symbol("rows are checked");
 
 /** A pool, or a client of one. */
 interface Queryable {
   query(
-    query: string | { name: string; text: string; values: unknown[] },
+    query: string | { name: string; text: string; values: unknown[] } | PreparedQuery,
     values?: unknown[],
   ): Promise<{ rows: unknown[] }>;
   [CHECKED]?: true;
@@ -100,8 +101,10 @@ export async function queryOne<Row>(
   return first as Row;
 }
 
-const send = (db: Queryable, query: QueryText, values: unknown[]): Promise<{ rows: unknown[] }> =>
-  typeof query === "string" ? db.query(query, values) : db.query({ ...query, values });
+function send(db: Queryable, query: QueryText, values: unknown[]): Promise<{ rows: unknown[] }> {
+  if (typeof query === "string") return db.query(query, values);
+  return db.query("totalCount" in db ? new PreparedQuery(query, values) : { ...query, values });
+}
 
 function check<Row>(schema: RowSchema<Row>, query: QueryText, index: number, value: unknown): void {
   const { error } = schema.safeParse(value);

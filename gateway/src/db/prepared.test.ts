@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type pg from "pg";
+import { z } from "zod";
+import { createLog } from "../base/log.ts";
+import { openPool } from "./pool.ts";
+import { PreparedQuery } from "./prepared.ts";
+import { queryRows } from "./rows.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+before(async () => {
+  database = await openTestDatabase();
+  pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
+});
+after(async () => {
+  await pool.end();
+  await database.close();
+});
+
+const ask = (name: string, text: string, values: unknown[] = []): Promise<unknown[]> =>
+  queryRows(pool, z.unknown(), { name, text }, values);
+
+test("values come back as they were sent, every time", async () => {
+  const text = 'select $1::text as "text", $2::bigint as big, $3::int as small, $4::boolean as truth, $5::text as none';
+  for (const word of ["plain", "naïve Zürich", "日本語 🙂", "", "a\\'\"\n"]) {
+    const big = 2n ** 62n;
+    const [row] = await ask("values", text, [word, big, -7, true, undefined]);
+    assert.deepEqual(row, { text: word, big, small: -7, truth: true, none: null });
+  }
+  assert.deepEqual(await ask("many", "select n from generate_series(1, $1::int) n", [3]), [
+    { n: 1 },
+    { n: 2 },
+    { n: 3 },
+  ]);
+  assert.deepEqual(await ask("none", "select 1 where false"), []);
+});
+
+test("a statement is prepared and described once for a connection", async () => {
+  const client = await pool.connect();
+  const heard: string[] = [];
+  for (const event of ["parseComplete", "rowDescription", "bindComplete"])
+    client.connection.on(event, () => heard.push(event));
+  client.release();
+  for (let n = 0; n < 3; n++) assert.deepEqual(await ask("once", "select $1::int as n", [n]), [{ n }]);
+  assert.deepEqual(heard, ["parseComplete", "bindComplete", "rowDescription", "bindComplete", "bindComplete"]);
+});
+
+test("what the server refuses is told, and the next call is served", async () => {
+  const divide = (by: number) => ask("divide", "select 1 / $1::int as n", [by]);
+  assert.deepEqual(await divide(1), [{ n: 1 }]);
+  await assert.rejects(divide(0), { code: "22012" });
+  assert.deepEqual(await divide(1), [{ n: 1 }]);
+  await assert.rejects(ask("wrong", "selec 1"), { code: "42601" });
+  assert.deepEqual(await ask("wrong", "select 1 as n"), [{ n: 1 }]);
+});
+
+test("a statement whose columns have changed is refused, and then described anew", async () => {
+  await pool.query("create table changing (value int)");
+  await pool.query("insert into changing values (1)");
+  const read = () => ask("changing", "select * from changing");
+  assert.deepEqual(await read(), [{ value: 1 }]);
+  await pool.query("alter table changing alter value type bigint");
+  await assert.rejects(read(), { code: "0A000" });
+  assert.deepEqual(await read(), [{ value: 1n }]);
+});
+
+test("a row that cannot be read fails its query alone", async () => {
+  const half = (n: string) => ask("half", "select $1::numeric as n", [n]);
+  assert.deepEqual(await half("2"), [{ n: 2n }]);
+  await assert.rejects(half("0.5"), /no whole number/);
+  assert.deepEqual(await half("2"), [{ n: 2n }]);
+});
+
+test("what is no plain value is refused before anything is sent", () => {
+  for (const value of [{}, [1], new Date(0), () => 1])
+    assert.throws(() => new PreparedQuery({ name: "plain", text: "select $1::text as t" }, [value]), TypeError);
+});
+
+test("a call that waits when its connection breaks fails", async () => {
+  const failed = assert.rejects(ask("sleep", "select pg_sleep(60)::text as t"), { code: "57P01" });
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and query like 'select pg_sleep(60)%' and state = 'active'`;
+  await eventually("it sleeps", async () => (await database.pool.query(end)).rowCount === 1);
+  await failed;
+  assert.deepEqual(await ask("sleep", "select pg_sleep(0)::text as t"), [{ t: "" }]);
+});

@@ -1,0 +1,47 @@
+/**
+ * What values of the store are here. Money is `bigint` and `numeric` in the database, so no value may pass through a
+ * JavaScript number on its way out.
+ */
+import pg from "pg";
+
+const OID = {
+  int8: 20,
+  int8Array: 1016,
+  textArray: 1009,
+  date: 1082,
+  dateArray: 1182,
+  numeric: 1700,
+  numericArray: 1231,
+} as const;
+
+type Parser = (value: string) => unknown;
+/** Text of an array, nulls and nesting kept. */
+const strings = pg.types.getTypeParser(OID.textArray as number) as Parser;
+
+/** By type id. What is not here is as pg has it: timestamptz is a Date. */
+const PARSERS = new Map<number, Parser>([
+  [OID.int8, BigInt],
+  [OID.int8Array, (value) => mapNested(strings(value), BigInt)],
+  // Sums that pass 64 bits. None of ours has a fraction; one that has is refused and not rounded.
+  [OID.numeric, whole],
+  [OID.numericArray, (value) => mapNested(strings(value), whole)],
+  // A calendar day is no instant; pg would make midnight of the local time zone of it.
+  [OID.date, String],
+  [OID.dateArray, strings],
+]);
+
+/** Passed to each pool, because pg's own registry is global to the process. */
+export const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: "text" | "binary") => {
+  const own = format === "binary" ? undefined : PARSERS.get(oid);
+  return own ?? pg.types.getTypeParser(oid, format as "text");
+};
+
+function whole(text: string): bigint {
+  if (!/^-?\d+$/.test(text)) throw new Error(`The numeric ${text} is no whole number: cast it to text or float8.`);
+  return BigInt(text);
+}
+
+function mapNested(value: unknown, map: (text: string) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapNested(item, map));
+  return value === null ? null : map(String(value));
+}
