@@ -26,24 +26,35 @@ export class StreamedAnswer {
   }
 
   take(bytes: Buffer): Wish {
-    for (const data of this.#frames.push(bytes)) {
-      this.#event(this.#events.read(data));
-      if (this.#relay.cut !== undefined) return "cut";
+    try {
+      for (const data of this.#frames.push(bytes)) {
+        this.#event(this.#events.read(data));
+        if (this.#relay.cut !== undefined) return "cut";
+      }
+      return this.#over ? "enough" : "more";
+    } finally {
+      // Before a failure, too: what was said is charged.
+      this.#relay.flush();
     }
-    return this.#over ? "enough" : "more";
   }
 
   /** The answer is over, or enough of it came. Throws where it broke off in the middle. */
   finish(end: "enough" | "cut" | "over" | "broken"): Finish {
     if (this.#relay.cut !== undefined) return this.#relay.cut;
     if (end === "broken") throw new EngineAway("engine", "the engine's connection broke");
-    if (end === "over") {
-      for (const data of this.#frames.end()) this.#event(this.#events.read(data));
-      if (this.#finish === undefined && !this.#over && this.#relay.cut === undefined)
-        throw new EngineAway("engine", "the engine's stream ended in the middle");
+    try {
+      if (end === "over") this.#readRest();
+      this.#relay.end();
+    } finally {
+      this.#relay.flush();
     }
-    this.#relay.end();
     return this.#relay.cut ?? this.#finish ?? "stop";
+  }
+
+  #readRest(): void {
+    for (const data of this.#frames.end()) this.#event(this.#events.read(data));
+    if (this.#finish === undefined && !this.#over && this.#relay.cut === undefined)
+      throw new EngineAway("engine", "the engine's stream ended in the middle");
   }
 
   #event(event: StreamEvent | undefined): void {
