@@ -24,6 +24,7 @@ export function engineJob(header: JobHeader, body: JobBody): EngineJob {
     ...(format === undefined ? {} : { format }),
     sampling: header.sampling,
     outputTokensMax: header.output_tokens_max,
+    ...(header.stream ? {} : { gathers: true }),
   };
 }
 

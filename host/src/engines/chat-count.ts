@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import type { ChatMessage } from "./engine.ts";
-import { type EngineHttp, textOf } from "./engine-http.ts";
+import type { EngineHttp } from "./engine-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
 
@@ -29,7 +29,7 @@ export async function countChat(asked: Asked, signal: AbortSignal): Promise<numb
   const job = { id: "", attempt: 1, model, endpoint: "chat" as const, input: { messages }, sampling: {} };
   // The context is that of a job, so that an engine which loads a model by it does not load it anew.
   const request = profile.dialect.generation({ ...job, outputTokensMax: 1 }, name, contextTokensOf(model));
-  const response = await http.post(request.path, { ...request.body, stream: false }, signal);
-  const counted = Counted.safeParse(parseJson(await textOf(response, ANSWER_BYTES_MAX)));
+  const text = await http.postForText(request.path, { ...request.body, stream: false }, signal, ANSWER_BYTES_MAX);
+  const counted = Counted.safeParse(parseJson(text));
   return counted.data?.prompt_eval_count ?? counted.data?.usage?.prompt_tokens;
 }

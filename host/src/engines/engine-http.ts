@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
-import { type JobAnswer, JobHttp } from "./job-http.ts";
+import { JobHttp, type JobRequest, type Wish } from "./job-http.ts";
 
 const PROBE_MS_MAX = 2_000;
 const PROBE_BYTES_MAX = 4 * 1024 * 1024;
@@ -124,19 +124,37 @@ export class EngineHttp {
     }
   }
 
-  /** A job. The answer is good and not read yet. */
-  async post(path: string, body: object, signal: AbortSignal): Promise<JobAnswer> {
-    const answer = await this.#postJob(path, JSON.stringify(body), signal);
-    const { status } = answer;
-    if (status >= 200 && status < 300) return answer;
-    if (status >= 300 && status < 400) {
+  /**
+   * A job. `take` has the bytes of a good answer as they come, and says what it wants of the rest. Resolves when it wants no more
+   * (`enough`, `cut`) or the answer is `over`, or `broken`.
+   */
+  async post(
+    path: string,
+    body: object,
+    signal: AbortSignal,
+    take: (bytes: Buffer) => Wish,
+  ): Promise<"enough" | "cut" | "over" | "broken"> {
+    let status = 0;
+    let retryAfter: string | undefined;
+    const refusal = new BoundedText(ERROR_BYTES_MAX);
+    const end = await this.#postJob(path, JSON.stringify(body), signal, (head) => {
+      status = head.status;
+      if (status >= 200 && status < 300) return take;
+      retryAfter = head.fields.get("retry-after");
       // Whoever set the address named the engine; a job goes nowhere else.
-      answer.cutOff();
-      throw new EngineAway("engine", "the engine does not answer");
-    }
-    const text = await textOf(answer, ERROR_BYTES_MAX);
-    if (status === 429 || status === 503) throw new EngineBusy(status, retryAfterMs(answer.header("retry-after")));
+      return status >= 400 ? (bytes) => refusal.take(bytes) : () => "cut";
+    });
+    if (status >= 200 && status < 300) return end;
+    if (status < 400) throw new EngineAway("engine", "the engine does not answer");
+    const text = refusal.whole(end);
+    if (status === 429 || status === 503) throw new EngineBusy(status, retryAfterMs(retryAfter));
     throw new EngineRefused(status, text);
+  }
+
+  /** As `post`, for an answer that is wanted whole. */
+  async postForText(path: string, body: object, signal: AbortSignal, bytesMax: number): Promise<string> {
+    const text = new BoundedText(bytesMax);
+    return text.whole(await this.post(path, body, signal, (bytes) => text.take(bytes)));
   }
 
   async #question(path: string, body: object | undefined): Promise<{ text: string; headers: Headers } | undefined> {
@@ -153,16 +171,33 @@ export class EngineHttp {
     }
   }
 
-  async #postJob(path: string, body: string, signal: AbortSignal): Promise<JobAnswer> {
-    this.#jobs ??= new JobHttp(this.root, this.#headers, this.#clock);
-    const jobs = this.#jobs;
+  async #postJob(
+    path: string,
+    body: string,
+    signal: AbortSignal,
+    answered: JobRequest["answered"],
+  ): Promise<"enough" | "cut" | "over" | "broken"> {
+    let takes = false;
     try {
-      return await jobs.post(path, body, signal).catch((error: unknown) => {
+      this.#jobs ??= new JobHttp(this.root, this.#headers, this.#clock);
+      const jobs = this.#jobs;
+      const request: JobRequest = {
+        path,
+        body,
+        signal,
+        answered: (head) => {
+          takes = true;
+          return answered(head);
+        },
+      };
+      return await jobs.post(request).catch((error: unknown) => {
         // A connection kept open from an earlier job was closed meanwhile: a fresh one may do.
-        if (signal.aborted || !isBrokenSocket(error)) throw error;
-        return jobs.post(path, body, signal);
+        if (takes || signal.aborted || !isBrokenSocket(error)) throw error;
+        return jobs.post({ ...request, fresh: true });
       });
     } catch (cause) {
+      // What is wrong with the answer is told by whoever takes it.
+      if (takes) throw cause;
       throw new EngineAway("engine", "the engine does not answer", { cause });
     }
   }
@@ -198,11 +233,26 @@ export function rootAddress(url: string): string {
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
-/** The whole answer; what keeps it from coming is the engine's failure. */
-export async function textOf(answer: JobAnswer, bytesMax: number): Promise<string> {
-  try {
-    return await answer.text(bytesMax);
-  } catch (cause) {
+/** A whole answer, up to a bound: the engine does not decide how much memory we use. */
+class BoundedText {
+  readonly #chunks: Buffer[] = [];
+  #room: number;
+
+  constructor(bytesMax: number) {
+    this.#room = bytesMax;
+  }
+
+  take(bytes: Buffer): Wish {
+    this.#room -= bytes.length;
+    if (this.#room < 0) return "cut";
+    this.#chunks.push(Buffer.from(bytes));
+    return "more";
+  }
+
+  /** What keeps it from coming whole is the engine's failure. */
+  whole(end: "enough" | "cut" | "over" | "broken"): string {
+    if (end === "over") return Buffer.concat(this.#chunks).toString("utf8");
+    const cause = new Error(end === "broken" ? "the connection broke" : "the answer is too large");
     throw new EngineAway("engine", "the engine's answer did not come whole", { cause });
   }
 }

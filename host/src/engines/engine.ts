@@ -21,6 +21,8 @@ export interface GenerationJob {
   outputTokensMax: number;
   /** The form that the answer must have. Only for models that were seen to keep to one. */
   format?: OutputFormat | undefined;
+  /** The client does not stream: what comes at once may be said at once. */
+  gathers?: boolean | undefined;
 }
 
 export interface EmbeddingJob {

@@ -11,14 +11,13 @@ import {
   type GenerationJob,
   type Sink,
 } from "./engine.ts";
-import { EngineAway, EngineBusy, type EngineHttp, EngineRefused, type Liveness, textOf } from "./engine-http.ts";
-import { EventReader } from "./event-reader.ts";
-import { NdjsonReader, SseReader } from "./framing.ts";
-import type { JobAnswer } from "./job-http.ts";
+import { EngineBusy, type EngineHttp, EngineRefused, type Liveness } from "./engine-http.ts";
+import type { Wish } from "./job-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
 import { OutputRelay } from "./output-relay.ts";
-import type { Dialect, EngineProfile, EngineRequest, StreamEvent } from "./profiles/profile.ts";
+import type { Dialect, EngineProfile, EngineRequest } from "./profiles/profile.ts";
+import { StreamedAnswer } from "./streamed-answer.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;
@@ -89,8 +88,13 @@ export class HttpJobs {
     const relay = new OutputRelay({ job, sink, contextTokens });
     const cut = eitherOf(signal, watchdog.signal);
     try {
-      const answer = await this.#begin(request, cut.signal);
-      return { finish: await this.#relay(answer, relay, watchdog) };
+      const answer = new StreamedAnswer(this.#dialect, relay, watchdog);
+      const { http } = this.#options;
+      const take = (bytes: Buffer): Wish => answer.take(bytes);
+      const end = await this.#untilTaken(request, cut.signal, ({ path, body }) =>
+        http.post(path, body, cut.signal, take),
+      );
+      return { finish: answer.finish(end) };
     } catch (error) {
       // The engine may still be generating.
       cut.abort();
@@ -109,7 +113,7 @@ export class HttpJobs {
   }
 
   async *embed(job: EmbeddingJob, sink: Pick<Sink, "progress">, signal: AbortSignal): AsyncGenerator<Float32Array> {
-    const { clock } = this.#options;
+    const { clock, http } = this.#options;
     const model = this.#nameOf(job.model);
     const watchdog = this.#watchdog(sink);
     const either = eitherOf(signal, watchdog.signal).signal;
@@ -118,8 +122,11 @@ export class HttpJobs {
       for (let at = 0; at < job.input.length && !signal.aborted; ) {
         const input = job.input.slice(at, at + inputs);
         const began = clock.monotonic();
-        const answer = await this.#begin(this.#dialect.embedding(model, input, contextTokensOf(job.model)), either);
-        const vectors = this.#dialect.vectors(await textOf(answer, EMBEDDING_BYTES_MAX), input.length);
+        const request = this.#dialect.embedding(model, input, contextTokensOf(job.model));
+        const text = await this.#untilTaken(request, either, ({ path, body }) =>
+          http.postForText(path, body, either, EMBEDDING_BYTES_MAX),
+        );
+        const vectors = this.#dialect.vectors(text, input.length);
         at += input.length;
         if (clock.monotonic() - began > CALL_MS) inputs = Math.max(1, Math.floor(inputs / 2));
         watchdog.read(at / job.input.length);
@@ -145,12 +152,16 @@ export class HttpJobs {
   }
 
   /** Sends the request until the engine takes it. */
-  async #begin(request: EngineRequest, signal: AbortSignal): Promise<JobAnswer> {
+  async #untilTaken<T>(
+    request: EngineRequest,
+    signal: AbortSignal,
+    send: (request: EngineRequest) => Promise<T>,
+  ): Promise<T> {
     const { clock } = this.#options;
     const giveUpAt = clock.monotonic() + OVERLOAD_MS_MAX;
     for (let waitMs = OVERLOAD_WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, OVERLOAD_WAIT_MS_MAX)) {
       try {
-        return await this.#put(request, signal);
+        return await this.#put(request, send);
       } catch (error) {
         if (!(error instanceof EngineBusy)) throw error;
         const nextMs = Math.max(waitMs, error.retryAfterMs ?? 0);
@@ -161,57 +172,15 @@ export class HttpJobs {
     }
   }
 
-  async #put(request: EngineRequest, signal: AbortSignal): Promise<JobAnswer> {
-    const { http } = this.#options;
+  async #put<T>(request: EngineRequest, send: (request: EngineRequest) => Promise<T>): Promise<T> {
     try {
-      return await http.post(request.path, request.body, signal);
+      return await send(request);
     } catch (error) {
       const uncapped = this.#dialect.uncapped?.(request);
-      const aboutLength = error instanceof EngineError && error.blame === "prompt";
+      const aboutLength = error instanceof EngineRefused && error.blame === "prompt";
       if (!aboutLength || uncapped === undefined) throw error;
-      return http.post(uncapped.path, uncapped.body, signal);
+      return send(uncapped);
     }
-  }
-
-  async #relay(answer: JobAnswer, relay: OutputRelay, watchdog: Watchdog): Promise<Finish> {
-    let finish: Finish | undefined;
-    let over = false;
-    const take = (event: StreamEvent | undefined): void => {
-      if (event === undefined || over) return;
-      if (event.promptRead !== undefined) watchdog.read(event.promptRead);
-      if (event.thinking !== undefined || event.answer !== undefined) watchdog.output();
-      relay.take(event);
-      finish = event.finish ?? finish;
-      over = event.last ?? false;
-    };
-    const ended = (): Finish => {
-      relay.end();
-      return relay.cut ?? finish ?? "stop";
-    };
-    const dialect = this.#dialect;
-    const comment = (text: string): void => take(dialect.readComment?.(text));
-    const reader = dialect.framing === "sse" ? new SseReader(comment) : new NdjsonReader();
-    const events = new EventReader(dialect.read);
-    const end = await answer.read((bytes) => {
-      for (const data of reader.push(bytes)) {
-        take(events.read(data));
-        if (relay.cut !== undefined) return "enough";
-      }
-      return over ? "enough" : "more";
-    });
-    if (relay.cut !== undefined) {
-      answer.cutOff();
-      return relay.cut;
-    }
-    if (end === "broken") throw new EngineAway("engine", "the engine's connection broke");
-    if (end === "enough") {
-      answer.letEnd();
-      return ended();
-    }
-    for (const data of reader.end()) take(events.read(data));
-    if (finish === undefined && !over && relay.cut === undefined)
-      throw new EngineAway("engine", "the engine's stream ended in the middle");
-    return ended();
   }
 
   #nameOf(model: string): string {

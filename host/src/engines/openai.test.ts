@@ -242,6 +242,28 @@ test("an answer in many chunks, an event whole or in parts in each, comes once a
   assert.equal(finish, "length");
 });
 
+test("where the client does not stream, what one read brings is said at once: before a failure, too, and each kind by itself", async (t) => {
+  const events = [
+    { thinking: "a" },
+    { thinking: "b" },
+    { content: "c" },
+    { content: "d" },
+    { content: "\ud83d" },
+    { content: "\ude00" },
+  ];
+  const url = await stubServer(t, (_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const said = events.map((each) => `data: ${JSON.stringify(delta(each))}\n\n`).join("");
+    response.end(`${said}data: ${JSON.stringify({ error: "broke" })}\n\n`);
+  });
+  const sink = new RecordingSink();
+  await assert.rejects(engineAt(url).generate(chatJob("x", { gathers: true }), sink, never), EngineError);
+  assert.deepEqual(sink.deltas, [
+    { channel: "reasoning", text: "ab" },
+    { channel: "answer", text: "cd😀" },
+  ]);
+});
+
 test("a cancelled job closes the engine's connection and resolves", async (t) => {
   const controller = new AbortController();
   const closed = Promise.withResolvers<void>();

@@ -23,10 +23,14 @@ export class OutputRelay {
   readonly #thinking: ThinkingInText | undefined;
   readonly #bound: OutputBound;
   readonly #halves: Record<Channel, string> = { answer: "", reasoning: "" };
+  readonly #gathers: boolean;
+  /** Output of one read that is not said yet, where it is said at once. */
+  #gathered: { channel: Channel; text: string } | undefined;
   #cut: Finish | undefined;
 
   constructor({ job, sink, contextTokens }: RelayOptions) {
     this.#sink = sink;
+    this.#gathers = job.gathers ?? false;
     this.#stops = new StopStrings(job.sampling.stop);
     this.#thinking = THINKING_MODELS.includes(job.model) ? new ThinkingInText() : undefined;
     this.#bound = new OutputBound(job.outputTokensMax, contextTokens);
@@ -59,6 +63,14 @@ export class OutputRelay {
     // Half a character that never became whole is no text.
   }
 
+  /** A read is over: what it brought is said. */
+  flush(): void {
+    const gathered = this.#gathered;
+    if (gathered === undefined) return;
+    this.#gathered = undefined;
+    this.#sink.delta(gathered.channel, gathered.text);
+  }
+
   #answer(said: string): void {
     let answer = said;
     if (this.#thinking !== undefined) {
@@ -78,7 +90,13 @@ export class OutputRelay {
     const endsInHalf = isFirstHalf(text.charCodeAt(text.length - 1));
     this.#halves[channel] = endsInHalf ? text.slice(-1) : "";
     const whole = endsInHalf ? text.slice(0, -1) : text;
-    if (whole !== "") this.#sink.delta(channel, whole);
+    if (whole === "") return;
+    if (!this.#gathers) this.#sink.delta(channel, whole);
+    else if (this.#gathered?.channel === channel) this.#gathered.text += whole;
+    else {
+      this.flush();
+      this.#gathered = { channel, text: whole };
+    }
   }
 }
 

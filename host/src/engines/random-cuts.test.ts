@@ -89,9 +89,13 @@ function heard(dialect: Dialect, bytes: Uint8Array[], job: GenerationJob) {
   const relay = new OutputRelay({ job, sink, contextTokens: undefined });
   const comment = (text: string): void => relay.take(dialect.readComment?.(text) ?? {});
   const reader = dialect.framing === "sse" ? new SseReader(comment) : new NdjsonReader();
-  for (const piece of bytes) for (const data of reader.push(piece)) relay.take(dialect.read(data));
+  for (const piece of bytes) {
+    for (const data of reader.push(piece)) relay.take(dialect.read(data));
+    relay.flush();
+  }
   for (const data of reader.end()) relay.take(dialect.read(data));
   relay.end();
+  relay.flush();
   for (const { text } of sink.deltas) assert.ok(text.isWellFormed() && text !== "");
   return { thinking: sink.text("reasoning"), answer: sink.text("answer"), cut: relay.cut };
 }
@@ -105,7 +109,12 @@ for (const [profile, name, say, end] of CASES) {
         ...pieces(answer, deltas).map((piece) => say("answer", piece)),
       ];
       const bytes = pieces(new TextEncoder().encode(events.join("") + end), packets);
-      assert.deepEqual(heard(profile.dialect, bytes, chatJob("x")), { thinking, answer, cut: undefined });
+      for (const gathers of [false, true])
+        assert.deepEqual(heard(profile.dialect, bytes, chatJob("x", { gathers })), {
+          thinking,
+          answer,
+          cut: undefined,
+        });
       const stopped = heard(profile.dialect, bytes, chatJob("x", { sampling: { stop: ["END", "😀"] } }));
       const at = [answer.indexOf("END"), answer.indexOf("😀")].filter((index) => index !== -1);
       assert.equal(stopped.answer, at.length === 0 ? answer : answer.slice(0, Math.min(...at)));

@@ -1,0 +1,314 @@
+/**
+ * One answer of HTTP/1.1, read as its bytes come, wherever they are cut (RFC 9112). Interim answers are passed over, trailers and
+ * extensions of chunks too. What is not to the letter is refused: two readings of one answer would be one too many.
+ *
+ * An engine sends every event as a chunk of its own, and one read has many of them. Their bytes are moved together in the
+ * memory that they came in, and handed over at once.
+ */
+
+/** Of all interim answers and the head together; of the trailers; of the extensions of a chunk. Node's own bound. */
+const HEAD_BYTES_MAX = 16 * 1024;
+/** Not much more than a head is taken for one. */
+const HEAD_BYTES_USUAL = 1024;
+/** Beyond it a size is no number that can be counted down. */
+const SIZE_DIGITS_MAX = 13;
+const CR = 13;
+const LF = 10;
+const SEMICOLON = 59;
+const HEAD_END = "\r\n\r\n";
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n\0]*)?$/;
+const FIELD_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\0]*?)[ \t]*$/;
+const FOLD = /\r\n[ \t]+/g;
+
+class MalformedAnswer extends Error {
+  override name = "MalformedAnswer";
+}
+
+export interface AnswerHead {
+  status: number;
+  /** By names in lower case; a name that comes twice has both values, with a comma between them. */
+  fields: ReadonlyMap<string, string>;
+  /** The server will take another request on this connection, as far as its head tells. */
+  persists: boolean;
+  /** What tells the end of the body. */
+  body: "chunks" | "length" | "close" | "none";
+  length: number;
+}
+
+type Place =
+  | "head"
+  | "size"
+  | "extension"
+  | "size-end"
+  | "chunk"
+  | "chunk-return"
+  | "chunk-end"
+  | "trailers"
+  | "trailer"
+  | "trailer-end"
+  | "trailers-end"
+  | "length"
+  | "close"
+  | "complete"
+  | "fault";
+
+const NOTHING = Buffer.alloc(0);
+
+export class AnswerParser {
+  #place: Place = "head";
+  #head: AnswerHead | undefined;
+  /** The part of a head that came. */
+  #begun = "";
+  /** What is left of the bytes that heads, a chunk's extensions or trailers may have. */
+  #room = HEAD_BYTES_MAX;
+  /** What is left of the body, or of its chunk. */
+  #left = 0;
+  #digits = 0;
+  #surplus = false;
+  #fault: MalformedAnswer | undefined;
+
+  get head(): AnswerHead | undefined {
+    return this.#head;
+  }
+
+  /** What is wrong with it: nothing that follows counts. */
+  get fault(): MalformedAnswer | undefined {
+    return this.#fault;
+  }
+
+  get complete(): boolean {
+    return this.#place === "complete";
+  }
+
+  /** Whether the connection can carry another request: the answer is complete, and nothing came after it. */
+  get reusable(): boolean {
+    return this.complete && this.#head?.persists === true && !this.#surplus;
+  }
+
+  /** The bytes of the body among these, in their memory: good until the next read. */
+  push(bytes: Buffer): Buffer {
+    let from = 0;
+    while (this.#place === "head" && from < bytes.length) from = this.#readHead(bytes, from);
+    switch (this.#place) {
+      case "head":
+      case "fault":
+        return NOTHING;
+      case "complete":
+        this.#surplus ||= from < bytes.length;
+        return NOTHING;
+      case "close":
+        return bytes.subarray(from);
+      case "length":
+        return this.#readLength(bytes, from);
+      default:
+        return this.#readChunks(bytes, from);
+    }
+  }
+
+  /** The server closed its side. Says whether the answer is whole. */
+  end(): boolean {
+    if (this.#place === "close") this.#place = "complete";
+    return this.complete;
+  }
+
+  #refuse(error: unknown): void {
+    if (!(error instanceof MalformedAnswer)) throw error;
+    this.#fault = error;
+    this.#place = "fault";
+  }
+
+  /** Takes a part of what came, and returns where the rest of it begins. */
+  #readHead(bytes: Buffer, from: number): number {
+    try {
+      return this.#findHead(bytes, from);
+    } catch (error) {
+      this.#refuse(error);
+      return bytes.length;
+    }
+  }
+
+  #findHead(bytes: Buffer, from: number): number {
+    const to = Math.min(bytes.length, from + HEAD_BYTES_USUAL);
+    const before = this.#begun.length;
+    const text = this.#begun + bytes.toString("latin1", from, to);
+    // Empty lines before an answer: the server ended its last one with a line too many.
+    const blank = /^(?:\r\n)+/.exec(text)?.[0].length ?? 0;
+    const end = text.indexOf(HEAD_END, blank);
+    const size = end === -1 ? text.length : end + HEAD_END.length;
+    if (size > this.#room) throw new MalformedAnswer("its head is too large");
+    if (end === -1) {
+      this.#begun = text;
+      return to;
+    }
+    this.#begun = "";
+    this.#room -= size;
+    const head = headOf(text.slice(blank, end));
+    if (head.status >= 200) this.#begin(head);
+    return from + size - before;
+  }
+
+  #begin(head: AnswerHead): void {
+    this.#head = head;
+    this.#room = HEAD_BYTES_MAX;
+    this.#left = head.length;
+    if (head.body === "chunks") this.#place = "size";
+    else if (head.body === "close") this.#place = "close";
+    else this.#place = head.body === "none" || head.length === 0 ? "complete" : "length";
+  }
+
+  #readLength(bytes: Buffer, from: number): Buffer {
+    const to = Math.min(bytes.length, from + this.#left);
+    this.#left -= to - from;
+    if (this.#left === 0) this.#place = "complete";
+    this.#surplus ||= to < bytes.length;
+    return bytes.subarray(from, to);
+  }
+
+  #readChunks(bytes: Buffer, from: number): Buffer {
+    const length = bytes.length;
+    let at = from;
+    let start = -1;
+    let to = -1;
+    while (at < length && !this.complete) {
+      if (this.#place !== "chunk") {
+        try {
+          at = this.#frames(bytes, at);
+        } catch (error) {
+          // What came before it was said.
+          this.#refuse(error);
+          break;
+        }
+        continue;
+      }
+      const end = Math.min(length, at + this.#left);
+      if (start === -1) {
+        start = at;
+        to = end;
+      } else {
+        bytes.copyWithin(to, at, end);
+        to += end - at;
+      }
+      this.#left -= end - at;
+      at = end;
+      if (this.#left === 0) this.#place = "chunk-return";
+    }
+    this.#surplus ||= at < length;
+    return start === -1 ? NOTHING : bytes.subarray(start, to);
+  }
+
+  /** Takes what is around the chunks, up to the next chunk. */
+  #frames(bytes: Buffer, from: number): number {
+    let at = from;
+    while (at < bytes.length && this.#place !== "chunk" && !this.complete) this.#frame(bytes[at++] as number);
+    return at;
+  }
+
+  /** Takes one byte of it. */
+  #frame(byte: number): void {
+    switch (this.#place) {
+      case "size": {
+        const digit = hexDigit(byte);
+        if (digit !== -1) {
+          this.#left = this.#left * 16 + digit;
+          if (this.#left > 0 || this.#digits === 0) this.#digits++;
+          if (this.#digits > SIZE_DIGITS_MAX) throw new MalformedAnswer("a chunk is too large");
+          this.#takeRoom();
+          return;
+        }
+        if (this.#digits === 0) throw new MalformedAnswer("a chunk has no size");
+        if (byte === CR) this.#place = "size-end";
+        else if (byte === SEMICOLON || isBlank(byte)) this.#place = "extension";
+        else throw new MalformedAnswer("the size of a chunk is no number");
+        return;
+      }
+      case "extension":
+        this.#takeRoom();
+        if (byte === CR) this.#place = "size-end";
+        else if (byte === LF) throw new MalformedAnswer("a line feed stands alone");
+        return;
+      case "size-end":
+        expectLineFeed(byte);
+        this.#digits = 0;
+        this.#room = HEAD_BYTES_MAX;
+        this.#place = this.#left === 0 ? "trailers" : "chunk";
+        return;
+      case "chunk-return":
+        if (byte !== CR) throw new MalformedAnswer("a chunk is longer than its size");
+        this.#place = "chunk-end";
+        return;
+      case "chunk-end":
+        expectLineFeed(byte);
+        this.#place = "size";
+        return;
+      case "trailers":
+        this.#takeRoom();
+        this.#place = byte === CR ? "trailers-end" : "trailer";
+        if (byte === LF) throw new MalformedAnswer("a line feed stands alone");
+        return;
+      case "trailer":
+        this.#takeRoom();
+        if (byte === CR) this.#place = "trailer-end";
+        else if (byte === LF) throw new MalformedAnswer("a line feed stands alone");
+        return;
+      case "trailer-end":
+        expectLineFeed(byte);
+        this.#place = "trailers";
+        return;
+      case "trailers-end":
+        expectLineFeed(byte);
+        this.#place = "complete";
+    }
+  }
+
+  #takeRoom(): void {
+    if (this.#room-- === 0) throw new MalformedAnswer("there is too much around a chunk");
+  }
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const letter = byte | 32;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
+}
+
+const isBlank = (byte: number): boolean => byte === 32 || byte === 9;
+
+function expectLineFeed(byte: number): void {
+  if (byte !== LF) throw new MalformedAnswer("a return stands alone");
+}
+
+/** Reads a head, without the empty line at its end. */
+function headOf(text: string): AnswerHead {
+  const [first = "", ...lines] = text.replace(FOLD, " ").split("\r\n");
+  const [, minor, code] = STATUS_LINE.exec(first) ?? [];
+  if (code === undefined) throw new MalformedAnswer("it does not begin as an answer of HTTP/1.1");
+  const fields = new Map<string, string>();
+  for (const line of lines) {
+    const [, name, value] = FIELD_LINE.exec(line) ?? [];
+    if (name === undefined || value === undefined) throw new MalformedAnswer("a line of its head is no field");
+    const key = name.toLowerCase();
+    const before = fields.get(key);
+    fields.set(key, before === undefined ? value : `${before}, ${value}`);
+  }
+  const status = Number(code);
+  const framing = framingOf(status, fields);
+  const options = (fields.get("connection") ?? "").toLowerCase().split(/[ \t]*,[ \t]*/);
+  const asked = minor === "1" ? !options.includes("close") : options.includes("keep-alive");
+  return { status, fields, persists: asked && framing.body !== "close", ...framing };
+}
+
+function framingOf(status: number, fields: ReadonlyMap<string, string>): Pick<AnswerHead, "body" | "length"> {
+  const coding = fields.get("transfer-encoding");
+  const length = fields.get("content-length");
+  // Nothing was asked that could be answered so.
+  if (status === 101) throw new MalformedAnswer("it changes to another protocol");
+  if (status < 200 || status === 204 || status === 304) return { body: "none", length: 0 };
+  if (coding !== undefined) {
+    if (length !== undefined) throw new MalformedAnswer("it has a length beside its chunks");
+    if (coding.toLowerCase() !== "chunked") throw new MalformedAnswer("it is coded in a way that was not asked for");
+    return { body: "chunks", length: 0 };
+  }
+  if (length === undefined) return { body: "close", length: 0 };
+  if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer("its length is no number");
+  return { body: "length", length: Number(length) };
+}

@@ -1,0 +1,139 @@
+/**
+ * One connection to an engine's server. It carries one exchange at a time, and rests between them. The bytes of an answer are
+ * handed over within the read that brought them: no stream and no promise for each of them.
+ */
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { type AnswerHead, AnswerParser } from "./answer-parser.ts";
+
+/** Every read of every connection comes into this memory, and is over before the next. */
+const READ_BYTES = 64 * 1024;
+let readMemory: Buffer | undefined;
+
+const KEEP_ALIVE_AFTER_MS = 1_000;
+
+export interface Server {
+  host: string;
+  port: number;
+  secure: boolean;
+}
+
+/** Whoever asked hears exactly one of `ended` and `failed`, and nothing after it. */
+interface Exchange {
+  /** The head and what came of the body with it; then more of the body. The memory is good for the call only. */
+  heard(head: AnswerHead, bytes: Buffer): void;
+  /** The answer is over: whole, or because its connection broke. */
+  ended(whole: boolean): void;
+  /** No answer came. */
+  failed(error: Error): void;
+}
+
+interface Events {
+  up: () => void;
+  /** An exchange is over, and another may follow. */
+  rests: (head: AnswerHead) => void;
+  /** None will. */
+  closed: () => void;
+}
+
+export class Connection {
+  readonly #socket: Socket;
+  readonly #rests: (head: AnswerHead) => void;
+  readonly #closed: () => void;
+  #exchange: Exchange | undefined;
+  #parser: AnswerParser | undefined;
+  #error: Error | undefined;
+
+  constructor(server: Server, { up, rests, closed }: Events) {
+    this.#rests = rests;
+    this.#closed = closed;
+    this.#socket = open(server, (bytes) => this.#read(bytes));
+    this.#socket.on("error", (error) => {
+      this.#error ??= error;
+    });
+    this.#socket.once(server.secure ? "secureConnect" : "connect", up);
+    this.#socket.on("end", () => this.#end());
+    this.#socket.on("close", () => this.#close());
+  }
+
+  begin(request: string, exchange: Exchange): void {
+    this.#exchange = exchange;
+    this.#parser = new AnswerParser();
+    this.#socket.write(request);
+  }
+
+  /** Closes it; the engine stops. The exchange hears of it as of a connection that breaks. */
+  destroy(error?: Error): void {
+    this.#error ??= error;
+    this.#socket.destroy();
+  }
+
+  /** While it rests it does not keep the process alive. */
+  rest(): void {
+    this.#socket.unref();
+  }
+
+  wake(): void {
+    this.#socket.ref();
+  }
+
+  #read(bytes: Buffer): void {
+    const parser = this.#parser;
+    if (parser === undefined || this.#exchange === undefined) {
+      // Nobody asked.
+      this.#socket.destroy();
+      return;
+    }
+    const body = parser.push(bytes);
+    if (parser.head !== undefined) this.#exchange.heard(parser.head, body);
+    if (parser.complete) this.#complete(parser);
+    else if (parser.fault !== undefined) this.destroy(parser.fault);
+  }
+
+  /** The server closed its side: nothing more comes, whatever it was asked. */
+  #end(): void {
+    const parser = this.#parser;
+    if (parser?.end()) this.#complete(parser);
+    else this.#socket.destroy();
+  }
+
+  #complete(parser: AnswerParser): void {
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    this.#parser = undefined;
+    const { head, reusable } = parser;
+    // An answer that came before its request had left: the rest of the request would be taken for another.
+    const usable = reusable && head !== undefined && this.#socket.writableLength === 0 && !this.#socket.destroyed;
+    if (usable) this.#rests(head);
+    else this.#socket.destroy();
+    exchange?.ended(true);
+  }
+
+  #close(): void {
+    const exchange = this.#exchange;
+    const answered = this.#parser?.head !== undefined;
+    this.#exchange = undefined;
+    this.#parser = undefined;
+    this.#closed();
+    if (answered) exchange?.ended(false);
+    else exchange?.failed(this.#error ?? closedEarly());
+  }
+}
+
+const closedEarly = (): Error =>
+  Object.assign(new Error("the connection closed before an answer came"), { code: "ECONNRESET" });
+
+function open({ host, port, secure }: Server, read: (bytes: Buffer) => void): Socket {
+  const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
+  if (secure) {
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    return connectTls({ ...options, ...servername, ALPNProtocols: ["http/1.1"] }).on("data", read);
+  }
+  readMemory ??= Buffer.allocUnsafeSlow(READ_BYTES);
+  const memory = readMemory;
+  const callback = (bytes: number): boolean => {
+    read(memory.subarray(0, bytes));
+    return true;
+  };
+  return connect({ ...options, onread: { buffer: memory, callback } });
+}

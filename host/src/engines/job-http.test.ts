@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { turn } from "../clock.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { JobHttp, type JobRequest, type Wish } from "./job-http.ts";
+
+const HI = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+const never = new AbortController().signal;
+
+interface RawServer {
+  url: string;
+  connections: Socket[];
+  /** What came on each. */
+  received: string[];
+}
+
+/** A server that answers what it is told to, byte for byte, whenever a request is whole. */
+async function rawServer(t: TestContext, answer: (socket: Socket, request: string) => void): Promise<RawServer> {
+  const connections: Socket[] = [];
+  const received: string[] = [];
+  const server = createServer((socket) => {
+    const index = connections.push(socket) - 1;
+    received[index] = "";
+    let request = "";
+    socket.on("error", () => {});
+    socket.setEncoding("utf8").on("data", (text: string) => {
+      received[index] += text;
+      request += text;
+      const [head = "", body] = request.split("\r\n\r\n");
+      const length = Number(/content-length: (\d+)/.exec(head)?.[1]);
+      if (body === undefined || Buffer.byteLength(body) < length) return;
+      answer(socket, request);
+      request = "";
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    for (const socket of connections) socket.destroy();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, connections, received };
+}
+
+/** Resolves when it is closed, in whatever way. */
+function closedOf(socket: Socket | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket?.closed) resolve();
+    else socket?.once("close", () => resolve());
+  });
+}
+
+interface Asked {
+  body?: string;
+  signal?: AbortSignal;
+  wish?: (text: string) => Wish;
+}
+
+/** Asks, and says what was answered and how it ended. */
+async function ask(http: JobHttp, { body = "{}", signal = never, wish = () => "more" }: Asked = {}) {
+  let status = 0;
+  let text = "";
+  const answered: JobRequest["answered"] = (head) => {
+    status = head.status;
+    return (bytes) => {
+      text += bytes.toString("utf8");
+      return wish(text);
+    };
+  };
+  const end = await http.post({ path: "/v1/x", body, signal, answered });
+  return { status, text, end };
+}
+
+test("the request, to the letter", async (t) => {
+  const server = await rawServer(t, (socket) => socket.write(HI));
+  const http = new JobHttp(`${server.url}/engine`, { authorization: "Bearer k" }, new ManualClock());
+  assert.deepEqual(await ask(http, { body: '{"a":"é"}' }), { status: 200, text: "hi", end: "over" });
+  assert.equal(
+    server.received[0],
+    `POST /engine/v1/x HTTP/1.1\r\nhost: ${new URL(server.url).host}\r\nauthorization: Bearer k\r\ncontent-type: application/json\r\nconnection: keep-alive\r\ncontent-length: 10\r\n\r\n{"a":"é"}`,
+  );
+});
+
+test("a header that would be two is refused", () => {
+  assert.throws(() => new JobHttp("http://127.0.0.1", { authorization: "Bearer a\r\nx: y" }, new ManualClock()));
+});
+
+test("a connection is used again for as long as its server keeps it, and not by two at once", async (t) => {
+  const server = await rawServer(t, (socket, request) => {
+    const head = request.includes('"short"') ? HI.replace("\r\n", "\r\nkeep-alive: timeout=2, max=9\r\n") : HI;
+    socket.write(head);
+  });
+  const clock = new ManualClock();
+  const http = new JobHttp(server.url, {}, clock);
+  for (let i = 0; i < 3; i++) await ask(http);
+  assert.equal(server.connections.length, 1);
+  await Promise.all([ask(http), ask(http)]);
+  assert.equal(server.connections.length, 2);
+  clock.freeze(3_999);
+  await ask(http, { body: '"short"' });
+  assert.equal(server.connections.length, 2, "they rested for less than four seconds");
+  clock.freeze(1_000);
+  await ask(http);
+  assert.equal(server.connections.length, 3, "the one rested a second and the other more than four");
+});
+
+test("connections that rest too long are closed", async (t) => {
+  const server = await rawServer(t, (socket) => socket.write(HI));
+  const clock = new ManualClock();
+  await ask(new JobHttp(server.url, {}, clock));
+  const closed = closedOf(server.connections[0]);
+  clock.advance(5_000);
+  await closed;
+  assert.equal(clock.nextInMs, undefined, "and nothing is looked after any more");
+});
+
+for (const [name, spoil] of [
+  ["closes", (socket: Socket) => void socket.end()],
+  ["breaks", (socket: Socket) => void socket.resetAndDestroy()],
+  ["says what nobody asked for", (socket: Socket) => void socket.write("HTTP/1.1 408 Timeout\r\n\r\n")],
+] as const) {
+  test(`a connection that ${name} while it rests is not used again`, async (t) => {
+    const server = await rawServer(t, (socket) => socket.write(HI));
+    const clock = new ManualClock();
+    const http = new JobHttp(server.url, {}, clock);
+    await ask(http);
+    const [socket] = server.connections as [Socket];
+    const closed = closedOf(socket);
+    spoil(socket);
+    await closed;
+    for (let turns = 0; turns < 10; turns++) await turn(clock);
+    assert.deepEqual(await ask(http), { status: 200, text: "hi", end: "over" });
+    assert.equal(server.connections.length, 2);
+  });
+}
+
+for (const [name, answer] of [
+  ["says that it closes", HI.replace("\r\n", "\r\nconnection: close\r\n")],
+  ["says more than its answer", `${HI}!`],
+] as const) {
+  test(`a connection whose server ${name} is not used again`, async (t) => {
+    const server = await rawServer(t, (socket) => socket.write(answer));
+    const http = new JobHttp(server.url, {}, new ManualClock());
+    for (let i = 0; i < 2; i++) assert.equal((await ask(http)).text, "hi");
+    assert.equal(server.connections.length, 2);
+  });
+}
+
+test("an answer that comes before its request has left ends the connection with it", async (t) => {
+  const server = createServer((socket) => {
+    // Nothing is read: most of the request stays where it is.
+    socket.pause().on("error", () => {});
+    t.after(() => socket.destroy());
+    socket.write(HI.replace("200", "413"));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const connections: Socket[] = [];
+  server.on("connection", (socket: Socket) => connections.push(socket));
+  const http = new JobHttp(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, {}, new ManualClock());
+  const body = "x".repeat(32 * 1024 * 1024);
+  for (let i = 0; i < 2; i++) assert.deepEqual(await ask(http, { body }), { status: 413, text: "hi", end: "over" });
+  assert.equal(connections.length, 2);
+});
+
+test("a connection that ends before an answer fails the request; one that ends within it breaks the answer", async (t) => {
+  let answer = "";
+  const server = await rawServer(t, (socket) => socket.end(answer));
+  const http = new JobHttp(server.url, {}, new ManualClock());
+  for (answer of ["", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\nx: y\r\n"])
+    await assert.rejects(ask(http), { code: "ECONNRESET" });
+  answer = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nhi";
+  assert.deepEqual(await ask(http), { status: 200, text: "hi", end: "broken" });
+  answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\nx";
+  assert.deepEqual(await ask(http), { status: 200, text: "hi", end: "broken" });
+  answer = "HTTP/1.0 200 OK\r\n\r\nhi";
+  assert.deepEqual(await ask(http), { status: 200, text: "hi", end: "over" });
+  answer = "220 mail.example ESMTP\r\n\r\n";
+  await assert.rejects(ask(http), { name: "MalformedAnswer" });
+});
+
+test("a reset within an answer that ends with its connection breaks it", async (t) => {
+  const server = await rawServer(t, (socket) => socket.write("HTTP/1.0 200 OK\r\n\r\nhi"));
+  const http = new JobHttp(server.url, {}, new ManualClock());
+  const wish = (): Wish => {
+    server.connections[0]?.resetAndDestroy();
+    return "more";
+  };
+  assert.deepEqual(await ask(http, { wish }), { status: 200, text: "hi", end: "broken" });
+});
+
+test("whoever takes an answer may cut it off, and fails the request by throwing", async (t) => {
+  const server = await rawServer(t, (socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhi"));
+  const http = new JobHttp(server.url, {}, new ManualClock());
+  assert.equal((await ask(http, { wish: () => "cut" })).end, "cut");
+  const oops = new Error("oops");
+  const wish = (): Wish => {
+    throw oops;
+  };
+  await assert.rejects(ask(http, { wish }), oops);
+  for (const socket of server.connections) await closedOf(socket);
+  assert.equal(server.connections.length, 2);
+});
+
+test("a request is cut off while its connection is made, before its answer, and within it", async (t) => {
+  const server = await rawServer(t, (socket, request) => {
+    if (request.includes("answer")) socket.write("HTTP/1.1 200 OK\r\n\r\nhi");
+    else waiting.resolve();
+  });
+  const waiting = Promise.withResolvers<void>();
+  const http = new JobHttp(server.url, {}, new ManualClock());
+  const cut = new AbortController();
+  const early = ask(http, { signal: cut.signal });
+  cut.abort();
+  await assert.rejects(early, /cut off/);
+  await assert.rejects(ask(http, { signal: cut.signal }));
+  const late = new AbortController();
+  const unanswered = ask(http, { signal: late.signal });
+  await waiting.promise;
+  late.abort();
+  await assert.rejects(unanswered, /cut off/);
+  const within = new AbortController();
+  const wish = (): Wish => {
+    within.abort();
+    return "more";
+  };
+  assert.equal((await ask(http, { body: '"answer"', signal: within.signal, wish })).end, "broken");
+});
+
+test("after enough, what is left is read for a second and within bounds", async (t) => {
+  let more = "";
+  const server = await rawServer(t, (socket) => {
+    socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nhi");
+    socket.write(more);
+  });
+  const clock = new ManualClock();
+  const http = new JobHttp(server.url, {}, clock);
+  const wish = (): Wish => "enough";
+  assert.equal((await ask(http, { wish })).end, "enough");
+  clock.advance(1_000);
+  await closedOf(server.connections[0]);
+  // More than one read takes and what is left may have.
+  more = "x".repeat(200_000);
+  assert.equal((await ask(http, { wish })).end, "enough");
+  await closedOf(server.connections[1]);
+  assert.equal(server.connections.length, 2);
+});
+
+test("a server that cannot be reached in time", async () => {
+  const clock = new ManualClock();
+  // Of the addresses for documentation; where there is no way to it at all, it fails before.
+  const asked = ask(new JobHttp("http://192.0.2.1:9", {}, clock));
+  clock.advance(10_000);
+  await assert.rejects(asked);
+});

@@ -1,0 +1,68 @@
+/** One generation's answer as it comes over HTTP: its bytes become events, and those output. */
+import type { Finish } from "./engine.ts";
+import { EngineAway } from "./engine-http.ts";
+import { EventReader } from "./event-reader.ts";
+import { NdjsonReader, SseReader } from "./framing.ts";
+import type { Wish } from "./job-http.ts";
+import type { OutputRelay } from "./output-relay.ts";
+import type { Dialect, StreamEvent } from "./profiles/profile.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+export class StreamedAnswer {
+  readonly #relay: OutputRelay;
+  readonly #watchdog: Watchdog;
+  readonly #frames: SseReader | NdjsonReader;
+  readonly #events: EventReader;
+  #finish: Finish | undefined;
+  /** The engine said that nothing follows. */
+  #over = false;
+
+  constructor(dialect: Dialect, relay: OutputRelay, watchdog: Watchdog) {
+    this.#relay = relay;
+    this.#watchdog = watchdog;
+    const comment = (text: string): void => this.#event(dialect.readComment?.(text));
+    this.#frames = dialect.framing === "sse" ? new SseReader(comment) : new NdjsonReader();
+    this.#events = new EventReader(dialect.read);
+  }
+
+  take(bytes: Buffer): Wish {
+    try {
+      for (const data of this.#frames.push(bytes)) {
+        this.#event(this.#events.read(data));
+        if (this.#relay.cut !== undefined) return "cut";
+      }
+      return this.#over ? "enough" : "more";
+    } finally {
+      // Before a failure, too: what was said is charged.
+      this.#relay.flush();
+    }
+  }
+
+  /** The answer is over, or enough of it came. Throws where it broke off in the middle. */
+  finish(end: "enough" | "cut" | "over" | "broken"): Finish {
+    if (this.#relay.cut !== undefined) return this.#relay.cut;
+    if (end === "broken") throw new EngineAway("engine", "the engine's connection broke");
+    try {
+      if (end === "over") this.#readRest();
+      this.#relay.end();
+    } finally {
+      this.#relay.flush();
+    }
+    return this.#relay.cut ?? this.#finish ?? "stop";
+  }
+
+  #readRest(): void {
+    for (const data of this.#frames.end()) this.#event(this.#events.read(data));
+    if (this.#finish === undefined && !this.#over && this.#relay.cut === undefined)
+      throw new EngineAway("engine", "the engine's stream ended in the middle");
+  }
+
+  #event(event: StreamEvent | undefined): void {
+    if (event === undefined || this.#over) return;
+    if (event.promptRead !== undefined) this.#watchdog.read(event.promptRead);
+    if (event.thinking !== undefined || event.answer !== undefined) this.#watchdog.output();
+    this.#relay.take(event);
+    this.#finish = event.finish ?? this.#finish;
+    this.#over = event.last ?? false;
+  }
+}
