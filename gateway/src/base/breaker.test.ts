@@ -12,7 +12,7 @@ interface Line {
   awayMs?: number;
 }
 
-function open() {
+function open({ isUsed }: { isUsed?: () => boolean } = {}) {
   const clock = manualClock();
   const lines: Line[] = [];
   const probes: { answer: () => void; fail: (error: Error) => void; signal: AbortSignal }[] = [];
@@ -23,6 +23,7 @@ function open() {
     log: createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) }),
     probe: (signal) => new Promise((resolve, reject) => probes.push({ answer: resolve, fail: reject, signal })),
     onAway: (reason) => told.push(reason),
+    ...(isUsed && { isUsed }),
   });
   breaker.watch();
   const last = () => {
@@ -128,5 +129,87 @@ describe("a breaker", () => {
     await pass(10_000);
     assert.deepEqual([probes.length, lines, breaker.isAway], [1, [], false]);
     assert.equal(await breaker.suspect(), false);
+  });
+});
+
+describe("a breaker of something that nobody uses", () => {
+  /** At rest, asked at second 0.5 and answered. `user.waits`: for it, now. */
+  async function atRest() {
+    const user = { waits: false };
+    const opened = open({ isUsed: () => user.waits });
+    const { probes, last, pass } = opened;
+    /** Time passes, and what is asked is answered within the beat. */
+    const answered = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 500) {
+        const before = probes.length;
+        await pass(500);
+        if (probes.length > before) last().answer();
+        await pass(0);
+      }
+    };
+    await answered(500);
+    assert.equal(probes.length, 1, "the first is asked for as soon as ever");
+    return { ...opened, user, answered };
+  }
+
+  test("signs of life are asked for every other second", async () => {
+    const { probes, answered } = await atRest();
+    await answered(20_000);
+    assert.equal(probes.length, 1 + 10);
+  });
+
+  test("who begins to wait for one that hangs knows it after two and a half seconds", async () => {
+    const { user, breaker, answered, pass } = await atRest();
+    await answered(10_000);
+    user.waits = true;
+    breaker.used();
+    await pass(500);
+    for (let i = 0; i < 4; i++) {
+      assert.equal(breaker.isAway, false);
+      await pass(500);
+    }
+    assert.equal(breaker.isAway, true);
+  });
+
+  test("it is asked twice a second while somebody waits, and for two seconds after somebody was told", async () => {
+    const { user, breaker, probes, answered } = await atRest();
+    await answered(10_000);
+    const before = probes.length;
+    user.waits = true;
+    breaker.used();
+    await answered(5_000);
+    assert.equal(probes.length - before, 10);
+    user.waits = false;
+    breaker.wanted();
+    await answered(1_500);
+    assert.equal(probes.length - before, 13);
+    await answered(2_000);
+    assert.equal(probes.length - before, 13);
+  });
+
+  test("nobody is asked for those who have their answer, but many of them do not put it off", async () => {
+    const { breaker, probes, answered } = await atRest();
+    await answered(10_000);
+    const before = probes.length;
+    for (let i = 0; i < 40; i++) {
+      breaker.used();
+      await answered(500);
+    }
+    assert.equal(probes.length - before, 10, "twenty seconds");
+  });
+
+  test("an outage is known two seconds after it was asked, and the process that was stopped blames nobody", async () => {
+    const { clock, breaker, probes, pass, settle } = await atRest();
+    await pass(500);
+    await pass(2_000);
+    assert.equal(probes.length, 2);
+    clock.freeze(60_000);
+    await settle();
+    assert.equal(breaker.isAway, false);
+    await pass(1_000);
+    await pass(499);
+    assert.equal(breaker.isAway, false);
+    await pass(1);
+    assert.equal(breaker.isAway, true);
   });
 });

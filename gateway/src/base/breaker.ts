@@ -1,6 +1,6 @@
 /**
- * Whether something we need is there, known without asking for it each time. A sign of life is asked for all the time, and
- * at once when somebody reports trouble. While none comes, everybody is refused at once, and only the next sign of life is
+ * Whether something we need is there, known without asking for it each time. A sign of life is asked for all the time, more
+ * seldom while nobody uses it, and at once when somebody reports trouble. While none comes, everybody is refused at once, and only the next sign of life is
  * still asked for, one at a time; the first that comes lets everybody in again.
  *
  * An outage is two lines in the log, however many were refused.
@@ -9,21 +9,25 @@ import type { Clock } from "./clock.ts";
 import { Away, type Dependency } from "./dependency.ts";
 import type { Log } from "./log.ts";
 
-/** Between signs of life while all is well. */
+/** Between signs of life while all is well and somebody uses it. */
 const BEAT_EVERY_MS = 500;
+/** … while nobody does. Who begins to is among those who use it from the next beat on. */
+const REST_EVERY_MS = 2_000;
+/** Who asked how it is will want to know it again: for so long it is as if somebody used it. */
+const WANTED_MS = 2_000;
 /** A sign of life that takes longer than this is none. With the pause before it an outage is known after 2.5 s. */
 const ANSWER_MS_MAX = 2_000;
 const SILENT = `no answer within ${ANSWER_MS_MAX / 1000} s`;
 /** Between attempts while it is away: from the first to the last, doubling. */
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 1_000;
-/** Parts of a wait, each as long as the pause between signs of life: Node wakes for a timer that was given up, too. */
-const SLICES = ANSWER_MS_MAX / BEAT_EVERY_MS;
 
 interface BreakerOptions {
   name: Dependency["name"];
   /** Asks for a sign of life. Rejects where there is none; what it began is given up with the signal. */
   probe: (signal: AbortSignal) => Promise<void>;
+  /** Whether somebody waits for it at this moment. Who begins to wait says so with `used`. */
+  isUsed?: () => boolean;
   clock: Clock;
   log: Log;
   /** It is away from now on: what waits for it waits in vain. */
@@ -47,6 +51,9 @@ export class Breaker implements Dependency {
   #probing: Promise<void> | undefined;
   #retryMs = RETRY_MS_MIN;
   #watching = false;
+  #everyMs = BEAT_EVERY_MS;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #wantedAt = Number.NEGATIVE_INFINITY;
   #stopBeats = (): void => {};
   #cancelNext = (): void => {};
   #giveUp = (): void => {};
@@ -63,9 +70,7 @@ export class Breaker implements Dependency {
   /** Begins to ask for signs of life. Before that it is taken to be there. */
   watch(): void {
     this.#watching = true;
-    this.#stopBeats = this.#options.clock.every(BEAT_EVERY_MS, () => {
-      if (!this.isAway) void this.#probe();
-    });
+    this.#beatEvery(BEAT_EVERY_MS);
   }
 
   stop(): void {
@@ -73,6 +78,17 @@ export class Breaker implements Dependency {
     this.#stopBeats();
     this.#cancelNext();
     this.#giveUp();
+  }
+
+  /** Somebody begins to wait for it: no later than a beat from now it is asked for, if they still do. */
+  used(): void {
+    if (this.#watching && this.#everyMs !== BEAT_EVERY_MS) this.#beatEvery(BEAT_EVERY_MS);
+  }
+
+  /** Somebody is told how it is. */
+  wanted(): void {
+    this.#wantedAt = this.#options.clock.monotonic();
+    this.used();
   }
 
   /** For one that asks while it is away. */
@@ -86,6 +102,26 @@ export class Breaker implements Dependency {
     // While it is away it is asked for anyway, at its own pace.
     if (this.#watching && this.#outage === undefined) await this.#probe();
     return this.isAway;
+  }
+
+  #beatEvery(ms: number): void {
+    this.#stopBeats();
+    this.#everyMs = ms;
+    this.#stopBeats = this.#options.clock.every(ms, () => this.#beat());
+  }
+
+  #beat(): void {
+    // While it is away it is asked for at a pace of its own.
+    if (this.isAway) return;
+    const { isUsed, clock } = this.#options;
+    const now = clock.monotonic();
+    if (isUsed === undefined || isUsed() || now - this.#wantedAt < WANTED_MS) this.used();
+    else if (this.#everyMs === BEAT_EVERY_MS) {
+      this.#beatEvery(REST_EVERY_MS);
+      // Short uses, one after the other, must not put it off for ever.
+      if (now - this.#askedAt < REST_EVERY_MS) return;
+    }
+    void this.#probe();
   }
 
   #retry(): void {
@@ -107,9 +143,10 @@ export class Breaker implements Dependency {
     const { probe, clock } = this.#options;
     const givenUp = new AbortController();
     const began = clock.monotonic();
+    this.#askedAt = began;
     let stopWaiting = (): void => {};
     const silence = new Promise<never>((_, reject) => {
-      stopWaiting = afterRunning(clock, ANSWER_MS_MAX, () => reject(new Error(SILENT)));
+      stopWaiting = afterRunning(clock, this.#everyMs, () => reject(new Error(SILENT)));
       this.#giveUp = () => reject(new Error("nobody asks for it any more"));
     });
     try {
@@ -144,21 +181,25 @@ export class Breaker implements Dependency {
 }
 
 /**
- * Counts only time in which this process ran, and looks at what lies in the sockets last: one that was stopped, or late,
- * must not blame another for the silence.
+ * Runs what is to be done after ANSWER_MS_MAX without an answer. Counts only time in which this process ran, and looks at what
+ * lies in the sockets last: one that was stopped, or late, must not blame another for the silence. It waits in parts, each as
+ * long as the pause between signs of life: Node wakes for a timer that was given up, too. Of a part that took longer than
+ * it should, no more is sure than a beat.
  */
-function afterRunning(clock: Clock, delayMs: number, run: () => void): () => void {
-  let left = SLICES;
+function afterRunning(clock: Clock, partMs: number, run: () => void): () => void {
+  let leftMs = ANSWER_MS_MAX;
   let cancelled = false;
   let cancel = (): void => {};
-  const wait = (): void => {
-    cancel = clock.after(delayMs / SLICES, () => {
-      left -= 1;
-      if (left > 0) wait();
+  const wait = (ms: number): void => {
+    const began = clock.monotonic();
+    cancel = clock.after(ms, () => {
+      const isLate = clock.monotonic() - began > ms + BEAT_EVERY_MS;
+      leftMs -= isLate ? BEAT_EVERY_MS : ms;
+      if (leftMs > 0) wait(Math.min(leftMs, BEAT_EVERY_MS));
       else clock.soon(() => cancelled || run());
     });
   };
-  wait();
+  wait(partMs);
   return () => {
     cancelled = true;
     cancel();

@@ -11,6 +11,8 @@ export interface Dependency {
   readonly latencyMs: number | null;
   /** Asks that were refused because it was away, since the start; not told where nobody counts them. */
   readonly refused?: number;
+  /** Somebody is told how it is, and will ask again: it is looked after more closely for a while. */
+  wanted?(): void;
 }
 
 /** Of something that lives in this process. */

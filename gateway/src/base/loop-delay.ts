@@ -1,6 +1,6 @@
 /**
  * How late the event loop is, by how late a timer runs. Node's own monitor, and prom-client with it, sets that timer a hundred
- * times a second for as long as the process lives; this one does so only while the loop is busy. At rest it looks once a second
+ * times a second for as long as the process lives; this one does so only while the loop is busy. At rest it looks every other second
  * and counts the looks that it left out as being in time, so that a percentile means the same in both.
  */
 import { createHistogram, performance } from "node:perf_hooks";
@@ -8,8 +8,8 @@ import type { Clock } from "./clock.ts";
 
 /** Between looks while the loop is busy. As with Node's monitor it is part of every figure. */
 const BUSY_LOOK_MS = 10;
-const REST_LOOK_MS = 1_000;
-/** The part of a second in which the loop did something, from which on it is busy. */
+const REST_LOOK_MS = 2_000;
+/** The part of the time in which the loop did something, from which on it is busy. Judged as often as it looks at rest. */
 const BUSY_FROM = 0.1;
 const NS_PER_MS = 1e6;
 const NS_PER_S = 1e9;

@@ -47,6 +47,8 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
     guard,
     log,
     sizeMax: LEDGER_CONNECTIONS,
+    // What sweeps every few seconds would keep it open all the same, by a timer that is set and given up each time.
+    sizeKept: 1,
     sessionOptions: LEDGER_SESSION,
   });
   onClose(() => ledgerPool.end());

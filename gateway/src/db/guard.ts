@@ -23,6 +23,7 @@ export class StoreGuard {
   readonly clocks: ClockWatch;
   readonly #heartbeat: Heartbeat;
   readonly #connections = new Set<pg.Client>();
+  readonly #pools: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">[] = [];
   /** Connections in use, by when that began: the first is the one that takes longest. */
   readonly #inUse = new Map<object, number>();
   readonly #clock: Clock;
@@ -44,6 +45,7 @@ export class StoreGuard {
     this.health = new Breaker({
       name: "database",
       probe: (signal) => this.#heartbeat.beat(signal),
+      isUsed: () => this.#isUsed(),
       clock,
       log,
       onAway: (reason) => this.#cutAll(reason),
@@ -58,6 +60,11 @@ export class StoreGuard {
   stop(): void {
     this.health.stop();
     this.#heartbeat.close();
+  }
+
+  /** Whoever asks something of it, or waits for a connection, uses the store. */
+  watchPool(pool: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">): void {
+    this.#pools.push(pool);
   }
 
   /** It ends with the store. */
@@ -83,6 +90,11 @@ export class StoreGuard {
       this.#lost = 0;
       this.#log[isAway ? "debug" : "warn"]({ err: error, connections }, "a connection to PostgreSQL was lost");
     });
+  }
+
+  /** A connection that is being made is among those that are not idle. */
+  #isUsed(): boolean {
+    return this.#pools.some(({ totalCount, idleCount, waitingCount }) => totalCount > idleCount || waitingCount > 0);
   }
 
   #isSlow(): boolean {

@@ -5,6 +5,7 @@ import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
+import { manualClock } from "../base/testing.ts";
 import { connectionName } from "./connected.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
@@ -102,6 +103,27 @@ describe("a guarded pool", () => {
     await eventually("signs of life come again", () => guard.health.latencyMs !== null);
     await pool.query("select 1");
     assert.deepEqual([said("was lost").length, said("is away").length], [1, 0]);
+  });
+
+  test("who holds a connection has the store asked for a sign of life from the next beat on", async (t) => {
+    const clock = manualClock();
+    const log = createLog("silent");
+    const resting = new StoreGuard({ connection: proxy.connection, clock, log });
+    const used = openGuardedPool(proxy.connection, { guard: resting, log, sizeMax: 1 });
+    t.after(async () => {
+      await used.end();
+      resting.stop();
+    });
+    const sign = () => eventually("a sign of life comes", () => resting.health.latencyMs !== null);
+    resting.watch();
+    clock.advance(500);
+    await sign();
+    // Nobody uses it: the next is asked for in two seconds.
+    clock.advance(500);
+    resting.health.latencyMs = null;
+    const client = await used.connect();
+    clock.advance(500);
+    await sign().finally(() => client.release());
   });
 
   test("a query that takes long is no outage", async () => {

@@ -27,6 +27,7 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
     lock_timeout: LOCK_MS_MAX,
     Client: guardedClients(guard),
   });
+  guard.watchPool(pool);
   // Without a listener a lost connection would end the process. The pool replaces it; a query in flight fails.
   pool.on("connect", (client) => {
     client.once("error", (error) => guard.lost(error));
@@ -59,6 +60,7 @@ class GuardedPool extends pg.Pool {
   override connect(callback?: Given): Promise<pg.PoolClient> | undefined {
     const { health } = this.#guard;
     if (!health.isAway) {
+      health.used();
       if (callback === undefined) return super.connect();
       super.connect(callback);
       return undefined;

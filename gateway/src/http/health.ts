@@ -22,6 +22,7 @@ export function healthOf({ dependencies, metrics }: HealthFacts): OpenHealth {
       draining = true;
     },
     ready() {
+      for (const { of } of dependencies) of.wanted?.();
       const missing = dependencies.some(({ of, isNeeded }) => isNeeded && of.isAway);
       const states = dependencies.map(({ of }) => [of.name, of.isAway ? "away" : "up"]);
       return {

@@ -1,0 +1,101 @@
+/** What is done again and again, together where it can be. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openBeats } from "./beats.ts";
+import { manualClock } from "./testing.ts";
+
+/** Beats of a clock that counts the turns in which it woke. Its zero is a beat. */
+function open() {
+  const clock = manualClock(0);
+  let woken = 0;
+  const every = openBeats({
+    monotonic: clock.monotonic,
+    after: (delayMs, task) =>
+      clock.after(delayMs, () => {
+        woken += 1;
+        task();
+      }),
+  });
+  const done: string[] = [];
+  const does = (periodMs: number, what: string) => every(periodMs, () => done.push(what));
+  return { clock, every, does, done, woken: () => woken };
+}
+
+test("what is due in the same half second is done in one turn, each at its own pace, until it is cancelled", () => {
+  const { clock, does, done } = open();
+  const stops = [does(500, "half"), does(1_000, "second")];
+  clock.advance(1_000);
+  assert.deepEqual(done.splice(0), ["half", "half", "second"]);
+  stops[1]?.();
+  // It begins between two beats, and comes no later than its period.
+  clock.advance(200);
+  stops.push(does(1_000, "later"));
+  clock.advance(800);
+  assert.deepEqual(done.splice(0), ["half", "half", "later"]);
+  for (const stop of stops) stop();
+  clock.advance(5_000);
+  assert.deepEqual(done, []);
+});
+
+test("whenever they began, those of two seconds or a multiple meet, and nobody is woken between", () => {
+  const { clock, does, done, woken } = open();
+  clock.advance(700);
+  does(2_000, "two");
+  clock.advance(900);
+  does(4_000, "four");
+  clock.advance(1_100);
+  does(10_000, "ten");
+  clock.advance(20_000 - clock.monotonic());
+  assert.equal(woken(), 10);
+  assert.equal(done.join(" "), "two two four two two four two two four ten two two four two two four");
+});
+
+test("one that is begun sooner than what is waited for is not kept waiting", () => {
+  const { clock, does, done } = open();
+  does(10_000, "ten");
+  clock.advance(600);
+  does(500, "half");
+  clock.advance(399);
+  assert.deepEqual(done, []);
+  clock.advance(1);
+  assert.deepEqual(done, ["half"]);
+});
+
+test("one of them may end another, and begin one; what one throws is not the others' loss", () => {
+  const { clock, every, does, done } = open();
+  const stopFirst = every(500, () => {
+    done.push("first");
+    stopSecond();
+    does(500, "third");
+    stopFirst();
+    throw new Error("of the first");
+  });
+  const stopSecond = does(500, "second");
+  assert.throws(() => clock.advance(500), /of the first/);
+  clock.advance(500);
+  assert.deepEqual(done, ["first", "third"]);
+});
+
+test("after a stop each is done once, and then goes on as before", () => {
+  const { clock, does, done } = open();
+  does(500, "half");
+  does(2_000, "two");
+  clock.freeze(9_300);
+  assert.deepEqual(done.splice(0), ["half", "two"]);
+  clock.advance(700);
+  assert.deepEqual(done, ["half", "half", "two"]);
+});
+
+test("a timer that runs a moment before its time has come in time", () => {
+  const clock = manualClock(0);
+  const every = openBeats({
+    monotonic: clock.monotonic,
+    after: (delayMs, task) => clock.after(delayMs - 1, task),
+  });
+  let done = 0;
+  every(500, () => {
+    done += 1;
+  });
+  clock.advance(5_000);
+  assert.equal(done, 10);
+});
