@@ -8,8 +8,9 @@ import { systemRandom } from "../../gateway/src/base/random.ts";
 import { type Ledger, openLedger } from "../../gateway/src/ledger/ledger.ts";
 
 const TICKS_PER_SECOND = 100;
-const HOSTS = 20;
-const newId = newIds(systemClock, systemRandom());
+export const HOSTS = 20;
+const random = systemRandom();
+const newId = newIds(systemClock, random);
 
 export interface Pairs {
   pairs: number;
@@ -27,51 +28,57 @@ export interface PairsBench {
 /** `serverPid`: of the postmaster. */
 export async function openPairs(pool: pg.Pool, serverPid: number): Promise<PairsBench> {
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "bench" });
-  await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
-  const account = async (kind: "builder" | "host"): Promise<Uuid> => {
-    const id = newId();
-    await pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
-    if (kind === "builder")
-      await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: dollars(1_000_000), reason: "bench" });
-    return id;
-  };
-  const hosts = await Promise.all(Array.from({ length: HOSTS }, () => account("host")));
+  const hosts = await openAccounts(pool, "host", HOSTS);
   return {
     async open(accounts) {
-      const builders = await Promise.all(Array.from({ length: accounts }, () => account("builder")));
-      return (load) => measure(ledger, { ...load, builders, hosts, serverPid });
+      const builders = await openAccounts(pool, "builder", accounts);
+      return async (load) => {
+        const before = databaseMicros(serverPid);
+        const driven = await drive(ledger, { ...load, builders, hosts, isMixed: false });
+        return { ...driven, database: databaseMicros(serverPid) - before };
+      };
     },
   };
 }
 
-interface Load {
+/** New accounts, builders with credit, and what a pair needs beside them. */
+export async function openAccounts(pool: pg.Pool, kind: "builder" | "host", count: number): Promise<Uuid[]> {
+  const ledger = openLedger({ pool, clock: systemClock, gatewayId: "bench" });
+  await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
+  const ids = Array.from({ length: count }, newId);
+  for (const id of ids) {
+    await pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
+    if (kind === "builder")
+      await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: dollars(1_000_000), reason: "bench" });
+  }
+  return ids;
+}
+
+/** What one gateway does. */
+export interface Load {
   builders: Uuid[];
   hosts: Uuid[];
   concurrent: number;
   seconds: number;
-  serverPid: number;
+  /** Every pair is of any of the accounts; otherwise each of those at once keeps to its own. */
+  isMixed: boolean;
 }
 
-async function measure(ledger: Ledger, { builders, hosts, concurrent, seconds, serverPid }: Load): Promise<Pairs> {
-  const until = performance.now() + seconds * 1000;
+export async function drive(ledger: Ledger, load: Load): Promise<Omit<Pairs, "database">> {
+  const { builders, hosts, concurrent, seconds, isMixed } = load;
+  const [startedAt, nodeBefore] = [performance.now(), process.cpuUsage()];
+  const until = startedAt + seconds * 1000;
   let pairs = 0;
-  const [startedAt, nodeBefore, databaseBefore] = [performance.now(), process.cpuUsage(), databaseMicros(serverPid)];
   const worker = async (n: number): Promise<void> => {
-    const accountId = builders[n % builders.length] as Uuid;
-    const paidHostId = hosts[n % hosts.length] as Uuid;
+    const one = (ids: Uuid[]): Uuid => ids[isMixed ? random.below(ids.length) : n % ids.length] as Uuid;
     while (performance.now() < until) {
-      await pair(ledger, accountId, paidHostId);
+      await pair(ledger, one(builders), one(hosts));
       pairs += 1;
     }
   };
   await Promise.all(Array.from({ length: concurrent }, (_, n) => worker(n)));
   const { user, system } = process.cpuUsage(nodeBefore);
-  return {
-    pairs,
-    seconds: (performance.now() - startedAt) / 1000,
-    node: user + system,
-    database: databaseMicros(serverPid) - databaseBefore,
-  };
+  return { pairs, seconds: (performance.now() - startedAt) / 1000, node: user + system };
 }
 
 async function pair(ledger: Ledger, accountId: Uuid, paidHostId: Uuid): Promise<void> {

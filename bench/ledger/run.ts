@@ -1,20 +1,35 @@
 /**
  * What a hold and its settlement cost: pairs per second and processor time per pair, of Node and of PostgreSQL, on a
  * durable private PostgreSQL. Concurrency and the number of accounts vary; everything else is as in the gateway.
+ *
+ *   npm run bench -- ledger [--accounts 1,4,100] [--concurrent 1,64,500] [--seconds 4] [--gateways 2]
+ *
+ * With `--gateways` one and so many are compared on one database, each in a process of its own.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
-import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { LEDGER_SESSION, openPool } from "../../gateway/src/db/pool.ts";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
+import { compareGateways } from "./gateways.ts";
 import { openPairs } from "./pairs.ts";
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
+const { values } = parseArgs({
+  options: {
+    accounts: { type: "string" },
+    concurrent: { type: "string" },
+    seconds: { type: "string" },
+    gateways: { type: "string" },
+  },
+});
+const numbers = (text: string | undefined, otherwise: number[]): number[] => text?.split(",").map(Number) ?? otherwise;
 const log = createLog("silent");
 
 const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
@@ -23,13 +38,34 @@ const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock }
 const pool = openPool(postgres.connection, { log, sizeMax: 10, sessionOptions: LEDGER_SESSION });
 try {
   await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
-  const bench = await openPairs(pool, postgres.pid);
+  if (values.gateways === undefined) await measureOne(pool, postgres);
+  else {
+    await compareGateways({
+      pool,
+      postgres,
+      outDir: dataDir,
+      gateways: Number(values.gateways),
+      accounts: numbers(values.accounts, [100]),
+      concurrent: numbers(values.concurrent, [1, 8]),
+      seconds: Number(values.seconds ?? 1),
+    });
+  }
+  const differing = (await checkLedger(pool)).filter(({ differences }) => differences.length > 0);
+  console.log(differing.length === 0 ? "The books balance." : differing);
+} finally {
+  await pool.end();
+  await postgres.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function measureOne(pool: pg.Pool, { pid }: PrivatePostgres): Promise<void> {
+  const bench = await openPairs(pool, pid);
   console.log("accounts  concurrent   pairs/s   node µs/pair   postgres µs/pair   both");
-  for (const accounts of numbers("BENCH_ACCOUNTS", [1, 4, 100])) {
+  for (const accounts of numbers(values.accounts, [1, 4, 100])) {
     const measure = await bench.open(accounts);
-    for (const concurrent of numbers("BENCH_CONCURRENT", [1, 64, 500])) {
+    for (const concurrent of numbers(values.concurrent, [1, 64, 500])) {
       await measure({ concurrent, seconds: 1 });
-      const { pairs, seconds, node, database } = await measure({ concurrent, seconds: SECONDS });
+      const { pairs, seconds, node, database } = await measure({ concurrent, seconds: Number(values.seconds ?? 4) });
       const [a, b] = [node / pairs, database / pairs];
       const cells = [
         (pairs / seconds).toFixed(0).padStart(9),
@@ -40,15 +76,4 @@ try {
       console.log(`${String(accounts).padStart(8)}${String(concurrent).padStart(12)} ${cells.join(" ")}`);
     }
   }
-  const differing = (await checkLedger(pool)).filter(({ differences }) => differences.length > 0);
-  console.log(differing.length === 0 ? "The books balance." : differing);
-} finally {
-  await pool.end();
-  await postgres.stop();
-  await rm(dataDir, { recursive: true, force: true });
-}
-
-/** `BENCH_ACCOUNTS=4` and the like narrow a run. */
-function numbers(name: string, all: number[]): number[] {
-  return process.env[name]?.split(",").map(Number) ?? all;
 }

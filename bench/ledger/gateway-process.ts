@@ -1,0 +1,25 @@
+/** One of several gateways of the bench, in a process of its own: the ledger's connections, its batches, and what it is told to do. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { type Connection, LEDGER_SESSION, openPool } from "../../gateway/src/db/pool.ts";
+import { openLedger } from "../../gateway/src/ledger/ledger.ts";
+import type { Order } from "./gateways.ts";
+import { drive } from "./pairs.ts";
+
+/** As many as a gateway has for its ledger. */
+const CONNECTIONS = 4;
+
+const connection = JSON.parse(process.argv[2] as string) as Connection;
+const pool = openPool(connection, { log: createLog("silent"), sizeMax: CONNECTIONS, sessionOptions: LEDGER_SESSION });
+const ledger = openLedger({ pool, clock: systemClock, gatewayId: `bench-${process.pid}` });
+
+process.on("message", (order: Order) => void obey(order));
+process.once("disconnect", () => process.exit());
+process.send?.({ isReady: true });
+
+async function obey({ load, startAt }: Order): Promise<void> {
+  // All of them begin at one moment.
+  await sleep(Math.max(0, startAt - systemClock.now()));
+  process.send?.({ driven: await drive(ledger, load) });
+}

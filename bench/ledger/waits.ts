@@ -1,0 +1,40 @@
+/** What the gateways' connections do and wait for, looked at again and again while they work. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+
+const EVERY_MS = 5;
+
+/** How many connections were found so, on average. */
+export type Waits = Map<string, number>;
+
+/**
+ * A connection that waits for a row's lock waits for the transaction that has it. Whose row it is, tells the lock on the row itself, which
+ * the first in the queue has meanwhile.
+ */
+const LOOK = `
+  select case when a.wait_event is null then 'at work'
+              when a.wait_event_type = 'Lock'
+                then 'row of ' || coalesce((select l.relation::regclass::text from pg_locks l
+                                             where l.pid = a.pid and l.locktype = 'tuple' limit 1), '?')
+              else a.wait_event_type || ' ' || a.wait_event end as what, count(*)::int as connections
+    from pg_stat_activity a
+   where a.backend_type = 'client backend' and a.state = 'active' and a.pid <> pg_backend_pid() and a.datname = current_database()
+   group by 1`;
+
+/** Until `work` is over. It costs the server something: what is measured is measured without it. */
+export async function watchWaits(pool: pg.Pool, work: Promise<unknown>): Promise<Waits> {
+  let isOver = false;
+  const over = work.finally(() => {
+    isOver = true;
+  });
+  const seen: Waits = new Map();
+  let looks = 0;
+  while (!isOver) {
+    const { rows } = await pool.query<{ what: string; connections: number }>({ name: "waits", text: LOOK });
+    looks += 1;
+    for (const { what, connections } of rows) seen.set(what, (seen.get(what) ?? 0) + connections);
+    await sleep(EVERY_MS);
+  }
+  await over;
+  return new Map([...seen].map(([what, connections]) => [what, connections / looks]));
+}
