@@ -33,6 +33,14 @@ test("a seeded past has the rollups that the gateway's job would have made of it
     assert.ok(rows[0].rows > 100, `${table}: ${rows[0].rows}`);
     assert.deepEqual([rows[0].missing, rows[0].more], [0, 0], table);
   }
+  const { rows: closed } = await pool.query("select what, count(*)::int as days from closed_day group by 1 order by 1");
+  assert.deepEqual(
+    closed.map(({ what, days }) => [what, days >= DAYS - 2]),
+    [
+      ["performance", true],
+      ["usage", true],
+    ],
+  );
   assert.deepEqual(
     (await checkLedger(pool)).filter(({ differences }) => differences.length > 0),
     [],

@@ -4,6 +4,9 @@
  * go from common to rare.
  */
 import type pg from "pg";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { keepClosing } from "../../gateway/src/history/closing-days.ts";
 import { seedAround } from "./seed-around.ts";
 import { HOSTS, ID, KEYS, NODES_OF_HOST, OTHERS, type Past, PRICES, seedRequests } from "./seed-requests.ts";
 import { rollUpAll, sumUpHours } from "./seed-rollups.ts";
@@ -35,6 +38,7 @@ export async function seed(pool: pg.Pool, options: SeedOptions): Promise<Cast> {
   const toMs = Date.now();
   const past: Past = { rows, fromMs: toMs - days * DAY_MS, toMs };
   await openAccounts(pool);
+  await setLateness(pool, "disable");
   progress("requests and their indexes");
   await seedRequests(pool, past);
   progress("rollups of hours");
@@ -45,6 +49,9 @@ export async function seed(pool: pg.Pool, options: SeedOptions): Promise<Cast> {
     await rollUpAll(pool, past);
     await seedAround(pool, past);
   } else await leaveUnrolled(pool);
+  await setLateness(pool, "enable");
+  progress("closed days");
+  await closeDays(pool);
   progress("statistics");
   await vacuum(pool);
   return await readCast(pool);
@@ -74,6 +81,18 @@ async function settleBalances(pool: pg.Pool): Promise<void> {
   );
 }
 
+/** While a past is filled in, nothing of it is late. */
+async function setLateness(pool: pg.Pool, to: "enable" | "disable"): Promise<void> {
+  for (const table of ["usage_hour", "performance"]) await pool.query(`alter table ${table} ${to} trigger user`);
+}
+
+/** By the gateway's own job. */
+async function closeDays(pool: pg.Pool): Promise<void> {
+  const closing = keepClosing({ pool, clock: systemClock, log: createLog("silent") });
+  await closing.run();
+  await closing.stop();
+}
+
 /** As the migration does with the past that it finds. */
 async function leaveUnrolled(pool: pg.Pool): Promise<void> {
   const text = `insert into unrolled (request_id, outcome)
@@ -81,13 +100,14 @@ async function leaveUnrolled(pool: pg.Pool): Promise<void> {
   await withoutHurry(pool, [text]);
 }
 
+const SUMS = ["usage_day", "usage_day_account", "usage_hour_all", "performance_all", "closed_day"];
 const FILLED = ["request", "usage_hour", "earning_hour", "performance", "label_day", "node_presence", "model_hour"];
 const SMALL = ["ledger_account", "account", "transfer", "api_key", "node", "node_election", "operator_action"];
 
 const vacuum = (pool: pg.Pool): Promise<void> =>
   withoutHurry(
     pool,
-    [...FILLED, ...SMALL].map((table) => `vacuum (analyze) ${table}`),
+    [...FILLED, ...SUMS, ...SMALL].map((table) => `vacuum (analyze) ${table}`),
   );
 
 /** Statements that may take as long as they take. */

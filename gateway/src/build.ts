@@ -14,7 +14,7 @@ import { type AccountParts, openAccountParts } from "./build/accounts.ts";
 import { openCatalogue, openMeters } from "./build/catalogue.ts";
 import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
 import { openDispatch, openTrust } from "./build/fleet.ts";
-import { openAlerting, openLimits, openMoney, openPurchases, openRetaining } from "./build/money.ts";
+import { openAlerting, openClosing, openLimits, openMoney, openPurchases, openRetaining } from "./build/money.ts";
 import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
 import { openTracing } from "./build/tracing.ts";
@@ -145,6 +145,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   if (config.provesBooks) onClose(keepProving(books, { pool, clock, log }));
   // Before those who wait for it.
   onClose(() => books.close());
+  openClosing(context, store);
   const retaining = await openRetaining(context, store);
   const loopDelay = watchLoopDelay({ clock });
   onClose(() => loopDelay.stop());

@@ -1,6 +1,8 @@
 /** Money and the record of it; the limits; the purchase of credits. */
 import type { Outbox } from "../accounts/outbox.ts";
 import { sleep } from "../base/clock.ts";
+import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
+import { type Closing, keepClosing } from "../history/closing-days.ts";
 import { openEarnings } from "../history/earnings.ts";
 import { openHistory } from "../history/history.ts";
 import { openExportFolder } from "../history/month-export.ts";
@@ -74,6 +76,19 @@ export async function openMoney(
   onClose(() => unfunded.close());
   const performance = openPerformance({ pool });
   return { history, earnings, receipts, refusals, unfunded, performance, rollups, ledger, leases };
+}
+
+/** Works out the sums of days that are over, where the database has a place for them. */
+export function openClosing({ clock, log, onClose }: Context, { pool, schema }: Store): void {
+  let closing: Closing | undefined;
+  let isClosed = false;
+  void schema.reached(CLOSED_DAYS_SINCE).then(() => {
+    if (!isClosed) closing = keepClosing({ pool, clock, log });
+  });
+  onClose(async () => {
+    isClosed = true;
+    await closing?.stop();
+  });
 }
 
 /** Drops what is older than it is to be kept. Before the books have closings, nothing is. */

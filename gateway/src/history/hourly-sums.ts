@@ -1,7 +1,8 @@
-/** Sums out of the hourly rollups, by what is asked for: never by scanning requests. */
+/** Sums out of the rollups, by what is asked for: never by scanning requests. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
+import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { ownHours } from "../db/own-hours.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
@@ -48,9 +49,16 @@ interface HourlySumsQuery {
 export const SUMS_MAX = 100_000;
 
 const ROLLUPS = {
-  usage: { table: "usage_hour", owner: "account_id", amount: "charge_pico", own: "null::numeric" },
-  earnings: { table: "earning_hour", owner: "host_account_id", amount: "host_pico", own: "sum(own_pico)" },
+  usage: { amount: "charge_pico", own: "null::numeric" },
+  earnings: { amount: "host_pico", own: "sum(own_pico)" },
 };
+
+/** `$1` whose, `$2` from, `$3` to. Only hours know hours: sums of a day do not do where sums are by them. */
+async function rowsOf(pool: pg.Pool, rollup: keyof typeof ROLLUPS, buckets: (Bucket | undefined)[]): Promise<string> {
+  const [from, to] = ["date_trunc('hour', $2::timestamptz)", "$3::timestamptz"];
+  if (rollup === "earnings") return `(select * from earning_hour where ${ownHours("host_account_id", from, to)})`;
+  return usedIn("own", { from, to }, !buckets.includes("hour") && (await hasClosedDays(pool)));
+}
 
 /** Of the whole hours from the one that `from` lies in. */
 export async function hourlySums(
@@ -59,7 +67,7 @@ export async function hourlySums(
   accountId: Uuid,
   { by, split, from, to, nodeId, keyId }: HourlySumsQuery,
 ): Promise<HourlySum[]> {
-  const { table, owner, amount, own } = ROLLUPS[rollup];
+  const { amount, own } = ROLLUPS[rollup];
   const [bucket, part] = [BUCKETS[by], split === undefined ? undefined : BUCKETS[split]];
   const one = nodeId ?? keyId;
   return await queryRows(
@@ -70,8 +78,8 @@ export async function hourlySums(
             amount, own
        from (select ${bucket.of} as bucket, ${part?.of ?? "null::text"} as part, sum(requests) as requests,
                     sum(prompt_tokens) as prompt, sum(completion_tokens) as completion, sum(${amount}) as amount, ${own} as own
-               from ${table} where ${ownHours(owner, "date_trunc('hour', $2::timestamptz)", "$3::timestamptz")}
-                    ${one === undefined ? "" : `and ${nodeId === undefined ? "key_id" : "node_id"} = $4`}
+               from ${await rowsOf(pool, rollup, [by, split])} rows
+              ${one === undefined ? "" : `where ${nodeId === undefined ? "key_id" : "node_id"} = $4`}
               group by 1, 2) sums
       order by 1, 2 limit ${SUMS_MAX + 1}`,
     [accountId, from, to, ...(one === undefined ? [] : [one])],

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
-import { ownHours } from "../db/own-hours.ts";
+import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 /** A label for each of a builder's own users would be an answer of any size. */
@@ -20,9 +20,14 @@ const LabelSum = row({
 export type LabelSum = z.infer<typeof LabelSum>;
 
 /** Of the whole UTC days that the span touches, what cost most first and the rest at the end: together they are all of it. */
-export function labelSums(pool: pg.Pool, accountId: Uuid, { from, to }: { from: Date; to: Date }): Promise<LabelSum[]> {
+export async function labelSums(
+  pool: pg.Pool,
+  accountId: Uuid,
+  { from, to }: { from: Date; to: Date },
+): Promise<LabelSum[]> {
   const [first, end] = [Math.floor(from.getTime() / DAY_MS), Math.ceil(to.getTime() / DAY_MS)];
-  return queryRows(
+  const used = usedIn("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, await hasClosedDays(pool));
+  return await queryRows(
     pool,
     LabelSum,
     `with named as materialized (
@@ -36,7 +41,7 @@ export function labelSums(pool: pg.Pool, accountId: Uuid, { from, to }: { from: 
        select null::text, a.requests - n.requests, a.prompt - n.prompt, a.completion - n.completion, a.charge - n.charge
          from (select coalesce(sum(requests), 0) as requests, coalesce(sum(prompt_tokens), 0) as prompt,
                       coalesce(sum(completion_tokens), 0) as completion, coalesce(sum(charge_pico), 0) as charge
-                 from usage_hour where ${ownHours("account_id", "$2::timestamptz", "$3::timestamptz")}) a,
+                 from ${used} used) a,
               (select coalesce(sum(requests), 0) as requests, coalesce(sum(prompt), 0) as prompt,
                       coalesce(sum(completion), 0) as completion, coalesce(sum(charge), 0) as charge from named) n
      )

@@ -7,8 +7,9 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
+import { hasClosedDays, parted } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { percentiles, readHistograms } from "./histogram.ts";
+import { percentiles, readHistograms, readPacked } from "./histogram.ts";
 
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
@@ -66,8 +67,10 @@ const Sum = row({
   flowTokens: column.count,
   flowMs: column.count,
   busyMs: column.count,
-  ttft: z.string(),
-  duration: z.string(),
+  ttft: column.bytes,
+  duration: column.bytes,
+  /** In which of both forms the histograms are. */
+  packed: z.boolean(),
 });
 
 interface Percentiles {
@@ -77,7 +80,8 @@ interface Percentiles {
 }
 
 /** Of what it is not by, `slot`, `subject`, `key` and `model` are null. */
-export interface PerformanceSum extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "flowTokens" | "flowMs"> {
+export interface PerformanceSum
+  extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed" | "flowTokens" | "flowMs"> {
   /** Of what did not end well, as a share of all but those whose client left. Null of nothing. */
   errorShare: number | null;
   /** In milliseconds, of answers that ended well. */
@@ -96,6 +100,8 @@ export interface Performance {
 const DIMENSIONS = { slot: "slot", subject: "subject", key: "key_id", model: "model" } as const;
 const TYPES = { slot: "timestamptz", subject: "uuid", key: "uuid", model: "text" } as const;
 const NAMES = ["slot", "subject", "key", "model"] as const;
+/** From here on most of the days are closed. */
+const LONG_MS = 3 * GRAIN_MS.day;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
 export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
@@ -105,9 +111,11 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   ) => {
     const perKey = scope === "account" && (by.includes("key") || keyIds !== undefined);
     const spans = by.includes("slot") ? [{ grain, from, to }] : coarsest({ grain, from, to });
+    const isOfAll = !by.includes("model") && model === undefined && grain !== "5min" && (await hasClosedDays(pool));
     const readings = spans.map((span) => {
       const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
-      return queryRows(pool, Sum, sumsText(by, perKey), values);
+      const text = isOfAll && !(perKey && span.grain === "hour") ? closedSumsText : sumsText;
+      return queryRows(pool, Sum, text(by, perKey), values);
     });
     const parts = (await Promise.all(readings)).flat().map(partOf);
     const [first, ...others] = asOne;
@@ -117,8 +125,11 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   };
   const each: Performance["each"] = async <Name extends string>(query: PerformanceQuery, by: Record<Name, By>) => {
     const asked = Object.entries(by) as [Name, By][];
-    // Those by key are read apart: the others have rows of all keys together.
-    const readings = [...Map.groupBy(asked, ([, one]) => one.includes("key")).values()];
+    // Those by key are read apart: the others have rows of all keys together. Of many hours those by model too: they are read by the
+    // day, and the others have the closed days' rows of all models together.
+    const isLong = query.grain === "hour" && query.to.getTime() - query.from.getTime() > LONG_MS;
+    const apart = (one: By): string => `${one.includes("key")} ${isLong && one.includes("model")}`;
+    const readings = [...Map.groupBy(asked, ([, one]) => apart(one)).values()];
     const sums = readings.map(async (reading) => {
       const parts = await read(query, [...new Set(reading.flatMap(([, one]) => one))]);
       return reading.map(([name, one]) => [name, gathered(parts, one).map(figuresOf)] as const);
@@ -149,33 +160,55 @@ function coarsest(span: Span): Span[] {
  * serve what does not ask for keys: they are fewer by as many keys as there are.
  */
 function sumsText(by: By, perKey: boolean): string {
+  return summed(
+    by,
+    "array_send",
+    `performance where ${among("slot >= $4 and slot < $5", perKey)} and ($6::text is null or model = $6)`,
+  );
+}
+
+/** The same of all models: closed days have rows of all of them together, the others are read model by model. */
+function closedSumsText(by: By, perKey: boolean): string {
+  const open = among("slot >= open.begins and slot < open.ends", perKey);
+  const whole = among("slot >= whole.begins and slot < whole.ends", perKey);
+  return `with ${parted("performance", "$4::timestamptz", "$5::timestamptz")}
+    ${summed(by, "array_send", `open cross join lateral (select * from performance where ${open} and $6::text is null offset 0) p`)}
+    union all
+    ${summed(by, "", `whole cross join lateral (select * from performance_all where ${whole} offset 0) p`)}`;
+}
+
+const among = (slots: string, perKey: boolean): string =>
+  `scope = $1 and subject = any ($2::uuid[]) and grain = $3 and ${slots} and key_id ${perKey ? "<>" : "="} '${NOBODY}'
+       and ($7::uuid[] is null or key_id = any ($7))`;
+
+/** `form`: the function that makes bytes of a histogram, where it is not kept as such. */
+function summed(by: By, form: string, from: string): string {
   const groups = NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name]);
   const of = NAMES.map((name) => `${by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`} as "${name}"`);
-  const histogram = (name: string): string =>
-    `encode(coalesce(string_agg(array_send(${name}), '') filter (where ${name} <> '{}'), ''), 'base64') as ${name}`;
+  const histogram = (name: string): string => {
+    const isEmpty = `${name} = '${form === "" ? "" : "{}"}'`;
+    return `coalesce(string_agg(${form}(${name}), '') filter (where not ${isEmpty}), '') as ${name}`;
+  };
   return `
     select ${of.join(", ")}, sum(requests)::float8 as requests, sum(ok)::float8 as ok, sum(closed)::float8 as closed,
            sum(failed)::float8 as failed, sum(prompt_tokens)::float8 as "promptTokens",
            sum(completion_tokens)::float8 as "completionTokens", sum(flow_tokens)::float8 as "flowTokens",
-           sum(flow_ms)::float8 as "flowMs", sum(busy_ms)::float8 as "busyMs", ${histogram("ttft")}, ${histogram("duration")}
-      from performance
-     where scope = $1 and subject = any ($2::uuid[]) and grain = $3 and slot >= $4 and slot < $5
-       and key_id ${perKey ? "<>" : "="} '${NOBODY}' and ($6::text is null or model = $6)
-       and ($7::uuid[] is null or key_id = any ($7))
+           sum(flow_ms)::float8 as "flowMs", sum(busy_ms)::float8 as "busyMs", ${histogram("ttft")}, ${histogram("duration")},
+           ${form === ""} as packed
+      from ${from}
      group by ${groups.length === 0 ? "()" : groups.join(", ")} having sum(requests) > 0`;
 }
 
 /** Of some requests: their counts, and their histograms as they were read. */
-interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration"> {
+interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed"> {
   ttft: Float64Array[];
   duration: Float64Array[];
 }
 
-const partOf = ({ ttft, duration, ...counts }: z.infer<typeof Sum>): Part => ({
-  ...counts,
-  ttft: [readHistograms(ttft)],
-  duration: [readHistograms(duration)],
-});
+function partOf({ ttft, duration, packed, ...counts }: z.infer<typeof Sum>): Part {
+  const read = packed ? readPacked : readHistograms;
+  return { ...counts, ttft: [read(ttft)], duration: [read(duration)] };
+}
 
 const COUNTS = [
   "requests",

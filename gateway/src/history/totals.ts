@@ -1,5 +1,5 @@
 /**
- * What the requests that a filter leaves add up to, to the last one: out of the rollups for whole hours, or for whole days of a
+ * What the requests that a filter leaves add up to, to the last one: out of the rollups for whole hours and days, or for whole days of a
  * label, and out of the records for what is left at the edges.
  */
 import type pg from "pg";
@@ -7,7 +7,7 @@ import type { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
-import { ownHours } from "../db/own-hours.ts";
+import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import type { Filter } from "./filter.ts";
 
@@ -76,15 +76,15 @@ const ofRecords = (pool: pg.Pool, accountId: Uuid, { model, keyIds, outcome, lab
     [accountId, from ?? null, to ?? null, model ?? null, keyIds ?? null, outcome ?? null, label ?? null],
   );
 
-const ofHours = (pool: pg.Pool, accountId: Uuid, { model, keyIds, outcome, from, to }: Filter) =>
-  queryOne(
+async function ofHours(pool: pg.Pool, accountId: Uuid, { model, keyIds, outcome, from, to }: Filter) {
+  const span = { from: "coalesce($2::timestamptz, '-infinity')", to: "coalesce($3::timestamptz, 'infinity')" };
+  return await queryOne(
     pool,
     Total,
-    `select ${SUMS} from usage_hour
-      where ${ownHours("account_id", "coalesce($2::timestamptz, '-infinity')", "coalesce($3::timestamptz, 'infinity')")}
-        and ${MATCHES}`,
+    `select ${SUMS} from ${usedIn("own", span, await hasClosedDays(pool))} used where ${MATCHES}`,
     [accountId, from ?? null, to ?? null, model ?? null, keyIds ?? null, outcome ?? null],
   );
+}
 
 const ofDays = (pool: pg.Pool, accountId: Uuid, { label, from, to }: OfLabel) =>
   queryOne(

@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
+import { hasClosedDays } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { booksOf } from "./books.ts";
 
@@ -226,6 +227,27 @@ const CHECKS: Check[] = [
   },
 ];
 
+const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
+const ADDED = AMOUNTS.replaceAll(/\w+/g, "sum($&)");
+
+/** Closed days have sums beside their hours. Those into which something was written since are not read, nor compared. */
+const ofDays = (table: string, keys: string, day: string): Check => ({
+  name: `the sums in ${table} are the sums of their hours`,
+  counts: `select count(*) from ${table}`,
+  differs: `select format('%s, %s: %s, hours %s', coalesce(s.day, h.day), coalesce(s.keys, h.keys), s.sums, h.sums)
+              from (select ${day} as day, (${keys})::text as keys, (${AMOUNTS})::text as sums from ${table}) s
+              full join (select (hour at time zone 'UTC')::date as day, (${keys})::text as keys, (${ADDED})::text as sums
+                           from usage_hour group by 1, ${keys}) h on h.day = s.day and h.keys = s.keys
+             where s.sums is distinct from h.sums
+               and coalesce(s.day, h.day) in (select day from closed_day where what = 'usage'
+                                              except select day from late_day where what = 'usage')`,
+});
+const CHECKS_OF_DAYS: Check[] = [
+  ofDays("usage_day", "account_id, key_id, model, outcome", "day"),
+  ofDays("usage_day_account", "account_id, outcome", "day"),
+  ofDays("usage_hour_all", "hour, model, outcome", "(hour at time zone 'UTC')::date"),
+];
+
 interface Stoppable {
   /** Asked before every statement. */
   signal: AbortSignal;
@@ -245,7 +267,8 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     await client.query("set local statement_timeout = 0");
     const books = await booksOf(client);
     const results: CheckResult[] = [];
-    for (const { name, counts, differs } of CHECKS) {
+    const checks = (await hasClosedDays(client)) ? [...CHECKS, ...CHECKS_OF_DAYS] : CHECKS;
+    for (const { name, counts, differs } of checks) {
       signal?.throwIfAborted();
       const { count: checked } = await queryOne(client, Count, `${books}select (${counts}) as count`);
       const limited = `${books}select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`;

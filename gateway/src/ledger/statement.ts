@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
-import { ownHours } from "../db/own-hours.ts";
+import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { booksOf } from "./books.ts";
 
@@ -51,11 +51,12 @@ export type StatementRow = z.infer<typeof StatementRow>;
  * That is why balances are worked out backwards, from the account's: a page reads its own days and what is newer, and not all that
  * was ever used. `$1` account, `$2` place, `$3` limit, `$4` the end of the newest day, `$5` the beginning of the oldest.
  */
-const BY_DAY = `with used as (
+function byDayText(hasDays: boolean): string {
+  const [from, to] = ["coalesce($5::timestamptz, '-infinity')", "coalesce($4::timestamptz, 'infinity')"];
+  return `with used as (
     select date_trunc('day', hour at time zone 'UTC') as day, sum(requests)::float8 as requests,
            sum(prompt_tokens)::float8 as prompt, sum(completion_tokens)::float8 as completion, -sum(charge_pico) as amount
-      from usage_hour where ${ownHours("account_id", "coalesce($5::timestamptz, '-infinity')", "coalesce($4::timestamptz, 'infinity')")}
-     group by 1
+      from ${usedIn("own", { from, to }, hasDays)} hours group by 1
   ), transferred as materialized (
     select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || t.id as place,
            e.kind, e.amount, e.operation, t.reason, e.at
@@ -71,8 +72,8 @@ const BY_DAY = `with used as (
     select place, kind, null, null, null, null, amount, operation, reason, at
       from transferred where $2::text is null or place collate "C" < $2
   ), newest as (
-    select balance + (select coalesce(sum(charge_pico), 0) from usage_hour
-                       where $4::timestamptz is not null and ${ownHours("account_id", "$4::timestamptz", "'infinity'")})
+    select balance + (select coalesce(sum(charge_pico), 0)
+                        from ${usedIn("own", { from: "$4::timestamptz", to: "timestamptz 'infinity'" }, hasDays)} newer)
              - (select coalesce(sum(amount), 0) from transferred where place collate "C" >= $2) as balance
       from ledger_account where id = $1
   )
@@ -80,6 +81,7 @@ const BY_DAY = `with used as (
          newest.balance + amount - sum(amount) over (order by place collate "C" desc rows unbounded preceding) as balance,
          transfer as "transferId", reason, at
     from moved, newest order by place collate "C" desc limit $3`;
+}
 
 /**
  * Where the oldest day begins that a page can show (`$3` days, the newest ending before `$2`): each day is found by one look into the index.
@@ -137,7 +139,8 @@ export function openStatement({ pool }: { pool: pg.Pool }): Statement {
       const end = before === undefined ? null : endOfDayAfter(before);
       const oldest =
         limit === undefined ? null : (await queryOne(pool, OldestDay, OLDEST_DAY, [accountId, end, limit])).day;
-      return await queryRows(pool, StatementRow, BY_DAY, [accountId, before ?? null, limit ?? null, end, oldest]);
+      const text = byDayText(await hasClosedDays(pool));
+      return await queryRows(pool, StatementRow, text, [accountId, before ?? null, limit ?? null, end, oldest]);
     },
   };
 }

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
+import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { booksOf } from "../ledger/books.ts";
 
@@ -35,6 +36,8 @@ export type Traffic = Omit<TrafficHour, "hour">;
 /** How many nodes could serve a model by their records; which of them are connected, the gateways know. */
 const ReadyNodes = row({ model: z.string(), nodes: column.count });
 type ReadyNodes = z.infer<typeof ReadyNodes>;
+
+const SPAN = { from: "date_trunc('hour', $1::timestamptz)", to: "$2::timestamptz" };
 
 export interface Overview {
   totals(): Promise<Totals>;
@@ -71,13 +74,13 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
         nodes: Object.fromEntries(nodes.map(({ state, nodes: count }) => [state, count])),
       };
     },
-    traffic: ({ from, to }) =>
+    traffic: async ({ from, to }) =>
       queryRows(
         pool,
         TrafficHour,
         `select hour, outcome, sum(requests)::float8 as requests, sum(prompt_tokens)::float8 as "promptTokens",
                 sum(completion_tokens)::float8 as "completionTokens", sum(charge_pico) as charge
-           from usage_hour where hour >= date_trunc('hour', $1::timestamptz) and hour < $2
+           from ${usedIn("all", SPAN, await hasClosedDays(pool))} used
           group by 1, 2 order by 1, 2`,
         [from, to],
       ),

@@ -1,6 +1,7 @@
-/** Who and what was charged in a span, of whole hours: out of the hourly rollup, never by scanning requests. */
+/** Who and what was charged in a span, of whole hours: out of the rollups, never by scanning requests. */
 import type pg from "pg";
 import { z } from "zod";
+import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const Sums = { requests: column.count, failed: column.count, charge: column.pico };
@@ -20,30 +21,31 @@ export interface Spend {
   models(span: Span): Promise<ModelSpend[]>;
 }
 
-const IN_SPAN = "hour >= date_trunc('hour', $1::timestamptz) and hour < $2";
+const SPAN = { from: "date_trunc('hour', $1::timestamptz)", to: "$2::timestamptz" };
 /** As the rollups of performance count: what a limit refused is no request, a client that left is no error. */
 const REQUEST = "outcome not like 'rate\\_limit\\_%'";
 const FAILED = `${REQUEST} and outcome not in ('ok', 'client_closed')`;
 
 export function openSpend({ pool }: { pool: pg.Pool }): Spend {
   return {
-    accounts: ({ from, to }, limit) =>
+    accounts: async ({ from, to }, limit) =>
       queryRows(
         pool,
         Spender,
         `select s.account_id as "accountId", a.name, s.requests, s.failed, s.charge
            from (select account_id, coalesce(sum(requests) filter (where ${REQUEST}), 0)::float8 as requests,
                         coalesce(sum(requests) filter (where ${FAILED}), 0)::float8 as failed, sum(charge_pico) as charge
-                   from usage_hour where ${IN_SPAN} group by 1 having sum(charge_pico) > 0
+                   from ${usedIn("accounts", SPAN, await hasClosedDays(pool))} used group by 1 having sum(charge_pico) > 0
                   order by 4 desc, 1 limit $3) s
            join account a on a.id = s.account_id order by s.charge desc, s.account_id`,
         [from, to, limit],
       ),
-    models: ({ from, to }) =>
+    models: async ({ from, to }) =>
       queryRows(
         pool,
         ModelSpend,
-        `select model, sum(charge_pico) as charge from usage_hour where ${IN_SPAN} group by 1 order by 1`,
+        `select model, sum(charge_pico) as charge from ${usedIn("all", SPAN, await hasClosedDays(pool))} used
+          group by 1 order by 1`,
         [from, to],
       ),
   };

@@ -1,0 +1,284 @@
+/** Closed days tell what their hours tell: whatever comes late, months later, before, between and while days are closed. */
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import fc from "fast-check";
+import type pg from "pg";
+import { systemClock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { pico } from "../base/money.ts";
+import { DAY_MS } from "../base/time.ts";
+import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
+import { migrate } from "../db/migrate.ts";
+import { padded } from "../db/migrations.ts";
+import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkLedger } from "../ledger/check.ts";
+import { type Ledger, openLedger } from "../ledger/ledger.ts";
+import { openStatement } from "../ledger/statement.ts";
+import { holdOf, newId, settlementOf } from "../ledger/testing.ts";
+import { openOverview } from "../operators/overview.ts";
+import { openSpend } from "../operators/spend.ts";
+import { type Closing, keepClosing } from "./closing-days.ts";
+import { openHistory } from "./history.ts";
+import { openPerformance } from "./performance.ts";
+import { idAt } from "./testing.ts";
+import { openUsage } from "./usage.ts";
+
+const MODELS = ["tiny-3b", "mid-8b", "big-70b"];
+/** Days ago that something happens on: days that can be closed, and some that cannot yet. */
+const AGO = [0, 1, 2, 3, 4, 10, 95];
+const log = createLog("silent");
+
+let db: TestDatabase;
+let ledger: Ledger;
+let closing: Closing;
+let host: Uuid;
+let keys: Uuid[];
+let builders: Uuid[];
+
+const openAccount = async (kind: "builder" | "host"): Promise<Uuid> => {
+  const id = newId();
+  await db.pool.query("insert into account (id, kind, name) values ($1, $2, 'an account')", [id, kind]);
+  await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
+  if (kind === "builder")
+    await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: pico(10n ** 12n), reason: "test" });
+  return id;
+};
+
+/** The same database, and readers that believe it has no closed days. */
+const plain = (pool: pg.Pool): pg.Pool =>
+  ({
+    query: (text: string, values: unknown[]) =>
+      pool.query(text.replace("to_regclass('closed_day') is not null", "false"), values),
+  }) as unknown as pg.Pool;
+
+const noonAgo = (days: number, minutes = 0): Date => {
+  const midnight = Math.floor(systemClock.now() / DAY_MS) * DAY_MS;
+  return new Date(Math.min(systemClock.now(), midnight - days * DAY_MS + DAY_MS / 2 + minutes * 60_000));
+};
+
+interface Step {
+  what: "serve" | "lose" | "lose, then settle" | "refuse" | "roll up" | "close";
+  ago: number;
+  minutes: number;
+  builder: number;
+  model: number;
+}
+
+async function take({ what, ago, minutes, builder, model }: Step): Promise<void> {
+  if (what === "close") return void (await closing.run(2));
+  if (what === "roll up") return void (await db.pool.query("select history_roll_up(1000)"));
+  const account = builders[builder] as Uuid;
+  const id = idAt(noonAgo(ago, minutes));
+  const key = keys[builder] as Uuid;
+  if (what === "refuse") {
+    await db.pool.query(
+      `select history_refuse(array[$1]::uuid[], array[$2]::uuid[], array[$3]::uuid[], '{k}', '{chat}', array[$4], '{false}',
+                             '{rate_limit_requests}', '{429}', '{c}')`,
+      [id, account, key, MODELS[model]],
+    );
+    return;
+  }
+  const hold = { ...holdOf(account), id, keyId: key, model: MODELS[model] as string };
+  assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+  const settlement = { ...settlementOf(hold, host), ttftMs: 20 * (minutes + 1), durationMs: 30 * (minutes + 1) };
+  if (what === "serve") return void assert.equal(await ledger.settle(settlement), "settled");
+  await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [id]);
+  assert.equal(await ledger.expire(), 1);
+  if (what === "lose, then settle") assert.equal(await ledger.settle(settlement), "late");
+}
+
+/** All that is read from closed days, of spans that begin and end with a day and within one. */
+async function told(pool: pg.Pool) {
+  const now = systemClock.now();
+  const all = { from: new Date(now - 200 * DAY_MS), to: new Date(now + DAY_MS) };
+  const some = { from: noonAgo(10, -7), to: noonAgo(2, 31) };
+  const performance = openPerformance({ pool });
+  const answers: unknown[] = [await openHistory({ pool }).total(builders[0] as Uuid, { model: MODELS[0] }, now)];
+  for (const span of [all, some]) {
+    answers.push(await openSpend({ pool }).models(span), await openSpend({ pool }).accounts(span, 10));
+    answers.push(await openOverview({ pool }).traffic(span));
+    for (const builder of builders) {
+      for (const by of ["key", "model", "outcome", "day", "hour"] as const)
+        answers.push(await openUsage({ pool }).sums(builder, { by, split: "model", ...span }));
+      answers.push(await openUsage({ pool }).byLabel(builder, span));
+    }
+  }
+  for (const builder of builders) {
+    answers.push(await openHistory({ pool }).total(builder, {}, now));
+    const statement = openStatement({ pool });
+    const page = await statement.byDay(builder, { before: undefined, limit: 3 });
+    answers.push(await statement.byDay(builder), page);
+    answers.push(await statement.byDay(builder, { before: page.at(-1)?.place, limit: 3 }));
+    for (const grain of ["hour", "day"] as const) {
+      const unit = grain === "hour" ? 3_600_000 : DAY_MS;
+      const from = new Date(Math.floor(some.from.getTime() / unit) * unit);
+      const query = {
+        scope: "account" as const,
+        subjects: [builder],
+        grain,
+        from,
+        to: new Date(now + unit - (now % unit)),
+      };
+      answers.push(await performance.each(query, { total: [], rows: ["key"], points: ["slot"], models: ["model"] }));
+    }
+  }
+  return answers;
+}
+
+const differing = async (): Promise<string[]> =>
+  (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0).map(({ name }) => name);
+
+const closedDays = async (what = "usage"): Promise<string[]> => {
+  const text = `select day from closed_day c where what = $1
+    and not exists (select from late_day l where l.what = c.what and l.day = c.day) order by day`;
+  return (await db.pool.query(text, [what])).rows.map(({ day }) => day);
+};
+
+const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+describe("days that are closed", () => {
+  before(async () => {
+    db = await openTestDatabase();
+    ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    await ledger.expire();
+    for (const model of MODELS) await db.pool.query("insert into price values (1, $1, 20000, 40000)", [model]);
+  });
+  after(() => db.close());
+  beforeEach(async () => {
+    closing = keepClosing({ pool: db.pool, clock: systemClock, log });
+    await closing.run();
+    host = await openAccount("host");
+    builders = [await openAccount("builder"), await openAccount("builder")];
+    keys = [newId(), newId()];
+  });
+
+  test("tell what their hours tell, in whatever order things come, and the books are proved with them", async () => {
+    const what = fc.constantFrom<Step["what"][]>(
+      "serve",
+      "serve",
+      "lose",
+      "lose, then settle",
+      "refuse",
+      "roll up",
+      "close",
+    );
+    const step = fc.record({
+      what,
+      ago: fc.constantFrom(...AGO),
+      minutes: fc.nat(120),
+      builder: fc.nat(1),
+      model: fc.nat(MODELS.length - 1),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
+        for (const [i, each] of steps.entries()) {
+          await take(each);
+          if (i % 4 === 0) assert.deepEqual(await told(db.pool), await told(plain(db.pool)));
+        }
+        await closing.run();
+        assert.deepEqual(await told(db.pool), await told(plain(db.pool)));
+        assert.deepEqual(await differing(), []);
+      }),
+      { numRuns: 4, endOnFailure: true },
+    );
+    const days = await closedDays();
+    assert.ok(days.includes(dayOf(noonAgo(10))) && days.includes(dayOf(noonAgo(95))));
+    assert.ok(!days.includes(dayOf(noonAgo(1))) && !days.includes(dayOf(noonAgo(0))));
+  });
+
+  test("are open again from the moment that something late can be seen, while a closing waits for nobody", async () => {
+    const serve: Step = { what: "serve", ago: 10, minutes: 1, builder: 0, model: 0 };
+    await take(serve);
+    await closing.run();
+    const day = dayOf(noonAgo(10));
+    assert.ok((await closedDays()).includes(day));
+    const client = await db.pool.connect();
+    try {
+      await client.query("begin");
+      await client.query("update usage_hour set requests = requests + 1 where account_id = $1", [builders[0]]);
+      // Two others: one before the day is closed again, and the closing itself.
+      await take({ ...serve, minutes: 90 });
+      assert.ok(!(await closedDays()).includes(day));
+      await closing.run();
+      assert.ok((await closedDays()).includes(day));
+      await client.query("commit");
+    } finally {
+      client.release();
+    }
+    assert.ok(!(await closedDays()).includes(day));
+    assert.deepEqual(await told(db.pool), await told(plain(db.pool)));
+    await closing.run();
+    assert.ok((await closedDays()).includes(day));
+    assert.deepEqual(await told(db.pool), await told(plain(db.pool)));
+    await db.pool.query("update usage_hour set requests = requests - 1 where account_id = $1 and hour = $2", [
+      builders[0],
+      new Date(Math.floor(noonAgo(10, 1).getTime() / 3_600_000) * 3_600_000),
+    ]);
+  });
+
+  test("have been over for a day, whatever comes into newer ones", async () => {
+    for (const ago of [4, 1, 0]) await take({ what: "lose", ago, minutes: 1, builder: 0, model: 0 });
+    const { rows } = await db.pool.query("select history_day_to_close('usage') as day");
+    assert.equal(rows[0].day, dayOf(noonAgo(4)));
+    await closing.run();
+    assert.ok((await closedDays()).every((day) => day < dayOf(noonAgo(1))));
+  });
+
+  for (const [table, text] of [
+    ["usage_day", "update usage_day set charge_pico = charge_pico + $1::int where account_id = $2"],
+    ["usage_day_account", "update usage_day_account set requests = requests + $1::int where account_id = $2"],
+    ["usage_hour_all", "update usage_hour_all set prompt_tokens = prompt_tokens + $1::int where $2::uuid is not null"],
+  ] as const) {
+    test(`${table}: what was changed by hand is found by the proof of the books`, async () => {
+      await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
+      await closing.run();
+      assert.deepEqual(await differing(), []);
+      await db.pool.query(text, [1, builders[0]]);
+      assert.deepEqual(await differing(), [`the sums in ${table} are the sums of their hours`]);
+      await db.pool.query(text, [-1, builders[0]]);
+      assert.deepEqual(await differing(), []);
+    });
+  }
+
+  test("a row that is missing is found too", async () => {
+    await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
+    await closing.run();
+    await db.pool.query("delete from usage_day where account_id = $1", [builders[0]]);
+    assert.deepEqual(await differing(), ["the sums in usage_day are the sums of their hours"]);
+    await take({ what: "serve", ago: 3, minutes: 2, builder: 0, model: 0 });
+    await closing.run();
+    assert.deepEqual(await differing(), []);
+  });
+});
+
+test("from the schema before, with rows: nothing is told otherwise, before, and as day by day is closed", async (t) => {
+  db = await openTestDatabase({ sql: await sqlUpTo(t, padded(CLOSED_DAYS_SINCE - 1)) });
+  t.after(db.close);
+  const { pool } = db;
+  builders = [newId(), newId()];
+  await pool.query(
+    `with opened as (insert into account (id, kind, name) select a, 'builder', 'A' from unnest($1::uuid[]) a returning id)
+     insert into ledger_account (id, kind) select id, 'builder' from opened`,
+    [builders],
+  );
+  await pool.query(
+    `insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens, charge_pico)
+     select a, date_trunc('hour', now()) - make_interval(hours => 5 * i), a, 'tiny-3b', 'ok', i, 2 * i, 3 * i, 4 * i
+       from unnest($1::uuid[]) a, generate_series(0, 40) i`,
+    [builders],
+  );
+  const was = await told(pool);
+  await migrate(pool, { directory: SQL, log });
+  assert.deepEqual(await told(pool), was);
+  closing = keepClosing({ pool, clock: systemClock, log });
+  for (let days = 1; days <= 3; days++) {
+    assert.equal(await closing.run(1), 1);
+    assert.equal((await closedDays()).length, days);
+    assert.deepEqual(await told(pool), was);
+  }
+  await closing.run();
+  assert.equal(await closing.run(), 0);
+  assert.deepEqual(await told(pool), was);
+});

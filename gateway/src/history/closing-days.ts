@@ -1,0 +1,57 @@
+/**
+ * Closes days that are over: works out the sums that long spans are read from, and works them out again where something came late. A day
+ * at a time, each in a transaction of its own, the newest first; of several gateways one does it at a time.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { isAway } from "../db/errors.ts";
+import { queryOne, row } from "../db/rows.ts";
+
+const LOOK_EVERY_MS = 5 * 60 * 1000;
+/** A long history that was never closed is gone through in so many days at each look, so that it takes little of the store at once. */
+const DAYS_AT_ONCE = 20;
+
+/** Hours that no range shows any more, as `rollups.ts` has it. */
+const FORGET = "delete from performance_all where grain = 'hour' and slot < now() - interval '100 days'";
+
+const Closed = row({ day: z.string().nullable() });
+
+export interface Closing {
+  /** Returns how many days were closed, of both kinds together; no more of each than so many. */
+  run(daysMax?: number): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export function keepClosing({ pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log }): Closing {
+  let running: Promise<unknown> | undefined;
+  let isStopped = false;
+  const closeDays = async (by: string, daysMax: number): Promise<number> => {
+    for (let closed = 0; ; closed++) {
+      if (closed === daysMax || isStopped) return closed;
+      if ((await queryOne(pool, Closed, `select ${by}() as day`)).day === null) return closed;
+    }
+  };
+  const run = async (daysMax = Number.POSITIVE_INFINITY): Promise<number> => {
+    const closed = await closeDays("history_close_usage", daysMax);
+    await pool.query(FORGET);
+    return closed + (await closeDays("history_close_performance", daysMax));
+  };
+  const look = (): void => {
+    running ??= run(DAYS_AT_ONCE)
+      .catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "closing days failed"))
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  const stopLooking = clock.every(LOOK_EVERY_MS, look);
+  return {
+    run,
+    async stop() {
+      isStopped = true;
+      stopLooking();
+      await running;
+    },
+  };
+}
