@@ -1,3 +1,3 @@
 -- phase: after
 -- Functions: a batch's lists are read side by side instead of as a table, and what several parts of a settlement read comes first in its rows.
--- functions: 0b122e382a52779df84bf010ac171d0e1a552abf5f618efc31fc37fd1d8d9b1d
+-- functions: c3043b2a423f15b4be05af5c9fd48fa31bf4dfb2ea0fa1108ebd14cca3711832
