@@ -260,7 +260,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     nodes,
     async runPrivately(job, signal) {
       const stay = gateway.underWay.enter(signal);
-      return await runPrivately(gateway, job, stay.signal).finally(stay.leave);
+      return await runPrivately(gateway, job, stay.signal).finally(() => stay.leave());
     },
     mint: config.plane.absent ? undefined : (id) => plane.mint(id),
     presence,
