@@ -108,14 +108,19 @@ describe("answered while the store is away", () => {
     );
     return texts.join("").split("\n").length - 1;
   };
+  const busySlots = async (): Promise<number> => {
+    const log = await readFile(join(dataDir, "gateway.log"), "utf8");
+    const port = [...log.matchAll(/"internalPort":(\d+)/g)].at(-1)?.[1];
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Number(/^tollgate_slots_busy\{model="tiny-3b"\} (\d+)$/m.exec(text)?.[1]);
+  };
   /** Requests under way; the store goes; their answers. */
   const answers = async (): Promise<string[]> => {
     const asked = Array.from({ length: REQUESTS }, (_, i) =>
       chat(platform, { tokens: 20, delta_ms: 100 }, { stream: i % 2 === 0 }),
     );
-    await eventually("all have their credit", async () => {
-      return (await platform.query("select id from hold")).length === REQUESTS;
-    });
+    // By the gateway's own count: the store knows of a hold before the gateway has heard of it.
+    await eventually("all have their credit, and are with the nodes", async () => (await busySlots()) === REQUESTS);
     database.cut();
     const responses = await Promise.all(asked);
     for (const [i, response] of responses.entries()) {
