@@ -40,6 +40,8 @@ const LOG_BYTES_MAX = 256 * 1024;
 /** A few lines about a node that is cut off. */
 const CUT_LOG_BYTES_MAX = 16 * 1024;
 const CHAT = "/v1/chat/completions";
+/** The first, and the two more that the official clients make. */
+const GREETINGS_MAX = 3;
 /** Canaries are another suite's: the agent's engine only plays a model. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
 
@@ -54,6 +56,20 @@ const greet = (stage: Stage, key: string): Promise<Response> => {
   const prompt = `#script ${JSON.stringify({ text: "hello" })}`;
   return ask(stage, key, { model: HONEST_MODEL, prompt, max_tokens: 5 });
 };
+
+/**
+ * As clients do, it asks again where the answer tells it to. The NATS server drops whoever is 32 MB behind, which a gateway that gets
+ * no processor may be under a flood: for the moment until it is back it refuses, and says that it is safe to try again.
+ */
+async function greetAgain(stage: Stage, key: string): Promise<Response> {
+  for (let tries = 1; ; tries++) {
+    const answer = await greet(stage, key);
+    if (answer.status !== 503 || tries === GREETINGS_MAX) return answer;
+    assert.equal(answer.headers.get("x-should-retry"), "true");
+    await answer.text();
+    await sleep(1_000 * Number(answer.headers.get("retry-after")));
+  }
+}
 
 /** The node that serves those who do no harm. */
 async function honestAgent(stage: Stage, key: string): Promise<ChildProcess> {
@@ -299,7 +315,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
       const served = async (): Promise<void> => {
         do {
           const at = performance.now();
-          const answer = await greet(stage, key);
+          const answer = await greetAgain(stage, key);
           assert.equal(answer.status, 200, await answer.text());
           latencies.push(Math.round(performance.now() - at));
         } while (flooding);
