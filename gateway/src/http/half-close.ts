@@ -25,7 +25,7 @@ export function watchForLeaving({ socket }: IncomingMessage, clock: Clock, probe
   };
   const begin = (): void => look(0);
   if (socket.readableEnded) begin();
-  else socket.once("end", begin);
+  else socket.on("end", begin);
   return () => {
     isOver = true;
     stopTimer();
