@@ -270,7 +270,8 @@ function unexpected(log: Log, id: Uuid, error: unknown): Fault {
 function clientFamily(userAgent: string | undefined): string {
   const match = /^([A-Za-z][A-Za-z0-9._-]{0,23})(?:\/([A-Za-z]{1,16}))?/.exec(userAgent ?? "");
   if (match === null) return "";
-  return [match[1], match[2]].filter(Boolean).join("-").toLowerCase();
+  const [, name = "", language] = match;
+  return (language === undefined ? name : `${name}-${language}`).toLowerCase();
 }
 
 /** The libraries of this dialect name themselves in headers of their own. */

@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Calls `probe` from when the client has closed its side. The returned function ends it. */
 export function watchForLeaving({ socket }: IncomingMessage, clock: Clock, probe: () => void): () => void {
   let isOver = false;
-  let stopTimer = (): void => {};
+  let stopTimer: (() => void) | undefined;
   const look = (nth: number): void => {
     // Writing may have found that nobody is there, and ended it.
     if (isOver) return;
@@ -28,7 +28,7 @@ export function watchForLeaving({ socket }: IncomingMessage, clock: Clock, probe
   else socket.on("end", begin);
   return () => {
     isOver = true;
-    stopTimer();
+    stopTimer?.();
     socket.off("end", begin);
   };
 }

@@ -99,8 +99,8 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
     for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
     board.sweep(currentMinute(), clock.monotonic());
   });
-  const take = (group: string, id: string): void => {
-    board.lease(group, id, clock.monotonic());
+  const take = (group: string, id: string, at: number): void => {
+    board.lease(group, id, at);
     held.add(group, id);
   };
   const giveBack = (group: string, id: string): boolean => {
@@ -113,13 +113,15 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
     health: alwaysThere("limits"),
     async enter(keyId: string, id: string, limits: KeyLimits) {
       checkLimits(limits);
+      const at = clock.monotonic();
       const minute = currentMinute();
       const window = board.window(keyId, minute);
-      const slots = board.living(slotsOf(keyId), clock.monotonic());
+      const group = slotsOf(keyId);
+      const slots = board.living(group, at);
       const repeated = slots.has(id);
       const refusal = repeated ? null : judge({ ...window, inFlight: slots.size }, limits);
       if (!repeated && isCounted(refusal)) window.requests += 1;
-      if (refusal === null) take(slotsOf(keyId), id);
+      if (refusal === null) take(group, id, at);
       return entryOf(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
     },
 
@@ -137,9 +139,11 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
 
     async enterModel(model, id, ceiling) {
       checkCount("ceiling", ceiling);
-      const places = board.living(placesOf(model), clock.monotonic());
+      const at = clock.monotonic();
+      const group = placesOf(model);
+      const places = board.living(group, at);
       if (!places.has(id) && places.size >= ceiling) return false;
-      take(placesOf(model), id);
+      take(group, id, at);
       return true;
     },
 
