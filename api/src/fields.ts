@@ -7,7 +7,7 @@ import { z } from "zod";
 import { type Refusal, wrongField } from "./faults.ts";
 
 /** No list in a request needs more: the longest context has no more tokens than this. */
-const ELEMENTS_MAX = 32_768;
+export const ELEMENTS_MAX = 32_768;
 
 type Checked<T> = { fields: T } | { wrong: Refusal };
 

@@ -136,7 +136,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
   return sight;
 }
 
-/** As the door tells it (`http/door.ts`). */
+/** As the door tells it (`http/call.ts`). */
 function refusalOf(error: unknown): [number, string | null] {
   if (error instanceof Fault) return [error.status, error.code ?? null];
   if (error instanceof Away || isStorageTrouble(error)) return [503, "no_capacity"];

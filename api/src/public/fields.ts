@@ -2,7 +2,17 @@
 import { z } from "zod";
 import { ResponseFormat } from "./response-format.ts";
 
-const between = (min: number, max: number) =>
+/** Numbers that have bounds, both of them allowed. */
+export const RANGES = {
+  temperature: [0, 2],
+  top_p: [0, 1],
+  presence_penalty: [-2, 2],
+  frequency_penalty: [-2, 2],
+} as const;
+
+export const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
+
+const between = ([min, max]: readonly [number, number]) =>
   z
     .number(`must be a number between ${min} and ${max}`)
     .min(min, `must be between ${min} and ${max}`)
@@ -15,7 +25,7 @@ const PositiveInteger = z
   .refine(Number.isInteger, POSITIVE)
   .min(1, POSITIVE)
   .meta({ type: "integer" });
-const SEED_MAX = 2 ** 53;
+export const SEED_MAX = 2 ** 53;
 const SEED = "must be an integer within ±2^53";
 const Seed = z
   .number(SEED)
@@ -50,10 +60,7 @@ const Content = z.union([z.string(), z.array(TextPart)], "must be a string or an
 export const Message = z
   .object(
     {
-      role: z.enum(
-        ["system", "developer", "user", "assistant", "tool", "function"],
-        "must be one of system, developer, user, assistant, tool, function",
-      ),
+      role: z.enum(ROLES, `must be one of ${ROLES.join(", ")}`),
       content: Content.nullish().describe("Required, and null only for an assistant that has tool_calls."),
       tool_calls: z.array(z.unknown(), "must be an array").nullish().describe("Not shown to the model."),
     },
@@ -73,10 +80,10 @@ const Generation = {
     "Caps the output and sizes the reservation. Default, and the most that counts: the model's context limit.",
   ),
   max_completion_tokens: PositiveInteger.optional().describe("An alias of max_tokens; wins when both are set."),
-  temperature: between(0, 2).optional(),
-  top_p: between(0, 1).optional(),
-  presence_penalty: between(-2, 2).optional(),
-  frequency_penalty: between(-2, 2).optional(),
+  temperature: between(RANGES.temperature).optional(),
+  top_p: between(RANGES.top_p).optional(),
+  presence_penalty: between(RANGES.presence_penalty).optional(),
+  frequency_penalty: between(RANGES.frequency_penalty).optional(),
   seed: Seed.optional().describe("Within ±2^53."),
   stop: z
     .union(

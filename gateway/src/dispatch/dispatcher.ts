@@ -4,6 +4,7 @@
  * What the plane cut is tried again as if it had not been.
  */
 import { type Clock, sleep } from "../base/clock.ts";
+import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import type { Peers } from "./exchange/peers.ts";
@@ -81,17 +82,12 @@ interface TokenCounts {
 }
 
 export interface Dispatcher {
-  run(order: DispatchOrder, sink: DispatchSink, signal: AbortSignal): Promise<DispatchResult>;
+  run(order: DispatchOrder, sink: DispatchSink, signal: Gone): Promise<DispatchResult>;
   /**
    * The same on one node and no other, whether or not it is busy; undefined when it is not connected or does not serve the
    * model.
    */
-  runOn(
-    nodeId: string,
-    order: DispatchOrder,
-    sink: DispatchSink,
-    signal: AbortSignal,
-  ): Promise<DispatchResult | undefined>;
+  runOn(nodeId: string, order: DispatchOrder, sink: DispatchSink, signal: Gone): Promise<DispatchResult | undefined>;
   /** Tells how many tokens an answer that ended well had, so that its node's speed is known. */
   measured(model: string, result: DispatchResult, tokens: TokenCounts): void;
   onMeasured(run: (measured: Measured) => void): void;
@@ -208,7 +204,7 @@ interface RunOptions {
   over: (attempt: Attempt) => void;
   order: DispatchOrder;
   sink: DispatchSink;
-  signal: AbortSignal;
+  signal: Gone;
   deadlineMs: number;
 }
 

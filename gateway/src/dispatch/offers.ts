@@ -7,6 +7,7 @@ import type { Channel, Delta, Endpoint, Frame, JobBody, JobHeader, TimedDelta } 
 import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
 import { PassingMap } from "../base/passing.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
@@ -157,7 +158,7 @@ export class Offers {
     number: number,
     node: RosterNode,
     sink: DispatchSink,
-    { signal, acceptBy = Number.POSITIVE_INFINITY }: { signal: AbortSignal; acceptBy?: number | undefined },
+    { signal, acceptBy = Number.POSITIVE_INFINITY }: { signal: Gone; acceptBy?: number | undefined },
   ): Promise<Attempt> {
     const { plane, roster, clock } = this.#options;
     const job = `${order.request}-${String(number).padStart(2, "0")}`;

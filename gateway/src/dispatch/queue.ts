@@ -3,6 +3,7 @@
  * leaves the queue with a node, at its deadline, when its client goes away, or when no connected node can serve it any more.
  */
 import type { Clock } from "../base/clock.ts";
+import type { Gone } from "../base/gone.ts";
 import type { Roster, RosterNode } from "./roster.ts";
 import type { Need } from "./shelves.ts";
 
@@ -42,7 +43,7 @@ export class NodeQueue {
   }
 
   /** The node's slot is counted as taken when this resolves with one; give it back with `roster.ended`. */
-  wait(need: Need, order: { excluded: ReadonlySet<string>; deadline: number; signal: AbortSignal }): Promise<Turn> {
+  wait(need: Need, order: { excluded: ReadonlySet<string>; deadline: number; signal: Gone }): Promise<Turn> {
     const { excluded, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
     const line = this.#waiting.get(need.model) ?? new Set<Waiting>();

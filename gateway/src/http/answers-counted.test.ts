@@ -40,6 +40,9 @@ test("answers by method, route and status; who left before has 499; what is no r
       throw fault("insufficient_credits");
     }),
   );
+  app.direct.set("/direct", () => {
+    throw fault("hold_exceeds_balance");
+  });
   app.get("/never", (request, reply) =>
     takeOver(request, reply, ({ gone }) => {
       asked.resolve();
@@ -61,6 +64,7 @@ test("answers by method, route and status; who left before has 499; what is no r
   await ask("/things/two");
   await ask("/stream");
   await ask("/refuses", "POST");
+  await ask("/direct", "POST");
   await ask("/nowhere/at/all");
   await ask("/things/one", "DELETE");
   await ask("/%zz");
@@ -82,6 +86,7 @@ test("answers by method, route and status; who left before has 499; what is no r
     "GET /things/:id 200",
     "GET /stream 200",
     "POST /refuses 402",
+    "POST /direct 402",
     "GET  404",
     "DELETE  405",
     "GET  404",
@@ -90,6 +95,7 @@ test("answers by method, route and status; who left before has 499; what is no r
   ]);
   assert.deepEqual(refusals, [
     "insufficient_credits 402",
+    "hold_exceeds_balance 402",
     "not_found_error 404",
     "invalid_request_error 405",
     "not_found_error 404",

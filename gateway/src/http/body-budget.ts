@@ -14,7 +14,7 @@ export interface BodyBudget {
   readonly bytes: number;
 }
 
-interface BudgetShare {
+export interface BudgetShare {
   /** Makes the share so large, or leaves it as it is and says that there is no room. Smaller always fits. */
   resize(bytes: number): boolean;
 }

@@ -6,7 +6,7 @@ import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId } from "../base/ids.ts";
-import type { HttpWatch } from "./door.ts";
+import type { HttpWatch } from "./call.ts";
 
 /** A client that was refused may read the answer for so long; then its connection is cut, and what waits for it with it. */
 const LINGER_MS = 2_000;

@@ -12,8 +12,8 @@ import type { Identities, SignedIn } from "../accounts/identities.ts";
 import { parseId, type Uuid } from "../base/ids.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
 import type { Secrets } from "../keys/keys.ts";
+import type { OpenCall } from "./call.ts";
 import { isCrossSite } from "./cross-site.ts";
-import type { OpenCall } from "./door.ts";
 
 interface Person {
   who: SignedIn;

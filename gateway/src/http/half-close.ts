@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Calls `probe` from when the client has closed its side. The returned function ends it. */
 export function watchForLeaving({ socket }: IncomingMessage, clock: Clock, probe: () => void): () => void {
   let isOver = false;
-  let stopTimer = (): void => {};
+  let stopTimer: (() => void) | undefined;
   const look = (nth: number): void => {
     // Writing may have found that nobody is there, and ended it.
     if (isOver) return;
@@ -25,10 +25,10 @@ export function watchForLeaving({ socket }: IncomingMessage, clock: Clock, probe
   };
   const begin = (): void => look(0);
   if (socket.readableEnded) begin();
-  else socket.once("end", begin);
+  else socket.on("end", begin);
   return () => {
     isOver = true;
-    stopTimer();
+    stopTimer?.();
     socket.off("end", begin);
   };
 }

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Identities } from "../accounts/identities.ts";
 import type { LiveCertificate } from "../base/certificate.ts";
+import type { Gone } from "../base/gone.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { NodeCredentials } from "../dispatch/plane.ts";
@@ -38,8 +39,8 @@ import type { Subjects } from "../operators/subjects.ts";
 import type { Alerts } from "../payments/alerts.ts";
 import type { Payments } from "../payments/payments.ts";
 import type { Standing } from "../trust/trust.ts";
+import type { DoorOptions } from "./call.ts";
 import type { Live } from "./console/live.ts";
-import type { DoorOptions } from "./door.ts";
 import type { Cursors } from "./lists/cursors.ts";
 
 export interface Parts {
@@ -97,7 +98,7 @@ export interface Parts {
   /** The nodes as this gateway sees them, by their public ids. */
   nodes: ConnectedNodes;
   /** Runs a job on one node that nobody pays for; undefined when that node cannot take it. */
-  runPrivately: (job: PrivateJob, signal: AbortSignal) => Promise<PrivateResult | undefined>;
+  runPrivately: (job: PrivateJob, signal: Gone) => Promise<PrivateResult | undefined>;
   /** Credentials for the dispatch plane. Undefined: the platform has none. */
   mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
 

@@ -6,7 +6,7 @@ import type { Log } from "../base/log.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Body, Reader } from "../inference/call.ts";
 import { PoolBusyError, WorkerPool } from "../metering/pool.ts";
-import type { Bodies } from "./door.ts";
+import type { Bodies } from "./call.ts";
 import type { Read, ReadingData, ReadJob } from "./read-jobs.ts";
 
 const WAITING_MAX = 256;

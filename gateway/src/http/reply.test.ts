@@ -5,7 +5,8 @@ import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { manualClock } from "../base/testing.ts";
 import { fault } from "../faults.ts";
-import { answer, type OpenCall, openCall } from "./door.ts";
+import { type OpenCall, openCall } from "./call.ts";
+import { answer } from "./door.ts";
 import { testDoor } from "./testing/door.ts";
 
 /** One request by a raw client against a handler; the client reads only when told to. */
@@ -104,7 +105,7 @@ test("a client that left before its stream opened is not kept alive", async (t) 
   const opened = Promise.withResolvers<void>();
   const { socket } = await request(t, counting, async ({ reply, gone }) => {
     arrived.resolve();
-    await new Promise((resolve) => gone.addEventListener("abort", resolve));
+    await new Promise<void>((resolve) => gone.addEventListener("abort", resolve));
     timers = 0;
     reply.openStream();
     opened.resolve();

@@ -23,9 +23,21 @@ export function faultHeaders(known: Fault): Record<string, string> {
   return headers;
 }
 
+/** The last value of a name is the one that is said. */
+function put(headers: string[], name: string, value: string): void {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] !== name) continue;
+    headers[i + 1] = value;
+    return;
+  }
+  headers.push(name, value);
+}
+
 export class HttpReply implements Reply {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
+  /** Of whatever answer follows, name by name; written with its head. */
+  readonly #headers: string[];
   #pending = "";
   #isStream = false;
   #wroteAt = 0;
@@ -34,21 +46,27 @@ export class HttpReply implements Reply {
   constructor(response: ServerResponse, options: { id: Uuid; clock: Clock }) {
     this.#response = response;
     this.#clock = options.clock;
-    response.setHeader("x-request-id", publicId("req", options.id));
+    this.#headers = ["x-request-id", publicId("req", options.id)];
   }
 
   setHeaders(headers: Record<string, string>): void {
-    for (const name of Object.keys(headers)) this.#response.setHeader(name, headers[name] as string);
+    for (const name in headers) put(this.#headers, name, headers[name] as string);
   }
 
-  json(status: number, body: string | readonly Uint8Array[], headers: Record<string, string> = {}): void {
+  /** Sets them on the response, for who writes its head by other means. */
+  passHeaders(): void {
+    for (let i = 0; i < this.#headers.length; i += 2) {
+      this.#response.setHeader(this.#headers[i] as string, this.#headers[i + 1] as string);
+    }
+  }
+
+  json(status: number, body: string | readonly Uint8Array[], headers?: Record<string, string>): void {
     if (this.#response.headersSent || this.#response.destroyed) return;
     const isText = typeof body === "string";
-    this.#response.writeHead(status, {
-      "content-type": "application/json; charset=utf-8",
-      "content-length": isText ? Buffer.byteLength(body) : body.reduce((bytes, part) => bytes + part.length, 0),
-      ...headers,
-    });
+    const bytes = isText ? Buffer.byteLength(body) : body.reduce((sum, part) => sum + part.length, 0);
+    this.#headers.push("content-type", "application/json; charset=utf-8", "content-length", String(bytes));
+    if (headers !== undefined) this.setHeaders(headers);
+    this.#response.writeHead(status, this.#headers);
     if (isText) {
       this.#response.end(body);
       return;
@@ -74,11 +92,12 @@ export class HttpReply implements Reply {
 
   openStream(): void {
     this.#isStream = true;
-    this.#response.writeHead(200, {
-      "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-    });
+    this.#headers.push(
+      ...["content-type", "text/event-stream; charset=utf-8"],
+      ...["cache-control", "no-cache, no-transform"],
+      ...["x-accel-buffering", "no"],
+    );
+    this.#response.writeHead(200, this.#headers);
     this.#response.flushHeaders();
     this.#wroteAt = this.#clock.monotonic();
     this.#keepAliveIn(KEEP_ALIVE_MS);

@@ -7,7 +7,6 @@
  *     changeKey: async ({ account, params, body, refuse }) => …,
  *   });
  */
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
 import { type Need, needOf } from "@tollgate/api/roles.ts";
@@ -22,7 +21,8 @@ import {
 } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault, type FaultOptions, fault } from "../faults.ts";
-import { type DoorOptions, type OpenCall, takeOver } from "./door.ts";
+import type { DoorOptions, OpenCall } from "./call.ts";
+import { takeOver } from "./door.ts";
 import { parseFields } from "./fields.ts";
 import type { CheckedGuard, Checks, Found } from "./guards.ts";
 
@@ -135,6 +135,8 @@ function refuserOf({ faults = [] }: Route) {
 
 function send({ answer: declared }: Route, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   reply.code(declared.status ?? 200);
+  // A file and a page's events write their heads themselves.
+  if (declared.csv !== undefined || declared.events !== undefined) request.call.reply.passHeaders();
   if (declared.csv !== undefined) {
     return takeOver(request, reply, (call) => writeFile(call, reply.raw, answer as TextFile));
   }
@@ -153,14 +155,21 @@ async function writeFile({ gone }: OpenCall, response: ServerResponse, { name, t
     "content-disposition": `attachment; filename="${name}"`,
   });
   for await (const part of text) {
-    if (!response.write(part)) await once(response, "drain", { signal: gone }).catch(leftMeanwhile);
+    if (!response.write(part) && !gone.aborted) await drained(response);
     if (gone.aborted) return;
   }
   response.end();
 }
 
-function leftMeanwhile(error: Error): void {
-  if (error.name !== "AbortError") throw error;
+/** Until more may be written, or nobody is there to read it. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const goOn = (): void => {
+      response.off("drain", goOn).off("close", goOn);
+      resolve();
+    };
+    response.on("drain", goOn).on("close", goOn);
+  });
 }
 
 /** Throws what a route answers or refuses with and does not declare. */

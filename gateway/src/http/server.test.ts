@@ -11,7 +11,8 @@ import type { Gateway } from "../inference/gateway.ts";
 import { openTelling } from "../inference/story.ts";
 import { UnderWay } from "../inference/under-way.ts";
 import { memoryLimits } from "../limits/memory.ts";
-import { type OpenCall, takeOver } from "./door.ts";
+import type { OpenCall } from "./call.ts";
+import { takeOver } from "./door.ts";
 import { openAiRoutes } from "./openai/routes.ts";
 import { bareServer } from "./server.ts";
 import { testDoor } from "./testing/door.ts";
@@ -116,6 +117,32 @@ const statuses = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status));
 const post = async (port: number): Promise<number> =>
   (await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: "POST", body: "no JSON" })).status;
+
+test("an address that stands in the request as it is declared, and one with a query, are answered alike", async (t) => {
+  const { port } = await open(t);
+  /** All that one request is told, without what differs from one to the next. */
+  const told = async (address: string, more: string): Promise<string> => {
+    const { socket, text, ended } = client(t, port);
+    socket.write(`POST ${address} HTTP/1.1\r\nconnection: close\r\n${more}content-length: 7\r\n\r\nno JSON`);
+    await ended;
+    return text()
+      .replaceAll(/req_\w{26}/g, "req")
+      .replace(/remaining-requests: \d+/, "")
+      .replace(/Date: .*/, "");
+  };
+  for (const [more, status, words] of [
+    ["host: x\r\n", 400, /must be valid JSON/],
+    ["host: x\r\nauthorization: Bearer nobody\r\n", 401, /API key/],
+    ["host: x\r\ncontent-encoding: gzip\r\n", 415, /gzip/],
+    ["", 400, /must have a Host header/],
+  ] as const) {
+    const direct = await told("/v1/chat/completions", more);
+    assert.deepEqual(statuses(direct), [status]);
+    assert.match(direct, /\r\nx-request-id: req\r\n/);
+    assert.match(direct, words);
+    assert.equal(direct, await told("/v1/chat/completions?a=b", more));
+  }
+});
 
 test("headers that trickle in are refused in time, and the connection is cut", async (t) => {
   const { clock, port } = await open(t, { ...PATIENT, headersMs: 100 });

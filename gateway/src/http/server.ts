@@ -5,10 +5,11 @@ import type { LiveCertificate } from "../base/certificate.ts";
 import { systemClock } from "../base/clock.ts";
 import { invalidRequest, notFound } from "../faults.ts";
 import { brokenRequests } from "./broken-requests.ts";
+import { type DoorOptions, openCall } from "./call.ts";
 import { watchConnections } from "./connections.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { answerPreflights } from "./cors.ts";
-import { type DoorOptions, openCall, openDoor } from "./door.ts";
+import { lacksHost, openDirect, openDoor } from "./door.ts";
 import { nodeRoutes } from "./nodes/routes.ts";
 import { openAiRoutes } from "./openai/routes.ts";
 import type { Parts } from "./parts.ts";
@@ -111,12 +112,13 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     clientErrorHandler: broken.refuse,
     ...(door !== undefined && { frameworkErrors: refuseBrokenPath(door) }),
   });
-  broken.watch(app.server);
   if (door !== undefined) {
     openDoor(app, door);
+    openDirect(app, door);
     requireHost(app);
     answerPreflights(app, door.cors ?? []);
   }
+  broken.watch(app.server);
   // Who asks before it sends its body is told to go on when the body is about to be read, and what else a client expects is
   // no reason to refuse it without an envelope.
   for (const asked of ["checkContinue", "checkExpectation"]) {
@@ -129,11 +131,9 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
   return app;
 }
 
-/** HTTP/1.1 demands it of every request. */
 function requireHost(app: FastifyInstance): void {
-  app.addHook("onRequest", ({ raw: request }, _reply, done) => {
-    const isMissing = request.httpVersion === "1.1" && request.headers.host === undefined;
-    done(isMissing ? invalidRequest(null, "The request must have a Host header.") : undefined);
+  app.addHook("onRequest", ({ raw }, _reply, done) => {
+    done(lacksHost(raw) ? invalidRequest(null, "The request must have a Host header.") : undefined);
   });
 }
 
@@ -143,7 +143,7 @@ function refuseBrokenPath(door: DoorOptions) {
     const call = openCall(door, { request, response: reply.raw });
     const known = notFound("No such path: it is not a valid address.");
     door.watch?.refused(known);
-    door.watch?.answered({ method: request.method ?? "", route: "", status: known.status });
+    call.reply.passHeaders();
     reply.code(known.status).headers(faultHeaders(known)).send(known.body());
     call.close();
   };

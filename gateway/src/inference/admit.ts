@@ -26,14 +26,16 @@ export function findModel(
 /** Faults: 400 for a prompt that does not leave room for one token of output, or is longer than what can be embedded. */
 export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask, payer?: string): Promise<number> {
   const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
-  const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax, payer).catch((cause) => {
-    // More long prompts wait to be counted than the workers can take: as with nodes, trying again is safe.
-    throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
-  });
+  const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax, payer).catch(notCounted);
   if (over === null) return tokens;
   const { promptField } = ask;
   const field = ask.prompt.kind === "texts" && ask.prompt.texts.length > 1 ? `input[${over.index}]` : promptField;
   throw invalidRequest(field, tooLong(model, promptField, over));
+}
+
+/** More long prompts wait to be counted than the workers can take: as with nodes, trying again is safe. */
+function notCounted(cause: unknown): never {
+  throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
 }
 
 /**

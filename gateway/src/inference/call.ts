@@ -1,4 +1,5 @@
 /** The request and its reply as the inference path sees them. The doors in http/ implement these for real sockets. */
+import type { Gone } from "../base/gone.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
@@ -16,11 +17,11 @@ export interface Call {
   sdk: Sdk | null;
   /** Refuses a body that is declared too long, before a byte of it is read. Fault: 413. */
   checkDeclaredLength(): void;
-  /** Reads the body to its end; a large one out of the payer's part of the budget. Faults: 413, 415, 503, 400. */
-  readBody(payer: string): Promise<Body>;
+  /** Reads the body to its end, at once where all of it has come; a large one out of the payer's part of the budget. Faults: 413, 415, 503, 400. */
+  readBody(payer: string): Body | Promise<Body>;
   reply: Reply;
   /** Aborts when the client goes away before its answer is complete. */
-  gone: AbortSignal;
+  gone: Gone;
 }
 
 /** A body that has come. */

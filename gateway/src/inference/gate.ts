@@ -45,7 +45,7 @@ function unknown(cause: unknown): undefined {
 
 /** Counts the request against its key and takes a slot in flight, or refuses with a 429. */
 export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
-  const entry = await checked(gw.limits.enter(key.id, call.id, limitsInForce(key)));
+  const entry = await gw.limits.enter(key.id, call.id, limitsInForce(key)).catch(notChecked);
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
   if (!entry.admitted) {
     const refusal = { model: null, stream: null, outcome: entry.code };
@@ -68,7 +68,7 @@ export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key:
 export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
   if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
-  if (!(await checked(gw.limits.enterModel(model.id, caller.call.id, ceiling)))) {
+  if (!(await gw.limits.enterModel(model.id, caller.call.id, ceiling).catch(notChecked))) {
     // What piles up while nodes cannot be heard is not the model's ceiling: one outage has one answer.
     if (gw.dispatcher.isTroubled) throw fault("no_capacity");
     throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
@@ -77,14 +77,10 @@ export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel
 }
 
 /** When the limits cannot be checked nothing goes through; trying again later is safe. The adapter logs the outage. */
-async function checked<T>(check: Promise<T>): Promise<T> {
-  try {
-    return await check;
-  } catch (cause) {
-    if (!(cause instanceof LimitsUnavailable)) throw cause;
-    const message = "The platform cannot check its limits right now. Nothing was billed; it is safe to try again.";
-    throw fault("no_capacity", { message, cause });
-  }
+function notChecked(cause: unknown): never {
+  if (!(cause instanceof LimitsUnavailable)) throw cause;
+  const message = "The platform cannot check its limits right now. Nothing was billed; it is safe to try again.";
+  throw fault("no_capacity", { message, cause });
 }
 
 async function refuse(

@@ -50,7 +50,7 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, { stay, st
   story.step("limits");
   await checkLength(gw, caller); // 413
   const pass = await enterKey(gw, caller); // 429
-  let done: Done = { tokens: 0, answer: () => {} };
+  let done = NOTHING_DONE;
   try {
     story.step("credit");
     await checkCredit(gw, key); // 402
@@ -94,6 +94,8 @@ interface Done {
   /** Says the last that the client is told. Throws the fault of an ending that still has a status to tell it by. */
   answer: () => void | Promise<void>;
 }
+
+const NOTHING_DONE: Done = { tokens: 0, answer: () => {} };
 
 /** From the hold to the settled ending. The hold ends here, whatever happens. */
 async function work(gw: Gateway, order: Work): Promise<Done> {
@@ -146,11 +148,11 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     return {
       tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,
-      answer: async () => {
-        if (ending.fault !== null)
-          tellFault(call, ending, writer); // 502 · 503
-        else if (ending.outcome === "ok" && writer === null) await tellWhole(gw, endpoint, call, meta, answer, ask);
-        else if (ending.outcome === "ok" && writer !== null) endStream(call, writer, ask, answer);
+      answer: () => {
+        if (ending.fault !== null) return tellFault(call, ending, writer); // 502 · 503
+        if (ending.outcome !== "ok") return;
+        if (writer !== null) return endStream(call, writer, ask, answer);
+        return tellWhole(gw, endpoint, call, meta, answer, ask);
       },
     };
   } catch (error) {
@@ -168,16 +170,18 @@ function openStream(call: Call, writer: StreamWriter): void {
   if (opening !== null) call.reply.event(opening);
 }
 
-async function tellWhole(
+function tellWhole(
   gw: Gateway,
   endpoint: Endpoint,
   call: Call,
   ...told: Parameters<Endpoint["whole"]>
-): Promise<void> {
-  const body =
-    endpoint.parts === undefined
-      ? endpoint.whole(...told)
-      : await bytesOf(endpoint.parts(...told), { clock: gw.clock, gone: call.gone });
+): void | Promise<void> {
+  if (endpoint.parts !== undefined) return tellParts(gw, call, endpoint.parts(...told));
+  call.reply.json(200, endpoint.whole(...told));
+}
+
+async function tellParts(gw: Gateway, call: Call, parts: Iterable<string>): Promise<void> {
+  const body = await bytesOf(parts, { clock: gw.clock, gone: call.gone });
   if (body !== undefined) call.reply.json(200, body);
 }
 

@@ -3,6 +3,7 @@
  * vectors in one go serves nobody meanwhile.
  */
 import { type Clock, sleep } from "../base/clock.ts";
+import type { Gone } from "../base/gone.ts";
 
 /** Some milliseconds' work. */
 const SLICE_CHARS = 64 * 1024;
@@ -10,7 +11,7 @@ const SLICE_CHARS = 64 * 1024;
 /** The bytes of `parts`; undefined when `gone` says that nobody wants them any more. */
 export async function bytesOf(
   parts: Iterable<string>,
-  { clock, gone }: { clock: Clock; gone: AbortSignal },
+  { clock, gone }: { clock: Clock; gone: Pick<Gone, "aborted"> },
 ): Promise<Uint8Array[] | undefined> {
   const done: Uint8Array[] = [];
   let slice = "";

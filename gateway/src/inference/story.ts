@@ -157,7 +157,7 @@ function endFacts(ended: Ended | undefined) {
   };
 }
 
-/** As the door tells it (`faultOf` in http/door.ts). */
+/** As the door tells it (`faultOf` in http/call.ts). */
 function refusalOf(error: unknown): { outcome: string; status: number } {
   if (error === undefined) return { outcome: "ok", status: 200 };
   if (error instanceof Fault) return { outcome: error.code ?? error.type, status: error.status };

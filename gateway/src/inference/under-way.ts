@@ -2,13 +2,14 @@
  * The requests under way, and their end when the gateway stops: each has a signal that fires when its client has left or the gateway
  * can wait no longer, and tells which of the two came first. A gateway leaves when the last of them has.
  */
+import { type Gone, Leaving } from "../base/gone.ts";
 import { PassingSet, type Seat } from "../base/passing.ts";
 import { fault } from "../faults.ts";
 
 /** One request's place among them. */
 export interface Stay {
   /** Fires when the client has left or the gateway stops. */
-  readonly signal: AbortSignal;
+  readonly signal: Gone;
   /** The gateway stopped while the client was still there. */
   readonly isStopped: boolean;
   /** For what has cost nothing yet, a body that comes slowly above all: given up with 503 when the gateway stops. */
@@ -25,7 +26,7 @@ export class UnderWay {
     return this.#places.size;
   }
 
-  enter(gone: AbortSignal): Stay {
+  enter(gone: Gone): Stay {
     const place = new Place(gone, this.#left);
     place.seat = this.#places.add(place);
     if (this.#isStopped) place.stop();
@@ -51,43 +52,41 @@ export class UnderWay {
 }
 
 /**
- * A controller for each, and not `AbortSignal.any`: a signal that lives as long as the process would gather what it was joined to.
+ * A signal for each, and not `AbortSignal.any`: one that lives as long as the process would gather what it was joined to.
  * A class, and not an object with a getter of its own: V8 makes such an object a shape of its own, which keeps what its getter sees
  * until the next full collection.
  */
 class Place implements Stay {
-  readonly #gone: AbortSignal;
-  readonly #ended = new AbortController();
-  readonly #onGone = (): void => this.#ended.abort();
+  readonly #gone: Gone;
+  readonly signal = new Leaving();
+  readonly #onGone = (): void => this.signal.abort();
   readonly #left: (place: Place) => void;
-  /** Of whoever waits for it. */
-  #stopped: PromiseWithResolvers<never> | undefined;
+  /** Rejects what is waited for. */
+  #giveUp: ((reason: unknown) => void) | undefined;
   isStopped = false;
   /** Among all of them. */
   seat: Seat<Place> | undefined;
 
-  constructor(gone: AbortSignal, left: (place: Place) => void) {
+  constructor(gone: Gone, left: (place: Place) => void) {
     this.#gone = gone;
     this.#left = left;
     if (gone.aborted) this.#onGone();
     else gone.addEventListener("abort", this.#onGone);
   }
 
-  get signal(): AbortSignal {
-    return this.#ended.signal;
-  }
-
   stop(): void {
     if (this.signal.aborted) return;
     this.isStopped = true;
-    this.#stopped?.reject(fault("no_capacity"));
-    this.#ended.abort();
+    this.#giveUp?.(fault("no_capacity"));
+    this.signal.abort();
   }
 
   unlessStopped<T>(step: Promise<T>): Promise<T> {
-    this.#stopped ??= Promise.withResolvers();
-    if (this.isStopped) this.#stopped.reject(fault("no_capacity"));
-    return Promise.race([step, this.#stopped.promise]);
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject;
+      if (this.isStopped) reject(fault("no_capacity"));
+      step.then(resolve, reject);
+    });
   }
 
   leave(): void {

@@ -146,22 +146,27 @@ export function entryOf(
   return { admitted: false, code: refusal, retryAfterS, standing };
 }
 
-export function checkLimits(limits: KeyLimits): void {
-  for (const name of Object.keys(limits) as (keyof KeyLimits)[]) checkCount(name, limits[name]);
+export function checkLimits({ requestsPerMinute, tokensPerMinute, inFlight }: KeyLimits): void {
+  checkCount("requestsPerMinute", requestsPerMinute);
+  checkCount("tokensPerMinute", tokensPerMinute);
+  checkCount("inFlight", inFlight);
 }
 
 export function checkCount(name: string, value: number): void {
-  invariant(Number.isSafeInteger(value) && value >= 0, `${name} is not a count: ${value}`);
+  // The words only where they are needed: this is asked several times for every request.
+  if (!Number.isSafeInteger(value) || value < 0) invariant(false, `${name} is not a count: ${value}`);
 }
 
 export function rateLimitHeaders(standing: Standing): Record<string, string> {
+  const { resetRequestsMs, resetTokensMs } = standing;
+  const reset = formatReset(resetRequestsMs);
   return {
     "x-ratelimit-limit-requests": String(standing.limitRequests),
     "x-ratelimit-remaining-requests": String(standing.remainingRequests),
-    "x-ratelimit-reset-requests": formatReset(standing.resetRequestsMs),
+    "x-ratelimit-reset-requests": reset,
     "x-ratelimit-limit-tokens": String(standing.limitTokens),
     "x-ratelimit-remaining-tokens": String(standing.remainingTokens),
-    "x-ratelimit-reset-tokens": formatReset(standing.resetTokensMs),
+    "x-ratelimit-reset-tokens": resetTokensMs === resetRequestsMs ? reset : formatReset(resetTokensMs),
   };
 }
 

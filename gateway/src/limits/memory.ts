@@ -23,14 +23,23 @@ interface Window {
   tokens: number;
 }
 
+/** What is in flight of one key, or of one model. */
+interface Leases {
+  /**
+   * Id → when its lease ends. Every lease is equally long and goes to the end when it is renewed, so those that ended are at
+   * the front.
+   */
+  ends: Map<string, number>;
+  /** Until then nobody has to look. */
+  noneEndsBefore: number;
+}
+const NONE: ReadonlyMap<string, number> = new Map();
+
 /** The counts themselves. Gateways of one process that share a board share their limits. */
 export class Board {
   readonly #windows = new Map<string, Window>();
-  /**
-   * By key or model: id → when its lease ends. Every lease is equally long and goes to the end when it is renewed, so
-   * those that ended are at the front.
-   */
-  readonly #leases = new Map<string, Map<string, number>>();
+  /** By key or model. */
+  readonly #leases = new Map<string, Leases>();
 
   /** How many keys and models it remembers. */
   get size(): number {
@@ -47,26 +56,34 @@ export class Board {
 
   /** The ids whose leases have not ended. */
   living(group: string, at: number): ReadonlyMap<string, number> {
-    const leases = this.#leases.get(group) ?? new Map<string, number>();
-    for (const [id, end] of leases) {
+    const leases = this.#leases.get(group);
+    if (leases === undefined) return NONE;
+    const { ends } = leases;
+    if (at < leases.noneEndsBefore) return ends;
+    for (const [id, end] of ends) {
+      leases.noneEndsBefore = end;
       if (end > at) break;
-      leases.delete(id);
+      ends.delete(id);
     }
-    if (leases.size === 0) this.#leases.delete(group);
-    return leases;
+    if (ends.size === 0) this.#leases.delete(group);
+    return ends;
   }
 
   lease(group: string, id: string, at: number): void {
-    const leases = this.#leases.get(group) ?? new Map<string, number>();
-    leases.delete(id);
-    leases.set(id, at + LEASE_MS);
-    this.#leases.set(group, leases);
+    const end = at + LEASE_MS;
+    const leases = this.#leases.get(group);
+    if (leases === undefined) {
+      this.#leases.set(group, { ends: new Map([[id, end]]), noneEndsBefore: end });
+      return;
+    }
+    leases.ends.delete(id);
+    leases.ends.set(id, end);
   }
 
   release(group: string, id: string): void {
-    const leases = this.#leases.get(group);
-    leases?.delete(id);
-    if (leases?.size === 0) this.#leases.delete(group);
+    const ends = this.#leases.get(group)?.ends;
+    ends?.delete(id);
+    if (ends?.size === 0) this.#leases.delete(group);
   }
 
   /** Forgets the windows of past minutes and the leases that ended. */
@@ -82,8 +99,8 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
     for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
     board.sweep(currentMinute(), clock.monotonic());
   });
-  const take = (group: string, id: string): void => {
-    board.lease(group, id, clock.monotonic());
+  const take = (group: string, id: string, at: number): void => {
+    board.lease(group, id, at);
     held.add(group, id);
   };
   const giveBack = (group: string, id: string): boolean => {
@@ -96,13 +113,15 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
     health: alwaysThere("limits"),
     async enter(keyId: string, id: string, limits: KeyLimits) {
       checkLimits(limits);
+      const at = clock.monotonic();
       const minute = currentMinute();
       const window = board.window(keyId, minute);
-      const slots = board.living(slotsOf(keyId), clock.monotonic());
+      const group = slotsOf(keyId);
+      const slots = board.living(group, at);
       const repeated = slots.has(id);
       const refusal = repeated ? null : judge({ ...window, inFlight: slots.size }, limits);
       if (!repeated && isCounted(refusal)) window.requests += 1;
-      if (refusal === null) take(slotsOf(keyId), id);
+      if (refusal === null) take(group, id, at);
       return entryOf(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
     },
 
@@ -120,9 +139,11 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
 
     async enterModel(model, id, ceiling) {
       checkCount("ceiling", ceiling);
-      const places = board.living(placesOf(model), clock.monotonic());
+      const at = clock.monotonic();
+      const group = placesOf(model);
+      const places = board.living(group, at);
       if (!places.has(id) && places.size >= ceiling) return false;
-      take(placesOf(model), id);
+      take(group, id, at);
       return true;
     },
 

@@ -52,10 +52,9 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   const guards = consoleGuards(parts);
   const options = { door, guards };
   app.addHook("preClose", async () => parts.live.close());
-  app.addHook("onRequest", (request, reply, done) => {
+  app.addHook("onRequest", (request, _reply, done) => {
     if (request.url.startsWith("/console")) {
-      reply.raw.setHeader("x-content-type-options", "nosniff");
-      reply.raw.setHeader("cache-control", "no-store");
+      request.call.reply.setHeaders({ "x-content-type-options": "nosniff", "cache-control": "no-store" });
     }
     done();
   });

@@ -8,7 +8,7 @@ import type { SignedIn } from "../../accounts/identities.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
 import type { Owner } from "../../accounts/two-factor.ts";
 import { Fault } from "../../faults.ts";
-import type { OpenCall } from "../door.ts";
+import type { OpenCall } from "../call.ts";
 import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { meObject } from "./accounts.ts";

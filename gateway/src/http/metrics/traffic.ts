@@ -8,7 +8,7 @@ import type { Pico } from "../../base/money.ts";
 import type { RequestOutcome } from "../../base/states.ts";
 import type { EndedRequest, Watch } from "../../inference/gateway.ts";
 import type { UnavailableCause } from "../../limits/limits.ts";
-import type { HttpWatch } from "../door.ts";
+import type { HttpWatch } from "../call.ts";
 import type { Page, Reading } from "./page.ts";
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];

@@ -1,4 +1,5 @@
 /** POST /v1/chat/completions. */
+import { isPlainChat } from "@tollgate/api/public/plain-chat.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
@@ -14,7 +15,7 @@ export const chat: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = parseFields(route.body.fields, withoutIdleOptions(body));
+    const fields = isPlainChat(body) ? body : parseFields(route.body.fields, withoutIdleOptions(body));
     const messages = fields.messages.map(({ role, content }) => ({
       // What the template renders is what is counted, so it is also what the node is sent.
       role: renderedRole(role),

@@ -8,6 +8,8 @@ import type { Ask, Usage } from "../../inference/endpoint.ts";
 import { presentOf } from "../fields.ts";
 import { labelOf } from "./label.ts";
 
+const IGNORED_UNSTREAMED: readonly string[] = [...IGNORED_FIELDS, "stream_options"];
+
 type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
 
 /** Out of the fields of a body, and the body itself. */
@@ -25,7 +27,7 @@ export function generationAsk(
     formatted: "format" in formatOf(fields),
     vectorsAs: "floats",
     label: labelOf(body),
-    ignored: presentOf(body, stream ? IGNORED_FIELDS : [...IGNORED_FIELDS, "stream_options"]),
+    ignored: presentOf(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
   };
 }
 
@@ -43,16 +45,16 @@ export function formatOf({ response_format: asked }: Generation): { format?: Out
   return { format: { type: "json_schema", name, schema, ...(strict != null && { strict }) } };
 }
 
-function sampling(fields: Generation): Sampling {
-  const { temperature, top_p, presence_penalty, frequency_penalty, seed, stop } = fields;
-  return {
-    ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { top_p }),
-    ...(presence_penalty !== undefined && { presence_penalty }),
-    ...(frequency_penalty !== undefined && { frequency_penalty }),
-    ...(seed !== undefined && { seed }),
-    ...(stop !== undefined && stop.length > 0 && { stop: typeof stop === "string" ? [stop] : stop }),
-  };
+/** Only what was said. */
+function sampling({ temperature, top_p, presence_penalty, frequency_penalty, seed, stop }: Generation): Sampling {
+  const said: Sampling = {};
+  if (temperature !== undefined) said.temperature = temperature;
+  if (top_p !== undefined) said.top_p = top_p;
+  if (presence_penalty !== undefined) said.presence_penalty = presence_penalty;
+  if (frequency_penalty !== undefined) said.frequency_penalty = frequency_penalty;
+  if (seed !== undefined) said.seed = seed;
+  if (stop !== undefined && stop.length > 0) said.stop = typeof stop === "string" ? [stop] : stop;
+  return said;
 }
 
 export function usageObject(usage: Usage): z.input<typeof UsageObject> {

@@ -9,7 +9,8 @@ import type { Gateway } from "../../inference/gateway.ts";
 import { serve } from "../../inference/serve.ts";
 import type { Holder } from "../../keys/keys.ts";
 import { sendCached } from "../cached.ts";
-import { type OpenCall, takeOver } from "../door.ts";
+import type { OpenCall } from "../call.ts";
+import { takeOver } from "../door.ts";
 import type { Parts } from "../parts.ts";
 import { modelList, modelObject, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
@@ -26,10 +27,10 @@ export function openAiRoutes(
     [publicRoutes.createEmbedding, embeddingsEndpoint({ base64Compat })],
   ];
   for (const [route, endpoint] of endpoints) {
-    app.route({
-      ...methodAndUrl(route),
-      handler: (request, reply) => takeOver(request, reply, (call) => serve(gateway, endpoint, call)),
-    });
+    const { method, url } = methodAndUrl(route);
+    const handle = (call: OpenCall): Promise<void> => serve(gateway, endpoint, call);
+    app.direct.set(url, handle);
+    app.route({ method, url, handler: (request, reply) => takeOver(request, reply, handle) });
   }
 
   /** A key that may ask for some models sees no others. */

@@ -7,7 +7,7 @@ import { sparingLog } from "../../base/sparing-log.ts";
 import type { Reader } from "../../inference/call.ts";
 import { FORM_VALUES_MAX, parseJson } from "../body.ts";
 import { openBodyBudget } from "../body-budget.ts";
-import type { Bodies, DoorOptions } from "../door.ts";
+import type { Bodies, DoorOptions } from "../call.ts";
 import { cutLongTexts } from "../long-texts.ts";
 
 const MEBIBYTE = 1024 * 1024;

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkFields } from "../fields.ts";
+import { ChatRequest } from "./fields.ts";
+import { isPlainChat } from "./plain-chat.ts";
+
+const message = { role: "user", content: "hi" };
+const good = { model: "m", messages: [message] };
+
+/** Values for every field, good and bad: any of them may stand anywhere. */
+const VALUES = [
+  ...[
+    undefined,
+    null,
+    true,
+    false,
+    0,
+    -0,
+    1,
+    1.5,
+    2,
+    2.1,
+    -2,
+    -2.1,
+    400,
+    2 ** 53,
+    -(2 ** 53),
+    2 ** 53 + 2,
+    1e308,
+    Infinity,
+  ],
+  ...["", "x", "user", [], {}, [message], [message, { role: "system", content: "" }], ["a"], [null], [[]]],
+  ...[{ role: "user" }, { role: "assistant", content: null, tool_calls: [] }, { role: "user", content: [] }].map(
+    (one) => [one],
+  ),
+  ...[{ role: "nobody", content: "x" }, { ...message, name: "n" }, { content: "x" }, { role: 1, content: "x" }].map(
+    (one) => [one],
+  ),
+  JSON.parse('[{"role":"user","content":"x","__proto__":1}]'),
+  { include_usage: true },
+  { type: "json_object" },
+];
+const FIELDS = [...Object.keys(ChatRequest.shape), "user", "metadata", "toString", "whatever"];
+
+/** Numbers that follow a seed: the same in every run. */
+function draws(seed: number): (bound: number) => number {
+  let state = seed;
+  return (bound) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
+}
+
+test("what is plain is what the schema takes, and takes as it is", () => {
+  const draw = draws(7);
+  const pick = <T>(list: readonly T[]): T => list[draw(list.length)] as T;
+  let plain = 0;
+  for (let i = 0; i < 40_000; i++) {
+    const body: Record<string, unknown> = { ...good };
+    for (let n = draw(4); n > 0; n--) body[pick(FIELDS)] = pick(VALUES);
+    if (!isPlainChat(body)) continue;
+    plain += 1;
+    const known = Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(ChatRequest.shape, field)));
+    assert.deepEqual(checkFields(ChatRequest, body), { fields: known }, JSON.stringify(body));
+  }
+  assert.ok(plain > 10_000, `${plain} of them were plain`);
+});
+
+test("what clients send most is plain; what has anything more to it is not", () => {
+  for (const more of [
+    {},
+    { stream: true, max_tokens: 400, temperature: 0.7, top_p: 1, seed: 7 },
+    { user: "somebody", tools: [], metadata: null },
+  ])
+    assert.ok(isPlainChat({ ...good, ...more }), JSON.stringify(more));
+  for (const more of [
+    { stop: "x" },
+    { temperature: null },
+    { n: 1 },
+    { messages: [] },
+    { model: "" },
+    { max_tokens: 0 },
+  ])
+    assert.ok(!isPlainChat({ ...good, ...more }), JSON.stringify(more));
+  for (const body of [null, undefined, "x", 7, [], [good], {}]) assert.ok(!isPlainChat(body), JSON.stringify(body));
+});

@@ -1,0 +1,53 @@
+/**
+ * The chat request that most clients send: a model, messages of a role and a text, and perhaps a number or two. It is told by hand, at
+ * a tenth of what the schema's check takes. Whatever is not plainly one of these, right or wrong, is for the schema to judge.
+ */
+import type { z } from "zod";
+import { ELEMENTS_MAX } from "../fields.ts";
+import { ChatRequest, RANGES, ROLES, SEED_MAX } from "./fields.ts";
+
+type Chat = z.output<typeof ChatRequest>;
+
+/** Whether the schema would take it as it is. It may have fields that nobody knows, at its top. */
+export function isPlainChat(body: unknown): body is Chat {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return false;
+  const sent = body as Record<string, unknown>;
+  if (!isText(sent.model) || sent.model === "" || !isPlainTalk(sent.messages)) return false;
+  for (const field in sent) if (!isPlainField(field, sent[field])) return false;
+  return true;
+}
+
+function isPlainField(field: string, value: unknown): boolean {
+  switch (field) {
+    case "model":
+    case "messages":
+      return true;
+    case "stream":
+      return typeof value === "boolean";
+    case "max_tokens":
+    case "max_completion_tokens":
+      return isWhole(value) && value >= 1;
+    case "seed":
+      return isWhole(value) && Math.abs(value) <= SEED_MAX;
+    case "temperature":
+    case "top_p":
+    case "presence_penalty":
+    case "frequency_penalty":
+      return typeof value === "number" && value >= RANGES[field][0] && value <= RANGES[field][1];
+    default:
+      return !Object.hasOwn(ChatRequest.shape, field);
+  }
+}
+
+function isPlainTalk(messages: unknown): boolean {
+  if (!Array.isArray(messages) || messages.length === 0 || messages.length > ELEMENTS_MAX) return false;
+  for (const message of messages) {
+    if (typeof message !== "object" || message === null || Array.isArray(message)) return false;
+    if (!isText(message.content) || !ROLES.includes(message.role)) return false;
+    for (const field in message) if (field !== "role" && field !== "content") return false;
+  }
+  return true;
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isWhole = (value: unknown): value is number => Number.isInteger(value);

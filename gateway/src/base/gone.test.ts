@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Gone, Leaving } from "./gone.ts";
+
+/** Everything that is asked of it is asked of Node's own, too: whoever takes the one takes the other. */
+const KINDS: [string, () => { signal: Gone; abort: () => void }][] = [
+  [
+    "ours",
+    () => {
+      const leaving = new Leaving();
+      return { signal: leaving, abort: () => leaving.abort() };
+    },
+  ],
+  [
+    "Node's",
+    () => {
+      const controller = new AbortController();
+      return { signal: controller.signal, abort: () => controller.abort() };
+    },
+  ],
+];
+
+for (const [whose, open] of KINDS) {
+  test(`${whose}: listeners are called once, in their order, and those that left are not`, () => {
+    const { signal, abort } = open();
+    const called: string[] = [];
+    const leaves = (): void => void called.push("leaves");
+    signal.addEventListener("abort", () => called.push("first"));
+    signal.addEventListener("abort", leaves);
+    signal.addEventListener("abort", () => called.push(`then ${signal.aborted}`));
+    signal.removeEventListener("abort", leaves);
+    signal.removeEventListener("abort", leaves);
+    assert.equal(signal.aborted, false);
+    abort();
+    abort();
+    assert.deepEqual(called, ["first", "then true"]);
+  });
+
+  test(`${whose}: who comes after the end is not called`, () => {
+    const { signal, abort } = open();
+    abort();
+    signal.addEventListener("abort", () => assert.fail("it is over"));
+    abort();
+    assert.equal(signal.aborted, true);
+  });
+}
