@@ -13,10 +13,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { gatewayCommand } from "../gateway/command.ts";
 import { type CpuCount, cpuOf, residentMib } from "../gateway/usage.ts";
 
-const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
-const FLAGS = ["--max-semi-space-size=16"];
+const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
+const TOLLGATE = join(CHECKOUT, "gateway/bin/tollgate.mjs");
+const GATEWAY = gatewayCommand(CHECKOUT);
 const LOOK_EVERY_MS = 5;
 const WAKES_OVER_S = 20;
 const NONE: CpuCount = { ticksUs: 0, exactUs: 0 };
@@ -40,9 +42,10 @@ async function start(what: string, data: string, meanwhile: (pids: Pids) => Prom
   rmSync(ready, { force: true });
   const began = performance.now();
   const args = ["dev", "--port", "0", "--data", data, "--ready-file", ready, "--engine", "scripted"];
-  const child = spawn(process.execPath, [...FLAGS, TOLLGATE, ...args], {
+  const [program = "", ...before] = GATEWAY.command;
+  const child = spawn(program, [...before, ...args], {
     stdio: ["ignore", "ignore", "inherit"],
-    env: { ...process.env, INTERNAL_PORT: "0" },
+    env: { ...process.env, ...GATEWAY.env, INTERNAL_PORT: "0" },
   });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   let pids: Pids | undefined;

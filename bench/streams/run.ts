@@ -20,6 +20,7 @@ import { readIfThere } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
+import { gatewayCommand } from "../gateway/command.ts";
 import { Child } from "../gateway/processes.ts";
 import { cpuOf, machineUs, residentMib, spentUs, type Watched } from "../gateway/usage.ts";
 import type { NodeLogin, Seen } from "./terms.ts";
@@ -133,13 +134,14 @@ async function report(count: number, parts: Record<string, Watched>, clients: Ch
 async function startGateway(): Promise<Ready> {
   const roomy = { admission_max: 100_000, tps_max: 1_000_000_000, context_limit: 131_072 };
   const readyFile = join(outDir, "ready.json");
-  const program = [process.execPath, "--max-semi-space-size=16", resolve(values.checkout, "gateway/bin/tollgate.mjs")];
+  const { command, env } = gatewayCommand(resolve(values.checkout));
   const gateway = new Child({
     name: "gateway",
-    command: [...program, "dev", "--no-node", "--port", "0", "--data", outDir, "--ready-file", readyFile],
+    command: [...command, "dev", "--no-node", "--port", "0", "--data", outDir, "--ready-file", readyFile],
     processors: null,
     outDir,
     env: {
+      ...env,
       CATALOGUE_FILE: await writeCatalogue(outDir, { [MODEL]: roomy }),
       KEY_PEPPER: PEPPER,
       INTERNAL_PORT: "0",

@@ -10,12 +10,12 @@ import pg from "pg";
 import { readIfThere } from "../../../gateway/src/base/files.ts";
 import { dollars } from "../../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
+import { type GatewayCommand, gatewayCommand } from "../command.ts";
 import { MODEL } from "../engine.ts";
 import { Child, freePort } from "../processes.ts";
 import type { Role, StartTarget, Surroundings, Target } from "./target.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));
-const GATEWAY = "gateway/bin/tollgate.mjs";
 const AGENT = "host/bin/tollgate-host.mjs";
 const CATALOGUE = "gateway/catalogue/models.json";
 const MODELS = { chat: "tiny-3b", embedding: "embed-m3" };
@@ -67,13 +67,11 @@ async function start(
 ): Promise<Target> {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
   const inspectors: Target["inspectors"] = {};
-  /** The start of a Node command line; with an inspector where the run makes profiles. */
-  const node = async (role: Role): Promise<string[]> => {
-    // As `npm start` and the command's own first line set it.
-    const command = [process.execPath, ...(role === "gateway" ? ["--max-semi-space-size=16"] : [])];
-    if (!surroundings.profile) return command;
+  /** Flags of Node for that process: an inspector where the run makes profiles. */
+  const flagsOf = async (role: Role): Promise<string[]> => {
+    if (!surroundings.profile) return [];
     inspectors[role] = await freePort();
-    return [...command, `--inspect=127.0.0.1:${inspectors[role]}`];
+    return [`--inspect=127.0.0.1:${inspectors[role]}`];
   };
   let [gateway, agent]: (Child | undefined)[] = [];
   const stop = async (): Promise<void> => {
@@ -84,12 +82,13 @@ async function start(
   try {
     gateway = await startGateway(name, surroundings, {
       dataDir,
-      command: [...(await node("gateway")), join(checkout, GATEWAY)],
+      ...gatewayCommand(checkout, await flagsOf("gateway")),
       catalogue: join(checkout, CATALOGUE),
     });
     const ready = await readyFile(gateway, join(dataDir, "ready.json"));
     await liftLimits(dataDir);
-    agent = await startAgent(name, surroundings, ready, [...(await node("agent")), join(checkout, AGENT)], engine);
+    const agentCommand = [process.execPath, ...(await flagsOf("agent")), join(checkout, AGENT)];
+    agent = await startAgent(name, surroundings, ready, agentCommand, engine);
     const { base_url: baseUrl, api_key: apiKey, pids } = ready;
     return {
       name,
@@ -115,7 +114,7 @@ async function start(
 async function startGateway(
   name: string,
   { processors, outDir }: Surroundings,
-  { dataDir, command, catalogue: original }: { dataDir: string; command: string[]; catalogue: string },
+  { dataDir, command, env, catalogue: original }: GatewayCommand & { dataDir: string; catalogue: string },
 ): Promise<Child> {
   // As root the database runs as another user, who has to pass through.
   await chmod(dataDir, 0o711);
@@ -127,7 +126,7 @@ async function startGateway(
     command: [...command, "dev", ...flags],
     processors: processors.measured,
     outDir,
-    env: { CATALOGUE_FILE: catalogue, INTERNAL_PORT: "0" },
+    env: { ...env, CATALOGUE_FILE: catalogue, INTERNAL_PORT: "0" },
   });
 }
 

@@ -22,14 +22,14 @@ export const TOKENIZERS = {
   /** A completion's prompt gets `<|begin_of_text|>` in front, as the tokenizer itself and every engine put it there. */
   llama3: {
     sha256: "07d7be3f59e6ba75ff7716ef081fe5d2e7725115817a5bafe40b855861e8fcfe",
-    tablesSha256: "bd704cd537a3104960ef96f5589fe62d070519e9754cebcaa7b5638eb50542d0",
+    tablesSha256: "4a121a975460c0dc2e723db9c5747ec0fe4fd85f2c561810c47dd306eb1ed54c",
     chat: llama3Chat,
     textTokensAdded: 1,
   },
   /** Has no such token. */
   "qwen2.5": {
     sha256: "658d6cb346e5cd8cfd3dc88d5cd6abc5e34a87570b8c47284f172f8a2127f69d",
-    tablesSha256: "059ad64142437db2af245d104b9557a201f3fbdc1bad1615e1c5b3e8b576b9e5",
+    tablesSha256: "100f9f251e9a43b266213a1bf0dcac7842eea93c2d8acf9645e6e72077d2eee4",
     chat: qwen2Chat,
     textTokensAdded: 0,
   },

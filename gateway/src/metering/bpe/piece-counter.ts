@@ -5,8 +5,10 @@
 
 import { hashUnits, isSame, PieceCache } from "../piece-cache.ts";
 import { Bpe } from "./bpe.ts";
-import type { BpeTables } from "./tables.ts";
+import { type BpeTables, WORD_BITS } from "./tables.ts";
 import { BYTES_PER_UNIT_MAX, writeUtf8 } from "./utf8.ts";
+
+const WORD_MASK = (1 << WORD_BITS) - 1;
 
 export class PieceCounter {
   readonly tables: BpeTables;
@@ -41,9 +43,10 @@ export class PieceCounter {
   #isWord(hash: number, units: Uint16Array, from: number, to: number): boolean {
     const { wordSlots, wordShift, wordStarts, wordUnits } = this.tables;
     for (let slot = hash >>> wordShift; ; slot = (slot + 1) & this.#wordMask) {
-      const word = wordSlots[slot * 2 + 1] as number;
-      if (word === 0) return false;
-      if (wordSlots[slot * 2] !== hash) continue;
+      const found = wordSlots[slot] as number;
+      if (found === 0) return false;
+      if ((found ^ (hash << WORD_BITS)) >>> WORD_BITS !== 0) continue;
+      const word = found & WORD_MASK;
       const start = wordStarts[word - 1] as number;
       if ((wordStarts[word] as number) - start !== to - from) continue;
       if (isSame(wordUnits, start, units, from, to)) return true;

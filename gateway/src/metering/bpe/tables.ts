@@ -8,6 +8,8 @@ import { hashUnits } from "../piece-cache.ts";
 
 /** No such merge, no such word. */
 export const NONE = 0x7fffffff;
+/** Like symbols, of which they are some, words are numbered in 18 bits. */
+export const WORD_BITS = 18;
 
 export interface BpeTables {
   kind: "bpe";
@@ -34,7 +36,7 @@ export interface BpeTables {
   /** The texts of all words back to back, and where each starts. */
   wordUnits: Uint16Array;
   wordStarts: Int32Array;
-  /** Open addressing, two numbers a slot: hash, and the word's index plus one. */
+  /** Open addressing, one number a slot: 14 bits of the hash, then the word's index plus one in WORD_BITS; 0 where it is empty. */
   wordSlots: Int32Array;
   wordShift: number;
 }
@@ -116,15 +118,14 @@ function buildWords(
   const bits = bitsFor(lengths.length);
   const wordShift = 32 - bits;
   const mask = (1 << bits) - 1;
-  const wordSlots = sharedInt32(2 << bits);
+  const wordSlots = sharedInt32(1 << bits);
   let start = 0;
   for (let word = 0; word < lengths.length; word++) {
     const end = start + (lengths[word] as number);
     const hash = hashUnits(wordUnits, start, end);
     let slot = hash >>> wordShift;
-    while (wordSlots[slot * 2 + 1] !== 0) slot = (slot + 1) & mask;
-    wordSlots[slot * 2] = hash;
-    wordSlots[slot * 2 + 1] = word + 1;
+    while (wordSlots[slot] !== 0) slot = (slot + 1) & mask;
+    wordSlots[slot] = (hash << WORD_BITS) | (word + 1);
     start = end;
     wordStarts[word + 1] = end;
   }

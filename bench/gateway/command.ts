@@ -1,0 +1,23 @@
+/**
+ * How a checkout's own command starts a gateway: its first line names the flags of Node and the settings of the C library. Read from
+ * there, so that each of two checkouts is measured as it would run.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const FIRST_LINE = /^#!\/usr\/bin\/env -S (?<settings>(?:\w+=\S+ )*)node (?<flags>.*)$/m;
+
+export interface GatewayCommand {
+  /** On this Node, not on the one that `env` would find. */
+  command: string[];
+  env: Record<string, string>;
+}
+
+/** `more` are flags of Node that the run wants beside them. */
+export function gatewayCommand(checkout: string, more: string[] = []): GatewayCommand {
+  const file = join(checkout, "gateway/bin/tollgate.mjs");
+  const { settings, flags } = FIRST_LINE.exec(readFileSync(file, "utf8"))?.groups ?? {};
+  if (settings === undefined || flags === undefined) throw new Error(`${file} does not begin as a command does`);
+  const env = settings.split(" ").flatMap((setting) => (setting === "" ? [] : [setting.split("=", 2)]));
+  return { command: [process.execPath, ...flags.split(" "), ...more, file], env: Object.fromEntries(env) };
+}
