@@ -17,6 +17,11 @@ import {
   type Watched,
 } from "./usage.ts";
 
+/**
+ * The same load goes before what is measured for so long. While others were measured a target had nothing to do: V8 gives memory back
+ * then, and what it compiled, and the next seconds pay for getting it again.
+ */
+const LEAD_IN_S = 2;
 /** Streams that an earlier run left behind end within this. */
 const QUIET_WITHIN_MS = 5_000;
 
@@ -75,11 +80,14 @@ export async function measure(
     machine: machineUs(),
     counts: await bench.engine.counts(),
   });
+  const { address } = target;
+  const load = { address, direct: bench.direct };
+  if (scenario.seconds !== undefined)
+    await runLoad({ ...load, scenario: { ...scenario, seconds: LEAD_IN_S }, look: async () => undefined });
   const { gateway } = target.parts;
   if (gateway !== undefined) forgetPeak(gateway);
   const gatewayBeforeMib = gateway === undefined ? undefined : residentMib(gateway);
-  const { address } = target;
-  const { result, before, after } = await runLoad({ address, direct: bench.direct, scenario, look });
+  const { result, before, after } = await runLoad({ ...load, scenario, look });
   return {
     scenario: name,
     target: target.name,
