@@ -125,7 +125,8 @@ export function ofOperators(): Question[] {
       name: "status, 90 days",
       ask: async (pool) => {
         const slots = slotsOf("90d", Date.now());
-        const sums = await openPerformance({ pool }).sums({ scope: "platform", ...slots, by: ["slot", "model"] });
+        const asked = { scope: "platform", ...slots, percentilesOf: ["ttft"] } as const;
+        const sums = await openPerformance({ pool }).sums({ ...asked, by: ["slot", "model"] });
         const seen = await openAvailability({ pool, everyMs: SAMPLE_MS }).sums(slots);
         return sums.length + seen.length;
       },
