@@ -6,7 +6,7 @@ import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Filter } from "./filter.ts";
 import { openKeptFrom } from "./kept.ts";
-import { lookBack } from "./look-back.ts";
+import { lookBack, recordsOf } from "./look-back.ts";
 import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
 const RequestRecord = row({
@@ -113,6 +113,11 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
   const beyond = oldestFirst
     ? "hour >= date_trunc('hour', uuid_time($2::uuid))"
     : "hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))";
+  const inHour = (columns: string): string => `
+    select ${columns} from request
+     where ${spanText(oldestFirst)} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour')
+       and ${MATCHES} ${labelled ? "and label = $12" : ""}
+     order by id ${order} limit least($3, needed.there)`;
   return `
   with hours as materialized (
     select hour, sum(sum(requests - summarised)) over (order by hour ${order}) - sum(requests - summarised) as nearer,
@@ -131,12 +136,7 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
     select hour, there from hours
      where ${labelled ? "true" : `nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`}
   )
-  select found.* from needed cross join lateral (
-    select ${COLUMNS} from request
-     where ${spanText(oldestFirst)} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour')
-       and ${MATCHES} ${labelled ? "and label = $12" : ""}
-     order by id ${order} limit least($3, needed.there)
-  ) found order by found.id ${order} limit $3`;
+  ${labelled ? recordsOf(COLUMNS, inHour("id"), order) : `select found.* from needed cross join lateral (${inHour(COLUMNS)}) found order by found.id ${order} limit $3`}`;
 }
 
 const SIZES = { cost: "charge_pico", duration: "coalesce(duration_ms, -1)::bigint" };

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { lookBack } from "./look-back.ts";
+import { lookBack, recordsOf } from "./look-back.ts";
 
 const Job = row({
   id: column.uuid,
@@ -82,12 +82,13 @@ function filteredText(unit: "hour" | "day"): string {
     select start, "end" from counted
      where newer <= $3 + coalesce((select newest.newer from counted newest order by start desc offset 1 limit 1), 0)
   )
-  select found.* from needed cross join lateral (
-    select ${COLUMNS} from request
-     where ${SPAN} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
-       and ($6::text is null or model = $6) and ($7::text is null or outcome = $7)
-     order by id desc limit $3
-  ) found order by found.id desc limit $3`;
+  ${recordsOf(
+    COLUMNS,
+    `select id from request
+      where ${SPAN} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
+        and ($6::text is null or model = $6) and ($7::text is null or outcome = $7)
+      order by id desc limit $3`,
+  )}`;
 }
 /** Outcomes that the rollup has a count of, and no filter for one. */
 const COUNTED = new Set<RequestOutcome | undefined>([undefined, "ok", "client_closed"]);

@@ -13,3 +13,13 @@ export async function lookBack<Row>(limit: number, read: (days: number | null) =
   }
   return rows;
 }
+
+/**
+ * In SQL, after a `with` that has the stretches of time `needed` for a page of `$3`: its records, when `ids` tells those of one stretch. Ids
+ * come first: where everything they are told by stands in an index, no record is read but those of the page.
+ */
+export const recordsOf = (columns: string, ids: string, order: "asc" | "desc" = "desc"): string => `
+  select record.* from (
+    select found.id from needed cross join lateral (${ids}) found order by found.id ${order} limit $3
+  ) page cross join lateral (select ${columns} from request where id = page.id offset 0) record
+   order by record.id ${order}`;
