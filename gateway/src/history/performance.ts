@@ -7,7 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
-import { hasClosedDays, parted } from "../db/closed-days.ts";
+import { hasClosedDays, hasDaysByModel, parted } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { type Histogram, percentiles, readHistograms, readPacked } from "./histogram.ts";
 
@@ -126,11 +126,13 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   ) => {
     const perKey = scope === "account" && (by.includes("key") || keyIds !== undefined);
     const spans = by.includes("slot") ? [{ grain, from, to }] : coarsest({ grain, from, to });
-    const isOfAll = !by.includes("model") && model === undefined && grain !== "5min" && (await hasClosedDays(pool));
+    const isByModel = by.includes("model") || model !== undefined;
+    const isClosed = grain !== "5min" && (await (isByModel ? hasDaysByModel : hasClosedDays)(pool));
     const readings = spans.map((span) => {
       const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
-      const text = isOfAll && !(perKey && span.grain === "hour") ? closedSumsText : sumsText;
-      return queryRows(pool, Sum, text({ by, perKey, percentilesOf }), values);
+      // Of closed days there are no hours by model or by key.
+      const text = isClosed && (span.grain === "day" || !(isByModel || perKey)) ? closedSumsText : sumsText;
+      return queryRows(pool, Sum, text({ by, perKey, isByModel, percentilesOf }), values);
     });
     const parts = (await Promise.all(readings)).flat().map(partOf);
     const [first, ...others] = asOne;
@@ -174,6 +176,7 @@ interface Reading {
   by: By;
   /** Rows of single keys, and not of all keys together. */
   perKey: boolean;
+  isByModel: boolean;
   percentilesOf: readonly Measured[];
 }
 
@@ -185,26 +188,29 @@ function sumsText({ perKey, ...sums }: Reading): string {
   return summed(
     sums,
     "array_send",
-    `performance where ${among("slot >= $4 and slot < $5", perKey)} and ($6::text is null or model = $6)`,
+    `performance where ${among("grain = $3 and slot >= $4 and slot < $5", perKey)} and ${OF_MODEL}`,
   );
 }
 
-/** The same of all models: closed days have rows of all of them together, the others are read model by model. */
-function closedSumsText({ perKey, ...sums }: Reading): string {
-  const open = among("slot >= open.begins and slot < open.ends", perKey);
-  const whole = among("slot >= whole.begins and slot < whole.ends", perKey);
+/** The same from closed days, in the form that is sent as it is kept: of all models together there is a row, or one of each. */
+function closedSumsText({ perKey, isByModel, ...sums }: Reading): string {
+  const open = among("grain = $3 and slot >= open.begins and slot < open.ends", perKey);
+  const whole = isByModel
+    ? `performance_day where ${among("slot = whole.begins", perKey)} and ${OF_MODEL}`
+    : `performance_all where ${among("grain = $3 and slot >= whole.begins and slot < whole.ends", perKey)}`;
   return `with ${parted("performance", "$4::timestamptz", "$5::timestamptz")}
-    ${summed(sums, "array_send", `open cross join lateral (select * from performance where ${open} and $6::text is null offset 0) p`)}
+    ${summed(sums, "array_send", `open cross join lateral (select * from performance where ${open} and ${OF_MODEL} offset 0) p`)}
     union all
-    ${summed(sums, "", `whole cross join lateral (select * from performance_all where ${whole} offset 0) p`)}`;
+    ${summed(sums, "", `whole cross join lateral (select * from ${whole} offset 0) p`)}`;
 }
 
+const OF_MODEL = "($6::text is null or model = $6)";
 const among = (slots: string, perKey: boolean): string =>
-  `scope = $1 and subject = any ($2::uuid[]) and grain = $3 and ${slots} and key_id ${perKey ? "<>" : "="} '${NOBODY}'
+  `scope = $1 and subject = any ($2::uuid[]) and ${slots} and key_id ${perKey ? "<>" : "="} '${NOBODY}'
        and ($7::uuid[] is null or key_id = any ($7))`;
 
 /** `form`: the function that makes bytes of a histogram, where it is not kept as such. */
-function summed({ by, percentilesOf }: Omit<Reading, "perKey">, form: string, from: string): string {
+function summed({ by, percentilesOf }: Pick<Reading, "by" | "percentilesOf">, form: string, from: string): string {
   const groups = NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name]);
   const of = NAMES.map((name) => `${by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`} as "${name}"`);
   const histogram = (name: Measured): string => {
