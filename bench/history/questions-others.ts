@@ -121,6 +121,18 @@ export function ofOperators(): Question[] {
       isNewest: name === "first page",
       ask: async (pool: pg.Pool) => (await openAudit({ pool, newId }).list(page)).length,
     })),
+    ...RANGES.map((range) => ({
+      name: `a model's page, ${range}`,
+      ask: async (pool: pg.Pool) => {
+        const asked = {
+          scope: "platform",
+          model: MODELS[0],
+          percentilesOf: ["ttft"],
+          ...slotsOf(range, Date.now()),
+        } as const;
+        return (await openPerformance({ pool }).each(asked, { total: [], performed: ["slot"] })).performed.length;
+      },
+    })),
     {
       name: "status, 90 days",
       ask: async (pool) => {
