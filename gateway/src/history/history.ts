@@ -6,7 +6,7 @@ import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Filter } from "./filter.ts";
 import { openKeptFrom } from "./kept.ts";
-import { lookBack, recordsOf } from "./look-back.ts";
+import { FIRST_ID, inSpan, LAST_ID, lookBack, ownPage, recordsOf } from "./look-back.ts";
 import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
 const RequestRecord = row({
@@ -86,17 +86,13 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   node_id as "nodeId", attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client, label,
   requests::float8 as count,
   created_at as "createdAt", finished_at as "finishedAt"`;
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-
-/** `$1` account, `$2` before, `$3` limit, `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
-const spanText = (oldestFirst: boolean): string => `account_id = $1 and id ${oldestFirst ? ">" : "<"} $2
-  and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
 
 /** All of them, or those of a label (`$6`), which have an index of their own. */
 const plainText = (oldestFirst: boolean, labelled: boolean): string =>
-  `select ${COLUMNS} from request where ${spanText(oldestFirst)} ${labelled ? "and label = $6" : ""}
-    order by id ${oldestFirst ? "asc" : "desc"} limit $3`;
+  labelled
+    ? `select ${COLUMNS} from request where account_id = $1 and ${inSpan(oldestFirst)} and label = $6
+    order by id ${oldestFirst ? "asc" : "desc"} limit $3`
+    : ownPage(COLUMNS, "account_id", oldestFirst);
 
 const MATCHES = `($6::text is null or model = $6) and ($7::uuid[] is null or key_id = any ($7))
        and ($8::text is null or outcome = $8)`;
@@ -115,7 +111,7 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
     : "hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))";
   const found = (columns: string): string => `
     select ${columns} from request
-     where ${spanText(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
+     where account_id = $1 and ${inSpan(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
        and ${MATCHES} ${labelled ? "and label = $12" : ""}
      order by id ${order} limit least($3, needed.there)`;
   return `

@@ -24,7 +24,9 @@ test("stops as soon as a page is full", async () => {
     [{ 1: 3 }, 3, [1]],
     [{ 1: 2, 15: 3 }, 3, [1, 15]],
     [{ 1: 2, 15: 2, null: 3 }, 3, [1, 15, null]],
-    [{ 1: 0, 15: 0, null: 1 }, 1, [1, 15, null]],
+    [{ 1: 1, 15: 1, null: 1 }, 1, [1, 15, null]],
+    // Of nothing in a day fifteen days are not expected to have any.
+    [{ 1: 0, 15: 1, null: 1 }, 1, [1, null]],
   ] as const) {
     asked.length = 0;
     assert.equal((await lookBack(3, reading(found))).length, rows);
