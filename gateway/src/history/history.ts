@@ -6,7 +6,7 @@ import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Filter } from "./filter.ts";
 import { openKeptFrom } from "./kept.ts";
-import { FIRST_ID, inSpan, LAST_ID, lookBack, ownPage, recordsOf } from "./look-back.ts";
+import { FIRST_ID, inSpan, LAST_ID, LOOK_AHEAD_DAYS, lookBack, ownPage, recordsOf } from "./look-back.ts";
 import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
 const RequestRecord = row({
@@ -101,7 +101,7 @@ const MATCHES = `($6::text is null or model = $6) and ($7::uuid[] is null or key
  * With a filter (`$6` model, `$7` keys, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
  * much, so that only so many hours are read as the page needs, and none further than to the last of what is in it, however rare
  * what is looked for. (Summaries share a record: where there are any, the count says nothing of records.) Of labels (`$12`) it knows
- * nothing: with one, every hour that has anything is looked up, in the label's index alone. `$9`: days to look back. The rollup knows
+ * nothing: with one, every hour that has anything is looked up, in the label's index alone. `$9`: days to look back, or ahead. The rollup knows
  * of more than is kept: from `$10` on there are records, and of refusals from `$11` on.
  */
 function filteredText(oldestFirst: boolean, labelled: boolean): string {
@@ -109,6 +109,10 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
   const beyond = oldestFirst
     ? "hour >= date_trunc('hour', uuid_time($2::uuid))"
     : "hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))";
+  const near = oldestFirst
+    ? `hour < greatest((select min(first.hour) from usage_hour first where first.account_id = $1), uuid_time($2::uuid), $4, $10)
+                               + $9 * interval '1 day'`
+    : "hour >= least(uuid_time($2::uuid), $5, now()) - $9 * interval '1 day'";
   const found = (columns: string): string => `
     select ${columns} from request
      where account_id = $1 and ${inSpan(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
@@ -122,7 +126,7 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
      where account_id = $1 and ${beyond}
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
        and ($5::timestamptz is null or hour < $5)
-       and ($9::int is null or hour >= least(uuid_time($2::uuid), $5, now()) - make_interval(days => $9))
+       and ($9::float8 is null or ${near})
        and ($10::timestamptz is null or hour >= $10)
        and ($11::timestamptz is null or hour >= $11 or not starts_with(outcome, 'rate_limit_'))
        and ${MATCHES}
@@ -183,7 +187,7 @@ export function openHistory(options: { pool: pg.Pool }): History {
       const { requestsFrom, refusalsFrom } = await keptFrom();
       const read = (days: number | null) =>
         queryRows(pool, RequestRecord, text, [...span, ...filter, days, requestsFrom, refusalsFrom, ...labels]);
-      return oldestFirst ? await read(null) : await lookBack(limit, read);
+      return await lookBack(limit, read, oldestFirst ? LOOK_AHEAD_DAYS : undefined);
     },
     async largest(accountId, { by, after, limit, from, to, model, keyIds, outcome, label }) {
       const filter = [model ?? null, keyIds ?? null, outcome ?? null, label ?? null];

@@ -87,6 +87,7 @@ describe("on a database", () => {
       "history of a label": (page) => history.list(account, { model: "rare", label: "a", ...page }),
       "history of a rare label": (page) =>
         history.list(account, { model: "common", label: "b", outcome: "ok", ...page }),
+      "history, the oldest first": (page) => history.list(account, { model: "rare", oldestFirst: true, ...page }),
       history: (page) => history.list(account, { model: "rare", ...page }),
       earnings: (page) => earnings.lines(host, { nodeId: rareNode, ...page }),
       "jobs of a model": (page) => jobs.list(rareNode, { model: "rare", ...page }),
@@ -101,7 +102,8 @@ describe("on a database", () => {
           if (page.length < limit) break;
           before = page.at(-1)?.id;
         }
-        const expected = what === "history of a rare label" ? labelled : wanted;
+        const listed = what === "history of a rare label" ? labelled : wanted;
+        const expected = what === "history, the oldest first" ? listed.toReversed() : listed;
         assert.deepEqual(
           found,
           expected.map(({ id }) => id),

@@ -4,12 +4,18 @@
  * tells whether the next step has a chance: one that would need more in each day is left out.
  */
 const LOOK_BACK_DAYS = [1, 15, null];
+/** From the first of all on, where there is something from the beginning. */
+export const LOOK_AHEAD_DAYS = [1 / 8, null];
 
 /** `read` is given the days to look back from where the page begins; null is everything. */
-export async function lookBack<Row>(limit: number, read: (days: number | null) => Promise<Row[]>): Promise<Row[]> {
+export async function lookBack<Row>(
+  limit: number,
+  read: (days: number | null) => Promise<Row[]>,
+  steps = LOOK_BACK_DAYS,
+): Promise<Row[]> {
   let rows: Row[] = [];
   let perDay = Number.POSITIVE_INFINITY;
-  for (const days of LOOK_BACK_DAYS) {
+  for (const days of steps) {
     if (days !== null && perDay * days < limit) continue;
     rows = await read(days);
     if (rows.length === limit || days === null) break;
