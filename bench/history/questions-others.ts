@@ -121,11 +121,24 @@ export function ofOperators(): Question[] {
       isNewest: name === "first page",
       ask: async (pool: pg.Pool) => (await openAudit({ pool, newId }).list(page)).length,
     })),
+    ...RANGES.map((range) => ({
+      name: `a model's page, ${range}`,
+      ask: async (pool: pg.Pool) => {
+        const asked = {
+          scope: "platform",
+          model: MODELS[0],
+          percentilesOf: ["ttft"],
+          ...slotsOf(range, Date.now()),
+        } as const;
+        return (await openPerformance({ pool }).each(asked, { total: [], performed: ["slot"] })).performed.length;
+      },
+    })),
     {
       name: "status, 90 days",
       ask: async (pool) => {
         const slots = slotsOf("90d", Date.now());
-        const sums = await openPerformance({ pool }).sums({ scope: "platform", ...slots, by: ["slot", "model"] });
+        const asked = { scope: "platform", ...slots, percentilesOf: ["ttft"] } as const;
+        const sums = await openPerformance({ pool }).sums({ ...asked, by: ["slot", "model"] });
         const seen = await openAvailability({ pool, everyMs: SAMPLE_MS }).sums(slots);
         return sums.length + seen.length;
       },

@@ -81,6 +81,8 @@ function ofHistory({ cast, far }: Setting): Question[] {
     "a label": { limit: PAGE, label: "team-7" },
     "a label, a common model": { limit: PAGE, label: "team-7", model: MODELS[0] },
     "a label, a rare model": { limit: PAGE, label: "team-7", model: MODELS.at(-1) },
+    "a label, a rare key": { limit: PAGE, label: "team-7", keyIds: [key(4)] },
+    "a label, a rare outcome": { limit: PAGE, label: "team-7", outcome: RARE_OUTCOME },
     "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
     "model, key and outcome": { limit: PAGE, model: MODELS[1], keyIds: [key(1)], outcome: "upstream_failed" },
     "model, rare key, outcome and span": { limit: PAGE, ...rareKey },
@@ -104,7 +106,9 @@ function ofHistory({ cast, far }: Setting): Question[] {
     ...(["cost", "duration"] as const).flatMap((by) => [
       largest(`history: by ${by}, 2 hours`, { by, from: ago(2 / 24), limit: PAGE }),
       largest(`history: by ${by}, 6 hours`, { by, from: ago(6 / 24), limit: PAGE }),
+      largest(`history: by ${by}, a day`, { by, from: ago(1), limit: PAGE }),
       largest(`history: by ${by}, 10 days of a label`, { by, from: ago(10), label: "team-7", limit: PAGE }),
+      largest(`history: by ${by}, 31 days of a label`, { by, from: ago(31), label: "team-7", limit: PAGE }),
     ]),
     {
       name: "history: one by its id",
@@ -129,6 +133,7 @@ function ofTotals({ cast, days }: Setting): Question[] {
     "a span of half an hour": { from: ago(0.1), to: ago(0.08) },
     "a label": { label: "team-7" },
     "a label and a model, 10 days": { label: "team-7", model: MODELS[1], from: ago(10) },
+    "a label and a model": { label: "team-7", model: MODELS[0] },
   };
   return Object.entries(filters).map(([name, filter]) => ({
     name: `total: ${name}`,

@@ -16,7 +16,7 @@ import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { compareSample } from "./compare-sample.ts";
 import { measureAll } from "./measure.ts";
 import { farOf, questionsOf } from "./questions.ts";
-import { DAYS, readCast, seed } from "./seed.ts";
+import { closeDays, DAYS, readCast, seed } from "./seed.ts";
 import { filled, startServer, withPool } from "./server.ts";
 import { pairsBeside } from "./settlements.ts";
 
@@ -73,6 +73,7 @@ try {
   const server = await startServer(dataDir);
   try {
     await withPool(server, async (pool) => {
+      await closeDays(pool);
       await compareSample(pool);
       await ask(pool, server);
       if (values.proof) await prove(pool);

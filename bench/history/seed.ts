@@ -53,7 +53,7 @@ export async function seed(pool: pg.Pool, options: SeedOptions): Promise<Cast> {
   progress("closed days");
   await closeDays(pool);
   progress("statistics");
-  await vacuum(pool);
+  await vacuum(pool, [...FILLED, ...SMALL]);
   return await readCast(pool);
 }
 
@@ -86,11 +86,12 @@ async function setLateness(pool: pg.Pool, to: "enable" | "disable"): Promise<voi
   for (const table of ["usage_hour", "performance"]) await pool.query(`alter table ${table} ${to} trigger user`);
 }
 
-/** By the gateway's own job. */
-async function closeDays(pool: pg.Pool): Promise<void> {
+/** By the gateway's own job: also those of a past that an earlier version made. */
+export async function closeDays(pool: pg.Pool): Promise<void> {
   const closing = keepClosing({ pool, clock: systemClock, log: createLog("silent") });
-  await closing.run();
+  const closed = await closing.run();
   await closing.stop();
+  if (closed > 0) await vacuum(pool, SUMS);
 }
 
 /** As the migration does with the past that it finds. */
@@ -100,14 +101,14 @@ async function leaveUnrolled(pool: pg.Pool): Promise<void> {
   await withoutHurry(pool, [text]);
 }
 
-const SUMS = ["usage_day", "usage_day_account", "usage_hour_all", "performance_all", "closed_day"];
+const SUMS = ["usage_day", "usage_day_account", "usage_hour_all", "performance_all", "performance_day", "closed_day"];
 const FILLED = ["request", "usage_hour", "earning_hour", "performance", "label_day", "node_presence", "model_hour"];
 const SMALL = ["ledger_account", "account", "transfer", "api_key", "node", "node_election", "operator_action"];
 
-const vacuum = (pool: pg.Pool): Promise<void> =>
+const vacuum = (pool: pg.Pool, tables: string[]): Promise<void> =>
   withoutHurry(
     pool,
-    [...FILLED, ...SUMS, ...SMALL].map((table) => `vacuum (analyze) ${table}`),
+    tables.map((table) => `vacuum (analyze) ${table}`),
   );
 
 /** Statements that may take as long as they take. */

@@ -1,6 +1,6 @@
--- since: 0032
--- Works out the performance of all models together of one UTC day, the newest that is to be closed, by hours and by the day. Returns the
--- day; null when there is none, or somebody else is at it. Histograms are added up by one integer for each number, as in
+-- since: 0037
+-- Works out the performance of all models together of one UTC day, the newest that is to be closed, by hours and by the day, and writes down
+-- that of the day by model in the same form. Returns the day; null when there is none, or somebody else is at it. Histograms are added up by one integer for each number, as in
 -- `history_roll_up`: the row's number, which histogram (1 bit), and the bucket (11).
 -- Guarantees: those of `history_close_usage`.
 
@@ -23,6 +23,7 @@ begin
   ends := (closing + 1)::timestamp at time zone 'UTC';
   delete from late_day where what = 'performance' and day = closing;
   delete from performance_all where grain in ('hour', 'day') and slot >= begins and slot < ends;
+  delete from performance_day where slot = begins;
 
   with found as materialized (
     select scope, subject, grain, slot, key_id, requests, ok, closed, failed, prompt_tokens, completion_tokens, flow_tokens, flow_ms,
@@ -52,6 +53,13 @@ begin
   select scope, subject, grain, slot, key_id, requests, ok, closed, failed, prompt_tokens, completion_tokens, flow_tokens, flow_ms,
          busy_ms, coalesce(ttft, ''), coalesce(duration, '')
     from summed left join histograms using (place);
+  insert into performance_day (scope, subject, slot, key_id, model, requests, ok, closed, failed, prompt_tokens, completion_tokens,
+                               flow_tokens, flow_ms, busy_ms, ttft, duration)
+  select scope, subject, slot, key_id, model, requests, ok, closed, failed, prompt_tokens, completion_tokens, flow_tokens, flow_ms,
+         busy_ms,
+         coalesce((select string_agg(int2send((t >> 40)::int2) || int4send((t & ((1::bigint << 40) - 1))::int4), '') from unnest(ttft) as t), ''),
+         coalesce((select string_agg(int2send((d >> 40)::int2) || int4send((d & ((1::bigint << 40) - 1))::int4), '') from unnest(duration) as d), '')
+    from performance where grain = 'day' and slot = begins;
   insert into closed_day (what, day) values ('performance', closing) on conflict do nothing;
   return closing;
 end $$;

@@ -14,9 +14,13 @@ export const CLOSED_DAYS_SINCE = 32;
 const There = row({ isThere: z.boolean() });
 
 /** Before that migration, and a gateway works there too while a new version is rolled out, all is read from the hours. */
-export async function hasClosedDays(db: pg.Pool | pg.PoolClient): Promise<boolean> {
-  return (await queryOne(db, There, `select to_regclass('closed_day') is not null as "isThere"`)).isThere;
-}
+export const hasClosedDays = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "closed_day");
+
+/** Whether closed days have their performance by model too, which came later. */
+export const hasDaysByModel = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "performance_day");
+
+const isThere = async (db: pg.Pool | pg.PoolClient, table: string): Promise<boolean> =>
+  (await queryOne(db, There, `select to_regclass('${table}') is not null as "isThere"`)).isThere;
 
 type Rollup = "usage" | "performance";
 

@@ -118,8 +118,11 @@ async function apply(
 ): Promise<string[]> {
   // Where anything fails the connection is closed, which rolls back.
   await client.query("begin");
-  for (const migration of migrations) {
+  const changed: string[] = [];
+  for (const [done, migration] of migrations.entries()) {
     if (migration.isAlone) {
+      // What is committed here others work with, for as long as the next takes: the functions must fit the tables.
+      if (done > 0) changed.push(...(await applyFunctions(client, program.functions, schema + done)));
       await client.query("commit");
       await runAlone(client, migration);
       await client.query("begin");
@@ -133,7 +136,7 @@ async function apply(
       worksWith(program, migration),
     ]);
   }
-  const functions = await applyFunctions(client, program.functions, schema + migrations.length);
+  changed.push(...(await applyFunctions(client, program.functions, schema + migrations.length)));
   await client.query("commit");
-  return functions;
+  return [...new Set(changed)].sort();
 }

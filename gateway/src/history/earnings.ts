@@ -7,7 +7,7 @@ import { type Pico, ZERO } from "../base/money.ts";
 import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
-import { lookBack } from "./look-back.ts";
+import { inSpan, LAST_ID, lookBack, ownPage } from "./look-back.ts";
 
 const EarningLine = row({
   id: column.uuid,
@@ -64,14 +64,10 @@ export interface Earnings {
   sums(hostAccountId: Uuid, query: EarningSumsQuery): Promise<EarningHourlySum[]>;
 }
 
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const COLUMNS = `id, node_id as "nodeId", model, outcome, prompt_tokens as "promptTokens",
   completion_tokens as "completionTokens", host_pico as earned, own, finished_at as "finishedAt"`;
 
-/** `$1` host, `$2` before, `$3` limit, `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
-const SPAN = `host_account_id = $1 and id < $2
-  and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
-const ALL_NODES = `select ${COLUMNS} from request where ${SPAN} order by id desc limit $3`;
+const ALL_NODES = ownPage(COLUMNS, "host_account_id");
 /**
  * Of one node (`$6`): the hourly rollup says in which hours it earned, so that no more hours are read than the page needs.
  * `$7`: days to look back.
@@ -93,7 +89,7 @@ const ONE_NODE = `
   )
   select found.* from needed cross join lateral (
     select ${COLUMNS} from request
-     where ${SPAN} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour') and node_id = $6
+     where host_account_id = $1 and ${inSpan()} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour') and node_id = $6
      order by id desc limit $3
   ) found order by found.id desc limit $3`;
 

@@ -4,8 +4,13 @@
  * most a 64th wide, so that what is read out of one is right to less than one percent.
  */
 
-/** Both parts together stay below 2^53: the largest bucket is that of 2^31 − 1 milliseconds. */
-const COUNTS = 2 ** 40;
+/** Which buckets there are and how many are in each; of several together a bucket may come several times, and in any order. */
+export interface Histogram {
+  buckets: Uint16Array;
+  counts: Float64Array;
+}
+
+/** The largest bucket is that of 2^31 − 1 milliseconds. */
 const BUCKETS = bucketOf(2 ** 31 - 1) + 1;
 
 /** The bucket that a duration falls into. */
@@ -34,9 +39,9 @@ const NUMBER_BYTES = 8;
  * Reads the numbers of histograms: arrays of `bigint` in the server's binary form (`array_send`), one after the other. There
  * are a million in a week's, and to write them as digits and read them again takes several times as long.
  */
-export function readHistograms(bytes: Buffer): Float64Array {
+export function readHistograms(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const numbers = new Float64Array(Math.ceil(bytes.length / (LENGTH_BYTES + NUMBER_BYTES)));
+  const { buckets, counts } = roomFor(Math.ceil(bytes.length / (LENGTH_BYTES + NUMBER_BYTES)));
   let read = 0;
   for (let at = 0; at < bytes.length; ) {
     const isEmpty = view.getInt32(at) === 0;
@@ -45,36 +50,41 @@ export function readHistograms(bytes: Buffer): Float64Array {
     const end = read + view.getInt32(at);
     at += DIMENSION_BYTES;
     for (; read < end; at += LENGTH_BYTES + NUMBER_BYTES) {
-      numbers[read++] = view.getUint32(at + LENGTH_BYTES) * 2 ** 32 + view.getUint32(at + LENGTH_BYTES + 4);
+      const upper = view.getUint32(at + LENGTH_BYTES);
+      buckets[read] = upper >>> 8;
+      counts[read++] = (upper & 0xff) * 2 ** 32 + view.getUint32(at + LENGTH_BYTES + 4);
     }
   }
-  return numbers.subarray(0, read);
+  return { buckets: buckets.subarray(0, read), counts: counts.subarray(0, read) };
 }
+
+const roomFor = (numbers: number): Histogram => ({
+  buckets: new Uint16Array(numbers),
+  counts: new Float64Array(numbers),
+});
 
 const PACKED_BYTES = 6;
 
 /** Reads histograms of closed days: of each bucket its number in two bytes and its count in four. */
-export function readPacked(bytes: Buffer): Float64Array {
+export function readPacked(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const numbers = new Float64Array(bytes.length / PACKED_BYTES);
-  for (let i = 0, at = 0; i < numbers.length; i++, at += PACKED_BYTES) {
-    numbers[i] = view.getUint16(at) * COUNTS + view.getUint32(at + 2);
+  const { buckets, counts } = roomFor(bytes.length / PACKED_BYTES);
+  for (let i = 0, at = 0; i < buckets.length; i++, at += PACKED_BYTES) {
+    buckets[i] = view.getUint16(at);
+    counts[i] = view.getUint32(at + 2);
   }
-  return numbers;
+  return { buckets, counts };
 }
 
-/**
- * Of all these together, by nearest rank: the smallest value that each share of them, the least first, is not above. Null of nothing.
- * A bucket may come several times, and in any order.
- */
-export function percentiles(histograms: readonly Float64Array[], shares: readonly number[]): (number | null)[] {
-  const counts = new Float64Array(BUCKETS);
+/** Of all these together, by nearest rank: the smallest value that each share of them, the least first, is not above. Null of nothing. */
+export function percentiles(histograms: readonly Histogram[], shares: readonly number[]): (number | null)[] {
+  const sums = new Float64Array(BUCKETS);
   let total = 0;
-  for (const histogram of histograms) {
-    for (const number of histogram) {
-      const bucket = Math.floor(number / COUNTS);
-      const count = number - bucket * COUNTS;
-      counts[bucket] = (counts[bucket] as number) + count;
+  for (const { buckets, counts } of histograms) {
+    for (let i = 0; i < buckets.length; i++) {
+      const bucket = buckets[i] as number;
+      const count = counts[i] as number;
+      sums[bucket] = (sums[bucket] as number) + count;
       total += count;
     }
   }
@@ -82,7 +92,7 @@ export function percentiles(histograms: readonly Float64Array[], shares: readonl
   let [bucket, reached] = [-1, 0];
   for (const [place, share] of shares.entries()) {
     const rank = Math.max(1, Math.ceil(total * share));
-    while (reached < rank && bucket < BUCKETS - 1) reached += counts[++bucket] as number;
+    while (reached < rank && bucket < BUCKETS - 1) reached += sums[++bucket] as number;
     if (reached >= rank) found[place] = middleOf(bucket);
   }
   return found;

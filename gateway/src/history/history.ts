@@ -6,7 +6,7 @@ import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Filter } from "./filter.ts";
 import { openKeptFrom } from "./kept.ts";
-import { lookBack } from "./look-back.ts";
+import { FIRST_ID, inSpan, LAST_ID, LOOK_AHEAD_DAYS, lookBack, ownPage, recordsOf } from "./look-back.ts";
 import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
 const RequestRecord = row({
@@ -86,17 +86,13 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   node_id as "nodeId", attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client, label,
   requests::float8 as count,
   created_at as "createdAt", finished_at as "finishedAt"`;
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-
-/** `$1` account, `$2` before, `$3` limit, `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
-const spanText = (oldestFirst: boolean): string => `account_id = $1 and id ${oldestFirst ? ">" : "<"} $2
-  and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
 
 /** All of them, or those of a label (`$6`), which have an index of their own. */
 const plainText = (oldestFirst: boolean, labelled: boolean): string =>
-  `select ${COLUMNS} from request where ${spanText(oldestFirst)} ${labelled ? "and label = $6" : ""}
-    order by id ${oldestFirst ? "asc" : "desc"} limit $3`;
+  labelled
+    ? `select ${COLUMNS} from request where account_id = $1 and ${inSpan(oldestFirst)} and label = $6
+    order by id ${oldestFirst ? "asc" : "desc"} limit $3`
+    : ownPage(COLUMNS, "account_id", oldestFirst);
 
 const MATCHES = `($6::text is null or model = $6) and ($7::uuid[] is null or key_id = any ($7))
        and ($8::text is null or outcome = $8)`;
@@ -105,14 +101,23 @@ const MATCHES = `($6::text is null or model = $6) and ($7::uuid[] is null or key
  * With a filter (`$6` model, `$7` keys, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
  * much, so that only so many hours are read as the page needs, and none further than to the last of what is in it, however rare
  * what is looked for. (Summaries share a record: where there are any, the count says nothing of records.) Of labels (`$12`) it knows
- * nothing: with one, every hour that has anything is looked up. `$9`: days to look back. The rollup knows of more than is kept:
- * from `$10` on there are records, and of refusals from `$11` on.
+ * nothing: with one, every hour that has anything is looked up, in the label's index alone. `$9`: days to look back, or ahead. The rollup knows
+ * of more than is kept: from `$10` on there are records, and of refusals from `$11` on.
  */
 function filteredText(oldestFirst: boolean, labelled: boolean): string {
   const order = oldestFirst ? "asc" : "desc";
   const beyond = oldestFirst
     ? "hour >= date_trunc('hour', uuid_time($2::uuid))"
     : "hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))";
+  const near = oldestFirst
+    ? `hour < greatest((select min(first.hour) from usage_hour first where first.account_id = $1), uuid_time($2::uuid), $4, $10)
+                               + $9 * interval '1 day'`
+    : "hour >= least(uuid_time($2::uuid), $5, now()) - $9 * interval '1 day'";
+  const found = (columns: string): string => `
+    select ${columns} from request
+     where account_id = $1 and ${inSpan(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
+       and ${MATCHES} ${labelled ? "and label = $12" : ""}
+     order by id ${order} limit least($3, needed.there)`;
   return `
   with hours as materialized (
     select hour, sum(sum(requests - summarised)) over (order by hour ${order}) - sum(requests - summarised) as nearer,
@@ -121,33 +126,46 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
      where account_id = $1 and ${beyond}
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
        and ($5::timestamptz is null or hour < $5)
-       and ($9::int is null or hour >= least(uuid_time($2::uuid), $5, now()) - make_interval(days => $9))
+       and ($9::float8 is null or ${near})
        and ($10::timestamptz is null or hour >= $10)
        and ($11::timestamptz is null or hour >= $11 or not starts_with(outcome, 'rate_limit_'))
        and ${MATCHES}
      group by hour
   ), needed as materialized (
-    -- The first hour may lie partly beyond the cursor: its count promises nothing, so the others must do.
-    select hour, there from hours
-     where ${labelled ? "true" : `nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`}
+    ${labelled ? STRETCHES : enough(order)}
   )
-  select found.* from needed cross join lateral (
-    select ${COLUMNS} from request
-     where ${spanText(oldestFirst)} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour')
-       and ${MATCHES} ${labelled ? "and label = $12" : ""}
-     order by id ${order} limit least($3, needed.there)
-  ) found order by found.id ${order} limit $3`;
+  ${
+    labelled
+      ? recordsOf(COLUMNS, found("id"), order)
+      : `select found.* from needed cross join lateral (${found(COLUMNS)}) found order by found.id ${order} limit $3`
+  }`;
 }
+
+/** Hours, and no more than a page needs. The first may lie partly beyond the cursor: its count promises nothing, so the others must do. */
+const enough = (order: "asc" | "desc"): string =>
+  `select hour as start, hour + interval '1 hour' as "end", there from hours
+     where nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`;
+
+/** All hours, those that follow each other as one: to begin anew costs as much as reading on for an hour or two. */
+const STRETCHES = `select min(hour) as start, max(hour) + interval '1 hour' as "end", case when count(there) = count(*) then sum(there) end as there
+      from (select hour, there, hour - interval '1 hour' * row_number() over (order by hour) as stretch from hours) numbered
+     group by stretch`;
 
 const SIZES = { cost: "charge_pico", duration: "coalesce(duration_ms, -1)::bigint" };
 
-/** `$4` from, `$5` to, `$9` label, `$2` and `$10` the id and the size of the last one. */
+/**
+ * `$4` from, `$5` to, `$9` label, `$2` and `$10` the id and the size of the last one. Ids come first: where there is a label, all that is
+ * compared is in its index, and elsewhere no whole record is taken along for what is not among the largest.
+ */
 const largestText = (by: LargestPage["by"], labelled: boolean): string =>
-  `select ${COLUMNS} from request
-    where account_id = $1 and id >= uuid_floor($4) and ($5::timestamptz is null or id < uuid_floor($5))
-      and ${MATCHES} and ${labelled ? "label = $9" : "$9::text is null"}
-      and ($10::bigint is null or (${SIZES[by]}, id) < ($10, $2::uuid))
-    order by ${SIZES[by]} desc, id desc limit $3`;
+  `select record.* from (
+     select id, ${SIZES[by]} as size from request
+      where account_id = $1 and id >= uuid_floor($4) and ($5::timestamptz is null or id < uuid_floor($5))
+        and ${MATCHES} and ${labelled ? "label = $9" : "$9::text is null"}
+        and ($10::bigint is null or (${SIZES[by]}, id) < ($10, $2::uuid))
+      order by size desc, id desc limit $3
+   ) page cross join lateral (select ${COLUMNS} from request where id = page.id offset 0) record
+    order by page.size desc, page.id desc`;
 
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
@@ -169,7 +187,7 @@ export function openHistory(options: { pool: pg.Pool }): History {
       const { requestsFrom, refusalsFrom } = await keptFrom();
       const read = (days: number | null) =>
         queryRows(pool, RequestRecord, text, [...span, ...filter, days, requestsFrom, refusalsFrom, ...labels]);
-      return oldestFirst ? await read(null) : await lookBack(limit, read);
+      return await lookBack(limit, read, oldestFirst ? LOOK_AHEAD_DAYS : undefined);
     },
     async largest(accountId, { by, after, limit, from, to, model, keyIds, outcome, label }) {
       const filter = [model ?? null, keyIds ?? null, outcome ?? null, label ?? null];

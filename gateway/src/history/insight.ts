@@ -12,7 +12,7 @@ import { type Performance, type PerformanceSum, type Range, type Slots, slotsOf 
 import type { Presence, PresenceSum } from "./presence.ts";
 
 export interface InsightFigures {
-  /** Undefined where there was no request. */
+  /** Without percentiles of durations. Undefined where there was no request. */
   performed: PerformanceSum | undefined;
   /** Working time as a share of slots × time connected, from 0 to 1; null where no node was seen connected. */
   utilisation: number | null;
@@ -50,7 +50,7 @@ export function openInsights({ pool, performance, presence, earnings }: Insights
     async of(hostAccountId, nodeIds, range, now) {
       const slots = slotsOf(range, now);
       const { grain, from, to } = slots;
-      const query = { scope: "node", subjects: nodeIds, grain, from, to } as const;
+      const query = { scope: "node", subjects: nodeIds, grain, from, to, percentilesOf: ["ttft"] } as const;
       const by = grain === "day" ? "day" : "hour";
       const only = nodeIds.length === 1 ? { nodeId: nodeIds[0] as Uuid } : {};
       const [{ all, bySlot }, byNode, busy, seen, looked, earned] = await Promise.all([

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { lookBack } from "./look-back.ts";
+import { inSpan, LAST_ID, lookBack, ownPage, recordsOf } from "./look-back.ts";
 
 const Job = row({
   id: column.uuid,
@@ -37,15 +37,11 @@ export interface Jobs {
   list(nodeId: Uuid, query: JobsQuery): Promise<Job[]>;
 }
 
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const COLUMNS = `id, model, outcome, prompt_tokens as "promptTokens", completion_tokens as "completionTokens",
   queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", host_pico as earned, own,
   created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** `$1` node, `$2` before, `$3` limit, `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
-const SPAN = `node_id = $1 and id < $2
-  and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
-const PLAIN = `select ${COLUMNS} from request where ${SPAN} order by id desc limit $3`;
+const PLAIN = ownPage(COLUMNS, "node_id");
 /**
  * With a filter (`$6` model, `$7` outcome) the rollup says in which hours there is anything to find and how much, and beyond the hours
  * that it keeps on which days, so that no more are read than the page needs. Failures it counts together, whatever their outcome, which
@@ -82,12 +78,13 @@ function filteredText(unit: "hour" | "day"): string {
     select start, "end" from counted
      where newer <= $3 + coalesce((select newest.newer from counted newest order by start desc offset 1 limit 1), 0)
   )
-  select found.* from needed cross join lateral (
-    select ${COLUMNS} from request
-     where ${SPAN} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
-       and ($6::text is null or model = $6) and ($7::text is null or outcome = $7)
-     order by id desc limit $3
-  ) found order by found.id desc limit $3`;
+  ${recordsOf(
+    COLUMNS,
+    `select id from request
+      where node_id = $1 and ${inSpan()} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
+        and ($6::text is null or model = $6) and ($7::text is null or outcome = $7)
+      order by id desc limit $3`,
+  )}`;
 }
 /** Outcomes that the rollup has a count of, and no filter for one. */
 const COUNTED = new Set<RequestOutcome | undefined>([undefined, "ok", "client_closed"]);

@@ -24,7 +24,9 @@ test("stops as soon as a page is full", async () => {
     [{ 1: 3 }, 3, [1]],
     [{ 1: 2, 15: 3 }, 3, [1, 15]],
     [{ 1: 2, 15: 2, null: 3 }, 3, [1, 15, null]],
-    [{ 1: 0, 15: 0, null: 1 }, 1, [1, 15, null]],
+    [{ 1: 1, 15: 1, null: 1 }, 1, [1, 15, null]],
+    // Of nothing in a day fifteen days are not expected to have any.
+    [{ 1: 0, 15: 1, null: 1 }, 1, [1, null]],
   ] as const) {
     asked.length = 0;
     assert.equal((await lookBack(3, reading(found))).length, rows);
@@ -46,16 +48,21 @@ describe("on a database", () => {
     const [account, host, rareNode] = [newId(), newId(), newId()];
     const idAt = (daysAgo: number): Uuid =>
       newIds({ ...systemClock, now: () => Date.now() - daysAgo * DAY_MS }, random)();
-    const wanted = RARE.map((daysAgo) => ({ id: idAt(daysAgo), model: "rare", node: rareNode }));
-    const others = Array.from({ length: 150 }, (_, i) => ({ id: idAt(i / 2 + 0.001), model: "common", node: newId() }));
+    const wanted = RARE.map((daysAgo) => ({ id: idAt(daysAgo), model: "rare", node: rareNode, label: "a" }));
+    const others = Array.from({ length: 150 }, (_, i) => ({
+      id: idAt(i / 2 + 0.001),
+      model: "common",
+      node: newId(),
+      label: i % 40 === 39 ? "b" : "a",
+    }));
     const beside = RARE.map((daysAgo) => ({ id: idAt(daysAgo + 0.001), model: "common", node: rareNode }));
     const all = [...wanted, ...others];
     await db.pool.query(
       `with made as (
          insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, host_account_id,
-                              node_id, created_at)
-         select o.id, $1, $1, 'k', 'chat', o.model, false, 'ok', 200, $2, o.node, uuid_time(o.id)
-           from unnest($3::uuid[], $4::text[], $5::uuid[]) as o (id, model, node)
+                              node_id, label, created_at)
+         select o.id, $1, $1, 'k', 'chat', o.model, false, 'ok', 200, $2, o.node, o.label, uuid_time(o.id)
+           from unnest($3::uuid[], $4::text[], $5::uuid[], $6::text[]) as o (id, model, node, label)
          returning model, node_id, created_at
        ), used as (
          insert into usage_hour select $1, date_trunc('hour', created_at), $1, model, 'ok', count(*), 0, 0, 0
@@ -63,7 +70,7 @@ describe("on a database", () => {
        )
        insert into earning_hour select $2, date_trunc('hour', created_at), node_id, model, count(*), 0, 0, 0
          from made group by 2, 3, 4`,
-      [account, host, all.map(({ id }) => id), all.map(({ model }) => model), all.map(({ node }) => node)],
+      [account, host, ...(["id", "model", "node", "label"] as const).map((name) => all.map((each) => each[name]))],
     );
     // Jobs that paid nobody, with which the rest have nothing to do.
     await db.pool.query(
@@ -75,7 +82,12 @@ describe("on a database", () => {
     await db.pool.query("select history_roll_up(1000)");
     const [history, earnings, jobs] = [openHistory(db), openEarnings(db), openJobs(db)];
     type Read = (page: { before?: Uuid | undefined; limit: number }) => Promise<{ id: Uuid }[]>;
+    const labelled = others.filter(({ label }) => label === "b");
     const reads: Record<string, Read> = {
+      "history of a label": (page) => history.list(account, { model: "rare", label: "a", ...page }),
+      "history of a rare label": (page) =>
+        history.list(account, { model: "common", label: "b", outcome: "ok", ...page }),
+      "history, the oldest first": (page) => history.list(account, { model: "rare", oldestFirst: true, ...page }),
       history: (page) => history.list(account, { model: "rare", ...page }),
       earnings: (page) => earnings.lines(host, { nodeId: rareNode, ...page }),
       "jobs of a model": (page) => jobs.list(rareNode, { model: "rare", ...page }),
@@ -90,9 +102,11 @@ describe("on a database", () => {
           if (page.length < limit) break;
           before = page.at(-1)?.id;
         }
+        const listed = what === "history of a rare label" ? labelled : wanted;
+        const expected = what === "history, the oldest first" ? listed.toReversed() : listed;
         assert.deepEqual(
           found,
-          wanted.map(({ id }) => id),
+          expected.map(({ id }) => id),
           `${what}, ${limit} to a page`,
         );
       }
@@ -102,6 +116,11 @@ describe("on a database", () => {
     assert.deepEqual(
       (await history.list(account, { model: "rare", ...span, limit: 100 })).map(({ id }) => id),
       within,
+    );
+    const oldestFirst = { model: "rare", label: "a", keyIds: [account], oldestFirst: true, ...span };
+    assert.deepEqual(
+      (await history.list(account, { ...oldestFirst, limit: 4 })).map(({ id }) => id),
+      within.toReversed().slice(0, 4),
     );
     assert.deepEqual(
       (await earnings.lines(host, { nodeId: rareNode, ...span, limit: 4 })).map(({ id }) => id),

@@ -1,15 +1,53 @@
 /**
  * Reading a page of something that may be rare: the last day first, then more, then everything. What is common is found at
- * once, however long the history; what is rare costs little more than if everything had been asked for at first.
+ * once, however long the history; what is rare costs little more than if everything had been asked for at first. What was found
+ * tells whether the next step has a chance: one that would need more in each day is left out.
  */
 const LOOK_BACK_DAYS = [1, 15, null];
+/** From the first of all on, where there is something from the beginning. */
+export const LOOK_AHEAD_DAYS = [1 / 8, null];
 
 /** `read` is given the days to look back from where the page begins; null is everything. */
-export async function lookBack<Row>(limit: number, read: (days: number | null) => Promise<Row[]>): Promise<Row[]> {
+export async function lookBack<Row>(
+  limit: number,
+  read: (days: number | null) => Promise<Row[]>,
+  steps = LOOK_BACK_DAYS,
+): Promise<Row[]> {
   let rows: Row[] = [];
-  for (const days of LOOK_BACK_DAYS) {
+  let perDay = Number.POSITIVE_INFINITY;
+  for (const days of steps) {
+    if (days !== null && perDay * days < limit) continue;
     rows = await read(days);
-    if (rows.length === limit) break;
+    if (rows.length === limit || days === null) break;
+    perDay = rows.length / days;
   }
   return rows;
 }
+
+/**
+ * In SQL, after a `with` that has the stretches of time `needed` for a page of `$3`: its records, when `ids` tells those of one stretch. Ids
+ * come first: where everything they are told by stands in an index, no record is read but those of the page.
+ */
+export const recordsOf = (columns: string, ids: string, order: "asc" | "desc" = "desc"): string => `
+  select record.* from (
+    select found.id from needed cross join lateral (${ids}) found order by found.id ${order} limit $3
+  ) page cross join lateral (select ${columns} from request where id = page.id offset 0) record
+   order by record.id ${order}`;
+
+export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** In SQL: `$2` before (or after, the oldest first), `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
+export const inSpan = (oldestFirst = false): string => `id ${oldestFirst ? ">" : "<"} $2
+  and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and id < coalesce(uuid_floor($5::timestamptz), '${LAST_ID}')`;
+
+/**
+ * In SQL: a page of all that `$1` has. The owner is compared as a list of one and comes first in the order, which only an index of both can
+ * serve: of an owner with many records the planner would rather read everybody's by their ids until it comes to them, however long
+ * the owner has been away.
+ */
+export const ownPage = (columns: string, owner: string, oldestFirst = false): string => {
+  const order = oldestFirst ? "asc" : "desc";
+  return `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${inSpan(oldestFirst)}
+    order by ${owner} ${order}, id ${order} limit $3`;
+};

@@ -65,8 +65,8 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
   const look = async (): Promise<Map<string, ModelMarket>> => {
     const [day, week] = [slotsOf("24h", now()), slotsOf("7d", now())];
     const [lastDay, lastWeek, served] = await Promise.all([
-      performance.sums({ scope: "platform", ...day, by: ["model"] }),
-      performance.sums({ scope: "platform", ...week, by: ["model"] }),
+      performance.sums({ scope: "platform", ...day, by: ["model"], percentilesOf: [] }),
+      performance.sums({ scope: "platform", ...week, by: ["model"], percentilesOf: [] }),
       queryRows(pool, Served, SERVED, [day.from, new Date(now())]),
     ]);
     const perHour = (sum: PerformanceSum, { from }: Slots): number =>
@@ -104,6 +104,7 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
         subjects: [nodeId],
         ...slotsOf("7d", now()),
         by: ["model"],
+        percentilesOf: [],
       });
       return sums.map(workOf);
     },

@@ -7,9 +7,9 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
-import { hasClosedDays, parted } from "../db/closed-days.ts";
+import { hasClosedDays, hasDaysByModel, parted } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { percentiles, readHistograms, readPacked } from "./histogram.ts";
+import { type Histogram, percentiles, readHistograms, readPacked } from "./histogram.ts";
 
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
@@ -48,7 +48,12 @@ interface PerformanceQuery extends Pick<Slots, "grain" | "from" | "to"> {
   keyIds?: Uuid[] | undefined;
   /** Keys that are summed up as one, under the id of the first. */
   asOne?: Uuid[];
+  /** Whose percentiles are worked out, both unless told: the histograms are most of what is read, and of others none is. */
+  percentilesOf?: readonly Measured[];
 }
+
+const MEASURED = ["ttft", "duration"] as const;
+type Measured = (typeof MEASURED)[number];
 
 /** What sums are by. Without any there is one sum, or none where there was no request. */
 type By = ("slot" | "subject" | "key" | "model")[];
@@ -84,7 +89,7 @@ export interface PerformanceSum
   extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed" | "flowTokens" | "flowMs"> {
   /** Of what did not end well, as a share of all but those whose client left. Null of nothing. */
   errorShare: number | null;
-  /** In milliseconds, of answers that ended well. */
+  /** In milliseconds, of answers that ended well. Null where they were not asked for. */
   ttft: Percentiles;
   duration: Percentiles;
   /** Of output after its first token; null without any. */
@@ -106,16 +111,28 @@ const NOBODY = "00000000-0000-0000-0000-000000000000";
 
 export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   const read = async (
-    { scope, subjects = [NOBODY as Uuid], grain, from, to, model, keyIds, asOne = [] }: PerformanceQuery,
+    {
+      scope,
+      subjects = [NOBODY as Uuid],
+      grain,
+      from,
+      to,
+      model,
+      keyIds,
+      asOne = [],
+      percentilesOf = MEASURED,
+    }: PerformanceQuery,
     by: By,
   ) => {
     const perKey = scope === "account" && (by.includes("key") || keyIds !== undefined);
     const spans = by.includes("slot") ? [{ grain, from, to }] : coarsest({ grain, from, to });
-    const isOfAll = !by.includes("model") && model === undefined && grain !== "5min" && (await hasClosedDays(pool));
+    const isByModel = by.includes("model") || model !== undefined;
+    const isClosed = grain !== "5min" && (await (isByModel ? hasDaysByModel : hasClosedDays)(pool));
     const readings = spans.map((span) => {
       const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
-      const text = isOfAll && !(perKey && span.grain === "hour") ? closedSumsText : sumsText;
-      return queryRows(pool, Sum, text(by, perKey), values);
+      // Of closed days there are no hours by model or by key.
+      const text = isClosed && (span.grain === "day" || !(isByModel || perKey)) ? closedSumsText : sumsText;
+      return queryRows(pool, Sum, text({ by, perKey, isByModel, percentilesOf }), values);
     });
     const parts = (await Promise.all(readings)).flat().map(partOf);
     const [first, ...others] = asOne;
@@ -155,37 +172,49 @@ function coarsest(span: Span): Span[] {
   return parts.filter(({ from, to }) => from < to);
 }
 
+interface Reading {
+  by: By;
+  /** Rows of single keys, and not of all keys together. */
+  perKey: boolean;
+  isByModel: boolean;
+  percentilesOf: readonly Measured[];
+}
+
 /**
  * The histograms come as they are: to merge them there costs the server ten times as much as reading them. Rows of all keys together
  * serve what does not ask for keys: they are fewer by as many keys as there are.
  */
-function sumsText(by: By, perKey: boolean): string {
+function sumsText({ perKey, ...sums }: Reading): string {
   return summed(
-    by,
+    sums,
     "array_send",
-    `performance where ${among("slot >= $4 and slot < $5", perKey)} and ($6::text is null or model = $6)`,
+    `performance where ${among("grain = $3 and slot >= $4 and slot < $5", perKey)} and ${OF_MODEL}`,
   );
 }
 
-/** The same of all models: closed days have rows of all of them together, the others are read model by model. */
-function closedSumsText(by: By, perKey: boolean): string {
-  const open = among("slot >= open.begins and slot < open.ends", perKey);
-  const whole = among("slot >= whole.begins and slot < whole.ends", perKey);
+/** The same from closed days, in the form that is sent as it is kept: of all models together there is a row, or one of each. */
+function closedSumsText({ perKey, isByModel, ...sums }: Reading): string {
+  const open = among("grain = $3 and slot >= open.begins and slot < open.ends", perKey);
+  const whole = isByModel
+    ? `performance_day where ${among("slot = whole.begins", perKey)} and ${OF_MODEL}`
+    : `performance_all where ${among("grain = $3 and slot >= whole.begins and slot < whole.ends", perKey)}`;
   return `with ${parted("performance", "$4::timestamptz", "$5::timestamptz")}
-    ${summed(by, "array_send", `open cross join lateral (select * from performance where ${open} and $6::text is null offset 0) p`)}
+    ${summed(sums, "array_send", `open cross join lateral (select * from performance where ${open} and ${OF_MODEL} offset 0) p`)}
     union all
-    ${summed(by, "", `whole cross join lateral (select * from performance_all where ${whole} offset 0) p`)}`;
+    ${summed(sums, "", `whole cross join lateral (select * from ${whole} offset 0) p`)}`;
 }
 
+const OF_MODEL = "($6::text is null or model = $6)";
 const among = (slots: string, perKey: boolean): string =>
-  `scope = $1 and subject = any ($2::uuid[]) and grain = $3 and ${slots} and key_id ${perKey ? "<>" : "="} '${NOBODY}'
+  `scope = $1 and subject = any ($2::uuid[]) and ${slots} and key_id ${perKey ? "<>" : "="} '${NOBODY}'
        and ($7::uuid[] is null or key_id = any ($7))`;
 
 /** `form`: the function that makes bytes of a histogram, where it is not kept as such. */
-function summed(by: By, form: string, from: string): string {
+function summed({ by, percentilesOf }: Pick<Reading, "by" | "percentilesOf">, form: string, from: string): string {
   const groups = NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name]);
   const of = NAMES.map((name) => `${by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`} as "${name}"`);
-  const histogram = (name: string): string => {
+  const histogram = (name: Measured): string => {
+    if (!percentilesOf.includes(name)) return `''::bytea as ${name}`;
     const isEmpty = `${name} = '${form === "" ? "" : "{}"}'`;
     return `coalesce(string_agg(${form}(${name}), '') filter (where not ${isEmpty}), '') as ${name}`;
   };
@@ -201,8 +230,8 @@ function summed(by: By, form: string, from: string): string {
 
 /** Of some requests: their counts, and their histograms as they were read. */
 interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed"> {
-  ttft: Float64Array[];
-  duration: Float64Array[];
+  ttft: Histogram[];
+  duration: Histogram[];
 }
 
 function partOf({ ttft, duration, packed, ...counts }: z.infer<typeof Sum>): Part {
@@ -251,7 +280,7 @@ function inOrder(a: Part, b: Part): number {
 const SHARES = [0.5, 0.95, 0.99] as const;
 
 function figuresOf({ ttft, duration, flowTokens, flowMs, ...sum }: Part): PerformanceSum {
-  const percentilesOf = (histograms: Float64Array[]): Percentiles => {
+  const percentilesOf = (histograms: Histogram[]): Percentiles => {
     const [p50 = null, p95 = null, p99 = null] = percentiles(histograms, SHARES);
     return { p50, p95, p99 };
   };

@@ -62,7 +62,7 @@ export function modelHandlers(
       const entry = find(params.id);
       if (entry === undefined) throw refuse("model_not_found");
       const slots = slotsOf(range, now());
-      const asked = { ...slots, scope: "platform" as const, model: entry.id };
+      const asked = { ...slots, scope: "platform" as const, model: entry.id, percentilesOf: ["ttft"] as const };
       const [{ total, performed }, samples] = await Promise.all([
         performance.each(asked, { total: [], performed: ["slot"] }),
         availability.sums(slots, entry.id),

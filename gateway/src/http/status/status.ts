@@ -38,7 +38,7 @@ export function openStatus({
   const read = async (from: Date, to: Date): Promise<Days> => {
     const slots = { ...slotsOf("90d", clock.now()), from, to };
     const [sums, samples] = await Promise.all([
-      performance.sums({ ...slots, scope: "platform", by: ["slot", "model"] }),
+      performance.sums({ ...slots, scope: "platform", by: ["slot", "model"], percentilesOf: ["ttft"] }),
       availability.sums(slots),
     ]);
     return { performance: sums, samples };

@@ -1,0 +1,61 @@
+/** The indexes that lists are read by give way to wider ones, on tables with rows in them: nothing of it is lost, and lists find the same. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { migrate } from "./migrate.ts";
+import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { openTestDatabase } from "./testing.ts";
+
+const INDEXES = `
+  select i.relname::text as name, x.indisvalid as "isValid",
+         (select count(*)::int from pg_inherits j join pg_index p on p.indexrelid = j.inhrelid where j.inhparent = i.oid and p.indisvalid) as parts,
+         (select count(*)::int from pg_inherits where inhparent = 'request'::regclass) as partitions
+    from pg_index x join pg_class i on i.oid = x.indexrelid
+   where x.indrelid = 'request'::regclass and i.relname <> 'request_pkey' order by 1`;
+
+const ROWS = `
+  insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, node_id, label, created_at)
+  select (left(uuid_floor(at)::text, 14) || '7' || substr(gen_random_uuid()::text, 16))::uuid, md5('account')::uuid, md5('key')::uuid, 'k',
+         'chat', 'model-' || i % 3, false, 'ok', 200, case when i % 2 = 0 then md5('node')::uuid end, case when i % 5 = 0 then 'a label' end, at
+    from generate_series(1, 3000) i, lateral (select now() - i * interval '1 hour' as at) made`;
+
+test("from 0033 with rows: every month gets the wider indexes, the narrow ones go, and lists are read without other records", async (t) => {
+  const database = await openTestDatabase({ sql: await sqlUpTo(t, "0033") });
+  t.after(database.close);
+  const { pool } = database;
+  await pool.query(ROWS);
+  const { rows: before } = await pool.query("select id, label, node_id, model from request order by id");
+
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+
+  const { rows: indexes } = await pool.query(INDEXES);
+  assert.deepEqual(
+    indexes.map(({ name }) => name),
+    ["request_account", "request_by_label", "request_by_node", "request_host"],
+  );
+  for (const { isValid, parts, partitions, name } of indexes)
+    assert.deepEqual([isValid, parts], [true, partitions], name);
+  const { rows: after } = await pool.query("select id, label, node_id, model from request order by id");
+  assert.deepEqual(after, before);
+
+  await pool.query("vacuum analyze request");
+  const plans = await pool.connect();
+  try {
+    await plans.query("set enable_seqscan = off");
+    for (const [of, found] of [
+      [
+        "account_id = md5('account')::uuid and label = 'a label' and model = 'model-1' and key_id = md5('key')::uuid",
+        200,
+      ],
+      ["node_id = md5('node')::uuid and model = 'model-1' and outcome = 'ok'", 500],
+    ] as const) {
+      const text = `select id from request where ${of}`;
+      assert.equal((await plans.query(text)).rows.length, found);
+      const plan = (await plans.query(`explain ${text}`)).rows.map((row) => row["QUERY PLAN"]).join("\n");
+      assert.match(plan, /Index Only Scan/);
+      assert.doesNotMatch(plan, /-> {2}(Seq|Index|Bitmap Heap) Scan/);
+    }
+  } finally {
+    plans.release(true);
+  }
+});
