@@ -1,5 +1,5 @@
 /** HTTP requests that no well-behaved client sends: any method, a length that is only claimed, a body without a length. */
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 
 export interface Sent {
   method?: string;
@@ -28,7 +28,10 @@ export function send(baseUrl: string, sent: Sent): Promise<Got> {
     const { hostname, port } = new URL(baseUrl);
     const length = claimsBytes ?? Buffer.byteLength(body);
     const inChunks = chunked && claimsBytes === undefined;
+    // A connection for each: who was answered before all of its body was read may find its connection cut, and so would the next on it.
+    const agent = new Agent({ keepAlive: true });
     const outgoing = request({
+      agent,
       hostname,
       port,
       path,
@@ -36,6 +39,7 @@ export function send(baseUrl: string, sent: Sent): Promise<Got> {
       headers: { ...headers, ...(inChunks ? { "transfer-encoding": "chunked" } : { "content-length": length }) },
     });
     let answered = false;
+    outgoing.on("close", () => agent.destroy());
     outgoing.on("error", (error) => {
       // A server may close on what is still being sent once it has answered.
       if (!answered) reject(error);
