@@ -109,6 +109,12 @@ export async function openSession(page: Page, who: { email: string; password: st
   assert.equal(answer.status(), 200, await answer.text());
 }
 
+/** Ends the session of this browser, away from any page of it: one that notices goes to the sign-in, wherever it was sent meanwhile. */
+export async function endSession({ page, context }: BrowserSession): Promise<void> {
+  await page.goto("about:blank");
+  await context.clearCookies();
+}
+
 export async function signIn(page: Page, who: { email: string; password: string }): Promise<void> {
   await page.goto("/console/sign-in");
   await page.getByLabel("E-mail").fill(who.email);

@@ -5,7 +5,7 @@ import type { Page, Request } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { clearOfMidnight } from "../fixtures.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
+import { type BrowserSession, buildConsole, endSession, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 const API = "/console/api/";
 const SESSION = "/console/api/auth/get-session";
@@ -83,7 +83,7 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
   });
 
   test("the operator's page takes its answers too", async () => {
-    await browser.context.clearCookies();
+    await endSession(browser);
     await openSession(page, platform.ready.operator);
     await page.goto("/console/operator");
     await untilTaken(2);

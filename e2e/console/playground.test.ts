@@ -11,6 +11,7 @@ import {
   assertLooksRight,
   type BrowserSession,
   buildConsole,
+  endSession,
   NEEDS_CHROMIUM,
   openBrowser,
   openSession,
@@ -459,16 +460,16 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await say(order({ text: "between us" }));
     await untilEnded();
     browser.complaints();
-    await browser.context.clearCookies();
-    await page.reload();
+    await endSession(browser);
+    await page.goto("/console/playground");
     await signInHere(platform.ready.builder);
     await answer().getByText("between us").waitFor();
-    await browser.context.clearCookies();
-    await page.reload();
+    await endSession(browser);
+    await page.goto("/console/playground");
     await signInHere(platform.ready.operator);
     await page.getByRole("navigation", { name: "Console" }).waitFor();
     assert.doesNotMatch(await kept(), /between us/);
-    await browser.context.clearCookies();
+    await endSession(browser);
     await page.goto("/console/playground");
     await signInHere(platform.ready.builder);
     await page.getByText("No messages yet").waitFor();

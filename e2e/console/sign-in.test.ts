@@ -235,10 +235,20 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       const link = await invite(GUEST, "viewer");
       await page.getByRole("table", { name: "Pending invitations" }).getByText(GUEST).waitFor();
       await assertLooksRight(browser, "the team page");
+      await page.clock.install();
       await page.goto(link);
       await page.getByRole("heading", { name: "You cannot join with this link" }).waitFor();
       await page.getByText("This invitation is for another e-mail address").waitFor();
       assert.equal(new URL(page.url()).hash, "", "the token does not stay in the address");
+      // However long they leave it open and come back to it: each question would take from what they may try.
+      let asked = 0;
+      page.on("request", (request) => {
+        if (new URL(request.url()).pathname === "/console/api/team/invitation") asked += 1;
+      });
+      await page.clock.fastForward("02:00");
+      await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+      await page.evaluate("new Promise((done) => setTimeout(done, 500))");
+      assert.equal(asked, 0, "asked again about an invitation that was refused");
       assert.deepEqual(complaints(), []);
 
       const { page: theirs } = guest;

@@ -6,7 +6,7 @@ import { ConsoleClient } from "../console-client.ts";
 import { clearOfMidnight } from "../fixtures.ts";
 import { chat, isAlive, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { accountNamed } from "./accounts.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
+import { type BrowserSession, buildConsole, endSession, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 
@@ -37,7 +37,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     const { email } = platform.ready.builder;
     const session = await page.request.get("/console/api/auth/get-session");
     if ((await session.text()).includes(email)) return;
-    await browser.context.clearCookies();
+    await endSession(browser);
     await signIn(page, platform.ready.builder);
   });
   after(async () => {

@@ -41,6 +41,9 @@ export const invitationQuery = (token: string) =>
   queryOptions({
     queryKey: ["invitation", token],
     staleTime: Number.POSITIVE_INFINITY,
+    // Nor is a refusal asked for again: every question about a link counts against whoever asks.
+    refetchInterval: false,
+    refetchOnWindowFocus: false,
     queryFn: () => call("POST /console/api/team/invitation", { body: { token } }),
   });
 
