@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { decode, encode, FrameError } from "./codec.ts";
+import { decode, encode, encodeApart, FrameError } from "./codec.ts";
 import type { Frame } from "./frames.ts";
 import {
   CONTROL_FRAME_BYTES_MAX,
@@ -72,6 +72,15 @@ describe("frames", () => {
       assert.deepEqual(plain(decode(bytes)), plain(frame));
     });
   }
+
+  test("the parts of a job that is not copied are its bytes, and as many as a frame may have", () => {
+    for (const frame of [GOLDEN.job, GOLDEN.piece] as Extract<Frame, { kind: "job" | "piece" }>[]) {
+      const [head, piece] = encodeApart(frame);
+      assert.equal(piece, frame.piece);
+      assert.deepEqual(Buffer.concat([head, piece]), encode(frame));
+      assert.throws(() => encodeApart({ ...frame, piece: new Uint8Array(FRAME_BYTES_MAX) }), FrameError);
+    }
+  });
 
   test("what 1.1 added to a job is optional: the header of 1.0 is the same without it", () => {
     const { header, piece } = GOLDEN.job as Extract<Frame, { kind: "job" }>;

@@ -66,33 +66,32 @@ const TIMES_BYTES = 8;
 const CHANNELS = ["answer", "reasoning"] as const;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+type JobFrame = Extract<Frame, { kind: "job" } | { kind: "piece" }>;
+
 export function encode(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
   const bytes = encodeKind(frame);
-  const bytesMax = BYTES_MAX[KIND[frame.kind]] ?? FRAME_BYTES_MAX;
-  if (bytes.length > bytesMax)
-    throw new FrameError(`a ${frame.kind} frame of ${bytes.length} bytes exceeds ${bytesMax}`);
+  checkSize(frame.kind, bytes.length);
   return bytes;
+}
+
+/** The same bytes in two parts, the second as it is: a large piece need not be copied. */
+export function encodeApart(frame: JobFrame): [head: Buffer, piece: Uint8Array] {
+  const head = headOf(frame, 0);
+  checkSize(frame.kind, head.length + frame.piece.length);
+  return [head, frame.piece];
+}
+
+function checkSize(kind: keyof typeof KIND, bytes: number): void {
+  const bytesMax = BYTES_MAX[KIND[kind]] ?? FRAME_BYTES_MAX;
+  if (bytes > bytesMax) throw new FrameError(`a ${kind} frame of ${bytes} bytes exceeds ${bytesMax}`);
 }
 
 function encodeKind(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
   switch (frame.kind) {
-    case "job": {
-      const header = Buffer.from(JSON.stringify(frame.header));
-      const out = Buffer.allocUnsafe(4 + header.length + frame.piece.length);
-      out[0] = PROTOCOL_MAJOR;
-      out[1] = KIND.job;
-      out.writeUInt16LE(header.length, 2);
-      out.set(header, 4);
-      out.set(frame.piece, 4 + header.length);
-      return out;
-    }
+    case "job":
     case "piece": {
-      const out = Buffer.allocUnsafe(2 + JOB_ID_BYTES + 2 + frame.piece.length);
-      out[0] = PROTOCOL_MAJOR;
-      out[1] = KIND.piece;
-      writeJobId(out, frame.job, 2);
-      out.writeUInt16LE(frame.index, 2 + JOB_ID_BYTES);
-      out.set(frame.piece, 4 + JOB_ID_BYTES);
+      const out = headOf(frame, frame.piece.length);
+      out.set(frame.piece, out.length - frame.piece.length);
       return out;
     }
     case "deltas":
@@ -118,6 +117,25 @@ function encodeKind(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
       return encodeJson(KIND[kind], body);
     }
   }
+}
+
+/** What comes before the piece of a job, and room for as much as follows. */
+function headOf(frame: JobFrame, room: number): Buffer {
+  if (frame.kind === "job") {
+    const header = Buffer.from(JSON.stringify(frame.header));
+    const out = Buffer.allocUnsafe(4 + header.length + room);
+    out[0] = PROTOCOL_MAJOR;
+    out[1] = KIND.job;
+    out.writeUInt16LE(header.length, 2);
+    out.set(header, 4);
+    return out;
+  }
+  const out = Buffer.allocUnsafe(2 + JOB_ID_BYTES + 2 + room);
+  out[0] = PROTOCOL_MAJOR;
+  out[1] = KIND.piece;
+  writeJobId(out, frame.job, 2);
+  out.writeUInt16LE(frame.index, 2 + JOB_ID_BYTES);
+  return out;
 }
 
 function encodeJson(kind: number, body: object): Buffer {

@@ -4,7 +4,7 @@
  * is delivered twice and nothing is lost in the middle of a connection: the plane promises that much.
  */
 import type { Dependency } from "../../gateway/src/base/dependency.ts";
-import type { Plane } from "../../gateway/src/dispatch/plane.ts";
+import { joined, type Plane } from "../../gateway/src/dispatch/plane.ts";
 import { covers } from "../../gateway/src/dispatch/subjects-match.ts";
 import { STATE_REQUEST } from "../../protocol/src/subjects.ts";
 import type { Life } from "./life.ts";
@@ -96,8 +96,8 @@ export class Network {
       get hears() {
         return link.hears;
       },
-      publish: (subject, payload) => {
-        if (life.mayAct() && !link.health.isAway) this.#publish(link, subject, payload);
+      publish: (subject, payload, rest) => {
+        if (life.mayAct() && !link.health.isAway) this.#publish(link, subject, joined(payload, rest));
       },
       subscribe: (pattern, receive) =>
         subscribe(link, pattern, (subject, payload) => life.hears && receive(subject, payload)),

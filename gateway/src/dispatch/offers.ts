@@ -2,7 +2,7 @@
  * Attempts under way: sends a job to a node, listens to what the node says of it, watches the clock, and reports how the
  * attempt ended. The rules are the table in attempt.ts; here they meet the plane.
  */
-import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
+import { decode, encode, encodeApart, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Channel, Delta, Endpoint, Frame, JobBody, JobHeader, TimedDelta } from "@tollgate/protocol/frames.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
@@ -107,6 +107,8 @@ interface OffersOptions {
 
 /** How long an attempt that fell silent or was cut says that more may. */
 const TROUBLED_MS = 10_000;
+/** A piece of so many bytes is not copied to be sent. */
+const APART_BYTES_MIN = 16 * 1024;
 /** A node notices within this time that the server it is on hangs. */
 const NOTICED_MS_MAX = 15_000;
 
@@ -207,7 +209,7 @@ export class Offers {
       };
       this.#live.add(attempt.job, attempt);
       signal.addEventListener("abort", onAbort);
-      for (const frame of frames) plane.publish(toNode(node.id), frame);
+      for (const frame of frames) plane.publish(toNode(node.id), ...frame);
       attempt.stopTimer = watch(attempt, {
         clock,
         jobMsMax: this.#options.jobMsMax,
@@ -226,10 +228,10 @@ export class Offers {
   }
 
   /** Before anything is registered: an order that cannot be encoded leaves nothing behind. */
-  #framesOf({ header, body }: DispatchOrder, job: string, node: RosterNode): Uint8Array[] {
+  #framesOf({ header, body }: DispatchOrder, job: string, node: RosterNode): [head: Uint8Array, rest?: Uint8Array][] {
     try {
       return cutJob({ ...header, times: true, job, gateway: this.#options.gatewayId }, body).map((frame) =>
-        encode(frame),
+        frame.piece.length < APART_BYTES_MIN ? [encode(frame)] : encodeApart(frame),
       );
     } catch (error) {
       this.#options.roster.ended(node);

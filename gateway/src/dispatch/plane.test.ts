@@ -134,7 +134,11 @@ function messages(open: OpenPlane): void {
     const arrived: Uint8Array[] = [];
     client.subscribe(toNode(node), { callback: (_, message) => void arrived.push(message.data) });
     await client.flush();
-    for (const piece of pieces) plane.publish(toNode(node), piece);
+    // Every other one in two parts.
+    for (const [i, piece] of pieces.entries()) {
+      if (i % 2 === 0) plane.publish(toNode(node), piece);
+      else plane.publish(toNode(node), piece.subarray(0, i), piece.subarray(i));
+    }
     await settle(plane, client);
     assert.equal(arrived.length, pieces.length);
     for (const [i, piece] of pieces.entries()) assert.ok(piece.equals(arrived[i] ?? Buffer.alloc(0)), `piece ${i}`);
@@ -190,8 +194,9 @@ function messages(open: OpenPlane): void {
     const heard: string[] = [];
     plane.subscribe("tg.own.>", (subject, payload) => heard.push(`${subject} ${text(payload)}`));
     plane.publish("tg.own.a.b", Buffer.from("?"));
+    plane.publish("tg.own.a.b", Buffer.from("in "), Buffer.from("two"));
     await echo(plane);
-    assert.deepEqual(heard, ["tg.own.a.b ?"]);
+    assert.deepEqual(heard, ["tg.own.a.b ?", "tg.own.a.b in two"]);
   });
 
   test("a message that NATS could not carry is the gateway's bug", async (t) => {
@@ -199,6 +204,7 @@ function messages(open: OpenPlane): void {
     for (const subject of ["", "a b", "a.*", "a\r\nPING"])
       assert.throws(() => plane.publish(subject, x), InvariantError);
     assert.throws(() => plane.publish("tg.a", new Uint8Array(1024 * 1024 + 1)), InvariantError);
+    assert.throws(() => plane.publish("tg.a", x, new Uint8Array(1024 * 1024)), InvariantError);
   });
 }
 

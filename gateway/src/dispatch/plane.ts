@@ -31,8 +31,8 @@ export interface Plane {
   readonly health: Dependency;
   /** Whether what nodes say arrives here; false also while an outage is likely and not yet certain. */
   readonly hears: boolean;
-  /** At most once: a plane that is away drops the message. */
-  publish(subject: string, payload: Uint8Array): void;
+  /** At most once: a plane that is away drops the message. `rest` follows in the same message; neither may be changed any more. */
+  publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void;
   /** Delivers every message whose subject matches `pattern` (`*` one token, a final `>` the rest). Returns the way out. */
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void;
   /** `gone` runs when the plane knows that a node has no connection any more, and says who ended the last. */
@@ -61,3 +61,7 @@ export interface Plane {
   cut(nodeId: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** A message in one, for whoever takes it so. */
+export const joined = (payload: Uint8Array, rest: Uint8Array | undefined): Uint8Array =>
+  rest === undefined ? payload : Buffer.concat([payload, rest]);

@@ -3,7 +3,7 @@ import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
-import type { Plane, PlaneOwnership } from "./plane.ts";
+import { joined, type Plane, type PlaneOwnership } from "./plane.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
@@ -33,9 +33,10 @@ export class MemoryPlane implements Plane {
   /** The nodes that were cut off. */
   readonly cuts: string[] = [];
 
-  publish(subject: string, payload: Uint8Array): void {
+  publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     if (this.health.isAway) return;
-    for (const { pattern, receive } of [...this.#subscribers]) if (pattern.test(subject)) receive(subject, payload);
+    const whole = joined(payload, rest);
+    for (const { pattern, receive } of [...this.#subscribers]) if (pattern.test(subject)) receive(subject, whole);
   }
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
     const subscriber = { pattern: new RegExp(`^${pattern.replaceAll(".", "\\.").replace("*", "[^.]+")}$`), receive };

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { BODY_BYTES_MAX, VALUES_MAX } from "./body.ts";
+import { BODY_BYTES_MAX, parseJson, VALUES_MAX } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { openCall } from "./call.ts";
 import { answer } from "./door.ts";
@@ -200,6 +200,35 @@ describe("bodies", () => {
       assert.match(await response.text(), message);
       assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
     });
+  }
+});
+
+test("values are counted past strings, however their quotes and slashes lie", () => {
+  const parts = ['"', "\\", ",", "[", "{", "é", "x".repeat(15), "y".repeat(40), '\\"'];
+  let state = 1;
+  const below = (max: number): number => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % max;
+  };
+  for (let round = 0; round < 2_000; round++) {
+    const texts = Array.from({ length: 1 + below(5) }, () =>
+      Array.from({ length: below(9) }, () => parts[below(parts.length)]).join(""),
+    );
+    const bytes = Buffer.from(JSON.stringify(texts));
+    // The list, and each of its texts but the first one as a value more.
+    const values = 1 + texts.length;
+    assert.deepEqual(parseJson(bytes, values), texts);
+    assert.throws(() => parseJson(bytes, values - 1), /values/, bytes.toString());
+  }
+  for (const broken of [
+    '["',
+    '["\\',
+    '["\\"',
+    `["${"x".repeat(50)}`,
+    `["${"x".repeat(31)}\\`,
+    `["${"x".repeat(50)}\\"`,
+  ]) {
+    assert.throws(() => parseJson(Buffer.from(broken)), /valid JSON/, broken);
   }
 });
 

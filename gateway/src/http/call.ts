@@ -159,7 +159,8 @@ class HttpCall implements OpenCall {
 
   async readBytes(payer: string, bytesMax: number): Promise<Uint8Array> {
     const { pieces } = await this.#read(payer, bytesMax);
-    return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
+    // Of a large one, not the shared memory itself.
+    return Buffer.concat(pieces);
   }
 
   address(): string {
@@ -215,11 +216,11 @@ class HttpCall implements OpenCall {
 
 class HttpBody implements Body {
   readonly isSmall: boolean;
-  readonly pieces: Uint8Array<ArrayBuffer>[];
+  readonly pieces: Uint8Array[];
   readonly #bytes: number;
   readonly #share: BudgetShare | undefined;
 
-  constructor(pieces: Uint8Array<ArrayBuffer>[], share: BudgetShare | undefined) {
+  constructor(pieces: Uint8Array[], share: BudgetShare | undefined) {
     this.pieces = pieces;
     this.#bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
     this.isSmall = this.#bytes <= SMALL_BYTES_MAX;

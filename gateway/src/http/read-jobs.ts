@@ -10,7 +10,8 @@ export interface ReadingData {
 }
 
 export interface ReadJob {
-  pieces: Uint8Array<ArrayBuffer>[];
+  /** In shared memory, which this body has until it was read. */
+  pieces: Uint8Array[];
   order: ReadOrder | "form";
 }
 

@@ -8,7 +8,7 @@ import { stepBack } from "../base/threads.ts";
 import { Fault } from "../faults.ts";
 import type { ReadOrder } from "../inference/call.ts";
 import type { Endpoint } from "../inference/endpoint.ts";
-import { readFields } from "../inference/read.ts";
+import { readFields, readModels } from "../inference/read.ts";
 import type { Meter } from "../metering/meter.ts";
 import { openMeter } from "../metering/metering.ts";
 import type { Reply } from "../metering/pool.ts";
@@ -33,6 +33,8 @@ const endpoints: Record<Endpoint["schema"], Endpoint> = {
   quote: quoteEndpoint,
 };
 const utf8 = new TextEncoder();
+/** The models of the last order, as they came and as they are looked up. */
+let catalogue = { models: "[]", active: readModels("[]") };
 
 port.on("message", async ({ pieces, order }: ReadJob) => {
   const transfer: Transferable[] = [];
@@ -48,10 +50,11 @@ port.on("message", async ({ pieces, order }: ReadJob) => {
 
 async function read(bytes: Buffer, order: ReadOrder | "form", transfer: Transferable[]): Promise<Read> {
   if (order === "form") return { form: cutLongTexts(parseJson(bytes, FORM_VALUES_MAX)) };
-  const { schema, sdk, models, payer } = order;
-  const active = new Map(models.map((model) => [model.id, model]));
-  const gateway = { catalogue: () => ({ priceVersion: 0, entries: [], active }), meter: meterOf };
-  const asked = { endpoint: endpoints[schema], json: parseJson(bytes), sdk, payer };
+  const { schema, sdk, models, allowed, payer } = order;
+  if (models !== catalogue.models) catalogue = { models, active: readModels(models) };
+  const { active } = catalogue;
+  const gateway = { catalogue: () => ({ active }), meter: meterOf };
+  const asked = { endpoint: endpoints[schema], json: parseJson(bytes), sdk, payer, allowed };
   const { ask, promptTokens } = await readFields(gateway, asked);
   const { prompt: _, ...rest } = ask;
   const body = ask.body instanceof Uint8Array ? ask.body : utf8.encode(JSON.stringify(ask.body));

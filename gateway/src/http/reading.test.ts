@@ -6,8 +6,8 @@ import { createLog } from "../base/log.ts";
 import { Fault } from "../faults.ts";
 import type { Body } from "../inference/call.ts";
 import type { Endpoint } from "../inference/endpoint.ts";
-import { readFields } from "../inference/read.ts";
-import { loadCatalogue } from "../metering/catalogue.ts";
+import { readFields, writeModels } from "../inference/read.ts";
+import { type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
 import { openMetering } from "../metering/metering.ts";
 import { parseJson } from "./body.ts";
 import { quoteEndpoint } from "./console/models.ts";
@@ -15,6 +15,7 @@ import { chat } from "./openai/chat.ts";
 import { completions } from "./openai/completions.ts";
 import { embeddings } from "./openai/embeddings.ts";
 import { openReading } from "./reading.ts";
+import { PIECE_BYTES, takePiece } from "./shared-pieces.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const says = (content: unknown) => [{ role: "user", content }];
@@ -85,17 +86,21 @@ describe("reading on another thread", async () => {
     await metering.close();
   });
   const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
-  const models = [...catalogue.active.values()];
+  const models = writeModels(catalogue);
   const meter = (name: string) => {
     const found = metering.meter(name);
     invariant(found !== undefined, name);
     return found;
   };
-  /** In pieces of their own memory, as the door has it. */
+  /** In pieces of shared memory, as the door has it. */
   const bodyOf = (bytes: Buffer): Body => {
-    const pieces: Uint8Array<ArrayBuffer>[] = [];
-    for (let at = 0; at < bytes.length; at += 256 * 1024)
-      pieces.push(Uint8Array.from(bytes.subarray(at, at + 256 * 1024)));
+    const pieces: Uint8Array[] = [];
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      const part = bytes.subarray(at, at + PIECE_BYTES);
+      const piece = takePiece();
+      piece.set(part);
+      pieces.push(piece.subarray(0, part.length));
+    }
     return { isSmall: false, json: () => assert.fail("it is not parsed here"), pieces, keep: () => {} };
   };
   const outcome = async (work: Promise<unknown>): Promise<unknown> =>
@@ -118,8 +123,14 @@ describe("reading on another thread", async () => {
       })();
       const there = (async () => {
         const body = bodyOf(bytes);
-        const read = await reading.read(body, { schema: endpoint.schema, sdk: null, models, payer: "a" });
-        assert.equal(body.pieces[0]?.length, 0, "its memory went with it");
+        const read = await reading.read(body, {
+          schema: endpoint.schema,
+          sdk: null,
+          models,
+          allowed: null,
+          payer: "a",
+        });
+        assert.deepEqual(body.pieces, [], "its memory is another's now");
         assert.ok(read.ask.body instanceof Uint8Array);
         return { ...read, ask: { ...read.ask, body: JSON.parse(Buffer.from(read.ask.body).toString()) } };
       })();
@@ -131,7 +142,7 @@ describe("reading on another thread", async () => {
   test("what was ignored comes back with the request, and with a refusal as its header", async () => {
     const read = (fields: object) =>
       reading.read(bodyOf(Buffer.from(json({ messages: says(words(5_000)), tools: [], logprobs: 1, ...fields }))), {
-        ...{ schema: "chat", sdk: null, models, payer: "a" },
+        ...{ schema: "chat", sdk: null, models, allowed: null, payer: "a" },
       });
     assert.deepEqual((await read({ model: "tiny-3b" })).ask.ignored, ["tools", "logprobs"]);
     await assert.rejects(read({ model: "no-such" }), { headers: { "x-tollgate-ignored": "tools, logprobs" } });
@@ -142,11 +153,34 @@ describe("reading on another thread", async () => {
 
   test("the catalogue that it is given is the one that counts", async () => {
     const bytes = Buffer.from(json({ model: "tiny-3b", messages: says(words(5_000)) }));
-    const read = (of: typeof models) =>
-      reading.read(bodyOf(bytes), { schema: "chat", sdk: null, models: of, payer: "a" });
-    assert.equal((await read(models)).promptTokens > 5_000, true);
-    await assert.rejects(read(models.map((model) => ({ ...model, contextLimit: 100 }))), /100 tokens/);
-    await assert.rejects(read([]), { code: "model_not_found" });
+    const read = (of: Catalogue["active"], allowed: string[] | null = null) =>
+      reading.read(bodyOf(bytes), {
+        ...{ schema: "chat", sdk: null, allowed, payer: "a" },
+        models: writeModels({ ...catalogue, active: of }),
+      });
+    const { active } = catalogue;
+    const narrow = new Map([...active].map(([id, model]) => [id, { ...model, contextLimit: 100 }]));
+    assert.equal((await read(active)).promptTokens > 5_000, true);
+    await assert.rejects(read(narrow), /100 tokens/);
+    await assert.rejects(read(new Map()), { code: "model_not_found" });
+    assert.equal((await read(active, ["tiny-3b"])).promptTokens > 5_000, true);
+    await assert.rejects(read(active, ["embed-m3"]), { code: "model_not_found" });
+  });
+
+  test("bodies use the same memory one after the other, and each is read as itself", async () => {
+    const used = new Set<ArrayBufferLike>();
+    const read = async (round: number, index: number) => {
+      // Large and larger ones, so that one's rest would be behind another's end.
+      const content = words(20_000 + 10_000 * ((round + index) % 5)).replaceAll("word", `w${round}${index}`);
+      const form = { content };
+      const body = bodyOf(Buffer.from(json(form)));
+      for (const { buffer } of body.pieces) used.add(buffer);
+      const parsed = (await reading.parseForm(body, `payer ${index}`)) as typeof form;
+      assert.equal(parsed.content, content.slice(0, 65_537));
+    };
+    for (let round = 0; round < 10; round++)
+      await Promise.all(Array.from({ length: 8 }, (_, index) => read(round, index)));
+    assert.ok(used.size <= 32, `${used.size} pieces of memory for 80 bodies`);
   });
 
   test("a form comes back as it is, but for texts that no field takes", async () => {

@@ -8,6 +8,7 @@ import type { Body, Reader } from "../inference/call.ts";
 import { PoolBusyError, WorkerPool } from "../metering/pool.ts";
 import type { Bodies } from "./call.ts";
 import type { Read, ReadingData, ReadJob } from "./read-jobs.ts";
+import { givePieces } from "./shared-pieces.ts";
 
 const WAITING_MAX = 256;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
@@ -25,14 +26,16 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
     waitingUnitsMax: WAITING_BYTES_MAX,
     onCrash: (error) => log.error({ err: error }, "a reading worker died"),
   });
-  const run = async ({ pieces }: Body, order: ReadJob["order"], payer: string): Promise<Read> => {
+  const run = async (body: Body, order: ReadJob["order"], payer: string): Promise<Read> => {
+    // Out of the body: once they are given back they are another's.
+    const pieces = body.pieces.splice(0);
     const job: ReadJob = { pieces, order };
     const units = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    const transfer = pieces.map(({ buffer }) => buffer);
-    const read = await pool.run(job, { units, lane: payer, transfer }).catch((cause) => {
+    const read = await pool.run(job, { units, lane: payer }).catch((cause) => {
       // More large bodies wait to be read than the threads can take: as with nodes, trying again is safe.
       throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
     });
+    givePieces(pieces);
     if ("fault" in read) throw new Fault(read.fault);
     return read;
   };

@@ -4,7 +4,7 @@ import { ceilMicro, floorMicro, type Pico, pico, ZERO } from "../base/money.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { Holder } from "../keys/keys.ts";
 import { holdAmount } from "../ledger/rules.ts";
-import type { ActiveModel } from "../metering/catalogue.ts";
+import type { ActiveModel, CountedModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { PoolBusyError } from "../metering/pool.ts";
 import type { Call } from "./call.ts";
@@ -12,19 +12,19 @@ import type { Ask, Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** One answer for a model that does not exist, is coming, is of the wrong kind, or is none of the key's. */
-export function findModel(
-  gw: Pick<Gateway, "catalogue">,
+export function findModel<Model extends CountedModel>(
+  { active }: { active: Map<string, Model> },
   ask: Pick<Ask, "model">,
   { kind, allowed }: { kind: Endpoint["kind"]; allowed: readonly string[] | null },
-): ActiveModel {
-  const model = gw.catalogue().active.get(ask.model);
+): Model {
+  const model = active.get(ask.model);
   const isAllowed = allowed === null || allowed.includes(ask.model);
   if (model === undefined || model.kind !== kind || !isAllowed) throw fault("model_not_found");
   return model;
 }
 
 /** Faults: 400 for a prompt that does not leave room for one token of output, or is longer than what can be embedded. */
-export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask, payer?: string): Promise<number> {
+export async function countPrompt(meter: Meter, model: CountedModel, ask: Ask, payer?: string): Promise<number> {
   const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
   const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax, payer).catch(notCounted);
   if (over === null) return tokens;
@@ -42,7 +42,7 @@ function notCounted(cause: unknown): never {
  * Clients know these sentences and the word at their end, and shorten what they sent. They look for the number right after
  * "resulted in"; counting ends well above the limit, not at the text's end, so that it may be the least there is.
  */
-function tooLong({ contextLimit }: ActiveModel, field: string, over: { tokens: number; isExact: boolean }): string {
+function tooLong({ contextLimit }: CountedModel, field: string, over: { tokens: number; isExact: boolean }): string {
   const counted = `${over.tokens} tokens${over.isExact ? "" : " or more"}`;
   const room = over.tokens > contextLimit ? "" : ", to leave room for one token of output";
   return (

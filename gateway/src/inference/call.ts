@@ -1,7 +1,6 @@
 /** The request and its reply as the inference path sees them. The doors in http/ implement these for real sockets. */
 import type { Gone } from "../base/gone.ts";
 import type { Uuid } from "../base/ids.ts";
-import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
 
 export interface Call {
@@ -30,8 +29,8 @@ export interface Body {
   isSmall: boolean;
   /** Parses it here and now. Fault: 400. */
   json(): unknown;
-  /** Large ones are in pieces of their own memory, which may be given away. */
-  pieces: Uint8Array<ArrayBuffer>[];
+  /** Large ones are in pieces of shared memory. Whoever takes them out may give them back, for another body. */
+  pieces: Uint8Array[];
   /** Only so many bytes of it, or of what was made of it, are held from now on. */
   keep(bytes: number): void;
 }
@@ -43,7 +42,9 @@ export type ReadAsk = Omit<Ask, "prompt">;
 export interface ReadOrder {
   schema: Endpoint["schema"];
   sdk: Sdk | null;
-  models: ActiveModel[];
+  /** The models there are, as `writeModels` writes them, and those of them that the key may ask for; null: every one. */
+  models: string;
+  allowed: readonly string[] | null;
   /** Who pays takes turns with the others who do; what one of them sent before need not be counted again. */
   payer: string;
 }

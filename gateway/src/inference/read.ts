@@ -5,7 +5,7 @@
 import { IGNORED_HEADER } from "@tollgate/api/public/ignored.ts";
 import { invariant } from "../base/invariant.ts";
 import { Fault } from "../faults.ts";
-import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
+import type { ActiveModel, Catalogue, CountedModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { countPrompt, findModel } from "./admit.ts";
 import type { Call, ReadAsk } from "./call.ts";
@@ -13,8 +13,8 @@ import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** The faults of a body, in order: not JSON (400), fields (400), model (404), context (400). On whatever thread. */
-export async function readFields(
-  gw: Pick<Gateway, "catalogue" | "meter">,
+export async function readFields<Model extends CountedModel>(
+  gw: Pick<Gateway, "meter"> & { catalogue: () => { active: Map<string, Model> } },
   {
     endpoint,
     json,
@@ -28,10 +28,10 @@ export async function readFields(
     payer: string;
     allowed?: readonly string[] | null;
   },
-): Promise<{ ask: Ask; model: ActiveModel; meter: Meter; promptTokens: number }> {
+): Promise<{ ask: Ask; model: Model; meter: Meter; promptTokens: number }> {
   const ask = endpoint.parse(json, sdk); // 400
   try {
-    const model = findModel(gw, ask, { kind: endpoint.kind, allowed }); // 404
+    const model = findModel(gw.catalogue(), ask, { kind: endpoint.kind, allowed }); // 404
     const meter = gw.meter(model.build.tokenizer);
     return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask, payer) }; // 400
   } catch (error) {
@@ -68,7 +68,8 @@ export async function readAsk(
   const { ask, promptTokens } = await gw.reader.read(body, {
     schema,
     sdk,
-    models: modelsOf(catalogue, allowed),
+    models: writeModels(catalogue),
+    allowed,
     payer,
   });
   const model = catalogue.active.get(ask.model);
@@ -77,8 +78,25 @@ export async function readAsk(
   return { ask, model, meter: gw.meter(model.build.tokenizer), promptTokens };
 }
 
-/** As another thread needs them: probes are none of its business. */
-const modelsOf = ({ active }: Catalogue, allowed: readonly string[] | null): ActiveModel[] =>
-  [...active.values()]
-    .filter(({ id }) => allowed === null || allowed.includes(id))
-    .map((model) => ({ ...model, canaries: [] }));
+const written = new WeakMap<Catalogue, string>();
+
+/** The models as another thread needs them: one text for each catalogue, which is cheap to hand over and to know again. */
+export function writeModels(catalogue: Catalogue): string {
+  const known = written.get(catalogue);
+  if (known !== undefined) return known;
+  const models = [...catalogue.active.values()].map(
+    ({ id, kind, contextLimit, build: { tokenizer } }): CountedModel => ({
+      id,
+      kind,
+      contextLimit,
+      build: { tokenizer },
+    }),
+  );
+  const text = JSON.stringify(models);
+  written.set(catalogue, text);
+  return text;
+}
+
+/** What `writeModels` wrote. */
+export const readModels = (text: string): Map<string, CountedModel> =>
+  new Map((JSON.parse(text) as CountedModel[]).map((model) => [model.id, model]));

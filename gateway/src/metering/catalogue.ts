@@ -99,6 +99,9 @@ export interface ActiveModel {
   canaries: Canary[] | null;
 }
 
+/** As much of a model as counting a prompt for it takes. */
+export type CountedModel = Pick<ActiveModel, "id" | "kind" | "contextLimit"> & { build: Pick<Build, "tokenizer"> };
+
 export interface Catalogue {
   priceVersion: number;
   /** Every listed model, in the file's order. */

@@ -102,15 +102,6 @@ describe("the counting threads", () => {
     assert.deepEqual(done, ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
   });
 
-  it("fail a job at once whose memory died with its thread", async (t) => {
-    const { pool, seen } = open(t, { workersMax: 1 });
-    const memory = new ArrayBuffer(8);
-    await assert.rejects(pool.run("die once", { units: 1, transfer: [memory] }), /the thread that had this job died/);
-    assert.equal(memory.byteLength, 0, "it was given away");
-    assert.equal(await pool.run(4, { units: 1 }), 8);
-    assert.equal(seen.crashes, 1);
-  });
-
   it("end with the pool", async (t) => {
     const { pool, seen } = open(t);
     await pool.run(1, { units: 1 });

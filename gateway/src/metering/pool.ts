@@ -3,7 +3,7 @@
  * wait in lanes that take turns: whoever sends many waits for himself, not others for him. A thread that dies takes
  * nothing with it: its job goes to a fresh one, and fails only if that one dies of it as well.
  */
-import type { Transferable, Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 
 /** Too many jobs are waiting. */
 export class PoolBusyError extends Error {
@@ -31,14 +31,11 @@ interface JobOptions {
   units: number;
   /** Whose turn it takes. */
   lane?: string;
-  /** Memory of the message that goes to the thread, and with it if that dies: such a job is not given to another. */
-  transfer?: Transferable[];
 }
 
 interface Job<Result> {
   message: unknown;
   lane: string;
-  transfer: Transferable[];
   units: number;
   crashes: number;
   resolve: (result: Result) => void;
@@ -61,14 +58,14 @@ export class WorkerPool<Result> {
     this.#options = options;
   }
 
-  run(message: unknown, { units, lane = "", transfer = [] }: JobOptions): Promise<Result> {
+  run(message: unknown, { units, lane = "" }: JobOptions): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new PoolClosedError("the threads have ended"));
     const { waitingMax, waitingUnitsMax } = this.#options;
     if (this.#waiting >= waitingMax || this.#waitingUnits + units > waitingUnitsMax) {
       return Promise.reject(new PoolBusyError(`${this.#waiting} jobs are waiting for a thread`));
     }
     return new Promise((resolve, reject) => {
-      this.#wait({ message, lane, transfer, units, crashes: 0, resolve, reject });
+      this.#wait({ message, lane, units, crashes: 0, resolve, reject });
       this.#assign();
     });
   }
@@ -89,7 +86,7 @@ export class WorkerPool<Result> {
       this.#workers.set(worker, job);
       // A worker holds the process open only while somebody waits for it.
       worker.ref();
-      worker.postMessage(job.message, job.transfer);
+      worker.postMessage(job.message);
     }
   }
 
@@ -149,8 +146,7 @@ export class WorkerPool<Result> {
     this.#options.onCrash(cause);
     if (job === undefined || job === null) return;
     job.crashes++;
-    if (job.transfer.length > 0) job.reject(new Error("the thread that had this job died", { cause }));
-    else if (job.crashes < CRASHES_MAX) this.#wait(job);
+    if (job.crashes < CRASHES_MAX) this.#wait(job);
     else job.reject(new Error("the thread that had this job died, twice", { cause }));
     this.#assign();
   }

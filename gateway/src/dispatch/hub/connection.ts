@@ -263,10 +263,11 @@ export class Connection implements Operations {
   }
 
   #addSubscription({ pattern, sid }: SubscribeAsk): void {
-    const leave = this.#hub.router.add(pattern, (subject, payload) => {
+    const leave = this.#hub.router.add(pattern, (subject, payload, rest) => {
       subscription.delivered++;
       if (subscription.delivered >= subscription.deliveredMax) this.#removeSubscription(sid);
-      this.#sent(this.#outbox.message(`MSG ${subject} ${sid} ${payload.length}`, payload));
+      const bytes = payload.length + (rest?.length ?? 0);
+      this.#sent(this.#outbox.message(`MSG ${subject} ${sid} ${bytes}`, payload, rest));
     });
     const subscription: Subscription = { delivered: 0, deliveredMax: Number.POSITIVE_INFINITY, leave };
     this.#subscriptions.set(sid, subscription);

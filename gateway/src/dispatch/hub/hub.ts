@@ -14,7 +14,7 @@ import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
 import { createKey, keyFromSeed, parsePublicKey, type SigningKey, type VerifyingKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
-import type { NodeCredentials, Plane } from "../plane.ts";
+import { joined, type NodeCredentials, type Plane } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subjects-match.ts";
 import type { Verifier } from "./authenticate.ts";
@@ -132,14 +132,15 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.port = address.port;
   }
 
-  publish(subject: string, payload: Uint8Array): void {
+  publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     invariant(isSubject(subject), "a message is published to one plain subject");
-    invariant(payload.length <= this.limits.payloadBytesMax, "a message fits the plane's payload limit");
-    this.router.route(subject, payload);
+    const bytes = payload.length + (rest?.length ?? 0);
+    invariant(bytes <= this.limits.payloadBytesMax, "a message fits the plane's payload limit");
+    this.router.route(subject, payload, rest);
   }
 
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
-    return this.router.add(pattern, receive);
+    return this.router.add(pattern, (subject, payload, rest) => receive(subject, joined(payload, rest)));
   }
 
   onNodeGone(gone: (nodeId: string, by: "node") => void): void {

@@ -39,10 +39,11 @@ export class Outbox {
     return this.cost <= this.#costMax;
   }
 
-  /** As `line`. The payload is not copied: whoever publishes it must not change it afterwards. */
-  message(head: string, payload: Uint8Array): boolean {
+  /** As `line`. The payload, and what follows it, is not copied: whoever publishes it must not change it afterwards. */
+  message(head: string, payload: Uint8Array, rest?: Uint8Array): boolean {
     this.#add(`${head}\r\n`);
     this.#add(payload);
+    if (rest !== undefined) this.#add(rest);
     this.#add("\r\n");
     this.#batch();
     return this.cost <= this.#costMax;

@@ -2,13 +2,13 @@
 import { invariant } from "../../base/invariant.ts";
 import { covers, hasWildcard, isPattern } from "../subjects-match.ts";
 
-type Deliver = (subject: string, payload: Uint8Array) => void;
+type Deliver = (subject: string, payload: Uint8Array, rest?: Uint8Array) => void;
 
 export interface Router {
   /** Returns the way out. */
   add(pattern: string, deliver: Deliver): () => void;
   /** Delivers, in order of subscription, to everyone who is still subscribed when their turn comes. */
-  route(subject: string, payload: Uint8Array): void;
+  route(subject: string, payload: Uint8Array, rest?: Uint8Array): void;
 }
 
 interface Subscription {
@@ -44,18 +44,23 @@ export function createRouter(): Router {
 
     // Deliveries may subscribe and unsubscribe. A set skips what was deleted meanwhile, and counting keeps a subscriber
     // that subscribes again in its delivery from being called for ever.
-    route(subject, payload) {
+    route(subject, payload, rest) {
       const peers = plain.get(subject);
-      if (peers !== undefined) deliverTo(peers, subject, payload);
-      deliverTo(wildcards, subject, payload);
+      if (peers !== undefined) deliverTo(peers, subject, payload, rest);
+      deliverTo(wildcards, subject, payload, rest);
     },
   };
 }
 
-function deliverTo(subscriptions: Set<Subscription>, subject: string, payload: Uint8Array): void {
+function deliverTo(
+  subscriptions: Set<Subscription>,
+  subject: string,
+  payload: Uint8Array,
+  rest: Uint8Array | undefined,
+): void {
   let present = subscriptions.size;
   for (const { pattern, deliver } of subscriptions) {
     if (present-- === 0) return;
-    if (covers(pattern, subject)) deliver(subject, payload);
+    if (covers(pattern, subject)) deliver(subject, payload, rest);
   }
 }

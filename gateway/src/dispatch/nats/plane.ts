@@ -20,7 +20,7 @@ import {
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
-import type { NodeCredentials, Plane, PlaneOwnership } from "../plane.ts";
+import { joined, type NodeCredentials, type Plane, type PlaneOwnership } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subjects-match.ts";
 import {
@@ -177,10 +177,11 @@ class NatsPlane implements Plane {
     }
   }
 
-  publish(subject: string, payload: Uint8Array): void {
+  publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     invariant(isSubject(subject), "a message is published to one plain subject");
-    invariant(payload.length <= PAYLOAD_BYTES_MAX, "a message fits the plane's payload limit");
-    this.#connection.publish(subject, payload);
+    const whole = joined(payload, rest);
+    invariant(whole.length <= PAYLOAD_BYTES_MAX, "a message fits the plane's payload limit");
+    this.#connection.publish(subject, whole);
   }
 
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
