@@ -44,6 +44,12 @@ interface StartOptions {
   channel?: boolean;
 }
 
+/** Whatever ends the run ends its children; each of them ends its own. */
+const living = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of living) child.kill("SIGTERM");
+});
+
 export class Child {
   readonly process: ChildProcess;
   readonly logFile: string;
@@ -72,10 +78,8 @@ export class Child {
         resolve();
       });
     });
-    // Whatever ends the run ends its children; each of them ends its own.
-    const end = (): void => void (this.#fate === undefined && this.process.kill("SIGTERM"));
-    process.once("exit", end);
-    void this.#ended.then(() => process.off("exit", end));
+    living.add(this.process);
+    void this.#ended.then(() => living.delete(this.process));
   }
 
   get pid(): number {

@@ -38,9 +38,8 @@ export function lastResult(folder = RESULTS): Result {
   return last;
 }
 
-export function commitOf(): string {
-  const git = (...args: string[]): string =>
-    execFileSync("git", args, { cwd: import.meta.dirname, encoding: "utf8" }).trim();
+export function commitOf(checkout = import.meta.dirname): string {
+  const git = (...args: string[]): string => execFileSync("git", args, { cwd: checkout, encoding: "utf8" }).trim();
   const isChanged = git("status", "--porcelain", "--untracked-files=no") !== "";
   return `${git("rev-parse", "--short=8", "HEAD")}${isChanged ? "+" : ""}`;
 }

@@ -28,6 +28,7 @@ const NAMES: Record<string, string> = {
   "new-api-postgres": "new-api * on PostgreSQL",
   litellm: "LiteLLM *",
   bifrost: "Bifrost *",
+  beside: "Tollgate, commit *",
   tollgate: "Tollgate",
 };
 

@@ -13,6 +13,7 @@ import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
 import { type GatewayCommand, gatewayCommand } from "../command.ts";
 import { MODEL } from "../engine.ts";
 import { Child, freePort } from "../processes.ts";
+import { commitOf } from "../results.ts";
 import type { Role, StartTarget, Surroundings, Target } from "./target.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -46,13 +47,14 @@ export const tollgateScripted: StartTarget = (surroundings) =>
 /** The gateway and agent of another checkout, to see in one run what a change does. */
 export const tollgateOf =
   (checkout: string): StartTarget =>
-  (surroundings) =>
-    start("beside", checkout, surroundings);
+  async (surroundings) => ({ ...(await start("beside", checkout, surroundings)), version: commitOf(checkout) });
 
 export const tollgateScriptedOf =
   (checkout: string): StartTarget =>
-  (surroundings) =>
-    startScripted("beside-scripted", checkout, surroundings);
+  async (surroundings) => ({
+    ...(await startScripted("beside-scripted", checkout, surroundings)),
+    version: commitOf(checkout),
+  });
 
 const startScripted = async (name: string, checkout: string, surroundings: Surroundings): Promise<Target> => ({
   ...(await start(name, checkout, surroundings, ["--engine", "scripted"])),
