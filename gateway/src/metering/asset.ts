@@ -112,13 +112,14 @@ export function readPlanes(section: Uint8Array, bytesPerNumber: number): Int32Ar
 
 export function readPlanes16(section: Uint8Array): Uint16Array {
   const count = section.length / 2;
-  const numbers = new Uint16Array(new SharedArrayBuffer(count * 2));
+  const numbers = sharedUint16(count);
   for (let i = 0; i < count; i++) numbers[i] = (section[i] as number) | ((section[count + i] as number) << 8);
   return numbers;
 }
 
 /** Tables live in shared memory, so that the worker threads use the main thread's copy. */
 export const sharedInt32 = (length: number): Int32Array => new Int32Array(new SharedArrayBuffer(length * 4));
+export const sharedUint16 = (length: number): Uint16Array => new Uint16Array(new SharedArrayBuffer(length * 2));
 export const sharedUint8 = (length: number): Uint8Array => new Uint8Array(new SharedArrayBuffer(length));
 
 export function share(bytes: Uint8Array): Uint8Array {

@@ -76,7 +76,7 @@ export class CappedOutput implements OutputMeter {
       const to = characterEnd(text, from + STEP_UNITS);
       const mark = stream.mark();
       stream.push(text.slice(from, to));
-      if (stream.total() <= this.#room) {
+      if (stream.tokensMax(0) <= this.#room || stream.total() <= this.#room) {
         from = to;
         continue;
       }

@@ -22,14 +22,14 @@ export const TOKENIZERS = {
   /** A completion's prompt gets `<|begin_of_text|>` in front, as the tokenizer itself and every engine put it there. */
   llama3: {
     sha256: "07d7be3f59e6ba75ff7716ef081fe5d2e7725115817a5bafe40b855861e8fcfe",
-    tablesSha256: "4a121a975460c0dc2e723db9c5747ec0fe4fd85f2c561810c47dd306eb1ed54c",
+    tablesSha256: "bea2157fe40a654651e4b6370f48262c81fb5d16f68d04a36c1a966840b0fd9f",
     chat: llama3Chat,
     textTokensAdded: 1,
   },
   /** Has no such token. */
   "qwen2.5": {
     sha256: "658d6cb346e5cd8cfd3dc88d5cd6abc5e34a87570b8c47284f172f8a2127f69d",
-    tablesSha256: "100f9f251e9a43b266213a1bf0dcac7842eea93c2d8acf9645e6e72077d2eee4",
+    tablesSha256: "c1d5d40c0ca1b88937a917937f0f327be71f32d67ca8d006401d377bb19c6cbe",
     chat: qwen2Chat,
     textTokensAdded: 0,
   },

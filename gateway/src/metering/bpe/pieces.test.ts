@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { referenceTexts } from "../fixtures/fixtures.ts";
 import { loadTables } from "../tokenizers.ts";
-import { pieceEnd, UNDECIDED } from "./pieces.ts";
+import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
 import type { BpeTables } from "./tables.ts";
 
 /** The published pattern in JavaScript's words: `\s` is Unicode's White_Space there, and case folds by hand. */
@@ -54,6 +54,21 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         }),
         { numRuns: 2000, verbose: 1 },
       );
+    });
+
+    it("are the same where a plain word is looked for first", () => {
+      const plain = fc.string({ unit: fc.constantFrom(..." '\naZz@[`{1é\u0301的") });
+      fc.assert(
+        fc.property(plain, (text) => {
+          const units = unitsOf(text);
+          for (let from = 0; from < units.length; from++) {
+            const end = plainWordEnd(units, from, units.length);
+            if (end !== UNDECIDED) assert.equal(end, pieceEnd(tables, units, from, units.length, false));
+          }
+        }),
+        { numRuns: 2000, verbose: 1 },
+      );
+      assert.equal(plainWordEnd(unitsOf(" the end"), 0, 8), 4);
     });
 
     it("are only called decided when nothing that follows can change them", () => {

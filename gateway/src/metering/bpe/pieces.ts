@@ -56,6 +56,19 @@ export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to
   return end === to && !isEnd ? UNDECIDED : end;
 }
 
+/**
+ * The same for the commonest piece: letters, a blank before them or not, all ASCII, and what follows them is ASCII as well.
+ * UNDECIDED where it is another, or where this cannot tell.
+ */
+export function plainWordEnd(units: Uint16Array, from: number, to: number): number {
+  const start = units[from] === BLANK ? from + 1 : from;
+  let at = start;
+  while (at < to && isAsciiLetter(units[at] as number)) at++;
+  return at > start && at < to && (units[at] as number) < 0x80 ? at : UNDECIDED;
+}
+
+const isAsciiLetter = (unit: number): boolean => ((unit | 0x20) - 0x61) >>> 0 < 26;
+
 /** The end of the run of characters of one class that starts at `from`. */
 export function runEnd(classes: Uint8Array, kind: number, units: Uint16Array, from: number, to: number): number {
   let at = from;

@@ -2,14 +2,12 @@
  * The tables of one byte-level BPE vocabulary, built from its asset. They hold numbers only, in shared memory, so they
  * can be handed to a worker thread as they are.
  */
-import { type Asset, type BpeHeader, readPlanes, readPlanes16, share, sharedInt32 } from "../asset.ts";
+import { type Asset, type BpeHeader, readPlanes, share, sharedInt32 } from "../asset.ts";
 import { readClasses } from "../classes.ts";
-import { hashUnits } from "../piece-cache.ts";
+import { bitsFor, buildWords, type Words } from "./words.ts";
 
-/** No such merge, no such word. */
+/** No such merge. */
 export const NONE = 0x7fffffff;
-/** Like symbols, of which they are some, words are numbered in 18 bits. */
-export const WORD_BITS = 18;
 
 export interface BpeTables {
   kind: "bpe";
@@ -33,12 +31,7 @@ export interface BpeTables {
    * none; Llama 3's list was derived from its vocabulary and has some.
    */
   eager: Uint8Array;
-  /** The texts of all words back to back, and where each starts. */
-  wordUnits: Uint16Array;
-  wordStarts: Int32Array;
-  /** Open addressing, one number a slot: 14 bits of the hash, then the word's index plus one in WORD_BITS; 0 where it is empty. */
-  wordSlots: Int32Array;
-  wordShift: number;
+  words: Words;
 }
 
 /**
@@ -63,9 +56,6 @@ export function pairRank({ pairSlots, pairShift }: BpeTables, left: number, righ
   }
 }
 
-/** The bits of a table that stays at most about half full. */
-const bitsFor = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
-
 export function buildBpeTables({ header, section }: Asset<BpeHeader>): BpeTables {
   const { digitsMax, nfc, tokenBytesMax, addedTokens } = header;
   return {
@@ -78,7 +68,7 @@ export function buildBpeTables({ header, section }: Asset<BpeHeader>): BpeTables
     ...buildMerges(section),
     symbolBytes: share(section("symbolBytes")),
     eager: share(section("mergeEager")),
-    ...buildWords(section),
+    words: buildWords(section),
   };
 }
 
@@ -107,27 +97,4 @@ function buildMerges(
     pairSlots[slot * 2 + 1] = ((b >>> 14) << 20) | rank;
   }
   return { bytePairRanks, pairSlots, pairShift, merged };
-}
-
-function buildWords(
-  section: Asset["section"],
-): Pick<BpeTables, "wordUnits" | "wordStarts" | "wordSlots" | "wordShift"> {
-  const lengths = section("wordLengths");
-  const wordUnits = readPlanes16(section("wordUnits"));
-  const wordStarts = sharedInt32(lengths.length + 1);
-  const bits = bitsFor(lengths.length);
-  const wordShift = 32 - bits;
-  const mask = (1 << bits) - 1;
-  const wordSlots = sharedInt32(1 << bits);
-  let start = 0;
-  for (let word = 0; word < lengths.length; word++) {
-    const end = start + (lengths[word] as number);
-    const hash = hashUnits(wordUnits, start, end);
-    let slot = hash >>> wordShift;
-    while (wordSlots[slot] !== 0) slot = (slot + 1) & mask;
-    wordSlots[slot] = (hash << WORD_BITS) | (word + 1);
-    start = end;
-    wordStarts[word + 1] = end;
-  }
-  return { wordUnits, wordStarts, wordSlots, wordShift };
 }

@@ -3,10 +3,11 @@
  * characters. However a text is cut, its count is the same, so a whole text is counted by the same code.
  */
 import type { PieceCounter } from "./piece-counter.ts";
-import { pieceEnd, UNDECIDED } from "./pieces.ts";
+import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
 import { Run, type RunMark } from "./run.ts";
 import { Undecided, type UndecidedMark } from "./undecided.ts";
 import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
+import { SHORT_MAX } from "./words.ts";
 
 /** Text is taken in steps of this many units. */
 export const STEP_UNITS = 2048;
@@ -104,9 +105,14 @@ export class TextStream {
     const { units, normalEnd } = this.#undecided;
     let from = this.#run === null ? 0 : this.#continueRun(this.#run, isEnd);
     while (from < normalEnd && this.#run === null) {
-      const end = pieceEnd(this.#counter.tables, units, from, normalEnd, isEnd);
-      if (end === UNDECIDED) break;
-      this.tokensDecided += this.#counter.count(units, from, end);
+      let end = plainWordEnd(units, from, normalEnd);
+      if (end !== UNDECIDED && end - from <= SHORT_MAX) {
+        this.tokensDecided += this.#counter.countShort(units, from, end);
+      } else {
+        end = pieceEnd(this.#counter.tables, units, from, normalEnd, isEnd);
+        if (end === UNDECIDED) break;
+        this.tokensDecided += this.#counter.count(units, from, end);
+      }
       from = end;
     }
     if (normalEnd - from > PIECE_UNITS_MAX) {

@@ -29,7 +29,15 @@ describe("text on its way in", async () => {
         "\ude00",
         "\u0958",
         "\u1161",
+        "",
       ),
+      // Long enough to be copied at once, and not only what can be.
+      fc
+        .record({
+          plain: fc.constantFrom("naïve ", "Zürich", "ſ—", "😀"),
+          end: fc.constantFrom("", "e", "\u0301", "\ud83d"),
+        })
+        .map(({ plain, end }) => plain.repeat(12) + end),
       fc.string({ unit: "binary" }),
     ),
   );

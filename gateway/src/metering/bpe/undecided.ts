@@ -4,10 +4,18 @@
  */
 import { CHANGES, CLASSES_END, codePointAt, isHighSurrogate, isLowSurrogate, JOINS } from "../classes.ts";
 import { widthAt } from "./pieces.ts";
+import { SHORT_MAX } from "./words.ts";
 
 const REPLACEMENT = 0xfffd;
+/** NFC leaves all characters before this one alone: those with an accent are one character already. */
+const FIRST_JOINING = 0x300;
+/** Before this one no character is half of another. */
+const FIRST_HALF = 0xd800;
 const UNITS_MIN = 64;
 const NONE = new Uint16Array(0);
+const NO_BYTES = Buffer.alloc(0);
+/** From so many units on it is quicker to have a text copied than to ask for one after another. */
+const COPIED_MIN = 48;
 /**
  * NFC sorts all the combining characters on one base. More than this many in a row are normalised in lots of this many:
  * no writing has them, and sorting takes time that grows with their square.
@@ -25,6 +33,8 @@ export class Undecided {
   readonly #nfc: boolean;
   /** Made when the first text comes: many streams never see any. */
   units: Uint16Array = NONE;
+  /** The same memory. */
+  #bytes = NO_BYTES;
   length = 0;
   /** Up to here the text will not change, whatever follows. */
   normalEnd = 0;
@@ -39,6 +49,7 @@ export class Undecided {
   /** Appends `text[from..to)`. Half a character alone becomes U+FFFD. */
   append(text: string, from: number, to: number): void {
     this.#reserve(to - from + 1);
+    if (this.#appendPlain(text, from, to)) return;
     const { units } = this;
     let { length } = this;
     let high = this.#high;
@@ -58,6 +69,25 @@ export class Undecided {
     this.length = length;
     this.#high = high;
     this.#normalise(false);
+  }
+
+  /** Where no character stands for half a one, or is changed by what is before it, there is nothing to look at one by one. */
+  #appendPlain(text: string, from: number, to: number): boolean {
+    if (this.#high !== 0) return false;
+    const { units, length } = this;
+    const end = length + to - from;
+    if (to - from < COPIED_MIN) {
+      for (let at = length, i = from; i < to; at++, i++) units[at] = text.charCodeAt(i);
+    } else {
+      this.#bytes.write(text.slice(from, to), length * 2, "utf16le");
+    }
+    let seen = 0;
+    for (let at = this.normalEnd; at < end; at++) seen |= units[at] as number;
+    if (this.#nfc ? seen >= FIRST_JOINING : seen >= FIRST_HALF) return false;
+    this.length = end;
+    // What comes next may join the last one.
+    this.normalEnd = this.#nfc ? Math.max(this.normalEnd, end - 1) : end;
+    return true;
   }
 
   /** Nothing more will come. */
@@ -96,11 +126,14 @@ export class Undecided {
     this.#high = mark.high;
   }
 
+  /** With so much beyond that a short word can be read without looking where the text ends. */
   #reserve(more: number): void {
-    if (this.length + more <= this.units.length) return;
-    const grown = new Uint16Array(Math.max(UNITS_MIN, (this.length + more) * 2));
+    const needed = this.length + more + SHORT_MAX;
+    if (needed <= this.units.length) return;
+    const grown = new Uint16Array(Math.max(UNITS_MIN, needed * 2));
     grown.set(this.units.subarray(0, this.length));
     this.units = grown;
+    this.#bytes = Buffer.from(grown.buffer);
   }
 
   /**

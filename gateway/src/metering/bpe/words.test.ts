@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { Asset } from "../asset.ts";
+import { hashUnits } from "../piece-cache.ts";
+import { buildWords, isLongWord, isShort, isShortWord, SHORT_MAX } from "./words.ts";
+
+const unitsOf = (text: string): Uint16Array => Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
+
+/** As an asset has them. */
+function wordsOf(texts: string[]): ReturnType<typeof buildWords> {
+  const units = unitsOf(texts.join(""));
+  const sections: Record<string, Uint8Array> = {
+    wordLengths: Uint8Array.from(texts, (text) => text.length),
+    wordUnits: Uint8Array.of(...units.map((unit) => unit & 0xff), ...units.map((unit) => unit >> 8)),
+  };
+  return buildWords(((name: string) => sections[name]) as Asset["section"]);
+}
+
+/** Between other texts, as words stand. */
+function isWord(words: ReturnType<typeof buildWords>, text: string, before: string, after: string): boolean {
+  const units = unitsOf(before + text + after);
+  const [from, to] = [before.length, before.length + text.length];
+  return isShort(units, from, to)
+    ? isShortWord(words, units, from, to)
+    : isLongWord(words, hashUnits(units, from, to), units, from, to);
+}
+
+/** Characters that share their low seven bits, or all but the length of what they make. */
+const text = fc.string({
+  unit: fc.constantFrom("a", "b", " ", "\0", "\u007f", "\u0080", "\u00e1", "\u0161", "\u2061", "\ud83d"),
+  minLength: 1,
+  maxLength: SHORT_MAX + 3,
+});
+
+describe("the words of a vocabulary", () => {
+  it("are found wherever they stand, and nothing else is", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(text, { maxLength: 60 }),
+        fc.array(text),
+        text,
+        text,
+        (known, others, before, after) => {
+          const words = wordsOf(known);
+          for (const one of known) assert.equal(isWord(words, one, before, after), true, JSON.stringify(one));
+          for (const one of [...others, ...known.map((word) => `${word}\0`), ...known.map((word) => word.slice(1))]) {
+            if (one !== "") assert.equal(isWord(words, one, before, after), known.includes(one), JSON.stringify(one));
+          }
+        },
+      ),
+      { numRuns: 1000, verbose: 1 },
+    );
+  });
+});

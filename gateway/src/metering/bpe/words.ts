@@ -1,0 +1,141 @@
+/**
+ * The words of a vocabulary: texts that are one token each. Most that anybody writes are short, and a short word is the content of its
+ * slot: to find it touches one place in memory, where a longer one takes its slot, its place and its text.
+ */
+import { type Asset, readPlanes16, sharedInt32, sharedUint16 } from "../asset.ts";
+import { hashUnits, isSame } from "../piece-cache.ts";
+
+export interface Words {
+  /** Open addressing, two numbers a slot, which are the word; two zeros where it is empty. */
+  shortSlots: Int32Array;
+  /** How far a hash is shifted to make it a slot's index. */
+  shortShift: number;
+  /** The texts of the longer words back to back, and where each starts. */
+  longUnits: Uint16Array;
+  longStarts: Int32Array;
+  /** Open addressing, one number a slot: 14 bits of the hash, then the word's index plus one in INDEX_BITS; 0 where it is empty. */
+  longSlots: Int32Array;
+  longShift: number;
+}
+
+/** A short word has so many characters at most, all ASCII: four of seven bits in each number, and above the first four their count. */
+export const SHORT_MAX = 8;
+const LENGTH_SHIFT = 28;
+/** What of the two numbers belongs to a word, by its length. */
+const LOW_MASKS = Int32Array.from({ length: SHORT_MAX + 1 }, (_, length) => (1 << (7 * Math.min(length, 4))) - 1);
+const HIGH_MASKS = Int32Array.from({ length: SHORT_MAX + 1 }, (_, length) => (1 << (7 * Math.max(length - 4, 0))) - 1);
+const INDEX_BITS = 18;
+const INDEX_MASK = (1 << INDEX_BITS) - 1;
+
+/** Whether `units[from..to)` is so short, and nothing but ASCII. */
+export function isShort(units: Uint16Array, from: number, to: number): boolean {
+  if (to - from > SHORT_MAX) return false;
+  let seen = 0;
+  for (let at = from; at < to; at++) seen |= units[at] as number;
+  return seen < 0x80;
+}
+
+/** Whether what `isShort` is a word. */
+export function isShortWord({ shortSlots, shortShift }: Words, units: Uint16Array, from: number, to: number): boolean {
+  const low = lowOf(units, from, to - from);
+  const high = highOf(units, from, to - from);
+  const mask = shortSlots.length - 1;
+  for (let slot = shortSlot(low, high, shortShift); ; slot = (slot + 2) & mask) {
+    const found = shortSlots[slot] as number;
+    if (found === low && shortSlots[slot + 1] === high) return true;
+    if (found === 0) return false;
+  }
+}
+
+/** Without a branch: what lies behind the word is taken with it, and masked. */
+function lowOf(units: Uint16Array, at: number, length: number): number {
+  const four =
+    (units[at] as number) |
+    ((units[at + 1] as number) << 7) |
+    ((units[at + 2] as number) << 14) |
+    ((units[at + 3] as number) << 21);
+  return (four & (LOW_MASKS[length] as number)) | (length << LENGTH_SHIFT);
+}
+
+function highOf(units: Uint16Array, at: number, length: number): number {
+  const four =
+    (units[at + 4] as number) |
+    ((units[at + 5] as number) << 7) |
+    ((units[at + 6] as number) << 14) |
+    ((units[at + 7] as number) << 21);
+  return four & (HIGH_MASKS[length] as number);
+}
+
+const shortSlot = (low: number, high: number, shift: number): number =>
+  (Math.imul(Math.imul(low, 0x9e3779b1) ^ high, 0x85ebca6b) >>> shift) << 1;
+
+/** Whether what is not `isShort` is a word. */
+export function isLongWord(words: Words, hash: number, units: Uint16Array, from: number, to: number): boolean {
+  const { longSlots, longShift, longStarts, longUnits } = words;
+  const mask = longSlots.length - 1;
+  for (let slot = hash >>> longShift; ; slot = (slot + 1) & mask) {
+    const found = longSlots[slot] as number;
+    if (found === 0) return false;
+    if ((found ^ (hash << INDEX_BITS)) >>> INDEX_BITS !== 0) continue;
+    const index = found & INDEX_MASK;
+    const start = longStarts[index - 1] as number;
+    if ((longStarts[index] as number) - start !== to - from) continue;
+    if (isSame(longUnits, start, units, from, to)) return true;
+  }
+}
+
+/** The bits of a table that stays at most about half full. */
+export const bitsFor = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
+
+export function buildWords(section: Asset["section"]): Words {
+  const lengths = section("wordLengths");
+  const units = readPlanes16(section("wordUnits"));
+  let short = 0;
+  let longUnits = 0;
+  for (let word = 0, start = 0; word < lengths.length; word++) {
+    const end = start + (lengths[word] as number);
+    if (isShort(units, start, end)) short++;
+    else longUnits += end - start;
+    start = end;
+  }
+  const words = roomFor(short, lengths.length - short, longUnits);
+  for (let word = 0, start = 0, long = 0; word < lengths.length; word++) {
+    const end = start + (lengths[word] as number);
+    if (isShort(units, start, end)) addShort(words, units, start, end);
+    else addLong(words, long++, units.subarray(start, end));
+    start = end;
+  }
+  return words;
+}
+
+function roomFor(short: number, long: number, longUnits: number): Words {
+  const shortBits = bitsFor(short);
+  const longBits = bitsFor(long);
+  return {
+    shortSlots: sharedInt32(2 << shortBits),
+    shortShift: 32 - shortBits,
+    longUnits: sharedUint16(longUnits),
+    longStarts: sharedInt32(long + 1),
+    longSlots: sharedInt32(1 << longBits),
+    longShift: 32 - longBits,
+  };
+}
+
+function addShort({ shortSlots, shortShift }: Words, units: Uint16Array, from: number, to: number): void {
+  const low = lowOf(units, from, to - from);
+  const high = highOf(units, from, to - from);
+  let slot = shortSlot(low, high, shortShift);
+  while (shortSlots[slot] !== 0) slot = (slot + 2) & (shortSlots.length - 1);
+  shortSlots[slot] = low;
+  shortSlots[slot + 1] = high;
+}
+
+function addLong({ longSlots, longShift, longStarts, longUnits }: Words, index: number, units: Uint16Array): void {
+  const start = longStarts[index] as number;
+  longUnits.set(units, start);
+  longStarts[index + 1] = start + units.length;
+  const hash = hashUnits(units, 0, units.length);
+  let slot = hash >>> longShift;
+  while (longSlots[slot] !== 0) slot = (slot + 1) & (longSlots.length - 1);
+  longSlots[slot] = (hash << INDEX_BITS) | (index + 1);
+}
