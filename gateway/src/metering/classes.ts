@@ -32,6 +32,7 @@ export function codePointAt(units: Uint16Array, at: number): number {
   return (unit & 0xfc00) === 0xd800 ? 0x10000 + ((unit & 0x3ff) << 10) + ((units[at + 1] as number) & 0x3ff) : unit;
 }
 
+export const isSurrogate = (unit: number): boolean => (unit & 0xf800) === 0xd800;
 export const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
 export const isLowSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
 

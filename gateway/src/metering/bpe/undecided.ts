@@ -2,15 +2,13 @@
  * The last characters of a text that is still coming in: well-formed whatever came, and in Unicode's form NFC where the
  * tokenizer wants that.
  */
-import { CHANGES, CLASSES_END, codePointAt, isHighSurrogate, isLowSurrogate, JOINS } from "../classes.ts";
+import { CHANGES, CLASSES_END, codePointAt, isHighSurrogate, isLowSurrogate, isSurrogate, JOINS } from "../classes.ts";
 import { widthAt } from "./pieces.ts";
 import { SHORT_MAX } from "./words.ts";
 
 const REPLACEMENT = 0xfffd;
 /** NFC leaves all characters before this one alone: those with an accent are one character already. */
 const FIRST_JOINING = 0x300;
-/** Before this one no character is half of another. */
-const FIRST_HALF = 0xd800;
 const UNITS_MIN = 64;
 const NONE = new Uint16Array(0);
 const NO_BYTES = Buffer.alloc(0);
@@ -81,13 +79,19 @@ export class Undecided {
     } else {
       this.#bytes.write(text.slice(from, to), length * 2, "utf16le");
     }
-    let seen = 0;
-    for (let at = this.normalEnd; at < end; at++) seen |= units[at] as number;
-    if (this.#nfc ? seen >= FIRST_JOINING : seen >= FIRST_HALF) return false;
+    for (let at = this.normalEnd; at < end; at++) {
+      const unit = units[at] as number;
+      if (unit >= FIRST_JOINING && !this.#isPlain(unit)) return false;
+    }
     this.length = end;
     // What comes next may join the last one.
     this.normalEnd = this.#nfc ? Math.max(this.normalEnd, end - 1) : end;
     return true;
+  }
+
+  #isPlain(unit: number): boolean {
+    if (isSurrogate(unit)) return false;
+    return !this.#nfc || ((this.#classes[unit] as number) & (JOINS | CHANGES)) === 0;
   }
 
   /** Nothing more will come. */

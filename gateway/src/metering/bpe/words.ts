@@ -29,7 +29,7 @@ const INDEX_MASK = (1 << INDEX_BITS) - 1;
 
 /** Whether `units[from..to)` is so short, and nothing but ASCII. */
 export function isShort(units: Uint16Array, from: number, to: number): boolean {
-  if (to - from > SHORT_MAX) return false;
+  if (to - from > SHORT_MAX || (units[from] as number) >= 0x80) return false;
   let seen = 0;
   for (let at = from; at < to; at++) seen |= units[at] as number;
   return seen < 0x80;
