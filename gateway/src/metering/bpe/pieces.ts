@@ -6,7 +6,17 @@
  *
  * It is scanned by hand: V8's regular expressions overflow the stack on long runs of letters.
  */
-import { CLASS_MASK, CLASSES_END, codePointAt, LETTER, NEWLINE, NUMBER, OTHER, SPACE } from "../classes.ts";
+import {
+  CLASS_MASK,
+  CLASSES_END,
+  codePointAt,
+  isSurrogate,
+  LETTER,
+  NEWLINE,
+  NUMBER,
+  OTHER,
+  SPACE,
+} from "../classes.ts";
 
 /** The text so far does not tell where the piece ends. */
 export const UNDECIDED = -1;
@@ -22,7 +32,7 @@ interface PieceRules {
 
 export function classAt(classes: Uint8Array, units: Uint16Array, at: number): number {
   const unit = units[at] as number;
-  if ((unit & 0xf800) !== 0xd800) return (classes[unit] as number) & CLASS_MASK;
+  if (!isSurrogate(unit)) return (classes[unit] as number) & CLASS_MASK;
   const codePoint = codePointAt(units, at);
   return codePoint < CLASSES_END ? (classes[codePoint] as number) & CLASS_MASK : OTHER;
 }
@@ -74,7 +84,7 @@ export function runEnd(classes: Uint8Array, kind: number, units: Uint16Array, fr
   let at = from;
   while (at < to) {
     const unit = units[at] as number;
-    const isWide = (unit & 0xf800) === 0xd800;
+    const isWide = isSurrogate(unit);
     const found = isWide ? classAt(classes, units, at) : (classes[unit] as number) & CLASS_MASK;
     if (found !== kind) break;
     at += isWide ? 2 : 1;
