@@ -109,9 +109,13 @@ export async function openSession(page: Page, who: { email: string; password: st
   assert.equal(answer.status(), 200, await answer.text());
 }
 
-/** Ends the session of this browser, away from any page of it: one that notices goes to the sign-in, wherever it was sent meanwhile. */
+/**
+ * Ends the session of this browser, away from any page of the console: one that notices goes to the sign-in, wherever it was sent
+ * meanwhile. But at the same address: a tab that was elsewhere, `about:blank` for one, now and then comes back to what it had kept
+ * before its last changes (seen with Chromium 156).
+ */
 export async function endSession({ page, context }: BrowserSession): Promise<void> {
-  await page.goto("about:blank");
+  await page.goto("/v1/catalog/rates");
   await context.clearCookies();
 }
 
