@@ -11,6 +11,7 @@ import { assertBalanced } from "../ledger-check.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "../planes.ts";
 import { eventually, isAlive } from "../platform.ts";
 import { send } from "../raw-http.ts";
+import { askAgain } from "./ask-again.ts";
 import { overrun, whiteSpace } from "./behaviours.ts";
 import { assertBounded, growthDuring } from "./growth.ts";
 import { assertUnharmed, HonestUsers } from "./honest-users.ts";
@@ -40,8 +41,6 @@ const LOG_BYTES_MAX = 256 * 1024;
 /** A few lines about a node that is cut off. */
 const CUT_LOG_BYTES_MAX = 16 * 1024;
 const CHAT = "/v1/chat/completions";
-/** The first, and the two more that the official clients make. */
-const GREETINGS_MAX = 3;
 /** Canaries are another suite's: the agent's engine only plays a model. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
 
@@ -58,18 +57,11 @@ const greet = (stage: Stage, key: string): Promise<Response> => {
 };
 
 /**
- * As clients do, it asks again where the answer tells it to. The NATS server drops whoever is 32 MB behind, which a gateway that gets
- * no processor may be under a flood: for the moment until it is back it refuses, and says that it is safe to try again.
+ * The NATS server drops whoever is 32 MB behind, which a gateway that gets no processor may be under a flood: for the moment until
+ * it is back it refuses, and says that it is safe to try again.
  */
-async function greetAgain(stage: Stage, key: string): Promise<Response> {
-  for (let tries = 1; ; tries++) {
-    const answer = await greet(stage, key);
-    if (answer.status !== 503 || tries === GREETINGS_MAX) return answer;
-    assert.equal(answer.headers.get("x-should-retry"), "true");
-    await answer.text();
-    await sleep(1_000 * Number(answer.headers.get("retry-after")));
-  }
-}
+const greetAgain = async (stage: Stage, key: string): Promise<Response> =>
+  (await askAgain(() => greet(stage, key))).answer;
 
 /** The node that serves those who do no harm. */
 async function honestAgent(stage: Stage, key: string): Promise<ChildProcess> {

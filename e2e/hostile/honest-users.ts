@@ -46,6 +46,8 @@ interface Figures {
   /** Of the server that has nothing to do with the platform. */
   control: Times;
   errors: string[];
+  /** How many were told to ask again. */
+  again: number;
 }
 
 export class HonestUsers {
@@ -92,7 +94,8 @@ export class HonestUsers {
     const inside = (samples: Sample[]): Sample[] => samples.filter(({ at }) => at >= from && at <= until);
     const [users, control] = [inside(told.users), inside(told.control)];
     const errors = users.flatMap(({ wrong }) => (wrong === null ? [] : [wrong]));
-    return { count: users.length, users: timesOf(users), control: timesOf(control), errors };
+    const again = users.filter((sample) => sample.again).length;
+    return { count: users.length, users: timesOf(users), control: timesOf(control), errors, again };
   }
 
   async stop(): Promise<void> {
@@ -117,9 +120,9 @@ async function loopDelayMs(stage: Stage): Promise<number> {
   return Number(seconds) * 1000;
 }
 
-const shown = ({ count, users, control }: Figures): string => {
+const shown = ({ count, users, control, again }: Figures): string => {
   const times = ({ p50, p99 }: Times): string => `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`;
-  return `${count} requests, ${times(users)} (elsewhere ${times(control)})`;
+  return `${count} requests, ${again} of them asked again, ${times(users)} (elsewhere ${times(control)})`;
 };
 
 /** What the attack added, less what the machine did. */
@@ -129,8 +132,8 @@ function addedMs(quiet: Figures, attacked: Figures, of: keyof Times): number {
 
 /**
  * Runs the attack beside honest users: no error, and no noticeable delay. Repeated where the figures are bad. Where others keep
- * the machine busy, the slowest requests are theirs: the median is judged, and it may be as much longer as the gateway had to
- * wait for a processor.
+ * the machine busy, the slowest requests are theirs, and the few that the platform could not take at the moment and asked to
+ * send again: the median is judged, and it may be as much longer as the gateway had to wait for a processor.
  */
 export async function assertUnharmed(
   t: TestContext,
@@ -157,6 +160,7 @@ export async function assertUnharmed(
     t.diagnostic(text);
     assert.deepEqual(quiet.errors, [], "before the attack");
     assert.deepEqual(attacked.errors, [], "honest users see no error");
+    if (!busy) assert.equal(quiet.again + attacked.again, 0, `none is told to ask again: ${text}`);
     assert.ok(attacked.count > 10, `${attacked.count} requests were made meanwhile`);
     const unharmed = busy
       ? addedMs(quiet, attacked, "p50") <= ADDED_MS_MAX * (1 + during.waitShare) && loopMs <= FREEZE_MS

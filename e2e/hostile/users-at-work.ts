@@ -3,6 +3,7 @@
  * answered; and beside each one a request to a server that has nothing to do with the platform. Started by honest-users.ts.
  */
 import { parentPort, workerData } from "node:worker_threads";
+import { askAgain } from "./ask-again.ts";
 
 export interface Sample {
   /** On the clock of `performance.timeOrigin` + `performance.now()`, which threads share. */
@@ -10,7 +11,11 @@ export interface Sample {
   ms: number;
   /** What was wrong with the answer; null for a good one. */
   wrong: string | null;
+  /** It was told to ask again, and did. */
+  again: boolean;
 }
+
+type Seen = Pick<Sample, "wrong" | "again">;
 
 export interface Told {
   users: Sample[];
@@ -33,16 +38,17 @@ let [sent, outstanding] = [0, 0];
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-async function timed(into: Sample[], run: () => Promise<string | null>): Promise<void> {
+async function timed(into: Sample[], run: () => Promise<Seen>): Promise<void> {
   const at = now();
-  const wrong = await run().catch(
-    (error: Error) => `${error.message} ${(error.cause as Error | undefined)?.message ?? ""}`,
-  );
-  into.push({ at, ms: now() - at, wrong });
+  const seen = await run().catch((error: Error) => ({
+    wrong: `${error.message} ${(error.cause as Error | undefined)?.message ?? ""}`,
+    again: false,
+  }));
+  into.push({ at, ms: now() - at, ...seen });
 }
 
-async function useIt(stream: boolean): Promise<string | null> {
-  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+async function useIt(stream: boolean): Promise<Seen> {
+  const init = {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({
@@ -51,17 +57,21 @@ async function useIt(stream: boolean): Promise<string | null> {
       max_tokens: 20,
       messages: [{ role: "user", content: `#script ${JSON.stringify({ text: ANSWER })}` }],
     }),
-  });
-  const text = await response.text();
-  if (response.status !== 200) return `${response.status}: ${text.slice(0, 200)}`;
+  };
+  const { answer, tries } = await askAgain(() => fetch(`${baseUrl}/v1/chat/completions`, init));
+  return { wrong: wrongWith(answer.status, await answer.text(), stream), again: tries > 1 };
+}
+
+function wrongWith(status: number, text: string, stream: boolean): string | null {
+  if (status !== 200) return `${status}: ${text.slice(0, 200)}`;
   if (stream ? text.trimEnd().endsWith("data: [DONE]") : text.includes(ANSWER)) return null;
   return `not the answer: ${text.slice(-200)}`;
 }
 
-async function useOther(): Promise<string | null> {
+async function useOther(): Promise<Seen> {
   const response = await fetch(controlUrl);
   await response.text();
-  return response.status === 200 ? null : String(response.status);
+  return { wrong: response.status === 200 ? null : String(response.status), again: false };
 }
 
 const timer = setInterval(() => {
