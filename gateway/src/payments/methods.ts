@@ -79,13 +79,12 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       const { setups, wait } = await queryOne(
         pool,
         Setups,
-        `update payment_customer c
-            set setups = case when o.fresh then 1 else c.setups + 1 end,
-                setups_since = case when o.fresh then $3 else c.setups_since end
-           from (select coalesce(setups_since <= $3::timestamptz - make_interval(secs => $4), true) as fresh
-                   from payment_customer where account_id = $1 and live = $2) o
+        // Of the row as it is when it is locked: what a join had read before is not read again after waiting for another.
+        `update payment_customer
+            set setups = case when setups_since > $3::timestamptz - make_interval(secs => $4) then setups + 1 else 1 end,
+                setups_since = case when setups_since > $3::timestamptz - make_interval(secs => $4) then setups_since else $3 end
           where account_id = $1 and live = $2
-          returning c.setups, greatest(1, ceil($4 - extract(epoch from $3 - c.setups_since)))::int as wait`,
+          returning setups, greatest(1, ceil($4 - extract(epoch from $3 - setups_since)))::int as wait`,
         [accountId, live, new Date(clock.now()), WINDOW_S],
       );
       if (setups > OPEN_CHECKOUTS_MAX) return { waitS: wait };

@@ -4,6 +4,7 @@ import { after, afterEach, before, beforeEach, describe, test } from "node:test"
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
+import { eventually } from "../db/testing.ts";
 import { chargeObject, disputeObject, intentObject, refundObject, sessionObject } from "./demo-provider/objects.ts";
 import type { Card, Last4, Sale } from "./demo-provider/sale.ts";
 import type { Payments } from "./payments.ts";
@@ -372,6 +373,27 @@ describe("a saved card", () => {
     await assert.rejects(gateway().openSetup(page), { code: "rate_limit_requests" });
     clock.advance(60 * MINUTE_MS);
     await gateway().openSetup(page);
+  });
+
+  test("two pages that open a window at once are both counted", async () => {
+    const accountId = await t.openBuilder();
+    const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
+    await gateway().openSetup(page);
+    clock.advance(60 * MINUTE_MS);
+    const client = await t.db.pool.connect();
+    await client.query("begin");
+    await client.query("select from payment_customer where account_id = $1 for update", [accountId]);
+    const opening = Promise.all([gateway(0).openSetup(page), gateway(1).openSetup(page)]);
+    await eventually("both have read the row, and wait for it", async () => {
+      const text =
+        "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%update payment_customer%'";
+      return (await t.db.pool.query(text)).rowCount === 2;
+    });
+    await client.query("commit");
+    client.release();
+    await opening;
+    const { rows } = await t.db.pool.query("select setups from payment_customer where account_id = $1", [accountId]);
+    assert.deepEqual(rows, [{ setups: 2 }]);
   });
 
   test("of another customer, or where the provider is away: ignored, or sent again", async () => {
