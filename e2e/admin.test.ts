@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, mock, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { parseId } from "../gateway/src/base/ids.ts";
@@ -19,16 +20,7 @@ import { TOLLGATE as COMMANDS } from "../gateway/src/commands/tollgate.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { PRIVATE_DATABASE } from "./database.ts";
-import {
-  chat,
-  eventually,
-  isAlive,
-  newDataDir,
-  type Platform,
-  removeDataDir,
-  startPlatform,
-  tollgate,
-} from "./platform.ts";
+import { chat, isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 
@@ -467,7 +459,7 @@ describe("on a live platform", () => {
     const status = async (): Promise<number> => (await chat(theirs, { text: "x" })).status;
     assert.notEqual(await status(), 401);
     await good("key", "revoke", made.id);
-    await eventually("it is refused", async () => (await status()) === 401, 10_000);
+    await eventually("it is refused", async () => (await status()) === 401);
   });
 
   test("secrets of the data directory are replaced beside the old ones, which go when nothing depends on them", async () => {

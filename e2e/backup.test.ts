@@ -11,6 +11,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import type { Uuid } from "../gateway/src/base/ids.ts";
@@ -24,7 +25,7 @@ import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
 import { PEPPER } from "./database.ts";
 import { makeKey, openBuilder, openHost, startNode } from "./fixtures.ts";
 import { type Gateway, serve } from "./hostile/stage.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, tollgate } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir, tollgate } from "./platform.ts";
 import { ask, CHAT } from "./steady-load.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
@@ -98,7 +99,7 @@ describe("backup and restore", { skip }, () => {
     host = opened.account;
     const ready = { base_url: gateway.baseUrl, host_token: opened.token };
     node = await startNode({ ready }, { name: "one", model: "tiny-3b", slots: 4 });
-    await eventually("it serves", async () => (await ask(ready.base_url, key, CHAT)).status === 200, 60_000);
+    await eventually("it serves", async () => (await ask(ready.base_url, key, CHAT)).status === 200);
     for (let i = 0; i < 5; i++) assert.equal((await ask(ready.base_url, key, CHAT)).status, 200);
   });
   after(async () => {
@@ -191,7 +192,7 @@ describe("backup and restore", { skip }, () => {
     live = openLooks("restored");
     gateway = await serve(dataDir, env, "second");
     const { baseUrl } = gateway;
-    await eventually("the node is back", async () => (await ask(baseUrl, key, CHAT)).status === 200, 60_000);
+    await eventually("the node is back", async () => (await ask(baseUrl, key, CHAT)).status === 200);
     await eventually("what the dead gateway had answered is settled", async () => {
       const left = await readdir(join(dataDir, "spool"));
       const holds = await query("select id from hold where gateway = 'dead'");

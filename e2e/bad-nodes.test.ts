@@ -5,18 +5,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { connect as connectNats, credsAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { encode } from "../protocol/src/codec.ts";
 import { assertBalanced, lastRecord } from "./ledger-check.ts";
-import {
-  chat,
-  eventually,
-  isAlive,
-  newDataDir,
-  type Platform,
-  raiseLimits,
-  removeDataDir,
-  startPlatform,
-} from "./platform.ts";
+import { chat, isAlive, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const SLOW = { tokens: 200, delta_ms: 40 };
 
@@ -62,18 +54,14 @@ describe("bad nodes", () => {
     assert.equal(stalled.length + whole.length, texts.length, ends);
   };
   const servedBy = async (n: number): Promise<void> =>
-    void (await eventually(
-      `${n} nodes serve`,
-      async () => {
-        const answers = await Promise.all(Array.from({ length: 8 }, () => chat(platform, { tokens: 5, delta_ms: 20 })));
-        assert.ok(answers.every(({ status }) => status === 200));
-        const rows = await platform.query<{ node_id: string }>(
-          "select distinct node_id from (select node_id from request order by id desc limit 8) r",
-        );
-        return rows.length === n;
-      },
-      40_000,
-    ));
+    void (await eventually(`${n} nodes serve`, async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => chat(platform, { tokens: 5, delta_ms: 20 })));
+      assert.ok(answers.every(({ status }) => status === 200));
+      const rows = await platform.query<{ node_id: string }>(
+        "select distinct node_id from (select node_id from request order by id desc limit 8) r",
+      );
+      return rows.length === n;
+    }));
 
   test("frozen: a stall within 2 s of the last token, the other node works on, and it is back when it thaws", async () => {
     const [pid] = platform.ready.pids.nodes as [number];

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { openTestDatabase } from "../gateway/src/db/testing.ts";
 import { findServer, startServer } from "../gateway/src/limits/testing.ts";
@@ -13,7 +14,7 @@ import { PEPPER, urlOf } from "./database.ts";
 import { makeKey, openBuilder, openHost, startNode } from "./fixtures.ts";
 import { type Gateway, serve } from "./hostile/stage.ts";
 import { openNats } from "./planes.ts";
-import { eventually, newDataDir, type Platform, removeDataDir } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir } from "./platform.ts";
 
 /** More than any suite sends. */
 const WIDE = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };

@@ -10,8 +10,8 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
-import { eventually } from "./platform.ts";
 
 async function listening(answer: RequestListener): Promise<Server> {
   const server = createServer(answer).listen(0, "127.0.0.1");

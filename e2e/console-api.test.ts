@@ -1,18 +1,10 @@
 /** The console's API on a whole platform: what an operator does takes hold at once, on work that is running and on the books. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { assertBalanced } from "./ledger-check.ts";
-import {
-  chat,
-  eventually,
-  newDataDir,
-  type Platform,
-  removeDataDir,
-  startPlatform,
-  tollgate,
-  withinASecond,
-} from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate, withinASecond } from "./platform.ts";
 
 interface Account {
   id: string;

@@ -4,11 +4,11 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { type Host, startNode } from "./fixtures.ts";
 import { ask, type Builder, codeIn, Stage, said } from "./hostile/stage.ts";
 import { assertBalanced } from "./ledger-check.ts";
-import { eventually } from "./platform.ts";
 
 const MODEL = "tiny-3b";
 const PRICE = { in: 20_000n, out: 40_000n };
@@ -34,7 +34,7 @@ describe("a gateway that stops", () => {
     [builder, host] = [await stage.builder(), await stage.host()];
     const ready = { base_url: stage.baseUrl, host_token: host.token };
     node = await startNode({ ready }, { name: "far", model: MODEL, slots: 2 });
-    await eventually("it serves", async () => (await chat("#script {}")).status === 200, 60_000);
+    await eventually("it serves", async () => (await chat("#script {}")).status === 200);
   });
   after(async () => {
     node?.kill("SIGKILL");

@@ -4,10 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./ledger-check.ts";
 import { type OpenPlane, onEveryPlane } from "./planes.ts";
-import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
+import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 

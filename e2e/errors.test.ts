@@ -4,9 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { type KeyTraits, keepBusy, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
 import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, type Got, requestUuid, type Sent, send } from "./raw-http.ts";
 
 const UNSERVED = "mid-14b";

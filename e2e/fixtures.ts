@@ -4,8 +4,9 @@ import { createHmac, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { PEPPER } from "./database.ts";
-import { chat, eventually, type Platform, type Ready } from "./platform.ts";
+import { chat, type Platform, type Ready } from "./platform.ts";
 
 const HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 

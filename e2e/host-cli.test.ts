@@ -5,10 +5,11 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { clearOfMidnight } from "./fixtures.ts";
 import { assertBalanced, builder, host, lastRecord } from "./ledger-check.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 

@@ -14,11 +14,12 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
 import { PEPPER, urlOf } from "./database.ts";
 import { makeKey, openBuilder, openHost } from "./fixtures.ts";
-import { chat, eventually, type Platform } from "./platform.ts";
+import { chat, type Platform } from "./platform.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const NODE = join(ROOT, "node_modules", "node", "bin", "node");
@@ -196,14 +197,10 @@ describe("the image's trees", { skip }, () => {
     });
     const ended = new Promise((resolve) => gateway.once("exit", resolve));
     const isReady = async () => (await fetch(`http://127.0.0.1:${internalPort}/readyz`)).status === 200;
-    await eventually(
-      "the gateway is ready",
-      () => {
-        if (gateway.exitCode !== null) throw new Error(`the gateway ended:\n${said}`);
-        return isReady().catch(() => false);
-      },
-      90_000,
-    );
+    await eventually("the gateway is ready", () => {
+      if (gateway.exitCode !== null) throw new Error(`the gateway ended:\n${said}`);
+      return isReady().catch(() => false);
+    });
     const check = run({ role: "gateway", command: ["/node", "/app/healthcheck.mjs"], env });
     assert.equal(check.status, 0, check.stderr);
     const base_url = `http://127.0.0.1:${port}`;
@@ -216,14 +213,10 @@ describe("the image's trees", { skip }, () => {
     const flags = ["up", "--gateway", base_url, "--name", "boxed", "--engine", "demo", "--models", "tiny-3b"];
     const command = ["/node", "/app/host/bin/tollgate-host.mjs", ...flags];
     start({ role: "host", command, env: { TOLLGATE_HOST_TOKEN: token } });
-    const answer = await eventually(
-      `a node answers; they said\n${said}`,
-      async () => {
-        const response = await chat({ ready: { base_url, api_key } }, {}, { max_tokens: 4 });
-        return response.status === 200 && ((await response.json()) as { usage: { completion_tokens: number } });
-      },
-      90_000,
-    );
+    const answer = await eventually(`a node answers; they said\n${said}`, async () => {
+      const response = await chat({ ready: { base_url, api_key } }, {}, { max_tokens: 4 });
+      return response.status === 200 && ((await response.json()) as { usage: { completion_tokens: number } });
+    });
     assert.ok(answer.usage.completion_tokens > 0);
     signal(gateway, "SIGTERM");
     assert.equal(await ended, 0, said);

@@ -5,18 +5,10 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { openDatabase, PRIVATE_DATABASE } from "./database.ts";
 import { assertBalanced, builder } from "./ledger-check.ts";
-import {
-  chat,
-  eventually,
-  isAlive,
-  newDataDir,
-  type Platform,
-  removeDataDir,
-  startPlatform,
-  tollgate,
-} from "./platform.ts";
+import { chat, isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 
@@ -116,7 +108,7 @@ describe("a start", () => {
     const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
     assert.equal(status, 0, "mkfifo");
     const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--no-node", "--ready-file", readyFile]);
-    const said = eventually("the screen says so", () => /Ctrl-C stops everything/.test(started.output()), 60_000);
+    const said = eventually("the screen says so", () => /Ctrl-C stops everything/.test(started.output()));
     const failure = await said.then(
       () => undefined,
       (error: Error) => error,

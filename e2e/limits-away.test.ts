@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const binary = findServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";

@@ -1,9 +1,10 @@
 /** The limits of a key and of a model on a whole platform: refused exactly at the bound, told when to come back, recorded. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { inOneMinute, type KeyTraits, makeKey, openBuilder, startNode, writeCatalogue } from "./fixtures.ts";
 import { assertBalanced, type RecordRow } from "./ledger-check.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { requestUuid } from "./raw-http.ts";
 
 /** The catalogue lets in two of these, whatever the nodes could take. */

@@ -7,8 +7,9 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { assertBalanced, lastRecord } from "./ledger-check.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const HOST_AGENT = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 /** Names and addresses of this run's own, so that two runs do not meet. */
@@ -75,7 +76,7 @@ describe("a node cut off the network", { skip: reason ?? false }, () => {
       ],
       { env: { ...process.env, TOLLGATE_HOST_TOKEN: platform.ready.host_token }, stdio: "ignore" },
     );
-    await eventually("the far node serves", async () => (await chat(platform, { text: "x" })).status === 200, 30_000);
+    await eventually("the far node serves", async () => (await chat(platform, { text: "x" })).status === 200);
   });
   after(async () => {
     const ended = once(agent, "exit");
@@ -112,7 +113,7 @@ describe("a node cut off the network", { skip: reason ?? false }, () => {
     assert.equal(refused.status, 503);
     // Taking an interface down takes its address along.
     ip("link", "set", NEAR, "up");
-    await eventually("it serves again", async () => (await chat(platform, { text: "back" })).status === 200, 60_000);
+    await eventually("it serves again", async () => (await chat(platform, { text: "back" })).status === 200);
     await assertBalanced(platform);
     assert.deepEqual(await platform.query("select id from hold"), []);
   });

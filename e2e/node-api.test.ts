@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { clearOfMidnight } from "./fixtures.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 interface NodeObject {
   id: string;
@@ -225,7 +226,7 @@ describe("the node API", () => {
     await admin("release", id);
     assert.equal((await local()).state, "paused");
     assert.equal((await call<NodeObject>("POST", `/nodes/${id}/resume`)).status, 200);
-    await eventually("it serves again", async () => (await chat(platform, { text: "x" })).status === 200, 40_000);
+    await eventually("it serves again", async () => (await chat(platform, { text: "x" })).status === 200);
   });
 });
 

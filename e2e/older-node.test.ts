@@ -8,8 +8,9 @@ import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { openDatabase } from "./database.ts";
-import { eventually, isAlive, newDataDir, removeDataDir, startPlatform } from "./platform.ts";
+import { isAlive, newDataDir, removeDataDir, startPlatform } from "./platform.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 const HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
@@ -82,7 +83,7 @@ describe("under an older Node", { skip }, () => {
   }
   const serve = async (t: TestContext): Promise<Run> => {
     const gateway = run(t, [TOLLGATE, "serve"]);
-    await eventually("it serves", () => /"msg":"serving"/.test(gateway.output()), 60_000);
+    await eventually("it serves", () => /"msg":"serving"/.test(gateway.output()));
     return gateway;
   };
 
@@ -90,7 +91,7 @@ describe("under an older Node", { skip }, () => {
     const gateway = await serve(t);
     const worker = await gateway.worker();
     gateway.child.kill("SIGKILL");
-    await eventually("the gateway has gone", () => !isAlive(worker), 60_000);
+    await eventually("the gateway has gone", () => !isAlive(worker));
     assert.deepEqual(await gateway.ended, [null, "SIGKILL"]);
     assert.match(gateway.output(), /"msg":"stopped"/);
   });
@@ -108,12 +109,12 @@ describe("under an older Node", { skip }, () => {
     const readyFile = join(dataDir, "older.json");
     const nodes = ["--engine", "scripted", "--models", "tiny-3b"];
     const platform = run(t, [TOLLGATE, "dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...nodes]);
-    await eventually("it is ready", () => /Ctrl-C stops everything/.test(platform.output()), 90_000);
+    await eventually("it is ready", () => /Ctrl-C stops everything/.test(platform.output()));
     const worker = await platform.worker();
     const { pids } = await eventuallyRead(readyFile);
     assert.equal(pids.gateway, worker);
     platform.child.kill("SIGKILL");
-    await eventually("gateway and node have gone", () => [worker, ...pids.nodes].every((pid) => !isAlive(pid)), 60_000);
+    await eventually("gateway and node have gone", () => [worker, ...pids.nodes].every((pid) => !isAlive(pid)));
   });
 
   test("tollgate-host up: killed with its parent, it stops as by SIGTERM", async (t) => {
@@ -122,10 +123,10 @@ describe("under an older Node", { skip }, () => {
     const { base_url: gateway, host_token: TOLLGATE_HOST_TOKEN } = platform.ready;
     const flags = ["--name", "older", "--engine", "scripted", "--models", "tiny-3b"];
     const agent = run(t, [HOST, "up", "--gateway", gateway, ...flags], { TOLLGATE_HOST_TOKEN });
-    await eventually("it is online", () => /^online/m.test(agent.output()), 60_000);
+    await eventually("it is online", () => /^online/m.test(agent.output()));
     const worker = await agent.worker();
     agent.child.kill("SIGKILL");
-    await eventually("the agent has gone", () => !isAlive(worker), 60_000);
+    await eventually("the agent has gone", () => !isAlive(worker));
     await agent.ended;
     assert.match(agent.output(), /stopped\n$/);
   });

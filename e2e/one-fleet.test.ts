@@ -10,12 +10,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { PEPPER, urlOf } from "./database.ts";
 import type { RecordRow } from "./ledger-check.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "./planes.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const HOST_AGENT = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 const PRICE = { in: 20_000n, out: 40_000n };
@@ -55,7 +56,7 @@ describe("one fleet", { skip }, () => {
   const serves = (gateway: Platform) => async (): Promise<boolean> =>
     (await chat(gateway, { text: "x" })).status === 200;
   const bothServe = async (): Promise<void> => {
-    for (const gateway of [a, b]) await eventually("it serves", serves(gateway), 30_000);
+    for (const gateway of [a, b]) await eventually("it serves", serves(gateway));
   };
   const recordOf = async (response: Response): Promise<RecordRow & { host_account_id: string }> => {
     const [row] = await query<RecordRow & { host_account_id: string }>(

@@ -11,11 +11,12 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { packPackage } from "../tools/release/build.ts";
 import { PACKAGES } from "../tools/release/packages.ts";
 import { versionOf } from "../tools/release/versions.ts";
 import { connect, openDatabase, readIfThere } from "./database.ts";
-import { chat, eventually, newDataDir, type Ready, removeDataDir } from "./platform.ts";
+import { chat, newDataDir, type Ready, removeDataDir } from "./platform.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -133,14 +134,14 @@ suite("packages", { timeout: 300_000 }, () => {
       ["dev", "--no-node", "--port", "0", "--data", dataDir, "--ready-file", readyFile],
       settings,
     );
-    const text = await eventually("the gateway is ready", () => readIfThere(readyFile), 90_000).catch((cause) => {
+    const text = await eventually("the gateway is ready", () => readIfThere(readyFile)).catch((cause) => {
       throw new Error(said(), { cause });
     });
     const ready: Ready = JSON.parse(text);
     const TOLLGATE_HOST_TOKEN = ready.host_token;
     const node = ["--name", "installed", "--engine", "scripted", "--models", "tiny-3b"];
     const agentSaid = start("tollgate-host", ["up", "--gateway", ready.base_url, ...node], { TOLLGATE_HOST_TOKEN });
-    await eventually("the node serves", () => /^online/m.test(agentSaid()), 60_000).catch((cause) => {
+    await eventually("the node serves", () => /^online/m.test(agentSaid())).catch((cause) => {
       throw new Error(agentSaid(), { cause });
     });
 

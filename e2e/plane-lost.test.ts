@@ -4,11 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { type Cable, layCable } from "../gateway/src/dispatch/nats/testing-cable.ts";
 import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./ledger-check.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "./planes.ts";
-import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
+import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 const DEADLINE_MS = 3_000;
@@ -41,7 +42,7 @@ describe("the plane is lost", { skip }, () => {
     await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
     await assertBalanced(platform);
     assert.equal(await failures(), 0, "nobody is blamed");
-    await eventually("it serves", async () => (await chat(platform, { text: "x" })).status === 200, 30_000);
+    await eventually("it serves", async () => (await chat(platform, { text: "x" })).status === 200);
   });
 
   const failures = async (): Promise<number> => {

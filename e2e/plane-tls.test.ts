@@ -6,9 +6,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { selfSignedCertificate } from "../gateway/src/dispatch/hub/testing-certificate.ts";
 import { openNats, skipWithoutNats } from "./planes.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const HOST_AGENT = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];

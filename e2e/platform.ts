@@ -183,18 +183,3 @@ export async function withinASecond(what: string, check: () => Promise<boolean>)
   }
   throw new Error(`not within a second: ${what}`);
 }
-
-/** Waits for something that sends no event. */
-export async function eventually<T>(
-  what: string,
-  check: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 30_000,
-): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const value = await check();
-    if (value !== undefined && value !== false) return value;
-    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}

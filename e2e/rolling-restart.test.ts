@@ -4,9 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { type Balanced, openBalanced } from "./balanced.ts";
 import { skipWithoutNats as skip } from "./planes.ts";
-import { eventually, tollgate } from "./platform.ts";
+import { tollgate } from "./platform.ts";
 import { ask, CHAT, startSteadyLoad } from "./steady-load.ts";
 
 describe("rolling restart", { skip }, () => {
@@ -21,7 +22,7 @@ describe("rolling restart", { skip }, () => {
     [key] = keys as [string];
     for (const name of ["one", "two"]) await balanced.addNode(name, hostToken);
     for (const { baseUrl } of balanced.gateways) {
-      await eventually("it serves", async () => (await ask(baseUrl, key, CHAT)).status === 200, 60_000);
+      await eventually("it serves", async () => (await ask(baseUrl, key, CHAT)).status === 200);
     }
   });
   after(() => balanced?.close());

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { createKey } from "../gateway/src/dispatch/credentials/nkeys.ts";
@@ -13,7 +14,7 @@ import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
 import { urlOf } from "./database.ts";
 import { makeKey, openBuilder, openHost, startNode } from "./fixtures.ts";
 import { type Gateway, serve } from "./hostile/stage.ts";
-import { eventually, newDataDir, type Platform, removeDataDir } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir } from "./platform.ts";
 import { ask, CHAT } from "./steady-load.ts";
 
 const newSeed = (): string => createKey("account", systemRandom()).seed;

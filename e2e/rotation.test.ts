@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { sleep, systemClock } from "../gateway/src/base/clock.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { createKey, keyFromSeed } from "../gateway/src/dispatch/credentials/nkeys.ts";
@@ -11,7 +12,7 @@ import { type Balanced, openBalanced } from "./balanced.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { PEPPER } from "./database.ts";
 import { skipWithoutNats as skip } from "./planes.ts";
-import { eventually, tollgate } from "./platform.ts";
+import { tollgate } from "./platform.ts";
 import { ask, CHAT, startSteadyLoad } from "./steady-load.ts";
 
 const NEW_PEPPER = "the pepper that takes its place, in these tests";
@@ -45,7 +46,7 @@ describe("replacing secrets", { skip }, () => {
     hostToken = accounts.hostToken;
     await balanced.addNode("one", hostToken);
     for (const { baseUrl } of balanced.gateways) {
-      await eventually("it serves", async () => (await ask(baseUrl, key, CHAT)).status === 200, 60_000);
+      await eventually("it serves", async () => (await ask(baseUrl, key, CHAT)).status === 200);
     }
   });
   after(() => balanced?.close());

@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestMailbox, type TestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { createLog } from "../gateway/src/base/log.ts";
@@ -14,7 +15,7 @@ import { systemRandom } from "../gateway/src/base/random.ts";
 import { type DemoProvider, openDemoProvider } from "../gateway/src/payments/demo-provider/demo-provider.ts";
 import { type Answer, ConsoleClient } from "./console-client.ts";
 import { PRIVATE_DATABASE } from "./database.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 /** By what it is. Whoever makes a secret is shown it once: in that answer it may stand. */
 const secrets = new Map<string, { value: string; shownIn?: Answer | undefined }>();

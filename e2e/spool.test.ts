@@ -7,18 +7,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { connect, openDatabase } from "./database.ts";
 import { assertBalanced, builder, type RecordRow } from "./ledger-check.ts";
-import {
-  chat,
-  eventually,
-  newDataDir,
-  type Platform,
-  raiseLimits,
-  removeDataDir,
-  startPlatform,
-  tollgate,
-} from "./platform.ts";
+import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"];
 const LEASE_S = 6;
@@ -131,15 +123,11 @@ describe("answered while the store is away", () => {
   };
   /** Every one of them is charged what it cost, once, and nothing else is. */
   const assertCharged = async (requests: string[], before: bigint): Promise<void> => {
-    await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0, 60_000);
-    await eventually(
-      "all are recorded as they ended",
-      async () => {
-        const rows = await platform.query("select id from request where outcome = 'ok'");
-        return rows.length >= requests.length;
-      },
-      60_000,
-    );
+    await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
+    await eventually("all are recorded as they ended", async () => {
+      const rows = await platform.query("select id from request where outcome = 'ok'");
+      return rows.length >= requests.length;
+    });
     const records = await platform.query<RecordRow>("select * from request order by id desc limit $1", [
       requests.length,
     ]);
@@ -196,13 +184,9 @@ describe("answered while the store is away", () => {
     assert.equal(rows.length, REQUESTS);
     await store.end();
     await start();
-    await eventually(
-      "they are settled",
-      async () => {
-        return (await platform.query("select id from request where outcome = 'gateway_lost'")).length === 0;
-      },
-      60_000,
-    );
+    await eventually("they are settled", async () => {
+      return (await platform.query("select id from request where outcome = 'gateway_lost'")).length === 0;
+    });
     await assertCharged(requests, balance);
   });
 });

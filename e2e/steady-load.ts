@@ -1,7 +1,8 @@
 /** A steady mixed load, over and over until it is told to end; then every answer must have been whole, and charged once. */
 import assert from "node:assert/strict";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { assertBalanced, type RecordRow } from "./ledger-check.ts";
-import { eventually, type Platform } from "./platform.ts";
+import type { Platform } from "./platform.ts";
 import { requestUuid } from "./raw-http.ts";
 
 interface Asked {
@@ -70,7 +71,7 @@ export async function startSteadyLoad({
   return {
     async more(count) {
       const due = answered.size + count;
-      await eventually("more was answered", () => answered.size >= due || errors.length > 0, 60_000);
+      await eventually("more was answered", () => answered.size >= due || errors.length > 0);
     },
     async endsWell() {
       isOver = true;

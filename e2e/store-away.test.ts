@@ -7,12 +7,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { z } from "zod";
 import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
 import { openDatabase } from "./database.ts";
 import { startNode } from "./fixtures.ts";
 import { assertBalanced } from "./ledger-check.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 type Status = z.infer<typeof StatusSchema>;
 

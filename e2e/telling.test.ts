@@ -11,11 +11,12 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { fill, nameLine, readDashboards } from "../tools/dashboards/dashboards.ts";
 import { openDatabase } from "./database.ts";
 import { makeKey, openBuilder } from "./fixtures.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
 /** Grafana would have longer ones: here is no time for that. */
@@ -269,15 +270,11 @@ describe("telling operators", () => {
       assert.ok(target);
       // Rates want traffic between two scrapes.
       const missing = new Set(PANELS.filter(({ expr }) => !QUIET.some((quiet) => quiet.test(expr))));
-      await eventually(
-        "every panel has figures",
-        async () => {
-          await load();
-          for (const panel of missing) if ((await prometheus.now(panel.filled)).length > 0) missing.delete(panel);
-          return missing.size === 0;
-        },
-        180_000,
-      ).catch((error) => {
+      await eventually("every panel has figures", async () => {
+        await load();
+        for (const panel of missing) if ((await prometheus.now(panel.filled)).length > 0) missing.delete(panel);
+        return missing.size === 0;
+      }).catch((error) => {
         throw new Error(`${error.message}: ${[...missing].map(({ name, expr }) => `${name} ${expr}`).join("\n")}`);
       });
       await assertNamed(prometheus);

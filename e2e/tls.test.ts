@@ -4,8 +4,9 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { selfSignedCertificate } from "../gateway/src/dispatch/hub/testing-certificate.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 

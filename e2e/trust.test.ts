@@ -2,17 +2,9 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { keepBusy, startNode } from "./fixtures.ts";
-import {
-  chat,
-  eventually,
-  newDataDir,
-  type Platform,
-  raiseLimits,
-  removeDataDir,
-  startPlatform,
-  tollgate,
-} from "./platform.ts";
+import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 interface NodeObject {
   id: string;

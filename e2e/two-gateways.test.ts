@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { newIds, type Uuid } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
@@ -17,7 +18,7 @@ import { findServer, startServer, type TestServer } from "../gateway/src/limits/
 import { PEPPER, urlOf } from "./database.ts";
 import { inOneMinute, type KeyTraits, type MadeKey, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform, withinASecond } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform, withinASecond } from "./platform.ts";
 import { events, send } from "./raw-http.ts";
 
 const binary = findServer();

@@ -8,12 +8,12 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { lastRelease } from "../gateway/src/db/testing/release.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
 import { type Balanced, openBalanced } from "./balanced.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
 import { skipWithoutNats } from "./planes.ts";
-import { eventually } from "./platform.ts";
 import { ask, CHAT, startSteadyLoad } from "./steady-load.ts";
 import { findCommit, ROOT, unpackVersion } from "./versions.ts";
 
@@ -64,7 +64,7 @@ describe("upgrade", { skip }, () => {
     const [key] = keys as [string];
     await joined();
     for (const name of ["one", "two"]) await addNode(name, hostToken);
-    await eventually("it serves", async () => (await ask(old.baseUrl, key, CHAT)).status === 200, 60_000);
+    await eventually("it serves", async () => (await ask(old.baseUrl, key, CHAT)).status === 200);
     const load = await startSteadyLoad({ query, baseUrl: url, key });
     await load.more(30);
 

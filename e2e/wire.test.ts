@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./fuzz/answers.ts";
 import { type Answer, type Expected, NOT_HTTP } from "./fuzz/expected.ts";
 import { assertUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz/fuzz-platform.ts";
 import { mistakes } from "./fuzz/judge.ts";
 import { sendSocket } from "./fuzz/send-socket.ts";
 import { KEY } from "./fuzz/shot.ts";
-import { eventually } from "./platform.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const BODY = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }], max_tokens: 5 });

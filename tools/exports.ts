@@ -6,7 +6,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { resolve } from "./imports.ts";
 
-const FOLDERS = "{api,protocol,gateway,host,console,bench,chaos,sim,engines,tools,e2e}";
+const FOLDERS = "{api,protocol,gateway,host,console,bench,chaos,sim,engines,tools,e2e,stage}";
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(?:type\s+)?([^"'`;]*?)\s*from\s*["']([^"']+)["']/g;
 const WHOLE = /import\(\s*["']([^"']+)["']\s*\)|new URL\(\s*["'](\.[^"']+)["']\s*,\s*import\.meta\.url/g;
 const EXPORT =

@@ -4,10 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually } from "../platform.ts";
-
-/** Some make a database first; on a busy machine that takes minutes. */
-const STARTED_WITHIN_MS = 300_000;
+import { eventually } from "@tollgate/stage/wait.ts";
 
 interface Wanted {
   name: string;
@@ -55,7 +52,7 @@ export async function startServer({ name, command, env, health }: Wanted): Promi
     return response?.ok ?? false;
   };
   try {
-    await eventually(`${name} answers`, answers, STARTED_WITHIN_MS);
+    await eventually(`${name} answers`, answers);
     return { address, close };
   } catch (error) {
     await close();

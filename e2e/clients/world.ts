@@ -1,7 +1,9 @@
 /** What a client meets: one platform for all of them, and for each its own accounts and keys, so that they can run at once. */
+
+import { eventually } from "@tollgate/stage/wait.ts";
 import { keepBusy, makeKey, openBuilder, untilFormsAreKept } from "../fixtures.ts";
 import { assertBalanced } from "../ledger-check.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import type { Connection } from "./client.ts";
 
 const SERVED = "tiny-3b,reason-32b,embed-m3";
@@ -9,9 +11,6 @@ export const UNSERVED = "mid-14b";
 const RICH_PICO = 10n ** 15n;
 const POOR_PICO = 1_500_000n;
 const UNLIMITED = { requests: 1_000_000, inFlight: 1_000, tokens: 1_000_000_000 };
-/** Programs that start on a busy machine take their time. */
-const WITHIN_MS = 300_000;
-
 export interface World {
   /** With a key of an account that has credit. */
   connection(more?: Partial<Connection>): Connection;
@@ -107,11 +106,7 @@ async function makeWorld(platform: Platform): Promise<World> {
     },
     requests,
     untilRequests: async (outcome, count) => {
-      await eventually(
-        `${count} requests end as ${outcome}`,
-        async () => (await requests(outcome)) >= count,
-        WITHIN_MS,
-      );
+      await eventually(`${count} requests end as ${outcome}`, async () => (await requests(outcome)) >= count);
     },
     rawEmbeddings: async (input) => {
       const { data } = (await (await post("/embeddings", { model: "embed-m3", input })).json()) as {

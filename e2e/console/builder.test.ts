@@ -4,10 +4,11 @@ import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { untilCounted } from "../fixtures.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { grant } from "./accounts.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
 

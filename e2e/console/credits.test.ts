@@ -1,9 +1,10 @@
 /** Credits in a browser: bought, looked after and accounted for, with the payment provider's stand-in on this machine. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { assertBalanced, builder } from "../ledger-check.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertLooksRight,
   type BrowserSession,

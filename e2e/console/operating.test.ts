@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { untilCounted } from "../fixtures.ts";
 import { assertBalanced, host } from "../ledger-check.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 describe("an operator's console", NEEDS_CHROMIUM, () => {

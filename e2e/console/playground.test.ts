@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { untilFormsAreKept } from "../fixtures.ts";
 import { lastRecord } from "../ledger-check.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertLooksRight,
   type BrowserSession,

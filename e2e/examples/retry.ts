@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import OpenAI, { type APIError } from "openai";
 import { streamWithRetry } from "../../examples/typescript/retry-stream.ts";
 import { keepBusy, makeKey, startNode } from "../fixtures.ts";
 import { builder } from "../ledger-check.ts";
-import { eventually, type Platform } from "../platform.ts";
+import type { Platform } from "../platform.ts";
 import { type Language, run } from "./languages.ts";
 
 interface Case {
@@ -28,8 +29,6 @@ interface Came {
 
 /** Enough for a node to come, on any machine. */
 const MANY = 100_000;
-/** A Python that starts on a busy machine takes its time. */
-const WITHIN_MS = 300_000;
 /** Served by nobody until a node is started. */
 const LATE = "small-8b";
 const UNSERVED = "mid-14b";
@@ -56,7 +55,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
     const asked = Promise.all(here.map((language) => came(language, [ask])));
     const refusals = "select id from request where model = $1 and outcome = 'no_capacity'";
     const refused = async (): Promise<boolean> => (await platform.query(refusals, [LATE])).length > 0;
-    await eventually("one was refused", refused, WITHIN_MS);
+    await eventually("one was refused", refused);
     const node = await startNode(platform, { name: "late", model: LATE, slots: 2 });
     for (const [{ retries, ...seen } = {} as Came] of await asked) {
       assert.deepEqual(seen, { text: "at last", roles: 1, raised: null });
@@ -75,7 +74,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
         const asked = came(language, [tiny({ text: "mine" }, { attemptsMax: MANY, apiKey: token })]);
         const refusals = "select id from request where outcome = 'rate_limit_streams' and key_id = $1";
         const refused = async (): Promise<boolean> => (await platform.query(refusals, [keyId])).length > 0;
-        await eventually("it was refused", refused, WITHIN_MS);
+        await eventually("it was refused", refused);
         await free();
         const [{ retries, ...seen } = {} as Came] = await asked;
         assert.deepEqual(seen, { text: "mine", roles: 1, raised: null });

@@ -6,17 +6,10 @@ import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { PRIVATE_DATABASE } from "../database.ts";
 import { assertBalanced, builder } from "../ledger-check.ts";
-import {
-  eventually,
-  isAlive,
-  newDataDir,
-  type Platform,
-  raiseLimits,
-  removeDataDir,
-  startPlatform,
-} from "../platform.ts";
+import { isAlive, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../platform.ts";
 import type { Target } from "./target.ts";
 
 /** The time that requests under way have, and some more. */

@@ -4,10 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { ConsoleClient } from "../console-client.ts";
 import { assertBalanced } from "../ledger-check.ts";
-import { eventually, isAlive } from "../platform.ts";
+import { isAlive } from "../platform.ts";
 import { growthDuring } from "./growth.ts";
 import { nodeApi } from "./node.ts";
 import { ask, Stage, serve } from "./stage.ts";

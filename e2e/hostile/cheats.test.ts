@@ -4,9 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { writeCatalogue } from "../fixtures.ts";
 import { assertBalanced } from "../ledger-check.ts";
-import { eventually, isAlive, tollgate } from "../platform.ts";
+import { isAlive, tollgate } from "../platform.ts";
 import {
   BREAKS,
   constantAnswer,
@@ -106,19 +107,15 @@ describe("cheats", () => {
       "small-8b",
       honest(() => HONEST_ANSWER, { delayMs: 20 }),
     );
-    await eventually(
-      "the idler is in quarantine",
-      async () => {
-        // Several at once, so that the faster node does not get them all.
-        const orders = [false, true, false, true, false, true].map((stream) => marked("small-8b", { stream }));
-        for (const { status, response, record } of await Promise.all(orders.map((order) => asked(order)))) {
-          assert.deepEqual([status, await said(response)], [200, HONEST_ANSWER]);
-          assert.equal(record?.host_account_id, worker.host.account);
-        }
-        return await idler.is("quarantined");
-      },
-      60_000,
-    );
+    await eventually("the idler is in quarantine", async () => {
+      // Several at once, so that the faster node does not get them all.
+      const orders = [false, true, false, true, false, true].map((stream) => marked("small-8b", { stream }));
+      for (const { status, response, record } of await Promise.all(orders.map((order) => asked(order)))) {
+        assert.deepEqual([status, await said(response)], [200, HONEST_ANSWER]);
+        assert.equal(record?.host_account_id, worker.host.account);
+      }
+      return await idler.is("quarantined");
+    });
     assert.equal(await idler.earned(), 0n);
     assert.ok((await worker.earned()) > 0n);
     await assertTrusted(worker);
@@ -304,7 +301,7 @@ describe("cheats", () => {
   });
 
   test("one constant does not pass the canaries", async () => {
-    await eventually("it is in quarantine", () => constant.is("quarantined"), 60_000);
+    await eventually("it is in quarantine", () => constant.is("quarantined"));
     type Barred = { quarantine: { reason: string } | null };
     const { body } = await nodeApi<Barred>(stage, constant.host.token, "GET", `/nodes/${constant.id}`);
     assert.equal(body.quarantine?.reason, "canary");

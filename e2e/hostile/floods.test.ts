@@ -6,10 +6,11 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, afterEach, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { startNode } from "../fixtures.ts";
 import { assertBalanced } from "../ledger-check.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "../planes.ts";
-import { eventually, isAlive } from "../platform.ts";
+import { isAlive } from "../platform.ts";
 import { send } from "../raw-http.ts";
 import { askAgain } from "./ask-again.ts";
 import { overrun, whiteSpace } from "./behaviours.ts";
@@ -97,7 +98,6 @@ describe("floods", () => {
     await eventually(
       "nothing of the attack is held",
       async () => (await stage.query("select id from hold where account_id = $1", [attacker.account])).length === 0,
-      30_000,
     );
   });
 

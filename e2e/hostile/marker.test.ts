@@ -12,11 +12,11 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { nodeState } from "../../protocol/src/subjects.ts";
 import { ConsoleClient } from "../console-client.ts";
 import { PRIVATE_DATABASE } from "../database.ts";
 import type { Host } from "../fixtures.ts";
-import { eventually } from "../platform.ts";
 import { HEADERS, notHttp, PREFIXES, rawHttp, talkers, WRONG_FIELDS, wrongForms } from "./marker-ways.ts";
 import { everyFile, everyRow, Markers } from "./markers.ts";
 import { type Behaviour, enrol, HandMadeNode, nodeApi, stateFrame } from "./node.ts";
@@ -80,14 +80,10 @@ after(async () => {
 
 /** Waits until the scripted node works: one that sent garbage may have been cut off for a moment. */
 const served = (): Promise<boolean> =>
-  eventually(
-    "it serves",
-    async () => {
-      const response = await ask(stage, builder.key, { model: "tiny-3b", prompt: script({ text: "hello" }) });
-      return response.status === 200;
-    },
-    30_000,
-  );
+  eventually("it serves", async () => {
+    const response = await ask(stage, builder.key, { model: "tiny-3b", prompt: script({ text: "hello" }) });
+    return response.status === 200;
+  });
 
 /** Any request; its answer is read and forgotten. */
 async function call(path: string, init: RequestInit & { body?: string } = {}): Promise<number> {

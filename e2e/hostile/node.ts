@@ -3,12 +3,12 @@
  * what it likes. `enrol` alone is for peers that speak the protocol over a socket of their own.
  */
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
 import type { Host } from "../fixtures.ts";
-import { eventually } from "../platform.ts";
 import type { Stage } from "./stage.ts";
 
 /** Where it joins, and who knows what it earned. */

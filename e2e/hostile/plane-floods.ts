@@ -1,9 +1,9 @@
 /** Floods of the dispatch plane: what a node can send without end, and sending it with all the connections it may have. */
 import assert from "node:assert/strict";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { encode } from "../../protocol/src/codec.ts";
 import { nodeState } from "../../protocol/src/subjects.ts";
 import { RawNode } from "../fuzz/plane/raw-node.ts";
-import { eventually } from "../platform.ts";
 import { stateFrame } from "./node.ts";
 import type { Stage } from "./stage.ts";
 
@@ -73,7 +73,7 @@ export async function gatewayName(stage: Stage): Promise<string> {
   assert.equal(await node.connect(), true);
   const payload = stateFrame({ slots: 1, models: [MODEL] });
   await node.publish([{ subject: nodeState(node.id), payload }]);
-  await eventually("the gateway sends it a job", () => node.jobs.length > 0, 60_000);
+  await eventually("the gateway sends it a job", () => node.jobs.length > 0);
   node.leave();
   return node.gateway;
 }

@@ -7,15 +7,15 @@ import { openSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
 import { connect, databaseOf, openDatabase, PEPPER } from "../database.ts";
 import { type Host, type KeyTraits, makeKey, openBuilder, openHost } from "../fixtures.ts";
 import type { RecordRow } from "../ledger-check.ts";
-import { eventually, newDataDir, type Platform, removeDataDir } from "../platform.ts";
+import { newDataDir, type Platform, removeDataDir } from "../platform.ts";
 import { requestUuid } from "../raw-http.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const READY_WITHIN_MS = 90_000;
 /** $100, in picodollars. */
 const CREDIT = 100_000_000_000_000n;
 /** More than any suite sends. */
@@ -61,16 +61,12 @@ export async function serve(
     },
   });
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const found = await eventually(
-    "the gateway serves",
-    async () => {
-      const text = await readFile(logFile, "utf8");
-      const line = /"port":(\d+),"internalPort":(\d+),"msg":"serving"/.exec(text);
-      if (line === null && child.exitCode !== null) throw new Error(`the gateway ended before it served:\n${text}`);
-      return line ?? undefined;
-    },
-    READY_WITHIN_MS,
-  );
+  const found = await eventually("the gateway serves", async () => {
+    const text = await readFile(logFile, "utf8");
+    const line = /"port":(\d+),"internalPort":(\d+),"msg":"serving"/.exec(text);
+    if (line === null && child.exitCode !== null) throw new Error(`the gateway ended before it served:\n${text}`);
+    return line ?? undefined;
+  });
   return {
     baseUrl: `http://${env.HOST ?? "127.0.0.1"}:${found[1]}`,
     internalPort: Number(found[2]),
@@ -161,7 +157,7 @@ export class Stage implements Pick<Platform, "query"> {
 
   /** What every test ends with: nothing is held any more. */
   async noHolds(): Promise<void> {
-    await eventually("no hold is left", async () => (await this.query("select id from hold")).length === 0, 30_000);
+    await eventually("no hold is left", async () => (await this.query("select id from hold")).length === 0);
   }
 }
 

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/dispatch/credentials/x509.ts";
 import { freePort } from "../../gateway/src/dispatch/nats/testing.ts";
@@ -13,7 +14,7 @@ import { PEPPER, urlOf } from "../database.ts";
 import { makeKey, openBuilder, openHost, startNode } from "../fixtures.ts";
 import { serve } from "../hostile/stage.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "../planes.ts";
-import { eventually, newDataDir, type Platform, removeDataDir } from "../platform.ts";
+import { newDataDir, type Platform, removeDataDir } from "../platform.ts";
 import { GATEWAY_ADDRESSES, PROXIES, type RunningProxy, startProxy, type Upstream, whyNot } from "./proxy.ts";
 
 type Gateway = Awaited<ReturnType<typeof serve>>;
@@ -87,7 +88,7 @@ describe("gateways behind proxies", { skip }, () => {
     for (const proxy of proxies) {
       const works = async () =>
         (await ask(proxy, "/v1/chat/completions", { body: script({ text: "hello" }) })).status === 200;
-      await eventually(`${proxy.name} serves`, () => works().catch(() => false), 60_000);
+      await eventually(`${proxy.name} serves`, () => works().catch(() => false));
     }
   });
   after(async () => {
@@ -207,7 +208,7 @@ describe("gateways behind proxies", { skip }, () => {
     const lanes = through.flatMap((proxy) => [lane(proxy, true), lane(proxy, false)]);
     const more = async (count: number): Promise<void> => {
       const due = answers + count;
-      await eventually("more was answered", () => answers >= due || errors.length > 0, 60_000);
+      await eventually("more was answered", () => answers >= due || errors.length > 0);
     };
     const stop = async (): Promise<void> => {
       isOver = true;
@@ -243,7 +244,7 @@ describe("gateways behind proxies", { skip }, () => {
     assert.equal(await ended, 0);
     await more(20);
     gateways[0] = await start(0);
-    await eventually("it is used again", async () => ((await servedBy(0)) ?? 0) > 0, 60_000);
+    await eventually("it is used again", async () => ((await servedBy(0)) ?? 0) > 0);
     await stop();
     assert.deepEqual(errors, []);
     const last = seen.at(-1);
@@ -258,7 +259,7 @@ describe("gateways behind proxies", { skip }, () => {
     assert.equal(await (gateways[1] as Gateway).stop(), 0);
     await more(40);
     gateways[1] = await start(1);
-    await eventually("it is used again", async () => ((await servedBy(1)) ?? 0) > 0, 60_000);
+    await eventually("it is used again", async () => ((await servedBy(1)) ?? 0) > 0);
     await more(40);
     await stop();
     assert.deepEqual(errors, []);

@@ -3,10 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { eventually } from "../../e2e/platform.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { endSession } from "./session.ts";
 
-const READY_WITHIN_MS = 600_000;
 const ASKED_MS = 5_000;
 
 interface Command {
@@ -56,15 +55,11 @@ export async function startServer(
 }
 
 async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>): Promise<void> {
-  await eventually(
-    "the engine serves",
-    async () => {
-      if (child.exitCode !== null || child.signalCode !== null)
-        throw new Error(`the engine ended with ${child.exitCode ?? child.signalCode}`);
-      return await isReady();
-    },
-    READY_WITHIN_MS,
-  );
+  await eventually("the engine serves", async () => {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the engine ended with ${child.exitCode ?? child.signalCode}`);
+    return await isReady();
+  });
 }
 
 export async function freePort(): Promise<number> {

@@ -2,13 +2,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { eventually } from "../../e2e/platform.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { NotAsPromised } from "../outcome.ts";
 import { endSession } from "../servers/session.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const COMMAND_WITHIN_MS = 180_000;
-const ONLINE_WITHIN_MS = 120_000;
 
 interface How {
   env?: Record<string, string>;
@@ -58,15 +57,11 @@ export class Host {
         serving.said += text;
       });
     this.#serving = serving;
-    await eventually(
-      "the node is online",
-      () => {
-        if (child.exitCode !== null)
-          throw new NotAsPromised(`tollgate-host up ended with ${child.exitCode}: ${serving.said}`);
-        return /^online /m.test(serving.said);
-      },
-      ONLINE_WITHIN_MS,
-    );
+    await eventually("the node is online", () => {
+      if (child.exitCode !== null)
+        throw new NotAsPromised(`tollgate-host up ended with ${child.exitCode}: ${serving.said}`);
+      return /^online /m.test(serving.said);
+    });
   }
 
   get isUp(): boolean {

@@ -1,6 +1,7 @@
 /** What the records say of a node holds on every gateway: two of them here, on one database and one plane. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../base/clock.ts";
 import { newIds, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
@@ -8,7 +9,7 @@ import { systemRandom } from "../base/random.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { announce, type Broadcast, NODE_TOPIC, openBroadcast } from "../db/broadcast.ts";
 import { StoreGuard } from "../db/guard.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";

@@ -5,11 +5,11 @@ import { access, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { DataDirectoryInUse, PrivatePostgresError } from "./embedded/errors.ts";
 import { isPostmasterOf } from "./embedded/postmaster.ts";
 import { isRoot, otherGateway, query, scratch } from "./embedded/testing.ts";
-import { eventually } from "./testing.ts";
 
 /** Refusals are one line for a person. */
 const oneLine = (pattern: RegExp) => (error: unknown) => {

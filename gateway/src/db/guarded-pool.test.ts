@@ -1,6 +1,7 @@
 /** A store that hangs, refuses and comes back, seen by those who ask it. Times are the breaker's own tests' business. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
@@ -11,7 +12,7 @@ import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { inTransaction } from "./pool.ts";
 import { type DatabaseProxy, openDatabaseProxy } from "./testing/proxy.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const isAway = (error: unknown): boolean => error instanceof Away && error.dependency === "database";
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, beforeEach, type TestContext, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
@@ -12,7 +13,7 @@ import { migrate } from "./migrate.ts";
 import { openPool } from "./pool.ts";
 import { MigrationError } from "./sql-files.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
 const NOTHING = { migrations: [], functions: [], left: [] };

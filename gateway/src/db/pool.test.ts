@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
 import { inTransaction, openPool, poolConfig } from "./pool.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 let database: TestDatabase;
 before(async () => {

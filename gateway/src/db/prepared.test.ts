@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
 import { z } from "zod";
 import { createLog } from "../base/log.ts";
 import { openPool } from "./pool.ts";
 import { PreparedQuery } from "./prepared.ts";
 import { queryRows } from "./rows.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;

@@ -1,13 +1,14 @@
 /** What a gateway finds at its start, and what its parts are told when the schema changes under it. */
 import assert from "node:assert/strict";
 import { after, beforeEach, type TestContext, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { Clock } from "../base/clock.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
 import { openSchema } from "./schema.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const THREE = {
   "0001_first.sql": "create table first (a int);",

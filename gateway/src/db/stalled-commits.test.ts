@@ -1,13 +1,13 @@
 /** A store that reads and does not commit: its disk hangs, or, as here, the standby that must confirm is not there. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { query, scratch } from "./embedded/testing.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
-import { eventually } from "./testing.ts";
 
 test("who waits for a commit that does not come is refused; reading alone does not end the outage", async (t) => {
   const { connection } = await (await scratch(t)).start();

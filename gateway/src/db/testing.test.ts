@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { access } from "node:fs/promises";
 import { test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
-import { eventually, openTestDatabase } from "./testing.ts";
+import { openTestDatabase } from "./testing.ts";
 
 test("every database is migrated and of its own", async (t) => {
   const sql = await makeSqlDirectory(t, { migrations: { "0001_item.sql": "create table item (a int);" } });

@@ -10,14 +10,15 @@
  * A small shell process watches over a throw-away server: when the process that started it ends, however it ends, the pipe
  * between them closes, the watcher stops the server and removes its files.
  */
+
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, open } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
-import { sleep, systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { binary } from "./embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "./embedded/cluster.ts";
@@ -114,21 +115,6 @@ export async function openTestDatabase(options: { sql?: string } = {}): Promise<
     if (openCount === 0) await dropTemplates(admin);
   };
   return { pool, connection, close };
-}
-
-/** Waits until `check` gives something other than undefined or false. For what sends no event. */
-export async function eventually<T>(
-  what: string,
-  check: () => T | Promise<T>,
-  deadlineMs = 60_000,
-): Promise<Exclude<T, undefined | false>> {
-  const deadline = systemClock.monotonic() + deadlineMs;
-  for (;;) {
-    const value = await check();
-    if (value !== undefined && value !== false) return value as Exclude<T, undefined | false>;
-    if (systemClock.monotonic() > deadline) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-    await sleep(systemClock, 10);
-  }
 }
 
 function templateOf(running: TestServer, sql: string | undefined): Promise<string> | string {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, beforeEach, describe, type TestContext, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
 import { connectedPrograms, connectionName } from "./connected.ts";
@@ -11,7 +12,7 @@ import { planMigration } from "./plan.ts";
 import { clientConfig } from "./pool.ts";
 import { readProgram } from "./program.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
 const FIRST = { "0001_item.sql": "create table item (id int primary key, old text, made timestamptz);" };

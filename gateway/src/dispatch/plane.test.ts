@@ -11,13 +11,14 @@ import {
   toGateway,
   toNode,
 } from "@tollgate/protocol/subjects.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock as clock } from "../base/clock.ts";
 import { InvariantError } from "../base/invariant.ts";
 import { systemRandom } from "../base/random.ts";
 import { createKey, keyFromSeed } from "./credentials/nkeys.ts";
 import { issueNodeCredentials } from "./credentials/node-credentials.ts";
 import { connectClient, openTestHub, RawPeer } from "./hub/testing.ts";
-import { eventually, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
 import type { NodeCredentials, Plane } from "./plane.ts";
 
 type TestPlane = Plane & { accountSeed: string };

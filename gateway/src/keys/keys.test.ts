@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
@@ -8,7 +9,7 @@ import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
 import { StoreGuard } from "../db/guard.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, openApiKeys } from "./api-keys.ts";
 import { openHostTokens } from "./keys.ts";
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
@@ -7,7 +8,7 @@ import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
 import { StoreGuard } from "../db/guard.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, openApiKeys } from "./api-keys.ts";
 import { OPEN_MAX } from "./keys.ts";
 import { openSessionKeys, type SessionKeys } from "./session-keys.ts";

@@ -1,11 +1,12 @@
 /** A gateway that counts alone while the shared server is away. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { KeyLimits, Limits } from "./limits.ts";
 import { localWhenAway } from "./local-when-away.ts";
-import { eventually, findServer, START_MS, startServer, type TestServer } from "./testing.ts";
+import { findServer, START_MS, startServer, type TestServer } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
 
 const binary = findServer();

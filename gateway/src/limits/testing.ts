@@ -1,4 +1,5 @@
 /** For tests: the adapters behind one bench, and a throw-away server that can be stopped, frozen and started again. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -6,8 +7,8 @@ import { accessSync, constants } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { Redis } from "ioredis";
-import { sleep, systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Limits, RENEW_EVERY_MS } from "./limits.ts";
@@ -183,17 +184,4 @@ async function untilAnswers(url: string): Promise<void> {
       () => false,
     ),
   );
-}
-
-/** Waits for what sends no event. */
-export async function eventually(
-  what: string,
-  check: () => boolean | Promise<boolean>,
-  deadlineMs = 60_000,
-): Promise<void> {
-  const deadline = systemClock.monotonic() + deadlineMs;
-  while (!(await check())) {
-    if (systemClock.monotonic() > deadline) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-    await sleep(systemClock, 10);
-  }
 }

@@ -4,10 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
-import { command, eventually, findServer, START_MS, startServer, type TestServer } from "./testing.ts";
+import { command, findServer, START_MS, startServer, type TestServer } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
 
 const binary = findServer();
@@ -59,7 +60,7 @@ describe("Valkey, away", { skip }, () => {
       await limits.standing(KEY, DEFAULT_LIMITS);
     }
   };
-  const untilBack = (): Promise<void> =>
+  const untilBack = (): Promise<true> =>
     eventually("a probe is answered", () => {
       clock.advance(STEP_MS);
       return !limits.health.isAway;

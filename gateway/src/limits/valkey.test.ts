@@ -1,20 +1,12 @@
 /** What only a shared server can do, while it is there: be the same as memory, forget, be one of a cluster. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import fc from "fast-check";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
-import {
-  type Bench,
-  command,
-  eventually,
-  findServer,
-  memoryBench,
-  startServer,
-  type TestServer,
-  valkeyBench,
-} from "./testing.ts";
+import { type Bench, command, findServer, memoryBench, startServer, type TestServer, valkeyBench } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
 
 const binary = findServer();

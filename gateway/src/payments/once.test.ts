@@ -1,9 +1,9 @@
 /** Exactly once: many deliveries at the same moment to two gateways, and connections that die in the middle. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
-import { eventually } from "../db/testing.ts";
 import { chargeObject, disputeObject, sessionObject } from "./demo-provider/objects.ts";
 import type { Sale } from "./demo-provider/sale.ts";
 import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";

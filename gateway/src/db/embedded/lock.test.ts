@@ -1,10 +1,10 @@
 /** The lock on the data directory, when the connection that holds it is lost. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { LOCK, LOCK_CLASS } from "../advisory.ts";
 import type { PrivatePostgres } from "../embedded.ts";
-import { eventually } from "../testing.ts";
 import type { PrivatePostgresError } from "./errors.ts";
 import { adminConfig } from "./postmaster.ts";
 import { otherGateway, query, scratch } from "./testing.ts";

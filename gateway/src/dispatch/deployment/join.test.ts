@@ -1,12 +1,13 @@
 /** A gateway joins a plane only with the database that those on it use. Two databases here: one is a copy of the other. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { sleep, systemClock } from "../../base/clock.ts";
 import type { Dependency } from "../../base/dependency.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { eventually, openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { DEPLOYMENTS } from "../gateway-subjects.ts";
 import { MemoryPlane } from "../testing.ts";
 import { joinPlane, WrongPlane } from "./join.ts";

@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -13,7 +14,7 @@ import { connectClient } from "../hub/testing.ts";
 import type { Attempt, DispatchSink } from "../offers.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { Roster } from "../roster.ts";
-import { eventually, freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { layCable } from "./testing-cable.ts";
 
 /** A busy machine must not make nodes look silent: what is given two seconds has twenty here. */

@@ -11,6 +11,7 @@ import {
   toGateway,
   toNode,
 } from "@tollgate/protocol/subjects.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock as clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog, type Log } from "../../base/log.ts";
@@ -24,7 +25,7 @@ import { readServer } from "./connection-events.ts";
 import { PlaneAway } from "./reconnecting-connection.ts";
 import { newPlaneSetup } from "./setup.ts";
 import { serversAnswer } from "./subjects.ts";
-import { eventually, freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { layCable } from "./testing-cable.ts";
 
 const x = Buffer.from("x");

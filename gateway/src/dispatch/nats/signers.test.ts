@@ -1,13 +1,14 @@
 /** Another key signs for the account on NATS: gateways before and after know each other's nodes, and the old one can be taken away. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey, keyFromSeed } from "../credentials/nkeys.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { Plane } from "../plane.ts";
 import { keepSigners } from "./signers.ts";
-import { eventually, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 
 const REFUSED = /Authorization Violation/;
 const x = Buffer.from("x");

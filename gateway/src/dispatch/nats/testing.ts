@@ -1,4 +1,5 @@
 /** For tests: a throw-away nats-server, set up as an operator would, that can be stopped, frozen and started again. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -6,8 +7,9 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { natsReleases } from "../../../../tools/nats-servers.ts";
-import { sleep, systemClock } from "../../base/clock.ts";
+import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import type { Plane } from "../plane.ts";
@@ -156,17 +158,4 @@ function canConnect(port: number): Promise<boolean> {
     });
     socket.once("error", () => resolve(false));
   });
-}
-
-/** Waits for what sends no event. */
-export async function eventually(
-  what: string,
-  check: () => boolean | Promise<boolean>,
-  withinMs = 60_000,
-): Promise<void> {
-  const deadline = systemClock.monotonic() + withinMs;
-  while (!(await check())) {
-    if (systemClock.monotonic() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await sleep(systemClock, 10);
-  }
 }

@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import Stripe from "stripe";
 import { readImports } from "../../../../tools/imports.ts";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { eventually } from "../../db/testing.ts";
 import { type DemoProvider, openDemoProvider } from "./demo-provider.ts";
 import type { Sale } from "./sale.ts";
 
