@@ -2,6 +2,8 @@
  * The run: one fault after the other, in the seed's order, each after a quiet lead. Struck, held, healed; then until clients are
  * served as before. The load goes on all the time and knows nothing of it.
  */
+
+import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import type { Episode } from "./audit/audit.ts";
 import type { Chance } from "./chance.ts";
 import type { Fault } from "./faults.ts";
@@ -27,12 +29,14 @@ interface RunOptions {
   chance: Chance;
   /** Milliseconds since the run began. */
   now: () => number;
+  /** Faults are struck until then; with `rounds`, each so many times, however long that takes. */
   endsAt: number;
+  rounds: number | undefined;
   say: (line: string) => void;
 }
 
 export async function runFaults(options: RunOptions): Promise<Episode[]> {
-  const { faults, first, chance, now, endsAt, say } = options;
+  const { faults, first, chance, now, endsAt, rounds, say } = options;
   const episodes: Episode[] = [];
   let round: Fault[] = [];
   const strike = async (fault: Fault): Promise<void> => {
@@ -41,6 +45,10 @@ export async function runFaults(options: RunOptions): Promise<Episode[]> {
     say(`${seconds(episode.struckAt)}  ${fault.name}: ${told(episode)}`);
   };
   if (first !== undefined) await strike(first);
+  if (rounds !== undefined) {
+    for (let i = 0; i < rounds; i++) for (const fault of chance.shuffled(faults)) await strike(fault);
+    return episodes;
+  }
   for (;;) {
     if (round.length === 0) round = chance.shuffled(faults);
     const fits = ({ lasts, takes = 0 }: Fault): boolean =>
@@ -61,8 +69,11 @@ async function strikeOnce(fault: Fault, { stage, sights, chance, now }: RunOptio
   const healedAt = now();
   const { name, mayShow, mayWait = false, mayBar = false, recoversWithin = RECOVERY_S } = fault;
   const isCalm = (): boolean => stage.isWhole() && servedAsBefore(sights, healedAt, now());
-  while (!isCalm() && now() < healedAt + recoversWithin * 1000) await sleep(LOOK_EVERY_MS);
-  const episode = { fault: name, mayShow, mayWait, mayBar, struckAt, healedAt, recovered: isCalm(), calmAt: now() };
+  while (!isCalm() && now() < healedAt + HANG_LIMIT_MS) await sleep(LOOK_EVERY_MS);
+  const episode = {
+    ...{ fault: name, mayShow, mayWait, mayBar, struckAt, healedAt, recovered: isCalm(), calmAt: now() },
+    recoversWithinMs: recoversWithin * 1000,
+  };
   if (mayBar) await pardonNodes(stage);
   return episode;
 }

@@ -4,6 +4,10 @@ import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 
 export interface Flags {
   minutes: number;
+  /** Strike each fault so many times instead of for so many minutes. */
+  rounds: number | undefined;
+  /** Judge what only a machine with nothing else to do can keep, too. */
+  strict: boolean;
   seed: number;
   faults: Fault[];
   /** Begin with the release before, and upgrade it first. */
@@ -17,6 +21,8 @@ export interface Flags {
 
 export const USAGE = `Usage: npm run chaos -- [flags]
   --minutes M        how long (default 3)
+  --rounds N         each fault so many times instead, however long that takes
+  --strict           on a machine that is free: refusals, delays and blame that no fault explains are violations too
   --seed N           which order (default: of the time)
   --faults A,B       which faults, by name or by a part of it; default all that the time allows, "list" lists them
   --postgres MAJOR   18 (npm's, default) or 15 (Debian's)
@@ -33,15 +39,26 @@ export function parseFlags(args: string[]): Flags {
   const { values } = parseArgs({
     args,
     options: {
-      ...{ minutes: text, seed: text, faults: text, postgres: text, nats: text, from: text, json: text },
+      ...{ minutes: text, rounds: text, seed: text, faults: text, postgres: text, nats: text, from: text, json: text },
       keep: { type: "boolean", default: false },
+      strict: { type: "boolean", default: false },
     },
   });
+  const rounds = values.rounds === undefined ? undefined : numberOf("rounds", values.rounds);
   const minutes = numberOf("minutes", values.minutes ?? "3");
   const seed = numberOf("seed", values.seed ?? String(Date.now() % 1_000_000));
   const { chosen, upgrade } = chooseFaults(values.faults ?? "all", minutes);
   return {
-    ...{ minutes, seed, upgrade, from: values.from, json: values.json, keep: values.keep },
+    ...{
+      minutes,
+      rounds,
+      strict: values.strict,
+      seed,
+      upgrade,
+      from: values.from,
+      json: values.json,
+      keep: values.keep,
+    },
     faults: chosen,
     postgres: numberOf("postgres", values.postgres ?? "18"),
     nats: values.nats ?? "newest",

@@ -13,7 +13,7 @@ const sight = (beganAt: number, endedAt: number, changes: Partial<Sight> = {}): 
 const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacity" };
 const episode = (fault: string, struckAt: number): Episode => ({
   ...{ fault, struckAt, healedAt: struckAt + 1000, calmAt: struckAt + 5000, mayShow: ["503 no_capacity"] },
-  ...{ mayWait: false, mayBar: false, recovered: true },
+  ...{ mayWait: false, mayBar: false, recovered: true, recoversWithinMs: 45_000 },
 });
 
 test("a row for each fault: what its clients saw, and when the last of them failed", () => {
@@ -27,6 +27,7 @@ test("a row for each fault: what its clients saw, and when the last of them fail
       sight(20_500, 20_600, REFUSED),
     ],
     episodes: [episode("a", 10_000), episode("b", 20_000), episode("a", 30_000)],
+    reported: [],
     violations: [{ rule: "lost", fault: "b", what: "" }],
   });
   assert.equal(

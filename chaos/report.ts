@@ -26,12 +26,15 @@ interface Report {
   left_out: string[];
   requests_left_out: number;
   violations: Violation[];
+  /** What was found and is not judged: see `isJudged`. */
+  reported: Violation[];
 }
 
 interface Outcome extends Pick<Report, "seed" | "minutes" | "repeat" | "versions" | "left_out" | "requests_left_out"> {
   sights: readonly Sight[];
   episodes: readonly Episode[];
   violations: Violation[];
+  reported: Violation[];
 }
 
 export function reportOf({ sights, episodes, violations, ...rest }: Outcome): Report {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "../load/sight.ts";
-import { audit, type Episode, type Rule } from "./audit.ts";
+import { audit, type Episode, isJudged, type Rule, type Violation } from "./audit.ts";
 import type { BookRecord, Books } from "./books.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
@@ -62,7 +62,7 @@ function books(records: BookRecord[], changes: Partial<Books> = {}): Books {
 
 const episode = (changes: Partial<Episode> = {}): Episode => ({
   ...{ fault: "a fault", struckAt: 500, healedAt: 1_500, calmAt: 5_000, mayShow: [], mayWait: false, mayBar: false },
-  ...{ recovered: true, ...changes },
+  ...{ recovered: true, recoversWithinMs: 45_000, ...changes },
 });
 
 const found = (sights: Sight[], kept: Books, episodes: Episode[] = []): Rule[] =>
@@ -197,15 +197,15 @@ const cases: [what: string, rules: Rule[], sights: Sight[], books: Books, episod
     [episode()],
   ],
   ["500", ["answer"], [sight({ ...REFUSED, status: 500, code: "internal_error" })], books([]), SHOWS],
-  ["an error in quiet times", ["answer"], [sight(REFUSED)], books([])],
+  ["a refusal in quiet times", ["refused"], [sight(REFUSED)], books([])],
   [
-    "an error that this fault must not show",
-    ["answer"],
+    "a refusal that this fault must not show",
+    ["refused"],
     [sight(REFUSED)],
     books([]),
     [episode({ mayShow: ["connection lost"] })],
   ],
-  ["an error before the fault", ["answer"], [sight({ ...REFUSED, endedAt: 400 })], books([]), SHOWS],
+  ["a refusal before the fault", ["refused"], [sight({ ...REFUSED, endedAt: 400 })], books([]), SHOWS],
   [
     "somebody with credit is told to pay",
     ["answer"],
@@ -221,6 +221,13 @@ const cases: [what: string, rules: Rule[], sights: Sight[], books: Books, episod
     books([]),
     SHOWS,
   ],
+  [
+    "a lost connection in quiet times",
+    ["answer"],
+    [sight({ end: "lost", requestId: null, received: "", usage: null })],
+    books([]),
+  ],
+  ["a fault that is over late", ["late"], [], books([]), [episode({ calmAt: 46_501 })]],
   ["a fault that does not end", ["not recovered"], [], books([]), [episode({ recovered: false })]],
 ];
 for (const [what, rules, sights, kept, episodes = []] of cases) {
@@ -244,4 +251,24 @@ test("a node at fault may be barred, and a gateway that is not there may keep it
   assert.deepEqual(found([], books([], { quarantines }), [episode({ mayBar: true })]), []);
   const late = sight({ ...REFUSED, endedAt: 40_000 });
   assert.deepEqual(found([late], books([]), [episode({ mayShow: ["503 no_capacity"], mayWait: true })]), []);
+});
+
+test("without --strict a busy machine is not judged, and everything about money and answers is", () => {
+  const rules = (strict: boolean, sights: Sight[], kept: Books, episodes: Episode[]): Rule[] =>
+    audit({ sights, books: kept, episodes, epoch: EPOCH })
+      .filter((violation: Violation) => isJudged(violation, { strict }))
+      .map(({ rule }) => rule)
+      .sort();
+  const slow = [
+    sight({ ...REFUSED, requestId: idOf(2), endedAt: 13_100 }),
+    sight({ ...STALLED, requestId: idOf(3), beganAt: 100_000, endedAt: 101_000 }),
+  ];
+  const stalled = record({ id: uuidOf(3), outcome: "upstream_stall", completionTokens: 2, charge: 280_000n });
+  const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];
+  const late = [episode({ calmAt: 60_000 })];
+  const kept = books([stalled], { quarantines });
+  assert.deepEqual(rules(false, slow, kept, late), []);
+  assert.deepEqual(rules(true, slow, kept, late), ["late", "quarantine", "refused", "refused", "wait"]);
+  const wrong = [sight(), sight({ ...REFUSED, status: 500, code: "internal_error", requestId: idOf(4) })];
+  assert.deepEqual(rules(false, wrong, books([]), []), ["answer", "lost"]);
 });

@@ -3,9 +3,10 @@
  * charge. It can swallow everything without closing anything, as a network does that loses every packet, or refuse, as a
  * machine does on which nobody listens.
  */
+
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { until } from "./processes.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 
 type FrontMode = "open" | "black-hole" | "refusing";
 
@@ -102,7 +103,7 @@ export async function openFront(upstream: { port: number }): Promise<Front> {
       mode = "open";
       // While nobody listened, somebody else's connection may have had the port for a moment.
       if (server === undefined) {
-        await until(`the front listens on ${port} again`, 30_000, async () => {
+        await eventually(`the front listens on ${port} again`, async () => {
           server = await listen(take, port).catch(() => undefined);
           return server !== undefined;
         });

@@ -1,14 +1,16 @@
 /**
  * Three NATS servers in one cluster, set up by the command that an operator would use. Each can be killed, frozen and restarted.
  */
+
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
-import { freePort, newProcess, type Process, until } from "./processes.ts";
+import { freePort, newProcess, type Process } from "./processes.ts";
 
 interface NatsOptions {
   /** "newest", "oldest" (as far as they are here), "debian", or the path of a nats-server. */
@@ -64,8 +66,8 @@ export async function startNats({ release = "newest", size = 3 }: NatsOptions = 
     return one;
   };
   await Promise.all(servers.map((each) => each.start()));
-  const connected = (i: number, from: number): Promise<void> =>
-    until(`${server(i).name} has found the others`, 60_000, async () => {
+  const connected = (i: number, from: number): Promise<unknown> =>
+    eventually(`${server(i).name} has found the others`, async () => {
       const found = (await server(i).log()).slice(from).matchAll(/Route connection created/g);
       return [...found].length >= size - 1;
     });

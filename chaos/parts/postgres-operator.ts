@@ -2,6 +2,7 @@
  * Who looks after a primary and its standby: switches synchronous replication on while the standby follows and off when it has
  * not for a while, and makes a standby anew that cannot follow any more. What the faults themselves took down is left alone.
  */
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { PostgresServer } from "./postgres-server.ts";
 import { until } from "./processes.ts";
 
@@ -11,7 +12,7 @@ interface Operator {
   /** Stops looking; resolves when nothing is under way any more. */
   rest(): Promise<void>;
   /** Resolves when all that is committed is on both disks and every commit waits for both. */
-  inStep(withinMs: number): Promise<void>;
+  inStep(): Promise<void>;
   /** Whether that was so when it was last looked at, and nothing has been switched off since. */
   safe(): boolean;
   /** A server that a fault took down is not missed, until it is back. */
@@ -100,9 +101,9 @@ export function newOperator(servers: { primary: PostgresServer; standby: Postgre
       timer = undefined;
       await look;
     },
-    async inStep(withinMs) {
+    async inStep() {
       const watched = timer !== undefined;
-      await until("the standby is in step", withinMs, async () => {
+      await eventually("the standby is in step", async () => {
         if (!watched) await lookOnce().catch(() => {});
         return operator.safe() && (await following(servers.primary).catch(() => undefined)) === "quorum";
       });

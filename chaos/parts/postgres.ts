@@ -9,14 +9,15 @@
  * one. (One hole is PostgreSQL's own: a statement that is cancelled while its commit waits for the standby is answered as
  * committed. Gateways break the connection instead.)
  */
+
 import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, rm } from "node:fs/promises";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { chooseRunAs } from "../../gateway/src/db/embedded/user.ts";
 import { binariesOf } from "../../gateway/src/db/testing/versions.ts";
 import { openFront } from "./front.ts";
 import { newOperator } from "./postgres-operator.ts";
 import { newPostgresServer, type PostgresServer } from "./postgres-server.ts";
-import { until } from "./processes.ts";
 
 type Which = "primary" | "standby";
 
@@ -50,7 +51,7 @@ export interface Postgres {
   stop(which?: Which): void;
   cont(which?: Which): void;
   /** Resolves when a failover would lose nothing. */
-  inStep(withinMs?: number): Promise<void>;
+  inStep(): Promise<void>;
   /**
    * Kills the primary, makes the standby the primary and leads the front there. What was the primary is made anew as the
    * standby, which goes on after this resolves; `inStep` tells when it is done.
@@ -76,7 +77,6 @@ export interface Postgres {
 const [DATABASE, ROLE] = ["tollgate", "tollgate"];
 const COMMIT_DELAY_MS_MAX = 100;
 /** PostgreSQL's own start, on a machine that has other things to do. */
-const READY_MS_MAX = 60_000;
 
 export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOptions = {}): Promise<Postgres> {
   const runAs = await chooseRunAs();
@@ -95,7 +95,7 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
   const front = await openFront(primary);
   const operator = newOperator(servers);
   operator.watch();
-  await operator.inStep(READY_MS_MAX);
+  await operator.inStep();
 
   const of = (which: Which = "primary"): PostgresServer => servers[which];
   return {
@@ -128,12 +128,12 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
       of(which).process.cont();
       operator.expect(of(which), "up");
     },
-    inStep: (withinMs = READY_MS_MAX) => operator.inStep(withinMs),
+    inStep: () => operator.inStep(),
     async failover() {
       await operator.rest();
       try {
         if (!operator.expected(of("standby"))) throw new Error("the standby is down: there is nobody to take over");
-        if (operator.expected(of("primary"))) await operator.inStep(READY_MS_MAX);
+        if (operator.expected(of("primary"))) await operator.inStep();
         if (!operator.safe())
           throw new Error("the primary died while the standby was not in step: commits would be lost");
         const { primary: old, standby: next } = servers;
@@ -142,7 +142,7 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
           withinMs: 90_000,
         });
         if (row?.done !== true) throw new Error(`${next.name} did not become the primary`);
-        await until(`${next.name} takes writes`, READY_MS_MAX, async () => {
+        await eventually(`${next.name} takes writes`, async () => {
           const [state] = await next.query<{ standby: boolean }>("select pg_is_in_recovery() as standby");
           return state?.standby === false;
         });

@@ -4,11 +4,13 @@
  *
  * Linux only: who a process started is read from /proc.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { eventually } from "@tollgate/stage/wait.ts";
 
 interface ProcessOptions {
   name: string;
@@ -24,7 +26,6 @@ interface ProcessOptions {
   lastSignal?: "KILL" | "QUIT" | "TERM";
   /** Whether it can be used; asked until it says so. */
   ready?: () => Promise<boolean>;
-  readyWithinMs?: number;
 }
 
 export interface Process {
@@ -90,7 +91,7 @@ export function newProcess(options: ProcessOptions): Process {
       watcher.stdin?.on("error", () => {});
       const [line] = await once(watcher.stdio[3] as NodeJS.ReadableStream, "data");
       current = { watcher, pid: Number.parseInt(String(line), 10) };
-      await until(`${name} is ready`, options.readyWithinMs ?? 60_000, async () => {
+      await eventually(`${name} is ready`, async () => {
         if (!process_.running()) throw new Error(`${name} ended at its start: ${tail(await process_.log())}`);
         return (await options.ready?.()) ?? true;
       });
@@ -184,7 +185,7 @@ function below(pid: number, children: Map<number, number[]>): number[] {
   return (children.get(pid) ?? []).flatMap((child) => [child, ...below(child, children)]);
 }
 
-/** Waits for what sends no event. */
+/** For a harness that gives up on something after a while, and then does something else. */
 export async function until(what: string, withinMs: number, check: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await check())) {

@@ -1,16 +1,16 @@
 /** The gateways of the stage: `tollgate serve` under a supervisor, on ports that stay the same; of this version or of an older one. */
+
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { FakeClock } from "../parts/clock.ts";
-import { freePort, newProcess, type Process, until } from "../parts/processes.ts";
+import { freePort, newProcess, type Process } from "../parts/processes.ts";
 import { type Apart, openApart } from "./apart.ts";
 import { type Supervised, supervise } from "./supervised.ts";
 
 /** The sources that this harness is part of. */
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-
-const READY_MS_MAX = 90_000;
 
 export interface Gateway extends Supervised {
   port: number;
@@ -95,7 +95,7 @@ async function newGateway(options: GatewayOptions): Promise<Gateway> {
 /** Starts it where it does not run, and waits until it says that it is ready. */
 export async function untilServing(gateway: Gateway): Promise<void> {
   await gateway.start();
-  await until(`${gateway.name} is ready`, READY_MS_MAX, async () => {
+  await eventually(`${gateway.name} is ready`, async () => {
     const asked = fetch(`http://127.0.0.1:${gateway.internalPort}/readyz`, { signal: AbortSignal.timeout(2_000) });
     return (await asked.catch(() => undefined))?.status === 200;
   });

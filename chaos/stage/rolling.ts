@@ -1,9 +1,8 @@
 /** Both gateways stopped and started, one after the other, under load: nobody notices. */
-import { until } from "../parts/processes.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { ROOT, untilServing } from "./gateway.ts";
 import type { Stage } from "./stage.ts";
 
-const WHOLE_MS_MAX = 30_000;
 /** The balancer looks five times a second, and what it sent before has arrived. */
 const TAKEN_OUT_MS = 1_500;
 
@@ -30,6 +29,6 @@ export async function rollingUpgrade(stage: Stage): Promise<void> {
   stage.root = ROOT;
 }
 
-function untilWhole(stage: Stage): Promise<void> {
-  return until("the balancer sends to every gateway", WHOLE_MS_MAX, async () => stage.isWhole());
+function untilWhole(stage: Stage): Promise<unknown> {
+  return eventually("the balancer sends to every gateway", async () => stage.isWhole());
 }

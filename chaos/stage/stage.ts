@@ -2,17 +2,18 @@
  * The stage of a run: PostgreSQL with a standby, three NATS servers, Valkey or Redis, two gateways behind a balancer that
  * follows `/readyz`, and four agents with the scripted engine. Everything is real, of this machine, and ends with the harness.
  */
+
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { type Balancer, startBalancer } from "../../e2e/balancer.ts";
 import { writeCatalogue } from "../../e2e/fixtures.ts";
 import type { Customers } from "../load/load.ts";
 import { type FakeClock, openClock } from "../parts/clock.ts";
 import { type Nats, startNats } from "../parts/nats.ts";
 import { type Postgres, startPostgres } from "../parts/postgres.ts";
-import { until } from "../parts/processes.ts";
 import { startValkey, type Valkey } from "../parts/valkey.ts";
 import { type Admin, adminOf } from "./admin.ts";
 import { makeAgents } from "./agent.ts";
@@ -90,7 +91,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     authority: nats.environment.NODE_EXTRA_CA_CERTS,
   });
   await Promise.all(agents.map((agent) => agent.start()));
-  await until("every agent is online", 60_000, async () => (await onlineNodes(balancer.url, people)) === AGENTS);
+  await eventually("every agent is online", async () => (await onlineNodes(balancer.url, people)) === AGENTS);
   say("agents serve");
   const stage: Stage = {
     ...{ postgres, nats, valkey, gateways, agents, clock, balancer, directory, holdLeaseS, root },

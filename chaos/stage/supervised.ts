@@ -1,5 +1,6 @@
 /** A process that is started again a second after it died, as systemd would, until it is told to end. */
-import { type Process, until } from "../parts/processes.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type { Process } from "../parts/processes.ts";
 
 const LOOK_EVERY_MS = 100;
 const RESTART_AFTER_MS = 1_000;
@@ -51,7 +52,7 @@ export function supervise(first: Process, { endWithinMs = 60_000 } = {}): Superv
       await restarting;
       process.cont();
       await process.end("SIGTERM", endWithinMs);
-      await until(`${first.name} has ended`, 5_000, async () => !process.running());
+      await eventually(`${first.name} has ended`, async () => !process.running());
     },
     replace(other) {
       process = other;

@@ -1,0 +1,71 @@
+/**
+ * Which tests a change concerns, by who imports whom: those nearest to the changed files first. And which tests need no server, so
+ * that they can run at any time.
+ */
+import { spawnSync } from "node:child_process";
+import { isTest as isTestCode, resolve } from "./imports.ts";
+
+/** File → the files that it loads, by their paths from the root. */
+export type Graph = Map<string, Set<string>>;
+
+const LOADED =
+  /(?:^|\n)\s*(?:import|export)\b[^"'`;]*?\bfrom\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)|(?:^|\n)\s*import\s*["']([^"']+)["']|new URL\(\s*["'](\.[^"']+)["']\s*,\s*import\.meta\.url/g;
+
+export function graphOf(sources: Map<string, string>): Graph {
+  return new Map(
+    [...sources].map(([file, source]) => {
+      const specifiers = [...source.matchAll(LOADED)].map((match) =>
+        match.slice(1).find((found) => found !== undefined),
+      );
+      const loaded = specifiers.flatMap((specifier) => resolve(file, specifier ?? "") ?? []);
+      return [file, new Set(loaded)];
+    }),
+  );
+}
+
+export const isTestFile = (file: string): boolean => /\.test\.tsx?$/.test(file);
+
+/** The test files that load one of the changed files, nearest first; a changed test is the nearest. */
+export function affectedTests(graph: Graph, changed: readonly string[]): string[] {
+  const importers = new Map<string, string[]>();
+  for (const [file, loaded] of graph) {
+    for (const target of loaded) importers.set(target, [...(importers.get(target) ?? []), file]);
+  }
+  const reached = new Set(changed.filter((file) => graph.has(file) || importers.has(file)));
+  // A set is walked in the order of insertion, also of what is added on the way: breadth first.
+  for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
+  return [...reached].filter((file) => isTestFile(file) && graph.has(file));
+}
+
+/** What starts a database, a broker, a browser or another process, for tests. */
+const STARTS_SERVERS =
+  /^gateway\/src\/(db|limits|dispatch\/nats)\/testing(\/|\.ts$)|^(e2e|chaos|engines)\/|^tools\/(go-builds|servers)\.ts$/;
+const STARTS_PROCESSES =
+  /["']node:child_process["']|["']playwright-core["']|node-llama-cpp|["']node:worker_threads["']/;
+
+/** Whether a test needs nothing but its own process: neither it nor the test code that it loads starts anything. */
+export function needsNoServer(graph: Graph, sources: Map<string, string>, test: string): boolean {
+  const reached = new Set([test]);
+  for (const file of reached) {
+    if (STARTS_SERVERS.test(file)) return false;
+    const isCode = isTestCode(file) || file.startsWith("stage/");
+    if (isCode && STARTS_PROCESSES.test(sources.get(file) ?? "")) return false;
+    for (const loaded of graph.get(file) ?? []) reached.add(loaded);
+  }
+  return true;
+}
+
+/** What differs from the last commit, and from the branch that this one follows, where it follows one. */
+export function changedFiles(root: string): string[] {
+  const git = (...args: string[]): string[] => {
+    const { status, stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+    return status === 0 ? stdout.split("\n").filter((line) => line !== "") : [];
+  };
+  const [upstream] = git("merge-base", "HEAD", "@{upstream}");
+  return [
+    ...new Set([
+      ...git("diff", "--name-only", upstream ?? "HEAD"),
+      ...git("ls-files", "--others", "--exclude-standard"),
+    ]),
+  ];
+}
