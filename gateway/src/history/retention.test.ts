@@ -704,7 +704,10 @@ describe("a gateway", () => {
     await eventually("it has looked", () => retaining.months());
     clock.advance(HOUR_MS);
     await eventually("it is at it", async () => {
-      const { rows } = await db.pool.query("select from pg_locks where locktype = 'advisory' and granted");
+      const { rows } = await db.pool.query(
+        `select from pg_locks where locktype = 'advisory' and granted
+            and database = (select oid from pg_database where datname = current_database())`,
+      );
       return rows.length > 0;
     });
     await retaining.stop();
