@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { type Front, openFront } from "./front.ts";
-import { until } from "./processes.ts";
 
 /** A server that says back what it hears, after its name. */
 async function echo(t: TestContext, name: string): Promise<{ port: number; sockets: Set<Socket> }> {
@@ -34,7 +34,14 @@ function dial(t: TestContext, front: Front) {
   return client;
 }
 
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 150));
+/** What has passed so far has arrived: bytes sent after it, through a front of their own, have come back. */
+async function fence(t: TestContext, port: number): Promise<void> {
+  const front = await openFront({ port });
+  const client = dial(t, front);
+  client.socket.write("fence");
+  await eventually("the fence is back", () => client.heard.endsWith("fence"));
+  await front.close();
+}
 
 test("a front leads to whom it is told, swallows, refuses, and heals", async (t) => {
   const [one, two] = [await echo(t, "one"), await echo(t, "two")];
@@ -42,40 +49,40 @@ test("a front leads to whom it is told, swallows, refuses, and heals", async (t)
   t.after(() => front.close());
   const first = dial(t, front);
   first.socket.write("a");
-  await until("an answer", 5000, async () => first.heard === "one a");
+  await eventually("an answer", () => first.heard === "one a");
 
   front.swallow();
   first.socket.write("b");
   const second = dial(t, front);
   second.socket.write("c");
-  await pause();
+  await fence(t, one.port);
   assert.deepEqual([first.heard, second.heard, first.ended, second.ended], ["one a", "", "", ""]);
   await front.heal();
-  await until("both go on", 5000, async () => first.heard === "one aone b" && second.heard === "one c");
+  await eventually("both go on", () => first.heard === "one aone b" && second.heard === "one c");
 
   // What dies behind a black hole is not heard of before it is healed.
   front.swallow();
   for (const socket of one.sockets) socket.resetAndDestroy();
-  await pause();
+  await fence(t, one.port);
   assert.deepEqual([first.ended, second.ended], ["", ""]);
   await front.heal();
-  await until("both are told", 5000, async () => first.ended === "ECONNRESET" && second.ended === "ECONNRESET");
+  await eventually("both are told", () => first.ended === "ECONNRESET" && second.ended === "ECONNRESET");
 
   const third = dial(t, front);
   third.socket.write("d");
-  await until("an answer", 5000, async () => third.heard === "one d");
+  await eventually("an answer", () => third.heard === "one d");
   front.leadTo(two.port);
-  await until("the old way ends", 5000, async () => third.ended === "ECONNRESET");
+  await eventually("the old way ends", () => third.ended === "ECONNRESET");
   const fourth = dial(t, front);
   fourth.socket.write("e");
-  await until("the new way", 5000, async () => fourth.heard === "two e");
+  await eventually("the new way", () => fourth.heard === "two e");
 
   await front.refuse();
-  await until("reset", 5000, async () => fourth.ended === "ECONNRESET");
+  await eventually("reset", () => fourth.ended === "ECONNRESET");
   const fifth = dial(t, front);
-  await until("refused", 5000, async () => fifth.ended === "ECONNREFUSED");
+  await eventually("refused", () => fifth.ended === "ECONNREFUSED");
   await front.heal();
   const sixth = dial(t, front);
   sixth.socket.write("f");
-  await until("an answer again", 5000, async () => sixth.heard === "two f");
+  await eventually("an answer again", () => sixth.heard === "two f");
 });

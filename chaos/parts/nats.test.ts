@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
 import { openNatsPlane } from "../../gateway/src/dispatch/nats/plane.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { startNats } from "./nats.ts";
-import { until } from "./processes.ts";
 
 const skip = natsReleases().length === 0 && "nats-server is not installed";
 
@@ -39,7 +39,7 @@ for (const release of ["newest", "oldest"]) {
     });
     const carries = async (): Promise<void> => {
       const before = heard;
-      await until("a message goes round", 60_000, async () => {
+      await eventually("a message goes round", () => {
         plane.publish("tg.test.chaos", Buffer.from("x"));
         return heard > before;
       });

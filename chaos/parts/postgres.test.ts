@@ -1,13 +1,17 @@
 /** Every operation on the pair, seen from a client that goes through the front. On both ends of the supported versions. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
-import { until } from "./processes.ts";
+
+/** For statements on a server that never answers, or may never. */
+const SHORT_MS = 500;
+const CLIENT_MS = 10_000;
 
 /** One statement of a client's own connection. */
-async function ask(postgres: Postgres, sql: string, withinMs = 3000): Promise<unknown> {
+async function ask(postgres: Postgres, sql: string, withinMs = HANG_LIMIT_MS): Promise<unknown> {
   const client = new pg.Client({
     connectionString: postgres.url,
     connectionTimeoutMillis: withinMs,
@@ -24,9 +28,9 @@ async function ask(postgres: Postgres, sql: string, withinMs = 3000): Promise<un
 
 const add = (postgres: Postgres, withinMs?: number): Promise<unknown> =>
   ask(postgres, "insert into written default values returning id", withinMs);
-const isBack = (postgres: Postgres): Promise<void> =>
-  until("it takes writes", 60_000, () =>
-    add(postgres).then(
+const isBack = (postgres: Postgres): Promise<true> =>
+  eventually("it takes writes", () =>
+    add(postgres, CLIENT_MS).then(
       () => true,
       () => false,
     ),
@@ -50,12 +54,12 @@ for (const major of [15, 18]) {
       await isBack(postgres);
 
       postgres.stop();
-      await assert.rejects(add(postgres, 500), /timeout/i);
+      await assert.rejects(add(postgres, SHORT_MS), /timeout/i);
       postgres.cont();
       await isBack(postgres);
 
       await postgres.cutFront();
-      await assert.rejects(add(postgres, 500), /timeout/i);
+      await assert.rejects(add(postgres, SHORT_MS), /timeout/i);
       await postgres.query("select 1");
       await postgres.healFront();
       await isBack(postgres);
@@ -67,7 +71,7 @@ for (const major of [15, 18]) {
       await postgres.inStep();
       for (const ms of [80, 300]) {
         await postgres.slowDisk(ms);
-        await until(`a commit takes ${ms} ms`, 10_000, async () => {
+        await eventually(`a commit takes ${ms} ms`, async () => {
           const began = performance.now();
           await add(postgres);
           return performance.now() - began >= ms;
@@ -90,23 +94,23 @@ for (const major of [15, 18]) {
       let writing = true;
       const writer = (async () => {
         while (writing)
-          await add(postgres).then(
+          await add(postgres, CLIENT_MS).then(
             (id) => told.add(id),
             () => {},
           );
       })();
-      await until("some are written", 10_000, async () => told.size > 20);
+      await eventually("some are written", () => told.size > 20);
       await postgres.failover();
       assert.notEqual(postgres.primary(), before);
       const sofar = told.size;
-      await until("writing goes on", 60_000, async () => told.size > sofar + 20);
+      await eventually("writing goes on", () => told.size > sofar + 20);
       await postgres.inStep();
       // There and back, the second time with the primary dead already.
       await postgres.kill();
       await postgres.failover();
       assert.equal(postgres.primary(), before);
       const then = told.size;
-      await until("writing goes on", 60_000, async () => told.size > then + 20);
+      await eventually("writing goes on", () => told.size > then + 20);
       writing = false;
       await writer;
       const kept = new Set((await postgres.query<{ id: number }>("select id from written")).map(({ id }) => id));
@@ -121,7 +125,7 @@ for (const major of [15, 18]) {
       await postgres.fillDisk();
       const [page, large] = ["repeat('x', 1000)", 20_000];
       await assert.rejects(
-        ask(postgres, `insert into written (more) select ${page} from generate_series(1, ${large})`, 10_000),
+        ask(postgres, `insert into written (more) select ${page} from generate_series(1, ${large})`),
       );
       await postgres.freeDisk();
       await isBack(postgres);

@@ -1,6 +1,9 @@
 /** A command that installs or asks something, as what it said and how it ended. */
 import { spawn } from "node:child_process";
 
+/** Only ends a command that hangs: some download gigabytes, or compile for most of an hour. */
+const HANG_LIMIT_MS = 2 * 60 * 60_000;
+
 interface Said {
   code: number;
   output: string;
@@ -9,12 +12,12 @@ interface Said {
 export async function runCommand(
   command: string,
   args: string[],
-  { env = {}, timeoutMs = 60_000 }: { env?: Record<string, string>; timeoutMs?: number } = {},
+  { env = {} }: { env?: Record<string, string> } = {},
 ): Promise<Said> {
   const child = spawn(command, args, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
-    timeout: timeoutMs,
+    timeout: HANG_LIMIT_MS,
     killSignal: "SIGKILL",
   });
   let output = "";

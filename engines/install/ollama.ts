@@ -14,7 +14,6 @@ const HEADERS = {
   "nlohmann-json3-dev": "/usr/include/nlohmann/json.hpp",
   "libstb-dev": "/usr/include/stb/stb_image.h",
 };
-const WITHIN_MS = 60 * 60_000;
 
 const HOME = join(CACHE, `ollama-${OLLAMA_VERSION}`);
 export const OLLAMA = join(HOME, "bin", "ollama");
@@ -25,13 +24,12 @@ export async function installOllama(): Promise<string | undefined> {
   const missing = Object.entries(HEADERS).filter(([, file]) => !existsSync(file));
   if (missing.length > 0) return `its build needs Debian's ${missing.map(([name]) => name).join(" and ")}`;
   console.log(`  building ollama ${OLLAMA_VERSION} (once, many minutes on two cores)…`);
-  const audio = await runCommand("go", ["mod", "download", "-json", MINIAUDIO], { timeoutMs: WITHIN_MS });
+  const audio = await runCommand("go", ["mod", "download", "-json", MINIAUDIO]);
   if (audio.code !== 0) return `go: ${whyOf(audio)}`;
   const { Dir } = JSON.parse(audio.output) as { Dir: string };
   await mkdir(join(HOME, "include", "miniaudio"), { recursive: true });
   await copyFile(join(Dir, "miniaudio.h"), join(HOME, "include", "miniaudio", "miniaudio.h"));
   const built = await runCommand("go", ["install", `github.com/ollama/ollama@v${OLLAMA_VERSION}`], {
-    timeoutMs: WITHIN_MS,
     env: { GOBIN: join(HOME, "bin"), CGO_ENABLED: "1", CGO_CXXFLAGS: `-O2 -I${join(HOME, "include")}` },
   });
   return built.code === 0 ? undefined : `go install: ${whyOf(built)}`;

@@ -9,7 +9,6 @@ import { CACHE } from "./cache.ts";
 import { runCommand, whyOf } from "./command.ts";
 
 const UV = "uv==0.13.7";
-const WITHIN_MS = 40 * 60_000;
 
 interface PythonPackages {
   /** The folder of its environment. */
@@ -35,7 +34,6 @@ export async function installPython({ name, packages, overrides = [] }: PythonPa
   await writeFile(overrideFile, overrides.join("\n"));
   const into = ["--python", join(home, "bin", "python"), "--override", overrideFile];
   const installed = await runCommand(uv.command, ["pip", "install", ...into, ...packages], {
-    timeoutMs: WITHIN_MS,
     env: { UV_CACHE_DIR: join(CACHE, "uv-cache"), UV_HTTP_TIMEOUT: "300" },
   });
   if (installed.code !== 0) return `pip: ${whyOf(installed)}`;
@@ -51,6 +49,6 @@ async function ensureUv(): Promise<{ command: string } | { missing: string }> {
   await mkdir(CACHE, { recursive: true });
   const venv = await runCommand("python3", ["-m", "venv", home]);
   if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment: ${whyOf(venv)}` };
-  const pip = await runCommand(join(home, "bin", "pip"), ["install", "--quiet", UV], { timeoutMs: WITHIN_MS });
+  const pip = await runCommand(join(home, "bin", "pip"), ["install", "--quiet", UV]);
   return pip.code === 0 ? { command } : { missing: `pip cannot install ${UV}: ${whyOf(pip)}` };
 }

@@ -48,7 +48,7 @@ export const ollama: EngineUnderTest = {
     const modelfile = join(dirname(log), "Modelfile");
     await writeFile(modelfile, `FROM ${gguf}\nPARAMETER num_thread 1\nTEMPLATE """${TEMPLATE}"""\n`);
     for (const name of [NAME, EMBEDDING_NAME]) {
-      const made = await runCommand(OLLAMA, ["create", name, "-f", modelfile], { env, timeoutMs: 300_000 });
+      const made = await runCommand(OLLAMA, ["create", name, "-f", modelfile], { env });
       if (made.code === 0) continue;
       await server.kill();
       throw new Error(`ollama create: ${whyOf(made)}`);

@@ -3,10 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { endSession } from "./session.ts";
-
-const ASKED_MS = 5_000;
 
 interface Command {
   file: string;
@@ -71,12 +69,12 @@ export async function freePort(): Promise<number> {
 }
 
 export async function answers(url: string): Promise<boolean> {
-  return (await fetch(url, { signal: AbortSignal.timeout(ASKED_MS) })).ok;
+  return (await fetch(url, { signal: hangSignal() })).ok;
 }
 
 export async function askJson<T>(url: string, body?: object): Promise<T> {
   const init = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(120_000) });
+  const response = await fetch(url, { ...init, signal: hangSignal() });
   if (!response.ok) throw new Error(`the engine answered ${response.status}: ${(await response.text()).slice(0, 120)}`);
   return (await response.json()) as T;
 }

@@ -1,7 +1,6 @@
 /** A builder at the gateway's API: requests as any client sends them, and what came of them. */
+import { hangSignal } from "@tollgate/stage/wait.ts";
 import { NotAsPromised } from "../outcome.ts";
-
-const WITHIN_MS = 180_000;
 
 interface Usage {
   prompt_tokens: number;
@@ -108,7 +107,7 @@ export class Builder {
       method: "POST",
       headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/json" },
       body: JSON.stringify(body),
-      signal: AbortSignal.any([AbortSignal.timeout(WITHIN_MS), ...(signal === undefined ? [] : [signal])]),
+      signal: AbortSignal.any([hangSignal(), ...(signal === undefined ? [] : [signal])]),
     });
     if (response.ok) return response;
     const { error } = (await response.json()) as { error: { type: string; code?: string; message: string } };

@@ -2,12 +2,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { NotAsPromised } from "../outcome.ts";
 import { endSession } from "../servers/session.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
-const COMMAND_WITHIN_MS = 180_000;
 
 interface How {
   env?: Record<string, string>;
@@ -15,7 +14,7 @@ interface How {
 }
 
 interface Said {
-  /** Null: it did not end in time. */
+  /** Null: it hung and was ended. */
   code: number | null;
   out: string;
   err: string;
@@ -38,7 +37,7 @@ export class Host {
 
   /** The same of a command that may fail. */
   async ask(args: string[], { env = {}, input = "" }: How = {}): Promise<Said> {
-    const child = this.#spawn(args, env, { timeout: COMMAND_WITHIN_MS });
+    const child = this.#spawn(args, env, { timeout: HANG_LIMIT_MS });
     let [out, err] = ["", ""];
     child.stdout?.setEncoding("utf8").on("data", (text) => (out += text));
     child.stderr?.setEncoding("utf8").on("data", (text) => (err += text));

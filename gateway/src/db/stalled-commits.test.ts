@@ -5,13 +5,15 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
+import { connectionName } from "./connected.ts";
 import { query, scratch } from "./embedded/testing.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 
-test("who waits for a commit that does not come is refused; reading alone does not end the outage", async (t) => {
+test("a commit that hangs is an outage, which a server that still answers reads does not end", async (t) => {
   const { connection } = await (await scratch(t)).start();
-  const log = createLog("silent");
+  const lines: { msg: string }[] = [];
+  const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
   const guard = new StoreGuard({ connection, clock: systemClock, log });
   const pool = openGuardedPool(connection, { guard, log, sizeMax: 2 });
   t.after(async () => {
@@ -35,8 +37,18 @@ test("who waits for a commit that does not come is refused; reading alone does n
 
   await assert.rejects(pool.query("insert into thing values (1)"), (error) => error instanceof Away);
   guard.health.latencyMs = null;
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
-  assert.deepEqual([guard.health.isAway, guard.health.latencyMs], [true, null], "no sign of life that counts");
+  // Each heartbeat has a session of its own, which hangs in its commit for good: at the third, two have been given up.
+  await eventually("heartbeats are repeated during the outage", async () => {
+    assert.deepEqual([guard.health.isAway, guard.health.latencyMs], [true, null], "no heartbeat succeeds");
+    const [row] = await query<{ hanging: number }>(
+      connection,
+      `select count(*)::int as hanging from pg_stat_activity
+        where application_name = '${connectionName("heartbeat")}' and wait_event = 'SyncRep'`,
+      "superuser",
+    );
+    return (row?.hanging ?? 0) >= 3;
+  });
+  assert.equal(lines.length, 1, "the outage has not ended meanwhile");
 
   await confirmedBy("");
   await eventually("it is back", () => !guard.health.isAway);

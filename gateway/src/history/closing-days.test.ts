@@ -16,13 +16,13 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openStatement } from "../ledger/statement.ts";
-import { holdOf, newId, settlementOf } from "../ledger/testing.ts";
+import { holdOf, newId, patientClock, settlementOf } from "../ledger/testing.ts";
 import { openOverview } from "../operators/overview.ts";
 import { openSpend } from "../operators/spend.ts";
 import { type Closing, keepClosing } from "./closing-days.ts";
 import { openHistory } from "./history.ts";
 import { openPerformance } from "./performance.ts";
-import { idAt } from "./testing.ts";
+import { idAt, pastMidnight } from "./testing.ts";
 import { openUsage } from "./usage.ts";
 
 const MODELS = ["tiny-3b", "mid-8b", "big-70b"];
@@ -145,12 +145,13 @@ const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 describe("days that are closed", () => {
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
     for (const model of MODELS) await db.pool.query("insert into price values (1, $1, 20000, 40000)", [model]);
   });
   after(() => db.close());
   beforeEach(async () => {
+    await pastMidnight();
     closing = keepClosing({ pool: db.pool, clock: systemClock, log });
     await closing.run();
     host = await openAccount("host");
@@ -258,6 +259,7 @@ describe("days that are closed", () => {
 });
 
 test("from the schema before, with rows: nothing is told otherwise, before, and as day by day is closed", async (t) => {
+  await pastMidnight();
   db = await openTestDatabase({ sql: await sqlUpTo(t, padded(CLOSED_DAYS_SINCE - 1)) });
   t.after(db.close);
   const { pool } = db;
@@ -289,6 +291,7 @@ test("from the schema before, with rows: nothing is told otherwise, before, and 
 });
 
 test("from 0036, with days closed without their models: they are closed again, and nothing is told otherwise meanwhile", async (t) => {
+  await pastMidnight();
   db = await openTestDatabase({ sql: await sqlUpTo(t, "0036") });
   t.after(db.close);
   const { pool } = db;

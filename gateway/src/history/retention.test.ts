@@ -17,14 +17,14 @@ import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool } from "../ledger/spool.ts";
 import { openStatement } from "../ledger/statement.ts";
-import { COST, holdOf, newDirectory, newId, settlementOf } from "../ledger/testing.ts";
+import { COST, holdOf, newDirectory, newId, patientClock, settlementOf } from "../ledger/testing.ts";
 import { openEarnings } from "./earnings.ts";
 import { openHistory } from "./history.ts";
 import { exportMonth } from "./month-export.ts";
 import { openRefusals } from "./refusals.ts";
 import { keepRetaining } from "./retaining.ts";
 import { openRetention, type Retained, type RetentionRules } from "./retention.ts";
-import { idAt, makePastMonths, monthsAgo, nameOfMonth } from "./testing.ts";
+import { idAt, makePastMonths, monthsAgo, nameOfMonth, pastMidnight } from "./testing.ts";
 import { openUsage } from "./usage.ts";
 
 const MONTHS = 5;
@@ -35,9 +35,10 @@ let db: TestDatabase;
 let ledger: Ledger;
 let [builder, other, host]: [Uuid, Uuid, Uuid] = ["", "", ""] as unknown as [Uuid, Uuid, Uuid];
 beforeEach(async () => {
+  await pastMidnight();
   db = await openTestDatabase();
   // A lease so long that no machine is too slow for it.
-  ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
+  ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
   await ledger.expire();
   await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
   await makePastMonths(db.pool, MONTHS);
@@ -432,7 +433,7 @@ describe("what was closed", () => {
     const directory = await newDirectory(t);
     const log = createLog("silent");
     const spool = await openSpool({ directory, gatewayId: "late", clock: systemClock, log });
-    const late = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "late", spool });
+    const late = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "late", spool });
     const before = await db.pool.query("select id, balance from ledger_account order by id");
     assert.equal(await late.settle(settlementOf(order, host)), "unknown");
     assert.deepEqual((await db.pool.query("select id, balance from ledger_account order by id")).rows, before.rows);
@@ -703,7 +704,10 @@ describe("a gateway", () => {
     await eventually("it has looked", () => retaining.months());
     clock.advance(HOUR_MS);
     await eventually("it is at it", async () => {
-      const { rows } = await db.pool.query("select from pg_locks where locktype = 'advisory' and granted");
+      const { rows } = await db.pool.query(
+        `select from pg_locks where locktype = 'advisory' and granted
+            and database = (select oid from pg_database where datname = current_database())`,
+      );
       return rows.length > 0;
     });
     await retaining.stop();

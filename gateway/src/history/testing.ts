@@ -1,8 +1,20 @@
 /** For tests of what is dropped: months that lie back, with the partitions that a gateway would have made in them. */
+import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
+import { DAY_MS } from "../base/time.ts";
+
+/** Longer than any of these tests takes, and less than the hang limit. */
+const BEFORE_MIDNIGHT_MS = 240_000;
+
+/**
+ * Waits for the next day (by UTC) where this one is about to end. Before tests that compare days and months which the database
+ * tells by its own clock, which cannot be driven.
+ */
+export const pastMidnight = (): Promise<unknown> =>
+  eventually("the next day has begun", () => DAY_MS - (systemClock.now() % DAY_MS) > BEFORE_MIDNIGHT_MS);
 
 /** The first moment of the month that lies so many before this one. */
 export function monthsAgo(months: number): Date {

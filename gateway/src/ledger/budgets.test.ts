@@ -1,17 +1,18 @@
 /** A key's budgets: decided in the hold's transaction, exact beside everything else that moves the account's money. */
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, before, beforeEach, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { pastMidnight } from "../history/testing.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { COST, holdOf, newId, settlementOf } from "./testing.ts";
+import { COST, holdOf, newId, patientClock, settlementOf } from "./testing.ts";
 
 const DAY_MS = 86_400_000;
 /** What a hold of these tests takes. */
@@ -26,7 +27,7 @@ describe("a key's budget", () => {
   before(async () => {
     db = await openTestDatabase();
     const open = (gatewayId: string) =>
-      openLedger({ pool: db.pool, clock: systemClock, gatewayId, holdLeaseMs: 60 * 60 * 1000 });
+      openLedger({ pool: db.pool, clock: patientClock, gatewayId, holdLeaseMs: 60 * 60 * 1000 });
     ledgers = [open("one"), open("two")];
     ledger = ledgers[0];
     await ledger.expire();
@@ -44,6 +45,8 @@ describe("a key's budget", () => {
     await keys.close();
     await db.close();
   });
+
+  beforeEach(pastMidnight);
 
   const openKey = async (settings: { budgetDay?: Pico; budgetMonth?: Pico }) => {
     const accountId = newId();

@@ -8,7 +8,7 @@ import { padded } from "../db/migrations.ts";
 import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openRetention } from "../history/retention.ts";
-import { idAt, makePastMonths, monthsAgo } from "../history/testing.ts";
+import { idAt, makePastMonths, monthsAgo, pastMidnight } from "../history/testing.ts";
 import { openOverview } from "../operators/overview.ts";
 import { DERIVED_SINCE } from "./books.ts";
 import { checkLedger } from "./check.ts";
@@ -113,6 +113,7 @@ test("from the schema before it, with requests, transfers, payouts and set-offs"
 });
 
 test("a month that the version before recorded is closed like any other", async (t) => {
+  await pastMidnight();
   const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);
   await makePastMonths(pool, 1);

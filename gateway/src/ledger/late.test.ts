@@ -1,7 +1,7 @@
 /** Leases that stand still while nobody can renew them, and requests that are settled after theirs ran out all the same. */
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { systemClock } from "../base/clock.ts";
+import { after, afterEach, before, describe, test } from "node:test";
+import type pg from "pg";
 import { timeOf, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
@@ -13,7 +13,7 @@ import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
-import { COST, holdOf, newId, settlementOf } from "./testing.ts";
+import { COST, holdOf, newId, patientClock, settlementOf } from "./testing.ts";
 
 const LEASE_S = 60;
 
@@ -24,7 +24,7 @@ describe("a request whose lease ran out", () => {
   before(async () => {
     db = await openTestDatabase();
     // A lease so long that no machine is too slow for it: a quarter of it without a sweep, and leases stand still.
-    ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
     await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
     host = await open("host");
@@ -133,7 +133,7 @@ describe("a request whose lease ran out", () => {
     const builder = await open("builder", 50_000_000n);
     const holds: HoldOrder[] = [];
     for (let i = 0; i < 20; i++) holds.push(await lost(builder));
-    const other = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "other" });
+    const other = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "other" });
     const outcomes = await Promise.all(
       holds.flatMap((hold) => {
         const settlement = settlementOf(hold, host);
@@ -159,23 +159,32 @@ describe("a request whose lease ran out", () => {
 describe("leases", () => {
   let db: TestDatabase;
   let builder: Uuid;
+  /** In a transaction, in which the database's now() stands still. */
+  let still: pg.PoolClient;
   before(async () => {
     db = await openTestDatabase();
+    still = await db.pool.connect();
     builder = newId();
     await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [builder]);
     await db.pool.query("select ledger_transfer($1, 'grant', $2, 1000000000, 'test')", [newId(), builder]);
   });
-  after(() => db.close());
+  afterEach(() => still.query("commit"));
+  after(async () => {
+    still.release();
+    await db.close();
+  });
 
-  /** As if the last sweep had been so long ago, and these holds ended so much later than that, in seconds. */
+  /** As if the last sweep had been so long ago, and these holds ended so much later than that, in seconds. Then time stands still. */
   const away = async (seconds: number, ends: number[]): Promise<Uuid[]> => {
-    const ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });
+    const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+    await still.query("commit");
     await db.pool.query("select ledger_void(array(select id from hold))");
     const holds = ends.map(() => holdOf(builder, 10n));
     await Promise.all(holds.map((hold) => ledger.hold(hold)));
     const ids = holds.map(({ id }) => id);
-    await db.pool.query("update hold_sweep set at = now() - make_interval(secs => $1)", [seconds]);
-    await db.pool.query(
+    await still.query("begin");
+    await still.query("update hold_sweep set at = now() - make_interval(secs => $1)", [seconds]);
+    await still.query(
       `update hold h set expires_at = s.at + make_interval(secs => o.ends)
          from hold_sweep s, unnest($1::uuid[], $2::float8[]) as o (id, ends) where h.id = o.id`,
       [ids, ends],
@@ -184,12 +193,12 @@ describe("leases", () => {
   };
   const sweep = async (lease?: string): Promise<number> => {
     const call = lease === undefined ? "ledger_expire(1000)" : `ledger_expire(1000, '${lease}')`;
-    const { rows } = await db.pool.query(`select ${call} as expired`);
+    const { rows } = await still.query(`select ${call} as expired`);
     return rows[0].expired;
   };
   /** Seconds that are left of each. */
   const left = async (ids: Uuid[]): Promise<number[]> => {
-    const { rows } = await db.pool.query(
+    const { rows } = await still.query(
       `select extract(epoch from h.expires_at - s.at)::float8 as left_s
          from unnest($1::uuid[]) with ordinality as o (id, ord) join hold h on h.id = o.id, hold_sweep s order by o.ord`,
       [ids],
@@ -220,8 +229,8 @@ describe("leases", () => {
     const [oldLeft, freshLeft] = (await left([old, fresh])) as [number, number];
     assert.ok(oldLeft > 0 && oldLeft <= LEASE_S, `${oldLeft} s`);
     assert.ok(freshLeft <= LEASE_S + 1, `${freshLeft} s: one that was taken since needs no more`);
-    await db.pool.query("update hold set expires_at = expires_at - make_interval(secs => $1)", [LEASE_S - 1]);
-    await db.pool.query("update hold set expires_at = expires_at - interval '1 second' where id = $1", [old]);
+    await still.query("update hold set expires_at = expires_at - make_interval(secs => $1)", [LEASE_S - 1]);
+    await still.query("update hold set expires_at = expires_at - interval '1 second' where id = $1", [old]);
     assert.equal(await sweep(), 1);
   });
 
@@ -230,8 +239,8 @@ describe("leases", () => {
     let sweeps = 0;
     for (let ended = 0; ended === 0; sweeps++) {
       assert.ok(sweeps < 10, `${await left(ids)} s left after ${sweeps} sweeps`);
-      await db.pool.query("update hold_sweep set at = at - interval '50 seconds'");
-      await db.pool.query("update hold set expires_at = expires_at - interval '50 seconds'");
+      await still.query("update hold_sweep set at = at - interval '50 seconds'");
+      await still.query("update hold set expires_at = expires_at - interval '50 seconds'");
       // The first does not find what it has moved itself.
       ended = (await sweep("1 minute")) + (await sweep("1 minute"));
     }
@@ -242,6 +251,8 @@ describe("leases", () => {
 
   test("a hold that is just ending is passed over, and nobody waits for it", async () => {
     const [ending, lasting] = (await away(100, [45, 45])) as [Uuid, Uuid];
+    // Others see them from now on.
+    await still.query("commit");
     const client = await db.pool.connect();
     try {
       await client.query("begin");
@@ -263,7 +274,7 @@ test("from 0018 with rows: holds and records stay, gateways of before call what 
   const [builder, host] = [newId(), newId()];
   await pool.query("insert into ledger_account (id, kind) values ($1, 'builder'), ($2, 'host')", [builder, host]);
   await pool.query("select ledger_transfer($1, 'grant', $2, 5000000, 'test')", [newId(), builder]);
-  const ledger = openLedger({ pool, clock: systemClock, gatewayId: "test" });
+  const ledger = openLedger({ pool, clock: patientClock, gatewayId: "test" });
   const [settled, lost, open] = [holdOf(builder), holdOf(builder), holdOf(builder)];
   for (const hold of [settled, lost, open]) await holdAsBefore(pool, hold);
   await settleAsBefore(pool, settlementOf(settled, host));
@@ -288,7 +299,7 @@ test("from 0018 with rows: holds and records stay, gateways of before call what 
 /** As gateways did before requests had labels. */
 async function holdAsBefore(pool: TestDatabase["pool"], { id, accountId, amount, keyId }: HoldOrder): Promise<void> {
   const { rows } = await pool.query(
-    `select codes from ledger_hold(array[$1]::uuid[], $1::uuid, $1::uuid, array[$2]::uuid[], array[$3]::bigint[], 'test', '1 minute',
+    `select codes from ledger_hold(array[$1]::uuid[], $1::uuid, $1::uuid, array[$2]::uuid[], array[$3]::bigint[], 'test', '1 hour',
        array[$4]::uuid[], '{a key}', '{chat}', '{tiny-3b}', '{tiny-3b-q4-1}', '{llama3}', '{false}', '{3}', '{1}', '{test}')`,
     [id, accountId, amount, keyId],
   );

@@ -20,6 +20,7 @@ import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
+import { patientClock } from "./testing.ts";
 
 const GATEWAYS = 3;
 const BUILDERS = 3;
@@ -70,7 +71,7 @@ describe("the ledger under random concurrent histories", () => {
       );
     // A lease that outlasts the test: leases stand still when nobody swept for a quarter of one.
     const holdLeaseMs = 60 * 60 * 1000;
-    ledgers = pools.map((pool, i) => openLedger({ pool, clock: systemClock, gatewayId: `gateway-${i}`, holdLeaseMs }));
+    ledgers = pools.map((pool, i) => openLedger({ pool, clock: patientClock, gatewayId: `gateway-${i}`, holdLeaseMs }));
     await (ledgers[0] as Ledger).expire();
   });
   after(async () => {

@@ -5,12 +5,11 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
-import { systemClock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
@@ -20,6 +19,10 @@ import { openReplay } from "./replay.ts";
 import { openSpool } from "./spool.ts";
 import { readLines } from "./spool-lines.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
+
+/** As long as a hold or an answer waits for the store, and until what hangs goes to the disk. */
+const [ANSWER_MS, SPOOL_MS] = [2_000, 1_000];
+const HOUR_MS = 3_600_000;
 
 const coded = (code: string): Error => Object.assign(new Error(`refused with ${code}`), { code });
 
@@ -43,13 +46,20 @@ describe("a store in trouble", () => {
     /** Queries wait for it. */
     hangs?: Promise<void>;
   }
-  /** A ledger whose pool fails as it is told, and what it logs. */
+  /** Time passes, for those who try again, until it is so. */
+  const passing = <T>(what: string, clock: ManualClock, check: () => T | Promise<T>) =>
+    eventually(what, () => {
+      clock.advance(100);
+      return check();
+    });
+  /** A ledger whose pool fails as it is told, and what it logs. Its clock stands still: this machine is never too slow. */
   const open = async (t: TestContext, options: { directory?: string; gatewayId?: string; trouble?: Trouble } = {}) => {
     const { directory = await newDirectory(t), gatewayId = newId(), trouble = {} } = options;
     const lines: { level: number; msg: string; request?: string }[] = [];
     const done: string[] = [];
+    const clock = manualClock(Date.now());
     const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
-    const spool = await openSpool({ directory, gatewayId, clock: systemClock, log });
+    const spool = await openSpool({ directory, gatewayId, clock, log });
     const pool = new Proxy(db.pool, {
       get(target, name) {
         const value = Reflect.get(target, name);
@@ -64,12 +74,12 @@ describe("a store in trouble", () => {
         };
       },
     });
-    const ledger = openLedger({ pool, clock: systemClock, gatewayId, spool, log });
+    const ledger = openLedger({ pool, clock, gatewayId, spool, log, holdLeaseMs: HOUR_MS });
     t.after(async () => {
       await ledger.close();
       await spool.close();
     });
-    return { ledger, trouble, lines, directory, spool, done };
+    return { ledger, clock, trouble, lines, directory, spool, done };
   };
   const held = async (ledger: Ledger): Promise<HoldOrder> => {
     const hold = holdOf(builder);
@@ -108,7 +118,7 @@ describe("a store in trouble", () => {
   ];
   for (const [what, how] of troubles) {
     test(`${what}: the settlement is on the disk at once, and in the books once when it is over`, async (t) => {
-      const { ledger, trouble, lines, directory } = await open(t);
+      const { ledger, clock, trouble, lines, directory } = await open(t);
       const holds = [await held(ledger), await held(ledger)];
       Object.assign(trouble, how);
       await Promise.all(holds.map((hold) => ledger.secure(settlementOf(hold, host))));
@@ -116,7 +126,7 @@ describe("a store in trouble", () => {
       assert.deepEqual(ledger.unsettled().sort(), holds.map(({ id }) => id).sort());
       await ledger.idle();
       without(trouble);
-      for (const { id } of holds) await eventually("it is charged", () => isCharged(id));
+      for (const { id } of holds) await passing("it is charged", clock, () => isCharged(id));
       await eventually("nothing waits", () => ledger.unsettled().length === 0);
       await eventually("the disk is empty", async () => (await onDisk(directory)).length === 0);
       for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
@@ -129,11 +139,15 @@ describe("a store in trouble", () => {
   }
 
   test("it hangs: after a second the settlement is on the disk; others go there at once, and a stop does not wait", async (t) => {
-    const { ledger, trouble, directory } = await open(t);
+    const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
-    for (const hold of holds) await ledger.secure(settlementOf(hold, host));
+    const [first, second] = holds as [HoldOrder, HoldOrder];
+    const secured = ledger.secure(settlementOf(first, host));
+    clock.advance(SPOOL_MS);
+    await secured;
+    await ledger.secure(settlementOf(second, host));
     assert.deepEqual(
       await onDisk(directory),
       holds.map(({ id }) => id),
@@ -160,7 +174,7 @@ describe("a store in trouble", () => {
     const second = await open(t, { directory: first.directory });
     const replay = openReplay({
       spool: second.spool,
-      clock: systemClock,
+      clock: second.clock,
       log: createLog("silent"),
       ledger: second.ledger,
     });
@@ -174,21 +188,24 @@ describe("a store in trouble", () => {
   });
 
   test("neither store nor disk take it: the client is answered after two seconds, and it is charged when one does", async (t) => {
-    const { ledger, trouble, lines, spool } = await open(t);
+    const { ledger, clock, trouble, lines, spool } = await open(t);
     const hold = await held(ledger);
     const append = t.mock.method(spool, "append", async () => {
       throw coded("ENOSPC");
     });
     trouble.before = () => coded("53100");
-    await ledger.secure(settlementOf(hold, host));
+    const secured = ledger.secure(settlementOf(hold, host));
+    await eventually("neither takes it", () => append.mock.callCount() > 0);
+    clock.advance(ANSWER_MS);
+    await secured;
     assert.equal(ledger.tallies.unsafe, 1);
     const errors = lines.filter(({ level }) => level >= 50);
     assert.ok(errors.length >= 2 && errors.every(({ request }) => request === publicId("req", hold.id)));
     append.mock.restore();
+    await passing("the disk takes it first", clock, () => ledger.tallies.spooled === 1);
     await ledger.idle();
-    assert.equal(ledger.tallies.spooled, 1, "the disk took it first");
     without(trouble);
-    await eventually("it is charged", () => isCharged(hold.id));
+    await passing("it is charged", clock, () => isCharged(hold.id));
     await assertBooks();
   });
 
@@ -233,21 +250,34 @@ describe("a store in trouble", () => {
   });
 
   test("a hold whose connection is lost after the commit is given back, though its client saw a refusal", async (t) => {
-    const { ledger, trouble } = await open(t);
+    const { ledger, clock, trouble, done } = await open(t);
     trouble.after = () => coded("ECONNRESET");
-    await assert.rejects(ledger.hold(holdOf(builder)), { code: "ECONNRESET" });
+    const asked = ledger.hold(holdOf(builder));
+    await eventually("the store took it", () => done.length > 0);
+    without(trouble);
+    trouble.before = () => coded("ECONNREFUSED");
+    clock.advance(ANSWER_MS);
+    await assert.rejects(asked, { code: "ECONNRESET" });
     assert.equal((await db.pool.query("select id from hold")).rows.length, 1);
     without(trouble);
-    await eventually("it is given back", async () => (await db.pool.query("select id from hold")).rows.length === 0);
+    await passing(
+      "it is given back",
+      clock,
+      async () => (await db.pool.query("select id from hold")).rows.length === 0,
+    );
     const { rows } = await db.pool.query("select id from request where outcome = 'gateway_lost'");
     assert.deepEqual(rows, [], "and not recorded as lost");
   });
 
-  test("a hold that hangs is refused within seconds, and given back if the store took it after all", async (t) => {
-    const { ledger, trouble, done } = await open(t);
+  test("a hold that hangs is refused after two seconds, and given back if the store took it after all", async (t) => {
+    const { ledger, clock, trouble, done } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
-    await assert.rejects(ledger.hold(holdOf(builder)), Away);
+    const asked = ledger.hold(holdOf(builder));
+    // It leaves in this turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(ANSWER_MS);
+    await assert.rejects(asked, Away);
     without(trouble);
     hanging.resolve();
     await eventually("it was taken and given back", () => done.includes("ledger_void"));
@@ -268,12 +298,14 @@ describe("a store in trouble", () => {
   });
 
   test("nobody waits for a hold to be given back while the store is away", async (t) => {
-    const { ledger, trouble } = await open(t);
+    const { ledger, clock, trouble } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("ECONNREFUSED");
-    await ledger.void(hold.id);
+    const voided = ledger.void(hold.id);
+    clock.advance(ANSWER_MS);
+    await voided;
     without(trouble);
-    await eventually("it is given back", async () => (await ledger.holds(builder)) === 0);
+    await passing("it is given back", clock, async () => (await ledger.holds(builder)) === 0);
   });
 });
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { systemClock } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
@@ -11,6 +11,19 @@ import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
 
 export const newId = newIds(systemClock, systemRandom());
+
+/**
+ * For a ledger on a machine of any speed: what fails is tried again, and no deadline ever passes, neither a client's for its hold
+ * nor that of a balance that is remembered.
+ */
+export const patientClock: Clock = {
+  ...systemClock,
+  monotonic: () => 0,
+  after: (delayMs, run) => (delayMs < DEADLINE_MS_MIN ? systemClock.after(delayMs, run) : () => {}),
+  every: () => () => {},
+};
+/** Pauses before another try are shorter, until the fifth. */
+const DEADLINE_MS_MIN = 1_000;
 
 /** What the prices of `openBooks` come to for the counts below. */
 export const COST = 3n * 20_000n + 5n * 40_000n;

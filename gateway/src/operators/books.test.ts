@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { openAccounts } from "../accounts/accounts.ts";
 import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
@@ -78,8 +79,9 @@ describe("the books are proved without being asked", () => {
       await blocker.query("begin; lock table hold in access exclusive mode");
       clock.advance(LOOK_MS);
       const asked = assert.rejects(books.prove("olga@example.com"), { name: "ProofGivenUp" });
-      const waiting = `select count(*)::int as proofs from pg_locks where not granted and relation = 'hold'::regclass`;
-      while ((await blocker.query(waiting)).rows[0].proofs < 2) await new Promise(setImmediate);
+      const waiting = `select count(*)::int as proofs from pg_locks where not granted and relation = 'hold'::regclass
+        and database = (select oid from pg_database where datname = current_database())`;
+      await eventually("both proofs wait", async () => (await blocker.query(waiting)).rows[0].proofs === 2);
       await books.close();
       await stop();
       await asked;

@@ -10,6 +10,7 @@ import { openFleet } from "../fleet/fleet.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openHostMoney } from "../ledger/host-money.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
+import { patientClock } from "../ledger/testing.ts";
 import { openAudit } from "./audit.ts";
 import { openDirectory } from "./directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "./grants.ts";
@@ -23,7 +24,7 @@ describe("operators", () => {
   let ledger: Ledger;
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });
+    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
   });
   after(() => db.close());
 

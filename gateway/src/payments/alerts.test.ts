@@ -1,6 +1,7 @@
 /** The low-credit alert: once for each fall, over two gateways, and no letter lost. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { openIdentities } from "../accounts/identities.ts";
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -140,14 +141,9 @@ describe("an alert", () => {
 });
 
 async function waiting(query: string): Promise<void> {
-  for (;;) {
-    const { rowCount } = await t.db.pool.query(
-      "select from pg_stat_activity where wait_event_type = 'Lock' and query like $1",
-      [query],
-    );
-    if (rowCount !== null && rowCount > 0) return;
-    await new Promise(setImmediate);
-  }
+  const text = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
+  await eventually(`${query} waits`, async () => ((await t.db.pool.query(text, [query])).rowCount ?? 0) > 0);
 }
 
 describe("a letter", () => {

@@ -13,6 +13,7 @@ import { checkRows } from "../db/rows.ts";
 import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
+import { patientClock } from "../ledger/testing.ts";
 import { type DemoProvider, openDemoProvider } from "./demo-provider/demo-provider.ts";
 import type { Sale } from "./demo-provider/sale.ts";
 import { openPayments, type Payments } from "./payments.ts";
@@ -73,7 +74,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
   const receivers = pools.map((pool) =>
     openPayments({ pool, provider: provider(stripeAt(demo)), outbox, origin, clock, newId, log }),
   );
-  const ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });
+  const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
   const accounts = openAccounts({ pool: db.pool, newId });
   return {
     db,

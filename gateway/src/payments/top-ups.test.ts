@@ -141,8 +141,7 @@ describe("a purchase", () => {
       };
       await gateway().topUps.begin();
       const asking = gateway().topUps.ask();
-      while (sale === undefined) await new Promise(setImmediate);
-      const paid = sale as Sale;
+      const paid = await eventually("the card is charged", () => sale as Sale | undefined);
       const refunds = [{ id: `re_${paid.payment}`, cents: 700, status: "succeeded" }];
       const dispute = { id: `du_${paid.payment}`, cents: 500, status: "needs_response" };
       const failed = { ...paid, state: "failed", failure: "card_declined" } as Sale;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { turn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { JobHttp, type JobRequest, type Wish } from "./job-http.ts";
 
@@ -48,6 +48,15 @@ function closedOf(socket: Socket | undefined): Promise<void> {
     if (socket?.closed) resolve();
     else socket?.once("close", () => resolve());
   });
+}
+
+/** The sockets that this process dials from now on. */
+function dialled(t: TestContext): Socket[] {
+  const sockets: Socket[] = [];
+  const note = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
+  subscribe("net.client.socket", note);
+  t.after(() => unsubscribe("net.client.socket", note));
+  return sockets;
 }
 
 interface Asked {
@@ -121,14 +130,14 @@ for (const [name, spoil] of [
 ] as const) {
   test(`a connection that ${name} while it rests is not used again`, async (t) => {
     const server = await rawServer(t, (socket) => socket.write(HI));
-    const clock = new ManualClock();
-    const http = new JobHttp(server.url, {}, clock);
+    const http = new JobHttp(server.url, {}, new ManualClock());
+    const clients = dialled(t);
     await ask(http);
     const [socket] = server.connections as [Socket];
-    const closed = closedOf(socket);
+    assert.equal(clients.length, 1);
+    const closed = closedOf(clients[0]);
     spoil(socket);
     await closed;
-    for (let turns = 0; turns < 10; turns++) await turn(clock);
     assert.deepEqual(await ask(http), { status: 200, text: "hi", end: "over" });
     assert.equal(server.connections.length, 2);
   });

@@ -11,10 +11,11 @@ import { newIds, publicId, type Uuid } from "../../../gateway/src/base/ids.ts";
 import { pico } from "../../../gateway/src/base/money.ts";
 import { systemRandom } from "../../../gateway/src/base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/testing.ts";
+import { pastMidnight } from "../../../gateway/src/history/testing.ts";
 import type { HoldOrder } from "../../../gateway/src/ledger/hold.ts";
 import { type Ledger, openLedger } from "../../../gateway/src/ledger/ledger.ts";
 import type { Settlement } from "../../../gateway/src/ledger/settlement.ts";
-import { holdOf, settlementOf } from "../../../gateway/src/ledger/testing.ts";
+import { holdOf, patientClock, settlementOf } from "../../../gateway/src/ledger/testing.ts";
 import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
 import type { News, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
 import { takeIn } from "../../../gateway/src/payments/receive.ts";
@@ -58,6 +59,8 @@ describe("the simulated store beside PostgreSQL", () => {
   });
 
   const play = async (chance: Chance, name: string): Promise<void> => {
+    // Budgets are counted by the day, in both.
+    await pastMidnight();
     const books = new Books(() => systemClock.now());
     const payouts = new PayoutBooks({ books, newId, now: () => systemClock.now() });
     const tables: Tables = { books, keys: [], refusals: new Map(), payments: new PaymentTables(), payouts };
@@ -65,7 +68,7 @@ describe("the simulated store beside PostgreSQL", () => {
       typeof asked === "string" ? answer(tables, asked, values) : answer(tables, asked.text, asked.values);
     const transactions = new Transactions({ ...tables, run: async (_life, _text, what) => what() });
     const pool = { query, connect: () => transactions.connect(new Life()) } as unknown as pg.Pool;
-    const common = { clock: systemClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
+    const common = { clock: patientClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
     const simulated = openLedger({ ...common, pool });
     // Leases stand still when nobody swept for a while: both have been swept just now.

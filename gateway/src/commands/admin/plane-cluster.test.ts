@@ -9,7 +9,7 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { type ConnectionOptions, connect as connectTls, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { nodeState } from "@tollgate/protocol/subjects.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { sleep, systemClock } from "../../base/clock.ts";
+import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { parseConfig } from "../../config.ts";
@@ -225,10 +225,10 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
   });
 
   /**
-   * A server that knows the operator and the accounts, which are no secret, and dials the routes of the others. True when a
-   * node on it is heard by a gateway on another.
+   * Starts a server that knows the operator and the accounts, which are no secret, and dials the routes of the others. They
+   * log `words`. Returns what a gateway on another server has heard, and a node on this one.
    */
-  const joins = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
+  const dialIn = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
     const own = join(place, name);
     await mkdir(own);
     for (const file of serverOf("c").files) await copyFile(join(place, "plane", file), join(own, file));
@@ -245,36 +245,63 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     const plane = await openPlane(t, serverOf("a").url);
     const heard: string[] = [];
     plane.subscribe(nodeState(name), (subject) => heard.push(subject));
-    const lengths = await Promise.all(NAMES.map(async (server) => (await log(server)).length));
+    /** They log it of what comes from now on. */
+    const areDialled = async (): Promise<() => Promise<void>> => {
+      const lengths = await Promise.all(NAMES.map(async (server) => (await log(server)).length));
+      return async () => {
+        for (const [i, dialled] of (["a", "b"] as const).entries())
+          await eventually(`${dialled} says ${words}`, async () => words.test((await log(dialled)).slice(lengths[i])));
+      };
+    };
+    const firstDialled = await areDialled();
     const server = await runNatsServer(own, port);
     t.after(() => server.kill());
-    for (const [i, dialled] of (["a", "b"] as const).entries()) {
-      await eventually(`${dialled} says ${words}`, async () => words.test((await log(dialled)).slice(lengths[i])));
-    }
+    await firstDialled();
     const tls = { ca: impostor.cert + (await readFile(join(place, "plane", "ca.pem"), "utf8")) };
     const node = await connectClient(t, { ...(await plane.mint(name)), url: `tls://127.0.0.1:${port}` }, { tls });
-    for (let tries = 0; tries < 100 && heard.length === 0; tries++) {
+    const publish = async (): Promise<void> => {
       node.publish(nodeState(name), x);
       await node.flush();
-      await sleep(systemClock, 10);
-    }
-    return heard.length > 0;
+    };
+    return { heard, publish, plane, areDialled };
+  };
+  /** It is refused before and after its node publishes, and what a node on `b` publishes after that is all that is heard. */
+  const assertRefused = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
+    const { heard, publish, plane, areDialled } = await dialIn(t, name, change, words);
+    await publish();
+    await (await areDialled())();
+    await publish();
+    const fence = `${name}-fence`;
+    let isPast = false;
+    plane.subscribe(nodeState(fence), () => {
+      isPast = true;
+    });
+    const node = await connectClient(t, { ...(await plane.mint(fence)), url: serverOf("b").url }, { tls: {} });
+    await eventually("a node on b is heard", () => {
+      node.publish(nodeState(fence), x);
+      return isPast;
+    });
+    assert.deepEqual(heard, []);
   };
   const ownCertificate = (conf: string): string =>
     conf.replaceAll("./nats-c-cert.pem", "own-cert.pem").replaceAll("./nats-c-key.pem", "own-key.pem");
   const otherPassword = (conf: string): string => conf.replaceAll(/route:[\w-]+@/g, "route:guessed@");
   const withoutTls = (conf: string): string => conf.replace(/^ {2}tls \{[^}]*\}/m, "");
 
-  test("who has the secrets of a server joins by them", async (t) => {
-    assert.equal(await joins(t, "c2", (conf) => conf, /Route connection created/), true);
+  test("a server with the secrets of the cluster joins it", async (t) => {
+    const { heard, publish } = await dialIn(t, "c2", (conf) => conf, /Route connection created/);
+    await eventually("a node on it is heard", async () => {
+      await publish();
+      return heard.length > 0;
+    });
   });
-  test("a stranger with a certificate of its own does not join", async (t) => {
-    assert.equal(await joins(t, "stranger-1", ownCertificate, /TLS route handshake error/), false);
+  test("a server with a certificate of its own does not join", async (t) => {
+    await assertRefused(t, "stranger-1", ownCertificate, /TLS route handshake error/);
   });
-  test("a stranger without the password does not join", async (t) => {
-    assert.equal(await joins(t, "stranger-2", otherPassword, /authentication error|Authorization Violation/i), false);
+  test("a server without the password does not join", async (t) => {
+    await assertRefused(t, "stranger-2", otherPassword, /authentication error|Authorization Violation/i);
   });
-  test("a stranger without TLS does not join", async (t) => {
-    assert.equal(await joins(t, "stranger-3", withoutTls, /TLS route handshake error/), false);
+  test("a server without TLS does not join", async (t) => {
+    await assertRefused(t, "stranger-3", withoutTls, /TLS route handshake error/);
   });
 });

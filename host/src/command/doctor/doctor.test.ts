@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
+import { type Clock, systemClock } from "../../clock.ts";
 import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
 import type { Login } from "../login-file.ts";
 import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
@@ -11,8 +12,25 @@ import { doctor } from "./doctor.ts";
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b", "embed-m3"] };
 const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expires_at: 4_000_000_000 };
 
+const NOW = Date.UTC(2026, 10, 15, 12);
+type Stub = Awaited<ReturnType<typeof loggedIn>>["gateway"];
+/** What the gateway says of the time. */
+const tellTime = (gateway: Stub, ms: number): void => {
+  const date = new Date(ms).toUTCString();
+  gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
+    json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
+};
+
+/** Whatever is measured with it takes a millisecond: doctor judges the speed of what it examines. */
+function steadyClock(): Clock {
+  let ms = 0;
+  return { ...systemClock, now: () => NOW, monotonic: () => ++ms };
+}
+
 async function ready(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
-  const made = await loggedIn(t, { ...options, login: { serving, ...options.login } });
+  const context = { clock: steadyClock(), ...options.context };
+  const made = await loggedIn(t, { ...options, context, login: { serving, ...options.login } });
+  tellTime(made.gateway, NOW);
   made.gateway.answers[`POST /nodes/${NODE}/credentials`] = CREDENTIALS;
   return made;
 }
@@ -158,9 +176,7 @@ test("an engine is looked for where it was elected, and said to be missing there
 test("a clock that is off, a login that others can read", async (t) => {
   const { run, terminal, gateway, logins } = await ready(t);
   await chmod(logins.path, 0o644);
-  const date = new Date(Date.now() - 3_600_000).toUTCString();
-  gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
-    json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
+  tellTime(gateway, NOW - 3_600_000);
   assert.equal(await run(doctor, "--no-speed"), 1);
   assert.match(terminal.text, /^warn {2}login {6}others can read/m);
   assert.match(terminal.text, /^fail {2}clock {6}\d+ s ahead of the gateway's$/m);

@@ -69,16 +69,32 @@ test("a refusal without an envelope has at least its status", async (t) => {
   await assert.rejects(gatewayClient({ gateway: url, token }).nodes(), { name: "GatewayRefusal", status: 502 });
 });
 
-test("nobody there, something else there, or no answer: unreachable, and the address is named", async (t) => {
+const unreachable = (gateway: string) => (thrown: unknown) => {
+  assert.ok(thrown instanceof GatewayUnreachable && thrown.message.includes(gateway), String(thrown));
+  return true;
+};
+
+test("a closed port and a server that is no gateway are unreachable, and the error names the address", async (t) => {
   const dead = await deadAddress();
   const web = await stubServer(t, (_request, response) => response.end("<html>"));
-  const slow = await stubServer(t, () => {});
-  for (const gateway of [dead, web, slow]) {
-    await assert.rejects(gatewayClient({ gateway, token, timeoutMs: 300 }).nodes(), (thrown) => {
-      assert.ok(thrown instanceof GatewayUnreachable && thrown.message.includes(gateway), String(thrown));
-      return true;
-    });
+  for (const gateway of [dead, web]) {
+    await assert.rejects(gatewayClient({ gateway, token }).nodes(), unreachable(gateway));
   }
+});
+
+test("a gateway that takes a request and does not answer within the limit is unreachable", async (t) => {
+  const timeouts: number[] = [];
+  const limit = new AbortController();
+  t.mock.method(AbortSignal, "timeout", (ms: number) => {
+    timeouts.push(ms);
+    return limit.signal;
+  });
+  const gateway = await stubServer(t, () => limit.abort(new DOMException("too slow", "TimeoutError")));
+  const timeoutMs = 300;
+  const asked = gatewayClient({ gateway, token, timeoutMs }).nodes();
+  await assert.rejects(asked, unreachable(gateway));
+  await assert.rejects(asked, /no answer in time/);
+  assert.deepEqual(timeouts, [timeoutMs]);
 });
 
 test("an answer without end is not read to its end", async (t) => {

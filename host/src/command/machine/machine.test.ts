@@ -10,7 +10,9 @@ test("programs are run to their end; one that is missing is no error", async () 
   });
   assert.equal((await machine.run(process.execPath, ["-e", "process.exit(7)"]))?.code, 7);
   assert.equal(await machine.run("tollgate-no-such-program", []), undefined);
-  const endless = await machine.run(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { timeoutMs: 200 });
+  // A pipe that nobody writes to: it never ends by itself.
+  const timeoutMs = 200;
+  const endless = await machine.run(process.execPath, ["-e", "process.stdin.resume()"], { timeoutMs });
   assert.equal(endless?.code, -1);
 });
 
