@@ -105,8 +105,9 @@ export async function makeKey(query: Query, account: string, traits: KeyTraits =
 /** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
 export async function keepBusy(platform: Platform, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
-  const orders = { tokens: 100_000, delta_ms: 100 };
-  const response = await chat(platform, orders, { model, stream: true, max_tokens: 5_000 }, gone.signal);
+  // Up to the model's context, which takes longer than any suite.
+  const orders = { tokens: 100_000, delta_ms: 200 };
+  const response = await chat(platform, orders, { model, stream: true }, gone.signal);
   if (response.status !== 200) throw new Error(`the request that keeps ${model} busy was answered ${response.status}`);
   const read = response.text().catch((error: Error) => {
     if (error.name !== "AbortError") throw error;
