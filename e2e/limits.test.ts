@@ -57,9 +57,7 @@ describe("limits", () => {
   const flood = async (key: string, count: number, model = "tiny-3b") => {
     const gone = new AbortController();
     const answers = await Promise.all(
-      Array.from({ length: count }, () =>
-        chat(key, ENDLESS, { stream: true, model, max_tokens: 5_000 }, gone.signal),
-      ),
+      Array.from({ length: count }, () => chat(key, ENDLESS, { stream: true, model, max_tokens: 5_000 }, gone.signal)),
     );
     const refused = answers.filter(({ status }) => status !== 200);
     // Read, or the client would take them for forgotten.

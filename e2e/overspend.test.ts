@@ -69,9 +69,7 @@ describe("overspending", () => {
     }
     assert.deepEqual(after, { ...before, balance: before.balance - price * 37n });
     const standing = await platform.query("select day_spent, day_held from key_budget where key_id = $1", [key.id]);
-    assert.deepEqual(standing, [
-      { day_spent: String(price * 37n), day_held: "0" },
-    ]);
+    assert.deepEqual(standing, [{ day_spent: String(price * 37n), day_held: "0" }]);
     await assertBalanced(platform);
     await check(dataDir);
   });

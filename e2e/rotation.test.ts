@@ -123,7 +123,10 @@ describe("replacing secrets", { skip }, () => {
     });
     await roll({ PLANE_SIGNING_SEED: second });
     // Gateways that are all new since the second key signs.
-    await eventually("the node's credentials are signed with the second key", async () => (await credentialsGiven()) > 0);
+    await eventually(
+      "the node's credentials are signed with the second key",
+      async () => (await credentialsGiven()) > 0,
+    );
     const retired = command("plane", "retire-keys", "--yes");
     assert.equal(await retired.ended, 0, retired.output());
     assert.ok(retired.output().includes(keyFromSeed(first).publicKey), retired.output());

@@ -111,9 +111,7 @@ describe("answered while the store is away", () => {
   };
   /** Requests under way; the store goes; their answers. */
   const answers = async (): Promise<string[]> => {
-    const asked = Array.from({ length: REQUESTS }, (_, i) =>
-      chat(platform, LONG, { stream: i % 2 === 0 }),
-    );
+    const asked = Array.from({ length: REQUESTS }, (_, i) => chat(platform, LONG, { stream: i % 2 === 0 }));
     // By the gateway's own count: the store knows of a hold before the gateway has heard of it.
     await eventually("all have their credit, and are with the nodes", async () => (await busySlots()) === REQUESTS);
     database.cut();

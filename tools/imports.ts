@@ -12,7 +12,11 @@ interface Import {
 
 const STATEMENT =
   /(?:^|\n)\s*(import|export)(\s+type)?([^"'`;]*?)from\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
-const PACKAGES: Record<string, string> = { "@tollgate/api/": "api/src/", "@tollgate/protocol/": "protocol/src/" };
+const PACKAGES: Record<string, string> = {
+  "@tollgate/api/": "api/src/",
+  "@tollgate/protocol/": "protocol/src/",
+  "@tollgate/stage/": "stage/",
+};
 /** Of the other parts, what each may import, and of which it may import types alone. */
 const PARTS: Record<string, { any: string[]; types: string[] }> = {
   api: { any: [], types: [] },

@@ -74,7 +74,7 @@ const ALLOWED: Record<string, string> = {
   "e2e/steady-load.ts": "the pace of a load generator; nothing is judged by it",
 };
 
-export interface Finding {
+interface Finding {
   file: string;
   line: number;
   what: string;

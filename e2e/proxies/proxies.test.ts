@@ -257,7 +257,8 @@ describe("gateways behind proxies", { skip }, () => {
       ["Caddyfile", /health_interval (\d+)s[\s\S]*health_fails (\d+)/],
       ["envoy.yaml", /\binterval: (\d+)s[\s\S]*unhealthy_threshold: (\d+)/],
     ] as const) {
-      const [, everyS, looks] = pattern.exec(await read(file)) ?? assert.fail(`${file} does not say how often it looks`);
+      const [, everyS, looks] =
+        pattern.exec(await read(file)) ?? assert.fail(`${file} does not say how often it looks`);
       assert.ok(Number(everyS) * Number(looks) <= 2, file);
     }
   });
