@@ -59,7 +59,10 @@ export async function openBalanced({ env: more = {}, sql, redis: wants = true }:
     ...(redis !== undefined && { VALKEY_URL: redis.url }),
     DATABASE_URL: urlOf(db.connection),
     KEY_PEPPER: PEPPER,
-    DRAIN_DELAY_S: "2",
+    // As long as by default: many looks of the balancer.
+    DRAIN_DELAY_S: "5",
+    // A request that waits for a busy machine waits for its turn.
+    DISPATCH_DEADLINE_MS: "600000",
     AUTO_QUARANTINE: "false",
     PROBATION_ANSWERS: "0",
     ...more,

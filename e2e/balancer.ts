@@ -1,9 +1,9 @@
 /**
  * A small balancer before several gateways, for suites that stop and start them: it asks each one's `/readyz` five times a second and
- * sends requests to the ready ones in turn. One that says that it is not ready, or takes no connection, is left at once; one that does
- * not answer in time only when that happens again, as balancers are set up everywhere: on a busy machine anybody is late once. Every request has a connection of its own to a gateway. Another gateway is tried only
- * where no connection could be made: what was sent once may have been done, and is never sent again. Bytes pass both ways as they
- * come. What it answers itself says so in `x-balancer`.
+ * sends requests to the ready ones in turn. One that says that it is not ready, or takes no connection, is left at once. One that does
+ * not answer is left only where `lateMs` is given, and only the second time in a row: on a busy machine anybody may be late. Every
+ * request has a connection of its own to a gateway. Another gateway is tried only where no connection could be made: what was sent
+ * once may have been done, and is never sent again. Bytes pass both ways as they come. What it answers itself says so in `x-balancer`.
  */
 import { once } from "node:events";
 import {
@@ -14,12 +14,10 @@ import {
   type ServerResponse,
 } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { type Clock, systemClock } from "../gateway/src/base/clock.ts";
 
-const LOOK_EVERY_MS = 200;
-/** `/readyz` is answered within a second, or its gateway is not ready. */
-const LOOK_MS_MAX = 1_000;
+export const LOOK_EVERY_MS = 200;
 const LATE_MAX = 1;
-const CONNECT_MS_MAX = 1_000;
 /** Longer than clients keep a connection that they do not use: it is for them to close it. */
 const KEEP_ALIVE_MS = 72_000;
 /** Of one connection, not of the request. (How a body is cut is Node's to honour: some methods have no other way to carry one.) */
@@ -42,6 +40,9 @@ interface BalancerOptions {
   /** Asked again with every look: gateways come and go. */
   gateways: () => BalancedGateway[];
   port?: number;
+  /** A gateway that has not answered a look by then is late. Without it a look waits for its answer. */
+  lateMs?: number;
+  clock?: Clock;
 }
 
 export interface Balancer {
@@ -52,16 +53,18 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
-export async function startBalancer({ gateways, port = 0 }: BalancerOptions): Promise<Balancer> {
-  const looks = new Readiness(gateways);
+export async function startBalancer(options: BalancerOptions): Promise<Balancer> {
+  const { gateways, port = 0, lateMs, clock = systemClock } = options;
+  const looks = new Readiness(gateways, (internalPort) => ask(internalPort, { clock, lateMs }));
   let turn = 0;
   const server = createServer((request, response) => {
     turn += 1;
-    pass(request, response, inTurn(looks.ready(), turn)).catch(() => response.destroy());
+    const dial = ({ port }: BalancedGateway) => connected(port, { clock, lateMs });
+    pass(request, response, { gateways: inTurn(looks.ready(), turn), dial }).catch(() => response.destroy());
   });
   Object.assign(server, { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
   await looks.look();
-  const stopLooking = setInterval(() => void looks.look(), LOOK_EVERY_MS);
+  const stopLooking = clock.every(LOOK_EVERY_MS, () => void looks.look());
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
   const { port: own } = server.address() as AddressInfo;
@@ -70,7 +73,7 @@ export async function startBalancer({ gateways, port = 0 }: BalancerOptions): Pr
     url: `http://127.0.0.1:${own}`,
     ready: () => looks.ready().length,
     async close() {
-      clearInterval(stopLooking);
+      stopLooking();
       server.close();
       server.closeAllConnections();
       await once(server, "close");
@@ -78,16 +81,20 @@ export async function startBalancer({ gateways, port = 0 }: BalancerOptions): Pr
   };
 }
 
+type Said = "ready" | "not ready" | "late";
+
 class Readiness {
   readonly #gateways: () => BalancedGateway[];
+  readonly #ask: (internalPort: number) => Promise<Said>;
   /** By internal port. */
   readonly #isReady = new Map<number, boolean>();
   readonly #asking = new Set<number>();
   /** How often in a row it did not answer in time. */
   readonly #late = new Map<number, number>();
 
-  constructor(gateways: () => BalancedGateway[]) {
+  constructor(gateways: () => BalancedGateway[], ask: (internalPort: number) => Promise<Said>) {
     this.#gateways = gateways;
+    this.#ask = ask;
   }
 
   ready(): BalancedGateway[] {
@@ -101,7 +108,7 @@ class Readiness {
   async #lookAt(internalPort: number): Promise<void> {
     if (this.#asking.has(internalPort)) return;
     this.#asking.add(internalPort);
-    const said = await ask(internalPort);
+    const said = await this.#ask(internalPort);
     this.#asking.delete(internalPort);
     const late = said === "late" ? (this.#late.get(internalPort) ?? 0) + 1 : 0;
     this.#late.set(internalPort, late);
@@ -109,18 +116,31 @@ class Readiness {
   }
 }
 
-function ask(internalPort: number): Promise<"ready" | "not ready" | "late"> {
+interface Patience {
+  clock: Clock;
+  lateMs: number | undefined;
+}
+
+/** Returns the way out. */
+const ifLate = ({ clock, lateMs }: Patience, giveUp: () => void): (() => void) =>
+  lateMs === undefined ? () => {} : clock.after(lateMs, giveUp);
+
+function ask(internalPort: number, patience: Patience): Promise<Said> {
   return new Promise((resolve) => {
     const asked = openRequest({ host: "127.0.0.1", port: internalPort, path: "/readyz", agent: false }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200 ? "ready" : "not ready");
     });
-    asked.setTimeout(LOOK_MS_MAX, () => {
+    const giveUp = (): void => {
       resolve("late");
       asked.destroy();
-    });
+    };
+    const stopTimer = ifLate(patience, giveUp);
     asked.on("error", () => resolve("not ready"));
-    asked.on("close", () => resolve("not ready"));
+    asked.on("close", () => {
+      stopTimer();
+      resolve("not ready");
+    });
     asked.end();
   });
 }
@@ -130,25 +150,31 @@ const inTurn = <T>(list: T[], turn: number): T[] => {
   return [...list.slice(first), ...list.slice(0, first)];
 };
 
-async function pass(request: IncomingMessage, response: ServerResponse, gateways: BalancedGateway[]): Promise<void> {
-  for (const { port } of gateways) {
-    const socket = await connected(port);
+interface Choice {
+  gateways: BalancedGateway[];
+  dial: (gateway: BalancedGateway) => Promise<Socket | undefined>;
+}
+
+async function pass(request: IncomingMessage, response: ServerResponse, { gateways, dial }: Choice): Promise<void> {
+  for (const gateway of gateways) {
+    const socket = await dial(gateway);
     if (socket !== undefined) return relay(request, response, socket);
   }
   say(response, 503, "no gateway is ready");
 }
 
 /** Undefined where nobody takes the connection. */
-function connected(port: number): Promise<Socket | undefined> {
+function connected(port: number, patience: Patience): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port, noDelay: true });
     const giveUp = (): void => {
+      stopTimer();
       socket.destroy();
       resolve(undefined);
     };
-    const timer = setTimeout(giveUp, CONNECT_MS_MAX);
+    const stopTimer = ifLate(patience, giveUp);
     socket.once("connect", () => {
-      clearTimeout(timer);
+      stopTimer();
       socket.off("error", giveUp);
       resolve(socket);
     });

@@ -1,4 +1,7 @@
-/** A gateway that is asked to stop: who is told when, what is still served, and how what has not ended in time is ended and billed. */
+/**
+ * A gateway that is asked to stop: what is told of it, what is still served, and how what has not ended in time is ended and billed.
+ * When each step comes is in gateway/src/main.test.ts.
+ */
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -13,9 +16,16 @@ import { assertBalanced } from "./ledger-check.ts";
 const MODEL = "tiny-3b";
 const PRICE = { in: 20_000n, out: 40_000n };
 const ENDLESS = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 100 })}`;
-/** Long enough for a busy machine to look at it, and to stop in the middle of what runs. */
-const DELAY_S = 5;
+const DELAY_S = 2;
 const GRACE_S = 3;
+
+/** What was seen of the gateway at one look, in this order. */
+interface Look {
+  ready: string;
+  health: string;
+  /** On a connection of its own. */
+  answer: number | string;
+}
 
 describe("a gateway that stops", () => {
   let stage: Stage;
@@ -42,10 +52,12 @@ describe("a gateway that stops", () => {
   });
 
   const chat = (prompt: string, more: object = {}): Promise<Response> =>
-    ask(stage, builder.key, { model: MODEL, prompt, max_tokens: 2_000, ...more });
-  const health = async (path: string) => {
-    const response = await fetch(`http://127.0.0.1:${stage.gateway.internalPort}${path}`);
-    return { status: response.status, body: (await response.json()) as { status: string } };
+    ask(stage, builder.key, { model: MODEL, prompt, max_tokens: 5_000, ...more });
+  /** Status and words of the internal port; "gone" once nobody is there. */
+  const told = async (path: string): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${stage.gateway.internalPort}${path}`).catch(() => undefined);
+    const body = (await response?.json().catch(() => undefined)) as { status: string } | undefined;
+    return body === undefined ? "gone" : `${response?.status} ${body.status}`;
   };
   /** Asks on a connection of its own; the status, or why there is none. */
   const askAnew = async (): Promise<number | string> => {
@@ -62,30 +74,66 @@ describe("a gateway that stops", () => {
   const holds = async (count: number) =>
     eventually(`${count} holds`, async () => (await stage.query("select id from hold")).length === count);
 
-  test("is not ready at once, serves on, takes nobody new, and ends what is left with its event and its bill", async () => {
+  /** Looks at the gateway until it has ended. */
+  const watch = async (ended: Promise<unknown>): Promise<Look[]> => {
+    const looks: Look[] = [];
+    let isOver = false;
+    void ended.finally(() => {
+      isOver = true;
+    });
+    await eventually("the gateway has ended", async () => {
+      looks.push({ ready: await told("/readyz"), health: await told("/healthz"), answer: await askAnew() });
+      return isOver;
+    });
+    return looks;
+  };
+  /** One after the other, each only once; not all of them have to be seen. */
+  const assertInOrder = (seen: string[], order: string[]): void => {
+    const turns = seen.filter((one, i) => one !== seen[i - 1]);
+    assert.deepEqual(
+      turns,
+      order.filter((one) => turns.includes(one)),
+    );
+  };
+
+  test("says that it is not ready, takes nobody new, and ends what is left with its event and its bill", async () => {
     const stream = await chat(ENDLESS, { stream: true });
-    const streamed = stream.text();
+    let text = "";
+    const streamed = (async () => {
+      for await (const piece of (stream.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()))
+        text += piece;
+    })();
     const whole = chat(ENDLESS);
     await holds(2);
     // Both slots are taken: these wait for a node.
     const waiting = chat("#script {}");
     const waitingStream = await chat("#script {}", { stream: true });
     await holds(4);
-    assert.deepEqual((await health("/readyz")).body.status, "ready");
+    assert.equal(await told("/readyz"), "200 ready");
+    await eventually("words have come", () => text.split('"content":').length > 15);
     const before = { builder: await stage.balance(builder.account), host: await stage.balance(host.account) };
 
     const stopped = stage.gateway.stop();
-    await eventually("it is not ready", async () => (await health("/readyz")).status === 503);
-    assert.equal(await askAnew(), 200, "a new connection is served while balancers learn of it");
-    assert.deepEqual((await health("/readyz")).body.status, "draining");
-    await eventually("it takes nobody new", async () => (await askAnew()) === "ECONNREFUSED");
-    assert.deepEqual((await health("/readyz")).body.status, "draining");
-    assert.equal((await health("/healthz")).status, 200, "health is told to the end");
+    const looks = await watch(stopped);
+    assertInOrder(
+      looks.map(({ ready }) => ready),
+      ["200 ready", "503 draining", "gone"],
+    );
+    assertInOrder(
+      looks.map(({ answer }) => (answer === 200 ? "taken" : "not taken")),
+      ["taken", "not taken"],
+    );
+    assertInOrder(
+      looks.map(({ health }) => health),
+      ["200 ok", "gone"],
+    );
+    const refused = looks.findIndex(({ answer }) => answer !== 200);
+    assert.ok(refused >= 0 && looks.slice(refused + 1).every(({ ready }) => ready !== "200 ready"));
 
-    const text = await streamed;
+    await streamed;
     assert.equal(codeIn(text), "upstream_stall");
     assert.doesNotMatch(text, /\[DONE\]/);
-    const words = (await said(new Response(text, stream))).trim().split(/\s+/).length;
+    const words = (await said(new Response(text, { headers: stream.headers }))).trim().split(/\s+/).length;
     assert.ok(words > 10, text);
     for (const answer of [await whole, await waiting]) {
       assert.deepEqual([answer.status, codeIn(await answer.text())], [503, "no_capacity"]);

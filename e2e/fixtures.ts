@@ -105,8 +105,9 @@ export async function makeKey(query: Query, account: string, traits: KeyTraits =
 /** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
 export async function keepBusy(platform: Platform, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
-  const orders = { tokens: 100_000, delta_ms: 100 };
-  const response = await chat(platform, orders, { model, stream: true, max_tokens: 5_000 }, gone.signal);
+  // Up to the model's context, which takes longer than any suite.
+  const orders = { tokens: 100_000, delta_ms: 200 };
+  const response = await chat(platform, orders, { model, stream: true }, gone.signal);
   if (response.status !== 200) throw new Error(`the request that keeps ${model} busy was answered ${response.status}`);
   const read = response.text().catch((error: Error) => {
     if (error.name !== "AbortError") throw error;
@@ -150,17 +151,20 @@ export async function startNode(
   });
 }
 
-/** Limits turn with the calendar minute: runs what must happen in one of them, and again where it turned meanwhile. */
-export async function inOneMinute(run: () => Promise<void>): Promise<void> {
-  const minute = (): number => Math.floor(Date.now() / 60_000);
-  for (let tries = 1; ; tries++) {
-    const begun = minute();
-    try {
-      return await run();
-    } catch (error) {
-      if (minute() === begun || tries === 3) throw error;
-    }
-  }
+const PERIOD_MS = { minute: 60_000, day: 24 * 60 * 60 * 1000 };
+
+/**
+ * Limits start anew with each calendar minute, budgets with each day (UTC). Returns what was observed within one of them: where the
+ * next one began meanwhile, it is observed again. `observe` uses a new key and asserts nothing; its result is judged afterwards.
+ */
+export async function inOne<T>(period: keyof typeof PERIOD_MS, observe: () => Promise<T>): Promise<T> {
+  const now = (): number => Math.floor(Date.now() / PERIOD_MS[period]);
+  const { seen } = await eventually(`observed within one ${period}`, async () => {
+    const begun = now();
+    const seen = await observe();
+    return now() === begun && { seen };
+  });
+  return seen;
 }
 
 /** Figures and courses have a request a few seconds after it ended: resolves when none runs and all that ended are in them. */
@@ -169,12 +173,11 @@ export async function untilCounted({ query }: Pick<Platform, "query">): Promise<
   await eventually("every request is counted", async () => (await query(open)).length === 0);
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** Longer than any suite takes, on a busy machine too. */
-const SUITE_MS_MAX = 5 * 60 * 1000;
+/** Less than `eventually` waits. */
+const BEFORE_MIDNIGHT_MS = 4 * 60 * 1000;
 
 /** For suites that look at what happened "since midnight UTC": one that begins just before it waits for the new day. */
-export async function clearOfMidnight(now = Date.now()): Promise<void> {
-  const leftMs = DAY_MS - (now % DAY_MS);
-  if (leftMs < SUITE_MS_MAX) await new Promise((resolve) => setTimeout(resolve, leftMs + 1_000));
+export async function clearOfMidnight(): Promise<void> {
+  const leftMs = (): number => PERIOD_MS.day - (Date.now() % PERIOD_MS.day);
+  await eventually("the day has begun", () => leftMs() > BEFORE_MIDNIGHT_MS);
 }

@@ -59,7 +59,7 @@ describe("a platform's life", () => {
 
   test("kill -9 in the middle of a stream: it serves again, nothing is charged twice, no process is left over", async () => {
     const first = platform;
-    const stream = await chat(first, { tokens: 1000, delta_ms: 20 }, { stream: true });
+    const stream = await chat(first, { tokens: 100_000, delta_ms: 100 }, { stream: true });
     const reader = stream.body?.getReader();
     await reader?.read();
     assert.ok((await builder(first)).held > 0n);

@@ -1,8 +1,11 @@
-/** The limits of a key and of a model on a whole platform: refused exactly at the bound, told when to come back, recorded. */
+/**
+ * The limits of a key and of a model on a whole platform: refused exactly at the bound, told when to come back, recorded. How windows turn
+ * with the minute, and the bounds of whole minutes, are in gateway/src/limits/limits.test.ts.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { inOneMinute, type KeyTraits, makeKey, openBuilder, startNode, writeCatalogue } from "./fixtures.ts";
+import { inOne, type KeyTraits, makeKey, openBuilder, startNode, writeCatalogue } from "./fixtures.ts";
 import { assertBalanced, type RecordRow } from "./ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { requestUuid } from "./raw-http.ts";
@@ -10,6 +13,12 @@ import { requestUuid } from "./raw-http.ts";
 /** The catalogue lets in two of these, whatever the nodes could take. */
 const CAPPED = "small-8b";
 const ENDLESS = { tokens: 100_000, delta_ms: 100 };
+
+/** An answer that was read. */
+interface Told {
+  response: Response;
+  text: string;
+}
 
 describe("limits", () => {
   let dataDir: string;
@@ -48,7 +57,7 @@ describe("limits", () => {
   const flood = async (key: string, count: number, model = "tiny-3b") => {
     const gone = new AbortController();
     const answers = await Promise.all(
-      Array.from({ length: count }, () => chat(key, ENDLESS, { stream: true, model }, gone.signal)),
+      Array.from({ length: count }, () => chat(key, ENDLESS, { stream: true, model, max_tokens: 5_000 }, gone.signal)),
     );
     const refused = answers.filter(({ status }) => status !== 200);
     // Read, or the client would take them for forgotten.
@@ -69,13 +78,26 @@ describe("limits", () => {
   const header = (response: Response, name: string): string | null => response.headers.get(name);
   const assertRetryIn = (response: Response, seconds: string): void =>
     assert.deepEqual([header(response, "retry-after"), header(response, "x-should-retry")], [seconds, "true"]);
-  /** A refused window is new with the next minute: Retry-After is what the answer's own date leaves of this one. */
-  const assertRetryNextMinute = (response: Response): void => {
-    const wait = Number(header(response, "retry-after"));
-    const left = 60 - new Date(header(response, "date") as string).getUTCSeconds();
-    assert.ok(wait === left || wait === left + 1, `${wait} s, when ${left} s are left`);
-    assert.equal(header(response, "x-should-retry"), "true");
+  /** A refused window is new with the next minute: Retry-After is what the answer itself says is left of this one, in whole seconds. */
+  const assertRetryNextMinute = (response: Response, window: "requests" | "tokens"): void => {
+    const reset = header(response, `x-ratelimit-reset-${window}`) ?? "";
+    const [, minutes = 0, seconds = 0, ms = 0] = /^(?:(\d+)m)?(?:([\d.]+)s)?(?:(\d+)ms)?$/.exec(reset) ?? [];
+    const left = Number(minutes) * 60 + Number(seconds) + Number(ms) / 1000;
+    assert.ok(left > 0 && left <= 60, reset);
+    assertRetryIn(response, String(Math.ceil(left)));
   };
+  /** One after the other, each read to its end. */
+  const inTurn = async (count: number, ask: () => Promise<Response>): Promise<Told[]> => {
+    const told: Told[] = [];
+    for (let i = 0; i < count; i++) {
+      const response = await ask();
+      told.push({ response, text: await response.text() });
+    }
+    return told;
+  };
+  const statuses = (told: Told[]): number[] => told.map(({ response }) => response.status);
+  const remaining = (told: Told[], of: "requests" | "tokens"): (string | null)[] =>
+    told.map(({ response }) => header(response, `x-ratelimit-remaining-${of}`));
 
   test("64 at once pass, the 65th is refused for a second, and a slot that is free is free", async () => {
     const key = await newKey();
@@ -91,113 +113,100 @@ describe("limits", () => {
     await assertBalanced(platform);
   });
 
-  test("every keyed answer tells where the key stands; the 601st request of a minute is refused until the next", async () => {
-    await inOneMinute(async () => {
-      const key = await newKey();
-      const first = await models(key);
-      assert.deepEqual(
-        ["limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens"].map((name) =>
-          header(first, `x-ratelimit-${name}`),
-        ),
-        ["600", "599", "2000000", "2000000"],
-      );
-      assert.match(header(first, "x-ratelimit-reset-requests") ?? "", /^(\d+ms|[\d.]+s|1m0s)$/);
-      const answers = [first];
-      // Six lanes, so that none of them comes near the limit of those in flight.
-      await Promise.all(
-        Array.from({ length: 6 }, async () => {
-          for (let i = 0; i < 100; i++) {
-            const response = await models(key);
-            answers.push(response);
-            if (response.status === 200) await response.arrayBuffer();
-          }
-        }),
-      );
-      const [refused, ...more] = answers.filter(({ status }) => status === 429) as [Response, ...Response[]];
-      assert.deepEqual([answers.length, more.length], [601, 0]);
-      assertRetryNextMinute(refused);
-      assert.equal(header(refused, "x-ratelimit-remaining-requests"), "0");
-      assert.equal(await code(refused), "rate_limit_requests");
-      assert.deepEqual(((record) => [record?.endpoint, record?.outcome])(await recordOf(refused)), [
-        "models",
-        "rate_limit_requests",
-      ]);
+  test("every keyed answer tells where the key stands; a request above the limit is refused until the next minute", async () => {
+    const fresh = await models(await newKey());
+    assert.deepEqual(
+      ["limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens"].map((name) =>
+        header(fresh, `x-ratelimit-${name}`),
+      ),
+      ["600", "599", "2000000", "2000000"],
+    );
+    assert.match(header(fresh, "x-ratelimit-reset-requests") ?? "", /^(\d+ms|[\d.]+s|1m0s)$/);
+
+    const answers = await inOne("minute", async () => {
+      const key = await newKey({ requests: 20 });
+      return await inTurn(21, () => models(key));
     });
+    assert.deepEqual(statuses(answers), [...Array.from({ length: 20 }, () => 200), 429]);
+    assert.deepEqual(remaining(answers, "requests"), [...Array.from({ length: 20 }, (_, i) => String(19 - i)), "0"]);
+    const { response: refused, text } = answers.at(-1) as Told;
+    assertRetryNextMinute(refused, "requests");
+    assert.match(text, /"code":"rate_limit_requests"/);
+    const record = await recordOf(refused);
+    assert.deepEqual([record?.endpoint, record?.outcome], ["models", "rate_limit_requests"]);
   });
 
   test("the token budget is refused exactly at its bound; a request may overshoot it, the next may not", async () => {
     const answer = await chat(await newKey(), { text: "three words long" });
     const { usage } = (await answer.json()) as { usage: { total_tokens: number } };
     const each = usage.total_tokens;
-    await inOneMinute(async () => {
-      for (const [budget, passes] of [
-        [2 * each, 2],
-        [2 * each + 1, 3],
-      ] as const) {
+    for (const [budget, passes] of [
+      [2 * each, 2],
+      [2 * each + 1, 3],
+    ] as const) {
+      const { asked, listed } = await inOne("minute", async () => {
         const key = await newKey({ tokens: budget });
-        for (let i = 0; i < passes; i++) {
-          const response = await chat(key, { text: "three words long" });
-          assert.equal(response.status, 200, `request ${i + 1} of ${budget} tokens`);
-          assert.equal(header(response, "x-ratelimit-remaining-tokens"), String(budget - i * each));
-          await response.arrayBuffer();
-        }
-        const refused = await chat(key, { text: "three words long" });
-        assert.equal(refused.status, 429);
-        assertRetryNextMinute(refused);
-        assert.equal(header(refused, "x-ratelimit-remaining-tokens"), "0");
-        assert.equal(await code(refused), "rate_limit_tokens");
-        assert.equal((await recordOf(refused))?.outcome, "rate_limit_tokens");
-        assert.equal((await models(key)).status, 429, "and so is every request of the key");
-      }
-    });
+        const asked = await inTurn(passes + 1, () => chat(key, { text: "three words long" }));
+        return { asked, listed: await models(key) };
+      });
+      const passed = Array.from({ length: passes }, (_, i) => i);
+      assert.deepEqual(statuses(asked), [...passed.map(() => 200), 429]);
+      assert.deepEqual(remaining(asked, "tokens"), [...passed.map((i) => String(budget - i * each)), "0"]);
+      const { response: refused, text } = asked.at(-1) as Told;
+      assertRetryNextMinute(refused, "tokens");
+      assert.match(text, /"code":"rate_limit_tokens"/);
+      assert.equal((await recordOf(refused))?.outcome, "rate_limit_tokens");
+      assert.equal(listed.status, 429, "and so is every request of the key");
+    }
   });
 
   test("what is billed takes of the token budget, also when it failed; what is free takes nothing", async () => {
-    await inOneMinute(async () => {
-      for (const stream of [false, true]) {
+    for (const stream of [false, true]) {
+      const { free, failed, standings } = await inOne("minute", async () => {
         const key = await newKey();
-        const free = await chat(key, { text: "x" }, { model: "mid-14b", stream });
-        assert.match(await free.text(), /no_capacity/);
-        assert.equal(header(await models(key), "x-ratelimit-remaining-tokens"), "2000000");
-        const failed = await chat(key, { text: "one two three", fail_after: 2 }, { stream });
-        assert.match(await failed.text(), /upstream_failed/);
-        const record = await recordOf(failed);
-        assert.ok(record && record.prompt_tokens > 0 && record.completion_tokens > 0);
-        const spent = record.prompt_tokens + record.completion_tokens;
-        assert.equal(header(await models(key), "x-ratelimit-remaining-tokens"), String(2_000_000 - spent));
-      }
-    });
+        const [free] = await inTurn(1, () => chat(key, { text: "x" }, { model: "mid-14b", stream }));
+        const before = await inTurn(1, () => models(key));
+        const [failed] = await inTurn(1, () => chat(key, { text: "one two three", fail_after: 2 }, { stream }));
+        return { free, failed, standings: [...before, ...(await inTurn(1, () => models(key)))] };
+      });
+      assert.match(free?.text ?? "", /no_capacity/);
+      assert.match(failed?.text ?? "", /upstream_failed/);
+      const record = await recordOf((failed as Told).response);
+      assert.ok(record && record.prompt_tokens > 0 && record.completion_tokens > 0);
+      const spent = record.prompt_tokens + record.completion_tokens;
+      assert.deepEqual(remaining(standings, "tokens"), ["2000000", String(2_000_000 - spent)]);
+    }
   });
 
   test("an operator's limits for one key take the place of the defaults, for that key alone", async () => {
-    await inOneMinute(async () => {
+    const answers = await inOne("minute", async () => {
       const three = await newKey({ requests: 3, tokens: 5_000 });
-      for (const left of ["2", "1", "0"]) {
-        const response = await models(three);
-        assert.equal(header(response, "x-ratelimit-remaining-requests"), left);
-        assert.equal(header(response, "x-ratelimit-limit-requests"), "3");
-        assert.equal(header(response, "x-ratelimit-limit-tokens"), "5000");
-      }
-      assert.equal(await code(await models(three)), "rate_limit_requests");
-      assert.equal((await models(await newKey())).status, 200);
-
-      const { admitted, refused, end } = await flood(await newKey({ inFlight: 2 }), 5);
-      assert.deepEqual([admitted, refused.length], [2, 3]);
-      await end();
+      return await inTurn(4, () => models(three));
     });
+    assert.deepEqual(remaining(answers, "requests"), ["2", "1", "0", "0"]);
+    for (const { response } of answers) {
+      assert.equal(header(response, "x-ratelimit-limit-requests"), "3");
+      assert.equal(header(response, "x-ratelimit-limit-tokens"), "5000");
+    }
+    assert.match(answers.at(-1)?.text ?? "", /"code":"rate_limit_requests"/);
+    assert.equal((await models(await newKey())).status, 200);
+
+    const { admitted, refused, end } = await flood(await newKey({ inFlight: 2 }), 5);
+    assert.deepEqual([admitted, refused.length], [2, 3]);
+    await end();
   });
 
   test("GET /v1/models counts as a request, and holds a slot no longer than it lives", async () => {
-    await inOneMinute(async () => {
+    const { listed, asked } = await inOne("minute", async () => {
       const key = await newKey({ inFlight: 1 });
-      for (let i = 1; i <= 20; i++) {
-        const response = await models(key);
-        assert.equal(response.status, 200);
-        assert.equal(header(response, "x-ratelimit-remaining-requests"), String(600 - i));
-        await response.arrayBuffer();
-      }
-      assert.equal((await chat(key, { text: "x" })).status, 200);
+      return { listed: await inTurn(20, () => models(key)), asked: await chat(key, { text: "x" }) };
     });
+    assert.deepEqual(new Set(statuses(listed)), new Set([200]));
+    assert.deepEqual(
+      remaining(listed, "requests"),
+      listed.map((_, i) => String(599 - i)),
+    );
+    assert.equal(asked.status, 200);
   });
 
   test("a model at the ceiling that the catalogue sets refuses for a second; other models serve", async () => {

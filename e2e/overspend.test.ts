@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { makeKey } from "./fixtures.ts";
+import { inOne, makeKey } from "./fixtures.ts";
 import { assertBalanced, builder } from "./ledger-check.ts";
 import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
-/** Of the hundred: more than must be running when the kill comes, fewer than the node has slots. */
+/** Of the hundred, in each round: more than must be running when the kill comes, fewer than the node has slots. */
 const LONG_STREAMS = 40;
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 /** Short, because the end of it is waited for; what it is by default is the ledger's own test. */
@@ -49,15 +49,17 @@ describe("overspending", () => {
     assert.equal((await chat(platform, orders, more)).status, 200);
     const [record] = await platform.query<{ hold_pico: string }>("select hold_pico from request");
     const price = BigInt(record?.hold_pico ?? 0);
-    const key = await makeKey(platform.query, id, { ...limits, budgetDay: price * 37n + price / 2n });
-    const before = await builder(platform);
-
-    const answers = await Promise.all(
-      Array.from({ length: 200 }, async () => {
-        const response = await chat({ ready: { ...platform.ready, api_key: key.token } }, orders, more);
-        return { status: response.status, body: (await response.json()) as { error?: Refusal } };
-      }),
-    );
+    const { key, before, answers, after } = await inOne("day", async () => {
+      const key = await makeKey(platform.query, id, { ...limits, budgetDay: price * 37n + price / 2n });
+      const before = await builder(platform);
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, async () => {
+          const response = await chat({ ready: { ...platform.ready, api_key: key.token } }, orders, more);
+          return { status: response.status, body: (await response.json()) as { error?: Refusal } };
+        }),
+      );
+      return { key, before, answers, after: await builder(platform) };
+    });
     const refused = answers.filter(({ status }) => status !== 200).map(({ body }) => body.error as Refusal);
     assert.deepEqual([answers.length - refused.length, refused.length], [37, 163]);
     for (const { code, message, required_micro, available_micro } of refused) {
@@ -65,10 +67,9 @@ describe("overspending", () => {
       assert.match(message, /^The daily budget of the API key "made" does not cover this request/);
       assert.ok(available_micro < required_micro, message);
     }
-    assert.deepEqual(await builder(platform), { ...before, balance: before.balance - price * 37n });
-    assert.deepEqual(await platform.query("select day_spent, day_held from key_budget"), [
-      { day_spent: String(price * 37n), day_held: "0" },
-    ]);
+    assert.deepEqual(after, { ...before, balance: before.balance - price * 37n });
+    const standing = await platform.query("select day_spent, day_held from key_budget where key_id = $1", [key.id]);
+    assert.deepEqual(standing, [{ day_spent: String(price * 37n), day_held: "0" }]);
     await assertBalanced(platform);
     await check(dataDir);
   });
@@ -137,9 +138,9 @@ describe("gateways that die", () => {
       await raiseLimits(platform);
       // Some have ended and some are settling when the kill comes; some run longer than anybody looks.
       const orders = (i: number): object =>
-        i < LONG_STREAMS ? { tokens: 1000, delta_ms: 100 } : { tokens: 5 * (i - LONG_STREAMS + 1), delta_ms: 4 };
+        i < LONG_STREAMS ? { tokens: 5000, delta_ms: 100 } : { tokens: 5 * (i - LONG_STREAMS + 1), delta_ms: 4 };
       const ended = Array.from({ length: streams }, (_, i) =>
-        chat(platform, orders(i), { stream: true, max_tokens: 1000 })
+        chat(platform, orders(i), { stream: true, max_tokens: 5000 })
           .then((response) => response.text())
           .catch(() => undefined),
       );

@@ -27,7 +27,7 @@ const MEBIBYTE = 1 << 20;
 /** Without what the npm that runs the tests left for its scripts, which would be taken for settings of this one. */
 const { npm_config_local_prefix: _prefix, INIT_CWD: _cwd, ...ENVIRONMENT } = process.env;
 
-suite("packages", { timeout: 300_000 }, () => {
+suite("packages", () => {
   const running: ChildProcess[] = [];
   let place: string;
   let dataDir: string;

@@ -7,11 +7,11 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
 import { connect, databaseOf, dropDatabase, openDatabase, readIfThere } from "./database.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
-const READY_WITHIN_MS = 90_000;
 /** The end of what the screen says once the platform is ready. */
 const LAST_WORDS = /Ctrl-C stops everything/;
 
@@ -120,21 +120,22 @@ export async function startPlatform(
 }
 
 async function untilReady(started: Started, readyFile: string): Promise<Ready> {
-  const deadline = performance.now() + READY_WITHIN_MS;
   let over = false;
   void started.ended.then(() => {
     over = true;
   });
-  for (;;) {
+  const written = async (): Promise<string | undefined> => {
     const text = await readIfThere(readyFile);
-    // What the screen said before is on its way through a pipe.
-    if (text !== undefined && LAST_WORDS.test(started.output())) return JSON.parse(text);
-    if (over) throw new Error(`the platform stopped before it was ready:\n${started.output()}`);
-    if (performance.now() > deadline) {
-      started.process.kill("SIGKILL");
-      throw new Error(`the platform was not ready in time:\n${started.output()}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // The ready file comes after the screen's last words, which may still be on their way through a pipe.
+    if (text !== undefined && LAST_WORDS.test(started.output())) return text;
+    if (over) throw new Error("it stopped");
+    return undefined;
+  };
+  try {
+    return JSON.parse(await eventually("the platform is ready", written));
+  } catch (cause) {
+    started.process.kill("SIGKILL");
+    throw new Error(`the platform did not become ready:\n${started.output()}`, { cause });
   }
 }
 
@@ -170,16 +171,4 @@ export function isAlive(pid: number): boolean {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
     throw error;
   }
-}
-
-/**
- * For what is promised within a second: it must be so within that many looks, each after a pause of 25 ms. A machine that is
- * busy takes longer for each of them.
- */
-export async function withinASecond(what: string, check: () => Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 40; looks++) {
-    if (await check()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`not within a second: ${what}`);
 }

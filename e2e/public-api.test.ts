@@ -175,6 +175,7 @@ describe("the public API", () => {
       raw(path, { method: "POST", body: JSON.stringify({ model: "tiny-3b", ...fields }) });
     const messages = script({ text: "one two" });
     const [prompt] = messages.map(({ content }) => content);
+    const beganS = Math.floor(Date.now() / 1000);
     for (const [path, prefix, fields] of [
       ["/v1/chat/completions", "chatcmpl-", { messages }],
       ["/v1/chat/completions", "chatcmpl-", { messages, stream: true }],
@@ -188,7 +189,7 @@ describe("the public API", () => {
       const requestId = response.headers.get("x-request-id") as string;
       for (const { id, created } of answers) {
         assert.equal(id, requestId.replace("req_", prefix));
-        assert.ok(Number.isInteger(created) && Math.abs(created - Date.now() / 1000) < 30, "Unix seconds");
+        assert.ok(Number.isInteger(created) && created >= beganS && created <= Date.now() / 1000, "Unix seconds");
       }
       const [record] = await platform.query<{ key_name: string; stream: boolean; model: string }>(
         "select key_name, stream, model from request where id = $1",
@@ -273,7 +274,7 @@ describe("the public API", () => {
     }
     const { data } = await client.models.list();
     const { vendor } = data[0] as unknown as { vendor: { ttft_p50_ms: number; tps_p50: number } };
-    assert.ok(vendor.ttft_p50_ms >= 0 && vendor.tps_p50 > 10 && vendor.tps_p50 < 250, JSON.stringify(vendor));
+    assert.ok(vendor.ttft_p50_ms >= 0 && vendor.tps_p50 > 0, JSON.stringify(vendor));
     assert.equal((data[7] as unknown as { vendor: { tps_p50: null } }).vendor.tps_p50, null);
     assert.equal(data.length, 8);
     const one = await client.models.retrieve("embed-m3");

@@ -28,6 +28,9 @@ const LONG = {
   },
 };
 
+/** The first piece of a stream that has text. */
+const WORD = /"content":"[^"]/;
+
 describe("replacing the key of the embedded plane", () => {
   let db: TestDatabase;
   let dataDir: string;
@@ -74,11 +77,22 @@ describe("replacing the key of the embedded plane", () => {
   };
   /** With a stream under way; until requests are answered again. */
   const restart = async (seeds: Record<string, string>): Promise<void> => {
-    const running = ask(gateway.baseUrl, key, LONG);
-    await eventually("it runs", async () => (await query("select id from hold")).length === 1);
+    const running = await fetch(`${gateway.baseUrl}${LONG.path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(LONG.body),
+    });
+    assert.equal(running.status, 200);
+    const reader = (running.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const readOn = async (): Promise<boolean> => {
+      const { value = "", done } = await reader.read();
+      text += value;
+      return !done;
+    };
+    while (!WORD.test(text)) assert.ok(await readOn(), text);
     assert.equal(await gateway.stop(), 0);
-    const { status, text } = await running;
-    assert.equal(status, 200);
+    while (await readOn());
     assert.ok(text.endsWith("data: [DONE]\n\n") && !text.includes('"error"'), text.slice(-300));
     gateway = await start(seeds);
     await eventually("the agent is back", async () => {
@@ -90,13 +104,13 @@ describe("replacing the key of the embedded plane", () => {
   };
 
   test("with the old key beside it, agents come back with the credentials they have", async () => {
-    assert.equal(await credentialsAsked(), 1);
+    assert.ok((await credentialsAsked()) > 0, "when it came first");
     await restart({ PLANE_SEED: SECOND, PLANE_SEED_OLD: FIRST });
     assert.equal(await credentialsAsked(), 0);
   });
 
   test("without it, an agent whose credentials are still of the old key asks for others by itself", async () => {
     await restart({ PLANE_SEED: SECOND });
-    assert.equal(await credentialsAsked(), 1);
+    assert.ok((await credentialsAsked()) > 0);
   });
 });

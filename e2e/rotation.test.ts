@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { sleep, systemClock } from "../gateway/src/base/clock.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { createKey, keyFromSeed } from "../gateway/src/dispatch/credentials/nkeys.ts";
 import { type Balanced, openBalanced } from "./balanced.ts";
@@ -19,7 +18,7 @@ const NEW_PEPPER = "the pepper that takes its place, in these tests";
 const SESSION = "a secret of sessions that is not drawn from the pepper";
 const RECEIPT_SEEDS = ["a", "b"].map((letter) => Buffer.alloc(32, letter).toString("base64url")) as [string, string];
 const newPlaneKey = (): string => createKey("account", systemRandom()).seed;
-/** Nodes have new credentials after this long. */
+/** Short, because the suite waits until nodes have renewed theirs. */
 const CREDENTIALS_S = 20;
 const PERSON = { email: "ada@example.test", password: "correct horse battery" };
 
@@ -51,6 +50,13 @@ describe("replacing secrets", { skip }, () => {
   });
   after(() => balanced?.close());
 
+  /** How often the gateways that run now were asked for credentials of the plane. */
+  const credentialsGiven = async (): Promise<number> => {
+    const pages = [...balanced.gateways].map(({ internalPort }) => fetch(`http://127.0.0.1:${internalPort}/metrics`));
+    const texts = await Promise.all(pages.map(async (page) => (await page).text()));
+    const given = texts.join("").matchAll(/^tollgate_http_answers_total\{.*nodes\/:id\/credentials".*\} (\d+)$/gm);
+    return [...given].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
   const command = (...args: string[]) => tollgate(["admin", ...args], { ...balanced.env, ...told });
   async function secrets(): Promise<Told & { code: number | null }> {
     const asked = command("secrets", "--json");
@@ -115,9 +121,12 @@ describe("replacing secrets", { skip }, () => {
       SESSION_SECRET_NEXT: "",
       PLANE_SIGNING_SEED: `${second},${first}`,
     });
-    const signedAnew = sleep(systemClock, CREDENTIALS_S * 1_000);
     await roll({ PLANE_SIGNING_SEED: second });
-    await signedAnew;
+    // Gateways that are all new since the second key signs.
+    await eventually(
+      "the node's credentials are signed with the second key",
+      async () => (await credentialsGiven()) > 0,
+    );
     const retired = command("plane", "retire-keys", "--yes");
     assert.equal(await retired.ended, 0, retired.output());
     assert.ok(retired.output().includes(keyFromSeed(first).publicKey), retired.output());

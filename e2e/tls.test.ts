@@ -91,6 +91,10 @@ describe("the API under TLS", () => {
       { ...stream({ tokens: 400, delta_ms: 50 }), on: () => (pieces += 1) },
       fresh(made.cert),
     );
+    let isOver = false;
+    void running.finally(() => {
+      isOver = true;
+    });
     await eventually("the stream has begun", () => pieces > 1);
     const renewed = selfSignedCertificate();
     await write(renewed);
@@ -98,7 +102,8 @@ describe("the API under TLS", () => {
     await eventually("the new certificate is served", async () => (await models(renewed.cert).catch(() => 0)) === 200);
     await assert.rejects(models(made.cert), /certificate/);
     const sofar = pieces;
-    await eventually("the stream goes on", () => pieces > sofar);
+    // On a slow machine it may have ended meanwhile; how is looked at below.
+    await eventually("the stream goes on", () => pieces > sofar || isOver);
 
     await write({ cert: "broken", key: "broken" });
     await eventually("the log says so", async () =>

@@ -16,9 +16,9 @@ import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.t
 import { type ApiKeys, openApiKeys } from "../gateway/src/keys/api-keys.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import { PEPPER, urlOf } from "./database.ts";
-import { inOneMinute, type KeyTraits, type MadeKey, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
+import { inOne, type KeyTraits, type MadeKey, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform, withinASecond } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, send } from "./raw-http.ts";
 
 const binary = findServer();
@@ -26,6 +26,7 @@ const skip = binary === undefined && "neither valkey-server nor redis-server is 
 /** The catalogue lets in two of these on the whole platform. */
 const CAPPED = "small-8b";
 const ENDLESS = { tokens: 100_000, delta_ms: 100 };
+const HOUR_MS = 60 * 60 * 1000;
 
 /** The keys as one more gateway on the same database has them, to revoke one as a gateway does. */
 function oneMoreGatewaysKeys(pool: TestDatabase["pool"]): ApiKeys {
@@ -97,7 +98,9 @@ describe("two gateways", { skip }, () => {
   const flood = async (key: string, count: number, model = "tiny-3b") => {
     const gone = new AbortController();
     const answers = await Promise.all(
-      Array.from({ length: count }, (_, n) => chat(n, key, ENDLESS, { stream: true, model }, gone.signal)),
+      Array.from({ length: count }, (_, n) =>
+        chat(n, key, ENDLESS, { stream: true, model, max_tokens: 5_000 }, gone.signal),
+      ),
     );
     const refused = answers.filter(({ status }) => status !== 200);
     const reading = answers.filter(({ status }) => status === 200).map((answer) => answer.text().catch(() => "gone"));
@@ -111,24 +114,22 @@ describe("two gateways", { skip }, () => {
   const noHolds = (): Promise<boolean> =>
     eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
 
-  test("of 601 requests in a minute, split over both, exactly 600 pass", async () => {
-    await inOneMinute(async () => {
-      const { token } = await newKey();
-      const statuses: number[] = [];
-      await Promise.all(
-        Array.from({ length: 6 }, async (_, lane) => {
-          for (let n = lane; n < 601; n += 6) {
-            const response = await models(n, token);
-            await response.arrayBuffer();
-            statuses.push(response.status);
-          }
-        }),
-      );
-      assert.deepEqual(
-        [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 429).length],
-        [600, 1],
-      );
+  test("of 61 requests in a minute, split over both, exactly the 60 pass that the key may send", async () => {
+    const statuses = await inOne("minute", async () => {
+      const { token } = await newKey({ requests: 60 });
+      const lanes = Array.from({ length: 6 }, async (_, lane) => {
+        const seen: number[] = [];
+        for (let n = lane; n < 61; n += 6) {
+          const response = await models(n, token);
+          await response.arrayBuffer();
+          seen.push(response.status);
+        }
+        return seen;
+      });
+      return (await Promise.all(lanes)).flat();
     });
+    const count = (status: number): number => statuses.filter((one) => one === status).length;
+    assert.deepEqual([count(200), count(429)], [60, 1]);
   });
 
   test("of 65 at once, split over both, exactly 64 pass", async () => {
@@ -153,15 +154,15 @@ describe("two gateways", { skip }, () => {
   });
 
   test("a token budget crossed on one refuses on the other", async () => {
-    await inOneMinute(async () => {
+    const { first, refused } = await inOne("minute", async () => {
       const { token } = await newKey({ tokens: 10 });
-      assert.equal((await chat(0, token, { text: "more than ten tokens with its prompt" })).status, 200);
-      const refused = await chat(1, token, { text: "x" });
-      assert.equal(refused.status, 429);
-      const left = 60 - new Date(refused.headers.get("date") as string).getUTCSeconds();
-      assert.ok(Math.abs(Number(refused.headers.get("retry-after")) - left) <= 1);
-      assert.equal(await code(refused), "rate_limit_tokens");
+      const first = await chat(0, token, { text: "more than ten tokens with its prompt" });
+      return { first, refused: await chat(1, token, { text: "x" }) };
     });
+    assert.deepEqual([first.status, refused.status], [200, 429]);
+    const wait = Number(refused.headers.get("retry-after"));
+    assert.ok(wait >= 1 && wait <= 60, `${wait} s`);
+    assert.equal(await code(refused), "rate_limit_tokens");
   });
 
   test("a key's budget holds over both, and each names it", async () => {
@@ -169,13 +170,16 @@ describe("two gateways", { skip }, () => {
     assert.equal((await chat(0, (await newKey()).token, orders, { max_tokens: 20 })).status, 200);
     const [last] = await query<{ hold_pico: bigint }>("select hold_pico from request order by id desc limit 1");
     const price = BigInt(last?.hold_pico ?? 0);
-    const { id, token } = await newKey({ budgetMonth: price * 9n + 1n });
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, async (_, n) => {
-        const response = await chat(n, token, orders, { max_tokens: 20 });
-        return { status: response.status, text: await response.text() };
-      }),
-    );
+    const { id, answers } = await inOne("day", async () => {
+      const { id, token } = await newKey({ budgetMonth: price * 9n + 1n });
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, async (_, n) => {
+          const response = await chat(n, token, orders, { max_tokens: 20 });
+          return { status: response.status, text: await response.text() };
+        }),
+      );
+      return { id, answers };
+    });
     const refused = answers.filter(({ status }) => status !== 200);
     assert.deepEqual([answers.length - refused.length, refused.length], [9, 31]);
     for (const { status, text } of refused) {
@@ -198,7 +202,7 @@ describe("two gateways", { skip }, () => {
     const gateway = oneMoreGatewaysKeys(db.pool);
     const soon = new Date(Date.now() + 2_000);
     assert.equal(await gateway.change(account as Uuid, brief.id as Uuid, { expiresAt: soon }), true);
-    const renewed = await gateway.rotate(account as Uuid, rotated.id as Uuid, 60_000);
+    const renewed = await gateway.rotate(account as Uuid, rotated.id as Uuid, HOUR_MS);
     for (const n of [0, 1]) {
       assert.equal((await models(n, renewed as string)).status, 200);
       assert.equal((await models(n, rotated.token)).status, 200, "the old one is kept");
@@ -209,20 +213,20 @@ describe("two gateways", { skip }, () => {
     await gateway.close();
     for (const n of [0, 1]) {
       for (const gone of [rotated.token, renewed as string]) {
-        await withinASecond("it is refused", async () => (await models(n, gone)).status === 401);
+        await eventually("it is refused", async () => (await models(n, gone)).status === 401);
       }
       assert.equal((await models(n, last as string)).status, 200);
     }
   });
 
-  test("a key revoked on one stops on the other within a second", async () => {
+  test("a key revoked on one stops on the other", async () => {
     const { id, token } = await newKey();
     for (const n of [0, 1]) assert.equal((await models(n, token)).status, 200);
     const gateway = oneMoreGatewaysKeys(db.pool);
     assert.equal(await gateway.revoke(null, id as Uuid), true);
     await gateway.close();
     for (const n of [0, 1]) {
-      await withinASecond("it is refused", async () => (await models(n, token)).status === 401);
+      await eventually("it is refused", async () => (await models(n, token)).status === 401);
     }
   });
 
@@ -248,16 +252,15 @@ describe("two gateways", { skip }, () => {
 
   test("Redis killed: 503 and nothing let through, what runs ends well; started again: it goes on by itself", async () => {
     const { token } = await newKey();
-    const logs = (): Promise<string[]> =>
-      Promise.all(dataDirs.map((dataDir) => readFile(join(dataDir, "gateway.log"), "utf8")));
-    const outages = async (): Promise<number[]> =>
-      (await logs()).map((log) => log.match(/does not answer/g)?.length ?? 0);
-    // A machine that is very busy may have had one before.
-    const outagesBefore = await outages();
-    const running = await chat(0, token, { tokens: 20, delta_ms: 50 }, { stream: true });
-    await redis.kill();
+    /** What each log says of outages. */
+    const told = async (): Promise<string[][]> => {
+      const logs = dataDirs.map((dataDir) => readFile(join(dataDir, "gateway.log"), "utf8"));
+      return (await Promise.all(logs)).map((log) => log.match(/does not answer|answers again/g) ?? []);
+    };
     const records = async (): Promise<number> => (await query("select id from request")).length;
     const before = await records();
+    const running = await chat(0, token, { tokens: 40, delta_ms: 100 }, { stream: true });
+    await redis.kill();
     for (const n of [0, 1]) {
       const headers = { authorization: `Bearer ${token}` };
       const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hi" }] });
@@ -274,10 +277,14 @@ describe("two gateways", { skip }, () => {
     for (const n of [0, 1]) {
       await eventually("it serves again", async () => (await chat(n, token, { text: "x" })).status === 200);
     }
-    await eventually("the end of the outage is logged", async () =>
-      (await logs()).every((log) => log.includes("answers again")),
-    );
-    const told = (await outages()).map((count, n) => count - (outagesBefore[n] ?? 0));
-    assert.deepEqual(told, [1, 1], "the outage is one line, whatever it cost");
+    const lines = await eventually("the end of the outage is logged", async () => {
+      const now = await told();
+      return now.every((log) => log.at(-1) === "answers again") && now;
+    });
+    // A busy machine may have had others. Each is two lines, however many requests it refused.
+    for (const log of lines) {
+      const inTurn = log.map((_, i) => (i % 2 === 0 ? "does not answer" : "answers again"));
+      assert.deepEqual(log, inTurn);
+    }
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Finds tests that judge the machine: that sleep, measure how long something took, or set a deadline of their own. A test waits
- * for an outcome (stage/wait.ts) or drives the clock; what something costs is measured in bench/.
+ * Finds tests that judge the machine: that sleep, measure how long something took, set a deadline of their own, race a timer, or try again
+ * until it works. A test waits for an outcome (stage/wait.ts) or drives the clock; what something costs is measured in bench/.
  *
  * `node tools/test-clocks.ts [FOLDER…]` lists what it finds in these folders.
  */
@@ -11,22 +11,60 @@ import { fileURLToPath } from "node:url";
 /** Tests and what they are made of. The fault runner (chaos/) and bench/ work in real time: only their own tests are read. */
 const TEST_CODE = ["**/*.test.{ts,tsx}", "**/testing.ts", "**/testing/**/*.ts", "{e2e,stage,engines}/**/*.ts"];
 
-const RULES: [RegExp, string][] = [
-  [
-    /\{(?! setImmediate\b[^,]*\}).*timers\/promises|\bset(?:Timeout|Interval)\(|\bwaitForTimeout\(|\bsleep\(systemClock/,
-    "sleeps",
-  ],
-  [
-    /\bperformance\.(?:now|timeOrigin)\b|\bprocess\.(?:hrtime|cpuUsage|resourceUsage)\b|\bmonitorEventLoopDelay\b/,
-    "measures time",
-  ],
-  // `Date.now() - 30 * DAY_MS` makes a date of the past; `Date.now() - startedAt` measures.
-  [/\bDate\.now\(\)\s*-\s*[a-z]\w*\b(?!\s*\*)/, "measures time"],
-  [
-    /\bAbortSignal\.timeout\((?!HANG_LIMIT_MS)|\btimeout(?:Ms)?:(?!\s*(?:HANG_LIMIT_MS|number)\b)|\bsetDefault(?:Navigation)?Timeout\((?!HANG_LIMIT_MS)/,
-    "sets a deadline of its own",
-  ],
-  [/\b(?:TRIES|ATTEMPTS|RETRIES)(?:_MAX)?\b/, "tries again"],
+interface Rule {
+  what: string;
+  patterns: RegExp[];
+  /** How many lines a pattern looks at from where it begins; 1 where it is not given. */
+  lines?: number;
+}
+
+/** A name for a duration: `tookMs`, `elapsed`, `STALL_MS`. */
+const DURATION = String.raw`(?:\w*(?:[a-z]Ms|_MS|_ms)|ms|elapsed|took|duration|latency)`;
+
+const RULES: Rule[] = [
+  {
+    what: "races a timer",
+    lines: 4,
+    patterns: [/\bPromise\.race\(\[?[^;]*?\b(?:sleep|pause|delay|wait(?:Ms)?|setTimeout|AbortSignal\.timeout)\(/],
+  },
+  {
+    what: "sleeps",
+    patterns: [
+      // The event loop's next turn is no time.
+      /\bimport (?!\{ setImmediate\b[^,]*\}).*timers\/promises/,
+      // A timer that does nothing keeps a process alive.
+      /(?<![.\w])set(?:Timeout|Interval)\((?!\(\) => \{\},)/,
+      /\bpromisify\(setTimeout\)|\bAtomics\.wait\(|\bwaitForTimeout\(|\bsleep\(systemClock/,
+    ],
+  },
+  {
+    what: "measures time",
+    patterns: [
+      /\bperformance\.(?:now|timeOrigin|mark|measure)\b|\bmonitorEventLoopDelay\b/,
+      /\bprocess\.(?:hrtime|cpuUsage|resourceUsage|threadCpuUsage)\b/,
+      // `Date.now() - 30 * DAY_MS` makes a date of the past; `Date.now() - startedAt` measures.
+      /\bDate\.now\(\)\s*-\s*[a-z]\w*\b(?!\s*\*)/,
+      /\bwhile \(.*\bDate\.now\(\)/,
+      new RegExp(String.raw`\bassert\.ok\((?:\w+\.)*${DURATION} <=? [\w.]+(?: \* \d+)?[,)]`),
+    ],
+  },
+  {
+    what: "sets a deadline of its own",
+    patterns: [
+      /\bAbortSignal\.timeout\((?!HANG_LIMIT_MS)/,
+      // In code, not in the YAML or the command line of another program.
+      /(?<!- )(?<![\w-])timeout(?:Ms)?:(?!\s*(?:HANG_LIMIT_MS|number|0)\b)/,
+      /\.set(?:DefaultTimeout|DefaultNavigationTimeout|Timeout)\((?!(?:HANG_LIMIT_MS|0)\b)/,
+    ],
+  },
+  {
+    what: "tries again",
+    patterns: [
+      /\b(?:TRIES|ATTEMPTS|RETRIES)(?:_MAX)? = \d|[<>=] (?:TRIES|ATTEMPTS|RETRIES)(?:_MAX)?\b/,
+      /\bfor \(let (?:tries|attempts?|retry|retries)\b/,
+      /\bretries: [1-9]|\bexpect\.poll\(|\.toPass\(/,
+    ],
+  },
 ];
 
 /** Where real time is the subject or the means, with the reason. */
@@ -38,9 +76,10 @@ const ALLOWED: Record<string, string> = {
   "sim/simulate.test.ts": "names what the simulator refuses",
   "stage/wait.ts": "the one place that waits",
   "tools/test-clocks.test.ts": "names what is refused",
+  "e2e/steady-load.ts": "the pace of a load generator; nothing is judged by it",
 };
 
-export interface Finding {
+interface Finding {
   file: string;
   line: number;
   what: string;
@@ -48,9 +87,13 @@ export interface Finding {
 }
 
 export function findingsIn(file: string, source: string): Finding[] {
-  return source.split("\n").flatMap((text, index) => {
-    if (/^\s*(\*|\/\/|\/\*)/.test(text)) return [];
-    const what = RULES.find(([pattern]) => pattern.test(text))?.[1];
+  const code = source.split("\n").map((text) => (/^\s*(\*|\/\/|\/\*)/.test(text) ? "" : text));
+  return code.flatMap((text, index) => {
+    const what = RULES.find(({ patterns, lines = 1 }) => {
+      // It has to begin on this line.
+      const first = lines === 1 ? text : code.slice(index, index + lines).join("\n");
+      return patterns.some((pattern) => (pattern.exec(first)?.index ?? Number.POSITIVE_INFINITY) <= text.length);
+    })?.what;
     return what === undefined ? [] : [{ file, line: index + 1, what, text: text.trim() }];
   });
 }
@@ -61,6 +104,12 @@ export function findClockTests(root: string): Finding[] {
     .filter((file) => ALLOWED[file] === undefined)
     .sort()
     .flatMap((file) => findingsIn(file, readFileSync(join(root, file), "utf8")));
+}
+
+/** Files that need no exception any more. */
+export function needlessExceptions(root: string): string[] {
+  const { "tools/test-clocks.test.ts": _, ...named } = ALLOWED;
+  return Object.keys(named).filter((file) => findingsIn(file, readFileSync(join(root, file), "utf8")).length === 0);
 }
 
 if (import.meta.main) {

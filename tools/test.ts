@@ -13,6 +13,7 @@ import { relative, resolve } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
+import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { builder, natsReleases } from "./nats-servers.ts";
@@ -64,8 +65,8 @@ const ON_OLDEST = {
   ],
 };
 const OLDEST_POSTGRES = 15;
-/** Of a process: a batch runs for a minute, and for longer where others want the processors too. */
-const TIMEOUT_MS = 600_000;
+/** Ends a process that hangs where nothing in it waits with a limit. It takes minutes on a busy machine, and may wait for several outcomes. */
+const PROCESS_HANG_LIMIT_MS = 6 * HANG_LIMIT_MS;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
@@ -136,7 +137,7 @@ async function runGroup({ patterns, concurrency, batches: batchCount }: Group): 
   const took: Durations = {};
   let passed = false;
   const entries = [...batches.keys(), ...alone.map((file) => resolve(file))];
-  const events = run({ files: entries, concurrency, timeout: TIMEOUT_MS });
+  const events = run({ files: entries, concurrency, timeout: PROCESS_HANG_LIMIT_MS });
   events.on("test:complete", ({ name, nesting, file, details }) => {
     if (file === undefined || nesting > 0) return;
     const [path, seconds] = [relative(root, file), details.duration_ms / 1000];

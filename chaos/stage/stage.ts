@@ -22,6 +22,9 @@ import { openAccounts, signIn } from "./customers.ts";
 import { type Gateway, makeGateways, untilServing } from "./gateway.ts";
 import type { Supervised } from "./supervised.ts";
 
+/** `/readyz` is answered by then, or its gateway is late. */
+const LOOK_LATE_MS = 1_000;
+
 export interface Stage {
   postgres: Postgres;
   nats: Nats;
@@ -83,7 +86,10 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const [first, ...others] = gateways;
   await untilServing(first as Gateway);
   const [people] = await Promise.all([openAccounts(adminOf(settings, () => root)), ...others.map(untilServing)]);
-  const balancer = await startBalancer({ gateways: () => gateways.filter(({ isTakenOut }) => !isTakenOut) });
+  const balancer = await startBalancer({
+    gateways: () => gateways.filter(({ isTakenOut }) => !isTakenOut),
+    lateMs: LOOK_LATE_MS,
+  });
   say("gateways serve");
   const { agents, apart: agentApart } = await makeAgents(AGENTS, {
     ...{ directory, cuts: options.cuts, needed: [balancer.port, ...natsPorts] },

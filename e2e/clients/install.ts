@@ -9,7 +9,6 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const WITHIN_MS = 1_800_000;
 const UNREACHABLE =
   /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/;
 const PIP_UNREACHABLE = /No matching distribution found|NewConnectionError|ConnectTimeout|Connection refused|timed out/;
@@ -95,7 +94,7 @@ export async function pinnedPython(packageName: string, file = "requirements.txt
 async function run(command: string, args: string[]): Promise<{ code: number; output: string }> {
   // Only npm is a script there that needs a shell.
   const shell = process.platform === "win32" && command === "npm";
-  const child = spawn(command, args, { cwd: at("."), shell, timeout: WITHIN_MS, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, args, { cwd: at("."), shell, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {

@@ -9,9 +9,12 @@ import { accessSync, constants } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { delimiter, join } from "node:path";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { freePort } from "../../gateway/src/dispatch/nats/testing.ts";
 import { type PythonTool, pythonTool } from "../../tools/python-tools.ts";
 
+/** A gateway of these suites may take so long to answer a health check: the machine may be busy. */
+const CHECK_S_MAX = 300;
 /** Where the gateways of the files are. */
 export const GATEWAY_ADDRESSES = ["127.0.0.11", "127.0.0.12"] as const;
 
@@ -43,7 +46,12 @@ const KINDS: Record<string, ProxyKind> = {
     file: "haproxy.cfg",
     binary: onPath("haproxy"),
     looks: true,
-    place: (text, { port }) => replaceOnce(text, "bind :443 ", `bind 127.0.0.1:${port} `),
+    place: (text, { port }) =>
+      replaceOnce(
+        replaceOnce(text, "bind :443 ", `bind 127.0.0.1:${port} `),
+        "timeout check 2s",
+        `timeout check ${CHECK_S_MAX}s`,
+      ),
     args: (file) => ["-db", "-f", file],
   },
   Caddy: {
@@ -51,8 +59,10 @@ const KINDS: Record<string, ProxyKind> = {
     binary: pythonTool("caddy" satisfies PythonTool),
     looks: true,
     // By name it would ask the world for a certificate.
-    place: (text, { port, folder }) =>
-      `{\n\tadmin off\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`,
+    place: (given, { port, folder }) => {
+      const text = replaceOnce(given, "health_timeout 2s", `health_timeout ${CHECK_S_MAX}s`);
+      return `{\n\tadmin off\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`;
+    },
     args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
   },
   Envoy: {
@@ -60,7 +70,11 @@ const KINDS: Record<string, ProxyKind> = {
     binary: pythonTool("envoy" satisfies PythonTool),
     looks: true,
     place: (text, { port }) =>
-      replaceOnce(text, "address: 0.0.0.0, port_value: 443", `address: 127.0.0.1, port_value: ${port}`),
+      replaceOnce(
+        replaceOnce(text, "address: 0.0.0.0, port_value: 443", `address: 127.0.0.1, port_value: ${port}`),
+        "- timeout: 2s",
+        `- timeout: ${CHECK_S_MAX}s`,
+      ),
     args: (file) => ["-c", file, "--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"],
   },
 };
@@ -141,10 +155,10 @@ async function untilListening(child: ChildProcess, port: number, why: () => stri
       socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
       socket.once("connect", () => socket.destroy());
     });
-  while (!(await isOpen())) {
+  await eventually("the proxy listens", async () => {
     if (child.exitCode !== null) throw new Error(why());
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return await isOpen();
+  });
 }
 
 function kindOf(name: string): ProxyKind {

@@ -77,8 +77,8 @@ async function closeAll(app: App): Promise<void> {
  * taken, and what is under way has `graceMs` to end. What has not is ended, settled and told so. Where there is no delay nobody is
  * to be waited for, and quiet connections are closed at once.
  */
-async function drain(
-  app: Pick<App, "notReady" | "leave" | "underWay" | "publicServer">,
+export async function drain(
+  app: Pick<App, "notReady" | "leave" | "underWay"> & { publicServer: { server: { closeAllConnections(): void } } },
   { delayMs, graceMs, clock, log }: { delayMs: number; graceMs: number; clock: Clock; log: Log },
 ): Promise<void> {
   const { underWay } = app;

@@ -1,0 +1,67 @@
+/** How a gateway stops, step by step, by a clock that the test drives. What clients see of it is in e2e/drain.test.ts. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { createLog } from "./base/log.ts";
+import { manualClock } from "./base/testing.ts";
+import { UnderWay } from "./inference/under-way.ts";
+import { drain } from "./main.ts";
+
+const log = createLog("silent");
+
+function stopping({ delayMs, graceMs }: { delayMs: number; graceMs: number }) {
+  const clock = manualClock();
+  const underWay = new UnderWay();
+  const steps: string[] = [];
+  const connections = Promise.withResolvers<void>();
+  const app = {
+    underWay,
+    notReady: () => void steps.push("not ready"),
+    leave: (quietMs: number) => {
+      steps.push(`takes no connections, quiet ones end after ${quietMs} ms`);
+      return connections.promise;
+    },
+    publicServer: { server: { closeAllConnections: () => void steps.push("cuts connections") } },
+  };
+  const request = underWay.enter(new AbortController().signal);
+  const start = (): void => {
+    drain(app, { delayMs, graceMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
+  };
+  /** What has happened when so much more time has passed. */
+  const after = async (ms: number): Promise<string[]> => {
+    clock.advance(ms);
+    await turn();
+    return steps.splice(0);
+  };
+  return { start, after, request, closeConnections: connections.resolve };
+}
+
+test("serves on for the delay, then takes no connections, and ends what is left after the grace", async () => {
+  const { start, after, request, closeConnections } = stopping({ delayMs: 5_000, graceMs: 30_000 });
+  start();
+  assert.deepEqual(await after(0), ["not ready"]);
+  assert.deepEqual(await after(4_999), [], "served as before");
+  assert.deepEqual(await after(1), ["takes no connections, quiet ones end after 1000 ms"]);
+  assert.deepEqual(await after(29_999), []);
+  assert.equal(request.isStopped, false);
+  await after(1);
+  assert.equal(request.isStopped, true);
+  assert.deepEqual(await after(4_999), [], "the last words are sent");
+  assert.deepEqual(await after(1), ["cuts connections"]);
+  request.leave();
+  assert.deepEqual(await after(0), [], "a connection is left");
+  closeConnections();
+  assert.deepEqual(await after(0), ["drained"]);
+});
+
+test("ends as soon as nothing is under way, and stops nobody then", async () => {
+  const { start, after, request, closeConnections } = stopping({ delayMs: 0, graceMs: 30_000 });
+  start();
+  assert.deepEqual(await after(0), ["not ready", "takes no connections, quiet ones end after 0 ms"]);
+  closeConnections();
+  assert.deepEqual(await after(10_000), [], "the request is waited for");
+  request.leave();
+  assert.deepEqual(await after(0), ["drained"]);
+  assert.deepEqual(await after(60_000), []);
+  assert.equal(request.isStopped, false);
+});
