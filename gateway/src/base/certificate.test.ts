@@ -3,11 +3,10 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { selfSignedCertificate } from "../dispatch/hub/testing-certificate.ts";
 import { type Certificate, openCertificate } from "./certificate.ts";
-import { manualClock } from "./testing.ts";
+import { manualClock, turn } from "./testing.ts";
 
 const settings = { cert: "TLS_CERT", key: "TLS_KEY" };
 
