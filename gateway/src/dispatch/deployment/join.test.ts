@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { sleep, systemClock } from "../../base/clock.ts";
+import { systemClock } from "../../base/clock.ts";
 import type { Dependency } from "../../base/dependency.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -119,7 +119,6 @@ describe("joining a plane", () => {
 function late({ hasMark }: DeploymentRecord): DeploymentRecord["hasMark"] {
   let looks = 0;
   return async (mark) => {
-    await sleep(systemClock, 1);
     return ++looks > 2 && (await hasMark(mark));
   };
 }
