@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { manualClock, turn } from "../base/testing.ts";
 import { answerTime } from "./answer-time.ts";
 
-const TIMEOUT_MS = 200;
+const timeoutMs = 200;
 
 function start(isUnsent = (): boolean => false) {
   const clock = manualClock();
   let passed = 0;
   const stop = answerTime({
     clock,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     isUnsent,
     passed: () => {
       passed += 1;
@@ -21,21 +21,21 @@ function start(isUnsent = (): boolean => false) {
 
 test("the time passes once, when the timeout is over", async () => {
   const { clock, passed } = start();
-  clock.advance(TIMEOUT_MS - 1);
+  clock.advance(timeoutMs - 1);
   await turn();
   assert.equal(passed(), 0);
   clock.advance(1);
   await turn();
-  clock.advance(10 * TIMEOUT_MS);
+  clock.advance(10 * timeoutMs);
   await turn();
   assert.equal(passed(), 1);
 });
 
 test("a question that has not left this process gets the whole timeout again, once", async () => {
   const { clock, passed } = start(() => true);
-  clock.advance(TIMEOUT_MS);
+  clock.advance(timeoutMs);
   await turn();
-  clock.advance(TIMEOUT_MS - 1);
+  clock.advance(timeoutMs - 1);
   await turn();
   assert.equal(passed(), 0);
   clock.advance(1);
@@ -45,7 +45,7 @@ test("a question that has not left this process gets the whole timeout again, on
 
 test("a late timer gives back the time it was late, once", async () => {
   const { clock, passed } = start();
-  clock.freeze(TIMEOUT_MS + 150);
+  clock.freeze(timeoutMs + 150);
   await turn();
   clock.advance(149);
   await turn();
@@ -57,7 +57,7 @@ test("a late timer gives back the time it was late, once", async () => {
 
 test("the time never passes for a question that was answered", async () => {
   const { clock, stop, passed } = start();
-  clock.advance(TIMEOUT_MS);
+  clock.advance(timeoutMs);
   // Its timer has run; the answer is read in the same turn of the event loop.
   stop();
   await turn();

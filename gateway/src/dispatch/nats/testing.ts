@@ -111,7 +111,7 @@ export async function startNatsServer(options: ServerOptions = {}): Promise<Nats
   const setup = options.setup ?? newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
   const listen = setup.serverConfiguration.replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`);
   // A client on a busy machine may take long to answer the server's greeting.
-  const patience = `authorization { timeout: ${HANG_LIMIT_MS / 1000} }`;
+  const patience = `authorization { timeout = ${HANG_LIMIT_MS / 1000} }`;
   await writeFile(join(directory, "nats-server.conf"), `${listen}\n${patience}\n${options.more ?? ""}\n`);
   const server = await runNatsServer(directory, port);
   return { ...server, url, port, setup, remove: () => rm(directory, { recursive: true, force: true }) };
