@@ -3,12 +3,14 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pino from "pino";
 import { selfSignedCertificate } from "../dispatch/hub/testing-certificate.ts";
 import { type Certificate, openCertificate } from "./certificate.ts";
+import type { Clock } from "./clock.ts";
 import { manualClock } from "./testing.ts";
 
+const LOOK_EVERY_MS = 5_000;
 const settings = { cert: "TLS_CERT", key: "TLS_KEY" };
 
 async function place(t: TestContext): Promise<string> {
@@ -28,18 +30,27 @@ async function open(t: TestContext, folder: string) {
   const lines: { level: number; msg: string; err?: { message: string } }[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const files = { certFile: join(folder, "tls.crt"), keyFile: join(folder, "tls.key") };
-  const certificate = await openCertificate({ files, settings, clock, log });
+  /** Looks read files: time goes on when one is over. */
+  let looking: Promise<unknown> = Promise.resolve();
+  const every: Clock["every"] = (periodMs, task) =>
+    clock.every(periodMs, () => {
+      looking = Promise.resolve(task() as unknown);
+    });
+  const certificate = await openCertificate({ files, settings, clock: { ...clock, every }, log });
   t.after(() => certificate.stop());
   const renewals: Certificate[] = [];
   certificate.onRenewal((renewed) => renewals.push(renewed));
-  /** Looks are made by the clock, and read files: until one has seen what it is asked for. */
-  const until = async (seen: () => boolean): Promise<void> => {
-    while (!seen()) {
-      clock.advance(5_000);
-      await turn();
-    }
+  const look = async (): Promise<void> => {
+    clock.advance(LOOK_EVERY_MS);
+    await looking;
   };
-  return { certificate, renewals, lines, until };
+  const until = async (what: string, seen: () => boolean): Promise<void> => {
+    await eventually(what, async () => {
+      await look();
+      return seen();
+    });
+  };
+  return { certificate, renewals, lines, look, until };
 }
 
 test("a certificate that is replaced is told, whether by files or by a link to another folder", async (t) => {
@@ -53,9 +64,9 @@ test("a certificate that is replaced is told, whether by files or by a link to a
   await write(join(folder, "two"), second);
   await symlink("two", join(folder, "next"));
   await rename(join(folder, "next"), join(folder, "now"));
-  await until(() => renewals.length === 1);
+  await until("the next is there", () => renewals.length === 1);
   await write(join(folder, "two"), third);
-  await until(() => renewals.length === 2);
+  await until("the third is there", () => renewals.length === 2);
   assert.deepEqual(renewals, [second, third]);
   assert.deepEqual(certificate.current(), third);
   assert.deepEqual(new Set(lines.map(({ msg }) => msg)), new Set(["the certificate was renewed"]));
@@ -65,15 +76,15 @@ test("what cannot be used changes nothing and is told once, until it is put righ
   const folder = await place(t);
   const [first, second] = [selfSignedCertificate(), selfSignedCertificate()];
   await write(folder, first);
-  const { certificate, renewals, lines, until } = await open(t, folder);
+  const { certificate, renewals, lines, look, until } = await open(t, folder);
   await writeFile(join(folder, "tls.crt"), second.cert);
-  await until(() => lines.length === 1);
-  for (let looks = 0; looks < 20; looks++) await until(() => true).then(turn);
+  await until("it is told", () => lines.length === 1);
+  for (let looks = 0; looks < 20; looks++) await look();
   assert.deepEqual(certificate.current(), first);
   assert.equal(lines.length, 1);
   assert.match(lines[0]?.err?.message ?? "", /^TLS_KEY: .*tls\.key is not the key of the certificate in .*tls\.crt/);
   await writeFile(join(folder, "tls.key"), second.key);
-  await until(() => renewals.length === 1);
+  await until("the next is there", () => renewals.length === 1);
   assert.deepEqual(certificate.current(), second);
 });
 

@@ -1,13 +1,12 @@
 /** Nodes that say more than they may: they are cut off, the log stays short, and nothing piles up. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { encode } from "@tollgate/protocol/codec.ts";
 import { nodeState } from "@tollgate/protocol/subjects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { NodeLicence } from "./licences.ts";
 import type { DispatchOrder, DispatchSink } from "./offers.ts";

@@ -1,13 +1,12 @@
 /** Requests that ask for an output format go only to nodes that said that their engine keeps to one. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { DispatchOrder, DispatchSink } from "./offers.ts";
 import { Roster } from "./roster.ts";

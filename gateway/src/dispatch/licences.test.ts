@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 

@@ -1,12 +1,11 @@
 /** Who is found for a request: whatever happened to the nodes, the same as by a look at all of them. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { manualClock } from "../base/testing.ts";
+import { manualClock, turn } from "../base/testing.ts";
 import { Roster, type RosterNode } from "./roster.ts";
 import type { Need } from "./shelves.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";

@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { BODY_BYTES_MAX, parseJson, VALUES_MAX } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { openCall } from "./call.ts";
@@ -49,7 +50,7 @@ describe("room for large bodies", () => {
     assert.deepEqual([response.headers.get("retry-after"), response.headers.get("x-should-retry")], ["1", "true"]);
   };
   const untilRead = async (count: number): Promise<void> => {
-    while (read.length < count) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(`${count} requests were read`, () => read.length >= count);
   };
   const answerAll = async (...sent: Promise<Response>[]): Promise<void> => {
     for (const { answer } of read.splice(0)) answer();
@@ -75,18 +76,18 @@ describe("room for large bodies", () => {
   test("a length that is declared takes its room before a byte comes, and one that finds none is answered at once", async () => {
     const slow = connect(port, "127.0.0.1");
     slow.write("POST / HTTP/1.1\r\nhost: x\r\nx-payer: a\r\ncontent-length: 100000\r\n\r\n");
-    while (budget.bytes === 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually("the first has its room", () => budget.bytes > 0);
     const late = connect(port, "127.0.0.1");
     let answer = "";
     late.setEncoding("utf8").on("data", (text: string) => {
       answer += text;
     });
     late.write("POST / HTTP/1.1\r\nhost: x\r\nx-payer: a\r\ncontent-length: 100000\r\n\r\n");
-    while (!answer.includes("}}")) await new Promise((resolve) => setImmediate(resolve));
+    await eventually("the second is answered", () => answer.includes("}}"));
     assert.match(answer, /^HTTP\/1\.1 503 /);
     late.destroy();
     slow.destroy();
-    while (budget.bytes > 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually("the room is free", () => budget.bytes === 0);
   });
 
   test("what is not held any more is free for others, while the request goes on", async () => {

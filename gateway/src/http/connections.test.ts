@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { connect as connectSecurely, Server as TlsServer } from "node:tls";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { FastifyInstance } from "fastify";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { selfSignedCertificate } from "../dispatch/hub/testing-certificate.ts";
 import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
@@ -52,6 +52,8 @@ interface Client {
   /** Resolves when so many heads of answers have come. */
   told: (answers: number) => Promise<void>;
   closed: Promise<void>;
+  /** The server's end of it. */
+  peer: Socket;
 }
 
 async function client(t: TestContext, { app }: Opened): Promise<Client> {
@@ -65,11 +67,11 @@ async function client(t: TestContext, { app }: Opened): Promise<Client> {
   });
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   t.after(() => socket.destroy());
-  await Promise.all([accepted, once(socket, isSecure ? "secureConnect" : "connect")]);
+  const [[peer]] = await Promise.all([accepted, once(socket, isSecure ? "secureConnect" : "connect")]);
   const told = async (answers: number): Promise<void> => {
-    while (text.split("HTTP/1.1 200 ").length <= answers) await turn();
+    await eventually(`${answers} answers`, () => text.split("HTTP/1.1 200 ").length > answers);
   };
-  return { socket, text: () => text, told, closed };
+  return { socket, text: () => text, told, closed, peer };
 }
 
 const connectionHeaders = (text: string): string[] =>
@@ -125,24 +127,27 @@ for (const [name, listener] of [
 
     test("what has come when the moment is over is read before the connection is closed", async (t) => {
       const opened = await open(t, listener);
-      const { socket, told, closed } = await client(t, opened);
+      const [{ socket, told, closed, peer }, other] = [await client(t, opened), await client(t, opened)];
       const left = opened.app.connections.leave(QUIET_MS);
-      const sent = new Promise<void>((resolve) => socket.write(ASK, () => resolve()));
+      peer.pause();
+      socket.write(ASK);
+      // It lies in the server's socket when another one, sent after it, was answered.
+      other.socket.write(ASK);
+      await other.told(1);
+      await turn();
+      peer.resume();
       opened.clock.advance(QUIET_MS);
-      await sent;
       await told(1);
       await Promise.all([closed, left]);
     });
 
     test("half a request is waited for", async (t) => {
       const opened = await open(t, listener);
-      const { socket, text, told, closed } = await client(t, opened);
+      const { socket, text, told, closed, peer } = await client(t, opened);
       const left = opened.app.connections.leave(QUIET_MS);
+      const before = peer.bytesRead;
       socket.write("GET /now HTTP/1.1\r\nho");
-      // Another one's answer comes after it was read.
-      while (socket.writableLength > 0) await turn();
-      await turn();
-      await turn();
+      await eventually("the server has read it", () => peer.bytesRead > before);
       opened.clock.advance(QUIET_MS);
       await turn();
       socket.write("st: x\r\n\r\n");
@@ -159,7 +164,7 @@ for (const [name, listener] of [
       const left = opened.app.connections.leave(QUIET_MS);
       opened.clock.advance(10 * QUIET_MS);
       opened.finish();
-      while (!text().includes("later")) await turn();
+      await eventually("the answer has ended", () => text().includes("later"));
       socket.write(ASK);
       await told(2);
       await Promise.all([closed, left]);

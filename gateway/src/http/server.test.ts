@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
+import { eventually, HANG_LIMIT_MS, hangSignal } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { openTelling } from "../inference/story.ts";
@@ -19,7 +20,7 @@ import { testDoor } from "./testing/door.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
 /** As long as any machine takes for what these tests send. */
-const PATIENT = { headersMs: 60_000, requestMs: 60_000, everyMs: 10 };
+const PATIENT = { headersMs: HANG_LIMIT_MS, requestMs: HANG_LIMIT_MS, everyMs: 10 };
 const CHAT = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
 
 interface Door {
@@ -35,10 +36,12 @@ interface Door {
   next: () => Promise<void>;
   /** Resolves when bytes came that are no request. */
   broken: Promise<void>;
+  /** From now on headers and bodies have this long to arrive, also those that have begun to. */
+  giveUpAfter: (ms: number) => void;
 }
 
 /** The server with the public API on it. Its gateway lets one request in at a time, and holds nothing. */
-async function open(t: TestContext, patience = PATIENT): Promise<Door> {
+async function open(t: TestContext): Promise<Door> {
   const clock = manualClock();
   const door = testDoor({ clock });
   const overrides = { requestsPerMinute: null, tokensPerMinute: null, inFlight: 1 };
@@ -58,7 +61,7 @@ async function open(t: TestContext, patience = PATIENT): Promise<Door> {
       hold: () => assert.fail("nothing is held for a request that never came"),
     },
   } as unknown as Gateway;
-  const app = bareServer(door, { patience });
+  const app = bareServer(door, { patience: PATIENT });
   const finish = refuseTheRest(app);
   openAiRoutes(app, { gateway, base64Compat: false });
   const stream = Promise.withResolvers<OpenCall>();
@@ -86,7 +89,11 @@ async function open(t: TestContext, patience = PATIENT): Promise<Door> {
     await limits.close();
   });
   const { port } = app.server.address() as AddressInfo;
-  return { clock, port, stream: stream.promise, whole: whole.promise, credit, next: () => event("request"), broken };
+  const giveUpAfter = (ms: number): void => {
+    Object.assign(app.server, { headersTimeout: ms, requestTimeout: ms });
+  };
+  const next = () => event("request");
+  return { clock, port, stream: stream.promise, whole: whole.promise, credit, next, broken, giveUpAfter };
 }
 
 interface Client {
@@ -112,6 +119,14 @@ function client(t: TestContext, port: number): Client {
   t.after(() => socket.destroy());
   return { socket, text: () => text, ended, closed };
 }
+
+/** Sends a byte now and then, until `check` holds. */
+const trickle = (what: string, socket: Socket, byte: string, check: () => boolean): Promise<true> =>
+  eventually(what, () => {
+    if (check()) return true;
+    socket.write(byte);
+    return false;
+  });
 
 const statuses = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status));
@@ -145,41 +160,34 @@ test("an address that stands in the request as it is declared, and one with a qu
 });
 
 test("headers that trickle in are refused in time, and the connection is cut", async (t) => {
-  const { clock, port } = await open(t, { ...PATIENT, headersMs: 100 });
-  const { socket, text, ended, closed } = client(t, port);
+  const { clock, port, giveUpAfter } = await open(t);
+  const { socket, text, ended } = client(t, port);
+  giveUpAfter(100);
   socket.write(`${CHAT}x-slow: `);
-  const trickle = setInterval(() => socket.write("a"), 20);
-  t.after(() => clearInterval(trickle));
+  await trickle("it is refused", socket, "a", () => text() !== "");
   await ended;
   assert.deepEqual(statuses(text()), [408]);
   assert.match(text(), /\r\nx-request-id: req_/);
   assert.match(text(), /"error":\{"message":"The request took too long to arrive\.","type":"invalid_request_error"\}/);
   clock.advance(2_000);
-  await closed;
+  await trickle("the connection is cut", socket, "a", () => socket.destroyed);
 });
 
 test("a body that trickles in is refused in time, and its slot is free again", async (t) => {
-  for (let requestMs = 200; ; requestMs *= 2) {
-    const { clock, port, next } = await open(t, { headersMs: requestMs, requestMs, everyMs: 10 });
-    const { socket, text, ended, closed } = client(t, port);
-    const arrived = next();
-    socket.write(`${CHAT}content-length: 1000\r\n\r\n{`);
-    const isHeard = await Promise.race([arrived.then(() => true), ended.then(() => false)]);
-    const trickle = setInterval(() => socket.write(" "), 20);
-    t.after(() => clearInterval(trickle));
-    const status = isHeard ? await post(port) : 408;
-    // A machine so busy that the server's patience ended before this came needs a more patient server.
-    if (text() !== "") continue;
-    assert.equal(status, 429, "its slot is taken");
-    await ended;
-    assert.deepEqual(statuses(text()), [408]);
-    clock.advance(2_000);
-    await closed;
-    let after = 408;
-    while (after === 408) after = await post(port);
-    assert.equal(after, 400, "its slot is free");
-    return;
-  }
+  const { clock, port, next, giveUpAfter } = await open(t);
+  const { socket, text, ended } = client(t, port);
+  const arrived = next();
+  socket.write(`${CHAT}content-length: 100000\r\n\r\n{`);
+  await arrived;
+  assert.equal(await post(port), 429, "its slot is taken");
+  giveUpAfter(100);
+  await trickle("it is refused", socket, " ", () => text() !== "");
+  await ended;
+  giveUpAfter(HANG_LIMIT_MS);
+  assert.deepEqual(statuses(text()), [408]);
+  clock.advance(2_000);
+  await trickle("the connection is cut", socket, " ", () => socket.destroyed);
+  assert.equal(await post(port), 400, "its slot is free");
 });
 
 test("a body that breaks off, or breaks the rules, gives its slot back too", async (t) => {
@@ -191,9 +199,10 @@ test("a body that breaks off, or breaks the rules, gives its slot back too", asy
   assert.equal(await post(port), 429);
   leaver.destroy();
   const breaker = client(t, port);
-  // The slot is free once the server has noticed; nothing tells when.
-  let status = 429;
-  while (status === 429) status = await post(port);
+  const status = await eventually("the server has noticed, and the slot is free", async () => {
+    const status = await post(port);
+    return status !== 429 && status;
+  });
   assert.equal(status, 400);
   arrived = next();
   breaker.socket.write(`${CHAT}transfer-encoding: chunked\r\n\r\n1\r\n{\r\n`);
@@ -231,7 +240,7 @@ test("nor does it come before the answer; and one answer is enough", async (t) =
   assert.deepEqual(statuses(pipelined.text()), [404]);
   const refused = client(t, port);
   refused.socket.write(`${CHAT}authorization: x\r\ntransfer-encoding: chunked\r\n\r\n`);
-  while (statuses(refused.text()).length === 0) await once(refused.socket, "data");
+  while (statuses(refused.text()).length === 0) await once(refused.socket, "data", { signal: hangSignal() });
   refused.socket.write("no chunk\r\n");
   await refused.ended;
   assert.deepEqual(statuses(refused.text()), [401]);
@@ -241,7 +250,7 @@ test("after an answer, what is no request is told so", async (t) => {
   const { port } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n");
-  while (!text().includes("}}")) await once(socket, "data");
+  while (!text().includes("}}")) await once(socket, "data", { signal: hangSignal() });
   socket.write("BREW /v1/nothing HTTP/1.1\r\n\r\n");
   await ended;
   assert.deepEqual(statuses(text()), [404, 400]);
@@ -257,7 +266,7 @@ for (const [name, bytes, status] of [
     const { port } = await open(t);
     const { socket, text } = client(t, port);
     socket.write(bytes);
-    while (!text().includes("}}")) await once(socket, "data");
+    while (!text().includes("}}")) await once(socket, "data", { signal: hangSignal() });
     assert.deepEqual(statuses(text()), [status]);
     assert.match(text(), /\r\nx-request-id: req_[0-9a-z]{26}\r\n/);
     assert.match(text(), /"type":"invalid_request_error"/);
@@ -268,7 +277,7 @@ for (const [name, bytes, status] of [
 async function asked(t: TestContext, port: number, line: string, ...headers: string[]): Promise<Client> {
   const one = client(t, port);
   one.socket.write(`${[line, "host: x", "expect: 100-continue", ...headers].join("\r\n")}\r\n\r\n`);
-  while (one.text() === "") await once(one.socket, "data");
+  while (one.text() === "") await once(one.socket, "data", { signal: hangSignal() });
   return one;
 }
 
@@ -301,9 +310,9 @@ test("who asks before sending is told to go on when the body is wanted, and the 
   const one = await asked(t, port, "POST /v1/chat/completions HTTP/1.1", "content-length: 2");
   assert.equal(one.text(), "HTTP/1.1 100 Continue\r\n\r\n");
   one.socket.write("no");
-  while (!one.text().includes("}")) await once(one.socket, "data");
+  while (!one.text().includes("}")) await once(one.socket, "data", { signal: hangSignal() });
   one.socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n");
-  while (!one.text().includes("No such path")) await once(one.socket, "data");
+  while (!one.text().includes("No such path")) await once(one.socket, "data", { signal: hangSignal() });
   assert.deepEqual(statuses(one.text()), [100, 400, 404]);
 });
 
@@ -312,9 +321,9 @@ test("who has said all and closes that side gets a stream to its end", async (t)
   const { socket, text, ended } = client(t, port);
   socket.end("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
   const { reply, request, gone } = await stream;
-  while (!request.socket.readableEnded) await new Promise((resolve) => setImmediate(resolve));
+  await eventually("the server knows", () => request.socket.readableEnded);
   reply.event("one");
-  await new Promise((resolve) => setImmediate(resolve));
+  await turn();
   reply.event("two");
   reply.endStream();
   await ended;
@@ -327,7 +336,7 @@ test("who has said all and closes that side gets a whole answer, however long it
   const { socket, text, ended } = client(t, port);
   socket.end("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");
   const { call, answer } = await whole;
-  while (!call.request.socket.readableEnded) await new Promise((resolve) => setImmediate(resolve));
+  await eventually("the server knows", () => call.request.socket.readableEnded);
   clock.advance(2_500);
   answer();
   await ended;
@@ -343,13 +352,11 @@ for (const path of ["/stream", "/whole"]) {
     socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
     const call = path === "/stream" ? await stream : (await whole).call;
     socket.destroy();
-    while (!call.request.socket.readableEnded && !call.gone.aborted)
-      await new Promise((resolve) => setImmediate(resolve));
-    // What is written to him comes back as a refusal, which the next writing finds.
-    for (let i = 0; i < 100 && !call.gone.aborted; i++) {
+    await eventually("the server has read the end", () => call.request.socket.readableEnded || call.gone.aborted);
+    // What is written to it comes back as a refusal, which the next write finds.
+    await eventually("the call is cancelled", () => {
       clock.advance(1_000);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    assert.equal(call.gone.aborted, true);
+      return call.gone.aborted;
+    });
   });
 }

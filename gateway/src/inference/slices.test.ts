@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
-import { manualClock } from "../base/testing.ts";
+import { manualClock, turn } from "../base/testing.ts";
 import { embeddings } from "../http/openai/embeddings.ts";
 import { bytesOf } from "./slices.ts";
 

@@ -5,17 +5,18 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { command, findServer, START_MS, startServer, type TestServer } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
+import type { ScriptedRedis } from "./valkey-scripts.ts";
 
 const binary = findServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 const KEY = "key-1";
 const ANSWER_TIMEOUT_MS = 200;
-const PROBE_MS_MAX = 1_000;
 const QUIET_MS = 1_000;
 const STEP_MS = 20;
 
@@ -27,13 +28,23 @@ describe("Valkey, away", { skip }, () => {
   let limits: Limits;
   let lines: Line[];
   let causes: UnavailableCause[];
+  /** The connections that the gateway has lost. */
+  let closed: number;
 
   const open = (): Promise<Limits> => {
     lines = [];
     causes = [];
+    closed = 0;
     clock = manualClock(START_MS);
     return valkeyLimits({
       url: server.url,
+      connect: (url, options) => {
+        const redis = new Redis(url, options) as ScriptedRedis;
+        redis.on("close", () => {
+          closed += 1;
+        });
+        return redis;
+      },
       clock,
       log: createLog("info", { write: (line) => lines.push(JSON.parse(line)) }),
       answerTimeoutMs: ANSWER_TIMEOUT_MS,
@@ -47,6 +58,11 @@ describe("Valkey, away", { skip }, () => {
     limits.enter(KEY, "refused", DEFAULT_LIMITS),
     limits.enterModel("m", "refused", 8),
   ];
+  /** How often the server has answered that it may only read. */
+  const readOnlyErrors = async (): Promise<number> => {
+    const stats = String(await command(server.url, "INFO", "errorstats"));
+    return Number(/errorstat_READONLY:count=(\d+)/.exec(stats)?.[1] ?? 0);
+  };
   /** While no time passes. */
   async function assertRefusedAtOnce(): Promise<void> {
     for (const question of asked()) {
@@ -147,11 +163,13 @@ describe("Valkey, away", { skip }, () => {
     const question = limits.standing(KEY, DEFAULT_LIMITS);
     clock.advance(ANSWER_TIMEOUT_MS);
     await assert.rejects(question, LimitsUnavailable);
-    for (let seconds = 0; seconds < 10; seconds++) {
-      clock.advance(1_000);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually("the connection is given up", async () => {
+      clock.advance(100);
       await assertRefusedAtOnce();
-    }
+      return closed > 0;
+    });
+    clock.advance(10_000);
+    await assertRefusedAtOnce();
     server.thaw();
     await back();
   });
@@ -176,12 +194,13 @@ describe("Valkey, away", { skip }, () => {
     for (const question of asked()) await assert.rejects(question, LimitsUnavailable);
     assert.equal(limits.health.isAway, true);
     // It can be reached, and answers every probe with an error.
-    for (let looks = 0; looks < 20; looks++) {
-      clock.advance(PROBE_MS_MAX / 5);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    const before = await readOnlyErrors();
+    await eventually("three probes were answered", async () => {
+      clock.advance(100);
       assert.equal(limits.health.isAway, true);
       await assertRefusedAtOnce();
-    }
+      return (await readOnlyErrors()) >= before + 3;
+    });
     await command(server.url, "REPLICAOF", "NO", "ONE");
     const told = await back();
     assert.equal(told.cause, "error");

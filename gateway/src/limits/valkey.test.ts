@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import fc from "fast-check";
-import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
+import { manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import { type Bench, command, findServer, memoryBench, startServer, type TestServer, valkeyBench } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
@@ -60,7 +60,12 @@ describe("Valkey, on one server", { skip }, () => {
   });
 
   test("takes the time from the server and leaves nothing behind without an end", async (t) => {
-    const limits = await valkeyLimits({ url: server.url, clock: systemClock, log: createLog("silent"), prefix: "ttl" });
+    const limits = await valkeyLimits({
+      url: server.url,
+      clock: manualClock(),
+      log: createLog("silent"),
+      prefix: "ttl",
+    });
     t.after(() => limits.close());
     const entry = await limits.enter(KEY, "r1", DEFAULT_LIMITS);
     assert.ok(entry.admitted);
@@ -93,7 +98,7 @@ describe("Valkey, on one server", { skip }, () => {
   });
 
   test("goes on when the server forgot the scripts", async (t) => {
-    const limits = await valkeyLimits({ url: server.url, clock: systemClock, log: createLog("silent") });
+    const limits = await valkeyLimits({ url: server.url, clock: manualClock(), log: createLog("silent") });
     t.after(() => limits.close());
     await limits.enterModel("m", "r1", 2);
     await command(server.url, "SCRIPT", "FLUSH");

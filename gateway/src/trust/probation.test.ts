@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { createLog } from "../base/log.ts";
+import { turn } from "../base/testing.ts";
 import type { Measured } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";

@@ -1,12 +1,11 @@
 /** Who is asked what and when, and what comes of the answers. Nodes here are functions from a job to its result. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import type { Measured } from "../dispatch/dispatcher.ts";
 import type { Roster, RosterNode } from "../dispatch/roster.ts";
 import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";

@@ -5,7 +5,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { openPeers } from "../dispatch/exchange/peers.ts";
 import type { Failure } from "../dispatch/offers.ts";
 import { Roster } from "../dispatch/roster.ts";
@@ -14,8 +14,6 @@ import { keepRecords, type Records } from "./records.ts";
 import type { Verdict } from "./reliability.ts";
 
 const log = createLog("silent");
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 interface TestGateway {
   records: Records;
   clock: Clock;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { decode } from "@tollgate/protocol/codec.ts";
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import { toNode } from "@tollgate/protocol/subjects.ts";
@@ -8,7 +7,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
 import type { DispatchSink } from "../dispatch/offers.ts";
 import { Roster } from "../dispatch/roster.ts";

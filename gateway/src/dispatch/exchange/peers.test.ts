@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { type ManualClock, manualClock } from "../../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "../dispatcher.ts";
 import { PEERS, toPeer } from "../gateway-subjects.ts";
 import { Roster } from "../roster.ts";
@@ -17,8 +17,6 @@ import type { Tell } from "./topic.ts";
 
 const MODEL = "tiny-3b";
 const log = createLog("silent");
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 interface TestGateway {
   peers: Peers;
   roster: Roster;

@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { nodeState } from "@tollgate/protocol/subjects.ts";
-import { systemClock } from "../../base/clock.ts";
 import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";
 import { createKey, InvalidKeyError } from "../credentials/nkeys.ts";
 import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
 
-const clock = systemClock;
+const clock = manualClock();
 const REFUSED = /Authorization Violation/;
 const x = Buffer.from("x");
 

@@ -4,13 +4,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, test } from "node:test";
 import { nodeState, toNode } from "@tollgate/protocol/subjects.ts";
-import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
+import { manualClock } from "../../base/testing.ts";
 import { openHub } from "./hub.ts";
 import { connectClient, nextGone, openTestHub, RawPeer, rawPeer } from "./testing.ts";
 
-const clock = systemClock;
+const clock = manualClock();
 const x = Buffer.from("x");
 
 describe("life of a connection", () => {

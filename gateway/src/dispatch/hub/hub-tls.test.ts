@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { nodeState, toNode } from "@tollgate/protocol/subjects.ts";
-import { systemClock as clock } from "../../base/clock.ts";
 import { manualClock } from "../../base/testing.ts";
 import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
 import { selfSignedCertificate } from "./testing-certificate.ts";
 
+const clock = manualClock();
 const tls = selfSignedCertificate();
 
 describe("TLS", () => {

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";
 import { ALL_NODE_STATES, nodeState, toNode } from "@tollgate/protocol/subjects.ts";
-import { systemClock } from "../../base/clock.ts";
+import { manualClock } from "../../base/testing.ts";
 import { connectClient, openTestHub, rawPeer, wideCredentials } from "./testing.ts";
 
-const clock = systemClock;
+const clock = manualClock();
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
 
 describe("protocol", () => {

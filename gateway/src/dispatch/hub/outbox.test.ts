@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { turn } from "../../base/testing.ts";
 import { Outbox } from "./outbox.ts";
 
 setFlagsFromString("--expose-gc");
@@ -24,8 +25,6 @@ async function pair(t: TestContext): Promise<{ near: Socket; far: Socket }> {
   });
   return { near, far };
 }
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Fills whatever the kernel takes, so that from now on nothing leaves. */
 async function clog(near: Socket): Promise<void> {

@@ -2,6 +2,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { type ConnectionOptions, connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { HANG_LIMIT_MS as timeout } from "@tollgate/stage/wait.ts";
 import type { Clock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -28,6 +29,7 @@ export async function connectClient(
     servers: credentials.url,
     authenticator: jwtAuthenticator(credentials.jwt, Buffer.from(credentials.seed)),
     reconnect: false,
+    timeout,
     ...options,
   });
   t.after(() => client.close());

@@ -15,6 +15,8 @@ export interface Login {
   jwt: string;
   key: SigningKey;
   inboxPrefix?: string;
+  /** How long the server has to greet. */
+  dialTimeoutMs?: number | undefined;
 }
 
 /** The server is set up in a way that does not do: trying again will not help. */
@@ -30,7 +32,7 @@ export async function connectNats(login: Login): Promise<NatsConnection> {
   throw new NatsUnusable(`NATS at ${login.url} takes messages of ${bytesMax} bytes only: set its max_payload to 1MB`);
 }
 
-async function dial({ url, name, jwt, key, inboxPrefix }: Login): Promise<NatsConnection> {
+async function dial({ url, name, jwt, key, inboxPrefix, dialTimeoutMs = DIAL_MS_MAX }: Login): Promise<NatsConnection> {
   const servers = url.split(",").map((server) => server.trim());
   try {
     // The client's own reconnection is off: it would send what was published in between, to nodes whose jobs are given up.
@@ -44,7 +46,7 @@ async function dial({ url, name, jwt, key, inboxPrefix }: Login): Promise<NatsCo
       }),
       reconnect: false,
       ignoreClusterUpdates: true,
-      timeout: DIAL_MS_MAX,
+      timeout: dialTimeoutMs,
       pingInterval: PING_EVERY_MS,
       maxPingOut: 2,
       ...(inboxPrefix !== undefined && { inboxPrefix }),

@@ -60,6 +60,8 @@ export interface NatsPlaneOptions {
   /** May push them to the servers. */
   system: SystemUser;
   credentialTtlMs?: number;
+  /** How long a server has for an answer, or to greet: a few seconds unless a test on a busy machine gives it longer. */
+  answerTimeoutMs?: number;
   clock: Clock;
   random: Random;
   log: Log;
@@ -105,7 +107,7 @@ class NatsPlane implements Plane {
 
   constructor(options: NatsPlaneOptions) {
     this.#options = options;
-    const { clock, log, url, system } = options;
+    const { clock, log, url, system, answerTimeoutMs } = options;
     this.#backoff = new ReconnectBackoff(clock);
     this.#peerLog = sparingLog(log, clock);
     const { accountSeed, signingSeeds = [] } = options;
@@ -123,13 +125,14 @@ class NatsPlane implements Plane {
       back: () => this.#back(),
       away: () => this.#away(),
       failed: (subject, error) => this.#failed(subject, error),
+      answerTimeoutMs,
       clock,
       log,
     });
     this.health = this.#connection;
     this.#revoker = new Revoker({
       lookup: () => this.#lookup(),
-      withSystem: (task) => withSystem({ url, user: system, account }, task),
+      withSystem: (task) => withSystem({ url, user: system, account, answerTimeoutMs }, task),
       announce: (revoked) => this.#announce(revoked),
       operator: keyFromSeed(options.operatorSeed, "operator"),
       clock,
@@ -151,14 +154,15 @@ class NatsPlane implements Plane {
 
   /** Who signs the gateway's own login must be known to the servers before. */
   async #dial() {
-    const { url, system, operatorSeed, clock } = this.#options;
+    const { url, system, operatorSeed, clock, answerTimeoutMs } = this.#options;
     const named = this.#signers.map(({ publicKey }) => publicKey).filter((key) => key !== this.#account);
     if (named.length > 0) {
       const operator = keyFromSeed(operatorSeed, "operator");
-      await nameSigners({ url, system, account: this.#account, operator, clock }, named);
+      await nameSigners({ url, system, account: this.#account, operator, clock, answerTimeoutMs }, named);
     }
     const [signer] = this.#signers;
-    return await connectNats(gatewayLogin(signer, { ...this.#options, issuerAccount: this.#issuerAccount }));
+    const login = gatewayLogin(signer, { ...this.#options, issuerAccount: this.#issuerAccount });
+    return await connectNats({ ...login, dialTimeoutMs: answerTimeoutMs });
   }
 
   /** Undefined where the account's own key signs. */
@@ -252,13 +256,13 @@ class NatsPlane implements Plane {
 
   /** What is needed for the first revocation had better be there before it. */
   async #checkRights(): Promise<void> {
-    const { url, system } = this.#options;
+    const { url, system, answerTimeoutMs } = this.#options;
     await this.#firstLookup().catch((cause) => {
       if (cause instanceof PlaneAway) throw cause;
       const need = "it needs the imports that `tollgate admin plane init` writes";
       throw new Error(`NATS does not show this account its own JWT (${cause.message}); ${need}`, { cause });
     });
-    await withSystem({ url, user: system, account: this.#account }, async (record) => {
+    await withSystem({ url, user: system, account: this.#account, answerTimeoutMs }, async (record) => {
       await record.read();
     });
   }

@@ -32,6 +32,8 @@ interface ReconnectingOptions {
   away: () => void;
   /** A subscriber threw. */
   failed: (subject: string, error: unknown) => void;
+  /** How long the server has for an answer. */
+  answerTimeoutMs?: number | undefined;
   clock: Clock;
   log: Log;
 }
@@ -115,7 +117,8 @@ export class ReconnectingConnection implements Dependency {
   async ask(subject: string): Promise<string> {
     const connection = this.#living();
     if (connection === undefined) throw new PlaneAway();
-    return (await connection.request(subject, new Uint8Array(0), { timeout: ANSWER_MS_MAX })).string();
+    const { answerTimeoutMs: timeout = ANSWER_MS_MAX } = this.#options;
+    return (await connection.request(subject, new Uint8Array(0), { timeout })).string();
   }
 
   /** Resolves when the server has passed on everything published so far. */

@@ -16,6 +16,8 @@ interface Signers {
   account: string;
   operator: SigningKey;
   clock: Clock;
+  /** How long a server has for an answer, or to greet. */
+  answerTimeoutMs?: number | undefined;
 }
 
 /** Names these, too. */
@@ -33,8 +35,8 @@ export async function keepSigners(where: Signers, keys: string[]): Promise<strin
 }
 
 async function change(where: Signers, to: (named: string[]) => string[]): Promise<void> {
-  const { url, system: user, account, operator, clock } = where;
-  await withSystem({ url, user, account }, async (record) => {
+  const { url, system: user, account, operator, clock, answerTimeoutMs } = where;
+  await withSystem({ url, user, account, answerTimeoutMs }, async (record) => {
     const claims = await record.read();
     const named = signersOf(claims);
     const wanted = to(named);

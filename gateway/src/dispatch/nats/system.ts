@@ -25,22 +25,32 @@ export interface AccountRecord {
 
 const Answer = z.object({ error: z.object({ description: z.string() }).optional() });
 
+interface SystemPlace {
+  url: string;
+  user: SystemUser;
+  account: string;
+  /** How long a server has for an answer, or to greet. */
+  answerTimeoutMs?: number | undefined;
+}
+
 export async function withSystem(
-  { url, user, account }: { url: string; user: SystemUser; account: string },
+  { url, user, account, answerTimeoutMs }: SystemPlace,
   task: (record: AccountRecord) => Promise<void>,
 ): Promise<void> {
   const key = keyFromSeed(user.seed, "user");
-  const connection = await connectNats({ url, name: "tollgate revocation", jwt: user.jwt, key });
+  const login = { url, name: "tollgate revocation", jwt: user.jwt, key, dialTimeoutMs: answerTimeoutMs };
+  const connection = await connectNats(login);
+  const timeout = answerTimeoutMs ?? ANSWER_MS_MAX;
   try {
     await task({
       async read() {
-        const answer = await connection.request(systemLookup(account), new Uint8Array(0), { timeout: ANSWER_MS_MAX });
+        const answer = await connection.request(systemLookup(account), new Uint8Array(0), { timeout });
         const claims = readAccount(answer.string());
         if (claims === undefined) throw new Error("NATS did not answer with the account's JWT");
         return claims;
       },
       async write(jwt) {
-        const answer = await connection.request(CLAIMS_UPDATE, jwt, { timeout: ANSWER_MS_MAX });
+        const answer = await connection.request(CLAIMS_UPDATE, jwt, { timeout });
         const { error } = Answer.parse(answer.json());
         if (error !== undefined) throw new Error(`NATS refused the account's new JWT: ${error.description}`);
       },

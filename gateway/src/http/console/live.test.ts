@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { createLog } from "../../base/log.ts";
-import { manualClock } from "../../base/testing.ts";
+import { manualClock, turn } from "../../base/testing.ts";
 import { fault } from "../../faults.ts";
 import { Live } from "./live.ts";
 

@@ -180,7 +180,7 @@ test("no row is of an operation that is gone", () => assert.deepEqual(rowsWithou
 
 describe("another site", () => {
   /** As browsers send them: a form on a foreign page, a script of one, a sister site, a sandbox, and whatever says nothing. */
-  const ATTEMPTS: Record<string, Record<string, string>> = {
+  const FORGERIES: Record<string, Record<string, string>> = {
     "a form of another site": {
       "sec-fetch-site": "cross-site",
       origin: "https://evil.test",
@@ -206,7 +206,7 @@ describe("another site", () => {
     }
     const before = await fixture.snapshot();
     for (const [access, id] of ids) {
-      for (const [attempt, headers] of Object.entries(ATTEMPTS)) {
+      for (const [attempt, headers] of Object.entries(FORGERIES)) {
         const answer = await call(access, OWNER[guardOf(access)], id, headers);
         assertRefusal(answer, "cross_site_blocked", `${attempt}, ${access.at}`);
       }

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { manualClock, turn } from "../base/testing.ts";
+import { answerTime } from "./answer-time.ts";
+
+const timeoutMs = 200;
+
+function start(isUnsent = (): boolean => false) {
+  const clock = manualClock();
+  let passed = 0;
+  const stop = answerTime({
+    clock,
+    timeoutMs,
+    isUnsent,
+    passed: () => {
+      passed += 1;
+    },
+  });
+  return { clock, stop, passed: () => passed };
+}
+
+test("the time passes once, when the timeout is over", async () => {
+  const { clock, passed } = start();
+  clock.advance(timeoutMs - 1);
+  await turn();
+  assert.equal(passed(), 0);
+  clock.advance(1);
+  await turn();
+  clock.advance(10 * timeoutMs);
+  await turn();
+  assert.equal(passed(), 1);
+});
+
+test("a question that has not left this process gets the whole timeout again, once", async () => {
+  const { clock, passed } = start(() => true);
+  clock.advance(timeoutMs);
+  await turn();
+  clock.advance(timeoutMs - 1);
+  await turn();
+  assert.equal(passed(), 0);
+  clock.advance(1);
+  await turn();
+  assert.equal(passed(), 1);
+});
+
+test("a late timer gives back the time it was late, once", async () => {
+  const { clock, passed } = start();
+  clock.freeze(timeoutMs + 150);
+  await turn();
+  clock.advance(149);
+  await turn();
+  assert.equal(passed(), 0);
+  clock.advance(1);
+  await turn();
+  assert.equal(passed(), 1);
+});
+
+test("the time never passes for a question that was answered", async () => {
+  const { clock, stop, passed } = start();
+  clock.advance(timeoutMs);
+  // Its timer has run; the answer is read in the same turn of the event loop.
+  stop();
+  await turn();
+  assert.equal(passed(), 0);
+});
