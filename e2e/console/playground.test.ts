@@ -86,8 +86,11 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   /** How many answers have their cost: those that came to an end. */
   let ended = 0;
   const say = async (text: string): Promise<void> => {
-    await page.getByLabel("Message", { exact: true }).fill(text);
-    await page.keyboard.press("Enter");
+    const message = page.getByLabel("Message", { exact: true });
+    await message.fill(text);
+    // Enter does nothing while the answer before is on its way.
+    await page.locator("form", { has: message }).getByRole("button", { name: "Send", disabled: false }).waitFor();
+    await message.press("Enter");
   };
   const untilEnded = async (answers = 1): Promise<void> => {
     ended += answers;
