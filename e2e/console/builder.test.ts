@@ -167,10 +167,8 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.equal(await fact("Build").innerText(), "tiny-3b-q4-1");
     assert.equal(await fact("Licence").innerText(), "not stated in the catalogue");
     assert.match(await fact("Input price").innerText(), /^\$0\.02\b.*per million tokens$/);
-    await page
-      .getByLabel("Now")
-      .filter({ hasText: /Nodes\s*1\b/ })
-      .waitFor();
+    const now = page.getByLabel("Now");
+    await eventually("its node is shown", async () => /Nodes\s+1\b/.test(await now.innerText()));
     // The platform has been sampled since it started, perhaps before its node was there, and a request was answered.
     const past = page.getByLabel("Over the whole time");
     await past
