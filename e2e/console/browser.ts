@@ -10,7 +10,9 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { isDeepStrictEqual } from "node:util";
+import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
+import { type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { brokenAmounts } from "./layout.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -22,8 +24,6 @@ const FLAGS = [
   "--disable-sync",
   "--no-first-run",
 ];
-/** A busy machine takes its time for what is done in a frame. */
-const SETTLED_WITHIN_MS = 10_000;
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -65,9 +65,11 @@ export async function openBrowser({
   height = 900,
   theme = "light",
 }: BrowserOptions): Promise<BrowserSession> {
+  const timeout = HANG_LIMIT_MS;
   const profile = await mkdtemp(join(tmpdir(), "tollgate-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM as string,
+    timeout,
     args: FLAGS,
     viewport: { width, height },
     colorScheme: theme,
@@ -75,7 +77,8 @@ export async function openBrowser({
     acceptDownloads: true,
     baseURL: baseUrl,
   });
-  context.setDefaultTimeout(40_000);
+  // For every page of it, its locators, navigations, events and requests.
+  context.setDefaultTimeout(HANG_LIMIT_MS);
   const page = context.pages()[0] ?? (await context.newPage());
   let said: string[] = [];
   page.on("console", (message) => {
@@ -128,6 +131,30 @@ export async function signIn(page: Page, who: { email: string; password: string 
     .getByRole("navigation", { name: "Console" })
     .or(page.getByRole("button", { name: "Open the navigation" }))
     .waitFor();
+}
+
+/** Waits until what is read of a page is `expected`: pages follow what was done on them a moment later. */
+export async function untilIs<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
+  let last: { value: T } | undefined;
+  try {
+    await eventually(what, async () => {
+      last = { value: await read() };
+      return isDeepStrictEqual(last.value, expected);
+    });
+  } catch (error) {
+    if (last !== undefined) assert.deepEqual(last.value, expected, what);
+    throw error;
+  }
+}
+
+/** Clicks a button that copies and returns what it copied. The clipboard is filled a moment after the click, so it is emptied before. */
+export async function copiedBy(page: Page, button: Locator): Promise<string> {
+  await page.evaluate("navigator.clipboard.writeText('')");
+  await button.click();
+  return await eventually("something is copied", async () => {
+    const text = await page.evaluate<string>("navigator.clipboard.readText()");
+    return text !== "" && text;
+  });
 }
 
 /** A telephone, a small screen, a desk. */
@@ -183,15 +210,14 @@ async function findings(page: Page, before?: Findings): Promise<Findings> {
   }
 }
 
-/** How many pixels the page is wider than the screen, once what follows the screen's width by a script has followed. */
-async function sidewaysScroll(page: Page): Promise<number> {
-  const deadline = performance.now() + SETTLED_WITHIN_MS;
-  for (;;) {
-    const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
-    const pixels = Number(await page.evaluate(wider));
-    if (pixels === 0 || performance.now() > deadline) return pixels;
-    await page.waitForTimeout(50);
-  }
+/** How many pixels the page is wider than the screen. */
+const pixelsBeyond = (page: Page): Promise<number> =>
+  page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+
+/** Nothing to scroll sideways and no amount in two, once what follows the screen's width by a script has followed. */
+async function untilFits(page: Page, where: string): Promise<void> {
+  await untilIs(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
+  await untilIs(`${where}: amounts broken in two`, () => brokenAmounts(page), []);
 }
 
 /** The page as it stands, in both themes: nothing but trifles for axe, nothing to scroll sideways, no amount in two, no complaints. */
@@ -202,10 +228,9 @@ export async function assertLooksRight({ page, complaints }: BrowserSession, whe
     await page.locator(`html[data-theme=${theme}]`).waitFor();
     const found = await findings(page, before);
     assert.deepEqual(found.said, [], `${where}, ${theme}: axe`);
-    assert.equal(await sidewaysScroll(page), 0, `${where}, ${theme}: scrolls sideways`);
+    await untilFits(page, `${where}, ${theme}`);
     before = found;
   }
-  assert.deepEqual(await brokenAmounts(page), [], `${where}: broken in two`);
   assert.deepEqual(complaints(), [], where);
 }
 
@@ -216,10 +241,7 @@ export function assertLooksRightEverywhere(browser: BrowserSession, where: strin
 
 /** Nothing to scroll sideways and no amount in two on any screen, and no complaints. */
 export async function assertFitsEverywhere({ page, complaints }: BrowserSession, where: string): Promise<void> {
-  await onEveryScreen(page, async (width) => {
-    assert.equal(await sidewaysScroll(page), 0, `${where}, ${width} pixels wide: scrolls sideways`);
-    assert.deepEqual(await brokenAmounts(page), [], `${where}, ${width} pixels wide: broken in two`);
-  });
+  await onEveryScreen(page, (width) => untilFits(page, `${where}, ${width} pixels wide`));
   assert.deepEqual(complaints(), [], where);
 }
 

@@ -10,7 +10,15 @@ import { ConsoleClient } from "../console-client.ts";
 import { untilCounted } from "../fixtures.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { grant } from "./accounts.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
+import {
+  type BrowserSession,
+  buildConsole,
+  copiedBy,
+  NEEDS_CHROMIUM,
+  openBrowser,
+  signIn,
+  untilIs,
+} from "./browser.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 const SECRET = /tsk_live_\w{12}_\w{43}/;
@@ -47,6 +55,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
   });
 
   const credit = (dollars: string): Locator => page.getByRole("definition").filter({ hasText: dollars }).first();
+  const untilSearch = (search: string): Promise<void> => page.waitForURL((url) => url.search === search);
   const actFor = async (account: string): Promise<void> => {
     await page.getByRole("button", { name: /Accounts and settings/ }).click();
     await page.getByRole("menuitemradio", { name: account }).click();
@@ -106,10 +115,9 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByText("Copy it now").waitFor();
     const key = SECRET.exec(await page.getByRole("dialog").innerText())?.[0];
     assert.ok(key !== undefined, "the secret is shown");
-    await page.getByRole("button", { name: "Copy" }).click();
-    assert.equal(await page.evaluate("navigator.clipboard.readText()"), key);
+    assert.equal(await copiedBy(page, page.getByRole("button", { name: "Copy" })), key);
     await page.getByRole("button", { name: "Done" }).click();
-    assert.match(await page.getByRole("region", { name: "curl example" }).innerText(), new RegExp(key));
+    await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
 
     const requestId = await chat(key, "Hello");
     await page.getByText("Your first request has arrived.").waitFor();
@@ -160,7 +168,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.equal(await fact("Licence").innerText(), "not stated in the catalogue");
     assert.match(await fact("Input price").innerText(), /^\$0\.02\b.*per million tokens$/);
     const now = page.getByLabel("Now");
-    assert.match(await now.innerText(), /Nodes\s+1\b/);
+    await eventually("its node is shown", async () => /Nodes\s+1\b/.test(await now.innerText()));
     // The platform has been sampled since it started, perhaps before its node was there, and a request was answered.
     const past = page.getByLabel("Over the whole time");
     await past
@@ -200,12 +208,13 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.goto("/console/requests");
     await page.getByLabel("Outcome").selectOption("no_capacity");
     await page.getByText("No matching requests").waitFor();
-    assert.equal(new URL(page.url()).search, "?outcome=no_capacity");
+    await untilSearch("?outcome=no_capacity");
     await page.reload();
     await page.getByText("No matching requests").waitFor();
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.getByRole("table", { name: "Requests" }).waitFor();
     await page.getByLabel("Model").selectOption("tiny-3b");
+    await untilSearch("?model=tiny-3b");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Export CSV" }).click(),
@@ -341,14 +350,15 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await tabTo(page, "API keys");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "API keys" }).waitFor();
-    assert.equal(await focused(page, "id"), "main", "the focus is at the new page's beginning");
+    // The focus is at the new page's beginning.
+    await page.locator("#main:focus").waitFor();
     await tabTo(page, "Create key");
     await page.keyboard.press("Enter");
     await page.getByLabel("Name").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("typed");
     await page.keyboard.press("Enter");
     await page.getByText("Copy it now").waitFor();
-    assert.match(await focusedName(page), /Copy/);
+    await page.getByRole("button", { name: "Copy" }).and(page.locator(":focus")).waitFor();
     // The focus stays inside while the dialog is open.
     for (let presses = 0; presses < 6; presses += 1) {
       await page.keyboard.press("Tab");
@@ -357,7 +367,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await tabTo(page, "Done");
     await page.keyboard.press("Enter");
     await page.getByText("typed", { exact: true }).waitFor();
-    assert.match(await focusedName(page), /Create key/);
+    await page.getByRole("button", { name: "Create key" }).and(page.locator(":focus")).waitFor();
     assert.deepEqual(browser.complaints(), []);
   });
 
@@ -366,6 +376,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const made = await page.request.post("/console/api/keys", { data: { name: "sums" }, headers });
     const { secret } = (await made.json()) as { secret: string };
     for (const tokens of [1, 7, 30]) await chat(secret, `#script {"tokens":${tokens}}`);
+    await untilCounted(platform);
     await page.goto("/console/overview");
     const rows = page.getByRole("table", { name: "Latest requests" }).locator("tbody tr");
     await rows.nth(3).waitFor();
@@ -373,26 +384,44 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.equal(new Set(charges.map((text) => text.length - text.indexOf("."))).size, 1, charges.join(" "));
     const sum = dollars(charges.reduce((so, text) => so + picodollars(text), 0n));
     // The figures above, the chart's sum and what each model cost, as they stand there.
-    await page.getByRole("definition").filter({ hasText: sum }).nth(1).waitFor();
+    const spentSince = async (start: "day" | "month"): Promise<string> => {
+      const [row] = await platform.query<{ pico: string }>(
+        `select coalesce(sum(r.charge_pico), 0)::text as pico from request r join account a on a.id = r.account_id
+          where a.name = 'Analytical engines' and r.created_at >= date_trunc('${start}', now(), 'UTC')`,
+      );
+      return dollars(BigInt(row?.pico ?? 0));
+    };
+    const figure = (name: string): Promise<string> =>
+      page
+        .getByRole("term")
+        .filter({ hasText: new RegExp(`^${name}$`) })
+        .locator("xpath=following-sibling::dd[1]")
+        .innerText();
+    // Read again each time: a day may end meanwhile.
+    await eventually("the figures are what was spent", async () => {
+      const shown = [await figure("Spend today"), await figure("Spend this month")];
+      return shown[0] === (await spentSince("day")) && shown[1] === (await spentSince("month"));
+    });
     await page.getByText(`${sum} in the last 24 hours`).waitFor();
     const parts = page.getByRole("list", { name: "Spend by model" }).locator("li > span:last-child");
-    assert.equal(dollars((await parts.allInnerTexts()).reduce((so, text) => so + picodollars(text), 0n)), sum);
+    const sumOfParts = async (): Promise<string> =>
+      dollars((await parts.allInnerTexts()).reduce((so, text) => so + picodollars(text), 0n));
+    await untilIs("the sum by model", sumOfParts, sum);
     await credit(dollars(picodollars("$2.00") - picodollars(sum))).waitFor();
   });
 
   test("the range of a chart is in the address, and its values are reached by keyboard", async () => {
     const chart = (days: number) => page.getByRole("figure", { name: `Spend in the last ${days} days by model` });
-    const range = (): string | null => new URL(page.url()).searchParams.get("range");
     await page.goto("/console/overview?range=7d");
     await chart(7).waitFor();
     await page.getByRole("radio", { name: "30d" }).click();
     await chart(30).waitFor();
-    assert.equal(range(), "30d");
+    await untilSearch("?range=30d");
     await page.reload();
     await chart(30).waitFor();
     await page.goBack();
     await chart(7).waitFor();
-    assert.equal(range(), "7d");
+    await untilSearch("?range=7d");
     await page.goto("/console/overview?range=nonsense");
     await page.getByRole("figure", { name: /Spend in the last 24 hours/ }).waitFor();
     await page.goto("/console/overview?range=7d");
@@ -434,11 +463,11 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await figure("0 %").first().waitFor();
     await page.getByRole("figure", { name: "Time to first token in the last hour" }).waitFor();
     await page.getByRole("button", { name: "Clear", exact: true }).click();
-    assert.equal(new URL(page.url()).search, "?range=1h");
+    await untilSearch("?range=1h");
     await page.getByRole("radio", { name: "By key" }).click();
     await page.getByRole("table", { name: "Performance by key" }).getByRole("button", { name: "insight" }).click();
+    await page.waitForURL((url) => url.searchParams.get("key") === keyId);
     await figure("0 of 3 failed").waitFor();
-    assert.equal(new URL(page.url()).searchParams.get("key"), keyId);
     await page.reload();
     await figure("0 of 3 failed").waitFor();
     await page.getByRole("radio", { name: "7d" }).click();
@@ -452,7 +481,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const total = (name: string) => page.locator("dl[aria-label=Totals] > div").filter({ hasText: name });
     await total("Requests").getByText("3", { exact: true }).waitFor();
     await total("Tokens out").getByText("120", { exact: true }).waitFor();
-    assert.equal(new URL(page.url()).search, "?label=nightly");
+    await untilSearch("?label=nightly");
     await page.getByLabel("Order").selectOption("cost");
     await page.waitForURL("**/requests?*sort=cost*");
     assert.equal(new URL(page.url()).searchParams.get("range"), "30d");
@@ -468,8 +497,8 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await drawer.getByText("nightly", { exact: true }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("radio", { name: "1h" }).click();
+    await page.waitForURL((url) => url.searchParams.get("range") === "1h");
     await rows.nth(2).waitFor();
-    assert.equal(new URL(page.url()).searchParams.get("range"), "1h");
 
     const change = { data: { budget_day_micro: "0.000001" }, headers };
     assert.equal((await page.request.patch(`/console/api/keys/${keyId}`, change)).status(), 200);
@@ -487,10 +516,11 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
   test("Ctrl-K leads to a page, a key, a model and a request, changes the theme, and needs no mouse", async () => {
     const field = page.getByRole("combobox", { name: /^Search/ });
-    const find = async (text: string): Promise<void> => {
+    /** Enter takes the first that is found, once that is the one that is looked for: keys and models come a moment later. */
+    const find = async (text: string, option: RegExp): Promise<void> => {
       await page.keyboard.press("Control+k");
       await field.fill(text);
-      await page.getByRole("option").first().waitFor();
+      await page.getByRole("option", { name: option, selected: true }).waitFor();
       await page.keyboard.press("Enter");
       await field.waitFor({ state: "detached" });
     };
@@ -505,24 +535,27 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       .and(page.locator(":focus"))
       .waitFor();
 
-    await find("requ");
+    await find("requ", /^Requests/);
     await page.getByRole("heading", { name: "Requests", exact: true }).waitFor();
     await page.getByRole("table", { name: "Requests" }).getByRole("row").nth(2).click();
     await page.getByRole("dialog").getByText(/^req_/).first().waitFor();
-    const request = new URL(page.url()).searchParams.get("request") ?? "";
+    const request = await eventually("the request is in the address", () => {
+      const id = new URL(page.url()).searchParams.get("request");
+      return id !== null && id;
+    });
     await page.keyboard.press("Escape");
-    await find("sums");
+    await find("sums", /^sums/);
     await page.getByRole("dialog", { name: /sums/ }).waitFor();
     assert.match(page.url(), /\/console\/keys\b.*key_/);
     await page.keyboard.press("Escape");
-    await find(request);
+    await find(request, new RegExp(request));
     await page.getByRole("dialog").getByText(request, { exact: true }).waitFor();
     await page.keyboard.press("Escape");
-    await find("tiny");
+    await find("tiny", /^tiny-3b/);
     await page.getByRole("heading", { name: "tiny-3b", exact: true }).waitFor();
-    await find("dark");
+    await find("dark", /dark/i);
     await page.locator("html[data-theme=dark]").waitFor();
-    await find("system theme");
+    await find("system theme", /system/i);
     await page.locator("html[data-theme=light]").waitFor();
     await page.keyboard.press("Control+k");
     await field.fill("nothing like this");
@@ -535,10 +568,16 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
   test("a session that ended leads to the sign-in and back to the same page", async () => {
     await page.goto("/console/requests?model=tiny-3b");
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    await browser.context.clearCookies();
+    // The session ends once the page is at its new address: one that reads by itself would notice before.
+    const asked = /\/console\/api\/requests\?.*outcome=ok/;
+    await page.route(asked, async (route) => {
+      await browser.context.clearCookies();
+      await route.continue();
+    });
     await page.getByLabel("Outcome").selectOption("ok");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?model=tiny-3b&outcome=ok");
+    await page.unroute(asked);
     await page.getByLabel("E-mail").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("not the password");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -546,7 +585,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Password", { exact: true }).fill("a long enough password");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    assert.equal(await page.getByLabel("Outcome").inputValue(), "ok");
+    await untilIs("the outcome", () => page.getByLabel("Outcome").inputValue(), "ok");
     // Refusals are logged by the browser itself; nothing else is.
     assert.deepEqual(
       browser.complaints().filter((said) => !said.includes("status of 401")),
@@ -588,7 +627,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByTestId("cost").waitFor();
     await actFor("Second account");
     await page.getByText("No messages yet").waitFor();
-    assert.equal(await page.getByText("Between us").count(), 0);
+    await page.getByText("Between us").waitFor({ state: "detached" });
     await actFor("Analytical engines");
     await page.getByText("Between us").waitFor();
 
@@ -611,8 +650,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const copied: Record<string, string> = {};
     for (const language of ["curl", "Python", "TypeScript"]) {
       await page.getByRole("tab", { name: language }).click();
-      await page.getByRole("button", { name: `Copy the ${language} example` }).click();
-      copied[language] = await page.evaluate<string>("navigator.clipboard.readText()");
+      copied[language] = await copiedBy(page, page.getByRole("button", { name: `Copy the ${language} example` }));
     }
     const { curl = "", Python = "", TypeScript = "" } = copied;
     assert.match(run("sh", ["-c", curl]), /"finish_reason":"(stop|length)"/);
@@ -655,9 +693,6 @@ async function focusedName(page: Page): Promise<string> {
     })()`),
   );
 }
-
-const focused = async (page: Page, property: string): Promise<string> =>
-  String(await page.evaluate(`document.activeElement.${property}`));
 
 /** Presses Tab until something of this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {

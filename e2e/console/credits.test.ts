@@ -12,6 +12,7 @@ import {
   NEEDS_CHROMIUM,
   openBrowser,
   openSession,
+  untilIs,
 } from "./browser.ts";
 
 const DOLLAR = 1_000_000_000_000n;
@@ -44,23 +45,25 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: `Buy ${pack}`, exact: true }).click();
     await page.waitForURL(`${paymentsUrl}/**`);
   };
-  const available = (): Promise<string> =>
-    page.getByLabel("Credit", { exact: true }).getByRole("definition").first().innerText();
+  const untilAvailable = (dollars: string): Promise<void> => {
+    const figure = page.getByLabel("Credit", { exact: true }).getByRole("definition").first();
+    return untilIs("the available credit", () => figure.innerText(), dollars);
+  };
 
   test("paid at once: back at the console with the credit on the statement", async () => {
     await page.goto("/console/credits");
     await page.getByText("credit of a development platform").filter({ visible: true }).waitFor();
-    assert.equal(await available(), "$5.00");
+    await untilAvailable("$5.00");
     await buy("$20 of credits");
     await page.getByRole("button", { name: "Pay", exact: true }).click();
     await page.waitForURL(CHECKOUT);
     await page.getByText("$20.00 of credit has been added").waitFor();
     await page.getByRole("row", { name: /purchase.*\+\$20\.00/ }).waitFor();
-    assert.equal(await available(), "$25.00");
+    await untilAvailable("$25.00");
     assert.equal((await builder(platform)).balance, 25n * DOLLAR);
     await page.getByRole("button", { name: "Dismiss" }).click();
     await page.waitForURL(/\/console\/credits$/);
-    assert.equal(await page.getByText("has been added").count(), 0);
+    await page.getByText("has been added").waitFor({ state: "detached" });
   });
 
   test("promised: the page waits, and shows the money when it arrives", async () => {
@@ -72,7 +75,10 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
 
     const provider = await browser.context.newPage();
     await provider.goto(paymentsUrl);
-    await provider.getByRole("button", { name: "The money arrives" }).click();
+    const arrives = provider.getByRole("button", { name: "The money arrives" });
+    await arrives.click();
+    // Closed before it is sent, nothing would arrive.
+    await arrives.waitFor({ state: "detached" });
     await provider.close();
     await page.getByText("$100.00 of credit has been added").waitFor();
     assert.equal((await builder(platform)).balance, 125n * DOLLAR);
@@ -83,7 +89,7 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
     await page.getByRole("link", { name: "Cancel and go back" }).click();
     await page.waitForURL(CHECKOUT);
     await page.getByText("The purchase was cancelled").waitFor();
-    assert.equal(await available(), "$125.00");
+    await untilAvailable("$125.00");
     await assertBalanced(platform);
   });
 
@@ -117,14 +123,14 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Save alert" }).click();
     await page.getByText("below the mark", { exact: true }).waitFor({ state: "hidden" });
     await page.reload();
-    assert.equal(await page.getByLabel("Alert below, in dollars").inputValue(), "2.50");
+    await untilIs("the mark", () => page.getByLabel("Alert below, in dollars").inputValue(), "2.50");
     await page.getByRole("button", { name: "Turn off alert" }).click();
     await page.getByRole("button", { name: "Turn on alert" }).waitFor();
   });
 
   test("a card is saved, buys by itself, and is removed", async () => {
     await page.goto("/console/credits");
-    assert.ok(await page.getByRole("button", { name: "Turn on top-up" }).isDisabled());
+    await page.getByRole("button", { name: "Turn on top-up", disabled: true }).waitFor();
     await page.getByRole("button", { name: "Save a card" }).click();
     await page.waitForURL(`${paymentsUrl}/**`);
     await page.getByRole("button", { name: "Save Visa 4242" }).click();

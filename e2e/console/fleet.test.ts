@@ -166,7 +166,7 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     assert.equal(refused.status, 503);
     await hostPage.getByRole("button", { name: "Resume" }).click();
     await hostPage.getByText("Connected and accepting requests.").waitFor();
-    assert.equal((await chat(platform, { text: "again" })).status, 200);
+    await eventually("it serves", async () => (await chat(platform, { text: "again" })).status === 200);
   });
 
   test("an operator quarantines it: it stops serving, and its host reads why", async () => {
@@ -184,7 +184,7 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await hostPage.getByText("By an operator: odd answers").waitFor();
     await hostPage.getByRole("link", { name: "Open barn" }).click();
     await hostPage.getByText("Contact the platform's operators.").waitFor();
-    assert.equal(await hostPage.getByRole("button", { name: "Resume" }).count(), 0);
+    await hostPage.getByRole("button", { name: "Resume" }).waitFor({ state: "detached" });
   });
 
   test("meanwhile its host's new node receives no requests, which both read; an operator clears it", async () => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
+import { untilCounted } from "../fixtures.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertLooksRightEverywhere,
@@ -113,6 +114,8 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b", "--payments", "demo"]);
     for (const orders of [{ tokens: 40 }, { fail_after: 5 }]) await (await chat(platform, orders)).text();
+    // What is paid out below has been earned by then.
+    await untilCounted(platform);
     const { base_url, host_token, operator } = platform.ready;
     const registered = await fetch(`${base_url}/node/v1/nodes`, {
       method: "POST",

@@ -4,16 +4,20 @@ import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { hangSignal } from "@tollgate/stage/wait.ts";
+import { untilCounted } from "../fixtures.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertFitsEverywhere,
   assertLooksRightEverywhere,
   type BrowserSession,
   buildConsole,
+  copiedBy,
   NEEDS_CHROMIUM,
   openBrowser,
   openSession,
   takeScreen,
+  untilIs,
 } from "./browser.ts";
 import { assertDrawerIsShaded } from "./layout.ts";
 
@@ -47,7 +51,7 @@ const OWN = {
 /** What a program prints, run where the suite's own packages are. */
 async function said(program: string, args: string[]): Promise<string> {
   const cwd = fileURLToPath(new URL("..", import.meta.url));
-  const { stdout } = await promisify(execFile)(program, args, { cwd, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(program, args, { cwd, signal: hangSignal() });
   return stdout;
 }
 
@@ -64,6 +68,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
     for (const orders of [{ tokens: 40 }, { fail_after: 5 }]) await (await chat(platform, orders)).text();
+    await untilCounted(platform);
     // One that is nearly spent, and one that is.
     await platform.query(
       `select key_budget_set(k.account_id, k.id, spent * 6 / 5, 1)
@@ -177,19 +182,20 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       await page.getByRole("main").getByRole("link", { name: "Docs" }).click();
       const shown = page.locator(".samples figure:visible");
       const copyFirst = async (): Promise<string> => {
-        await page.getByRole("button", { name: /^Copy: The first call/ }).click();
+        const code = await copiedBy(page, page.getByRole("button", { name: /^Copy: The first call/ }));
         await page
           .getByRole("status")
           .getByText(/^Copied: The first call/)
           .waitFor();
-        return String(await page.evaluate("navigator.clipboard.readText()"));
+        return code;
       };
       assert.match(await said("bash", ["-c", ready(await copyFirst(), apiKey)]), /"object":"chat\.completion"/);
       const examples = await shown.count();
       await page.getByRole("button", { name: "TypeScript" }).nth(2).click();
-      assert.equal(await page.locator('.samples figure[data-language="typescript"]:visible').count(), examples);
+      const typescript = page.locator('.samples figure[data-language="typescript"]:visible');
+      await untilIs("examples in TypeScript", () => typescript.count(), examples);
       await page.reload();
-      assert.equal(await shown.count(), examples, "one language at a time");
+      await untilIs("examples: one language at a time", () => shown.count(), examples);
       const code = ready(await copyFirst(), apiKey);
       assert.match(code, /new OpenAI\(\{/);
       assert.match(await said(process.execPath, ["--input-type=module", "-e", code]), /\w/);
@@ -200,7 +206,8 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       await openSession(page, platform.ready.builder);
       await page.getByRole("link", { name: "API keys" }).click();
       await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
-      assert.equal(await page.locator("html").getAttribute("data-theme"), "dark", "the theme is the console's too");
+      // The theme is the console's too.
+      await page.locator("html[data-theme=dark]").waitFor();
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Docs" }).click();
       await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
       assert.deepEqual(browser.complaints(), []);
@@ -221,12 +228,9 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       await contents.locator('[aria-current="page"]').getByText("For operators").waitFor();
       await contents.getByRole("link", { name: "Upgrading" }).click();
       await contents.locator('[aria-current="location"]').getByText("Upgrading").waitFor();
-      await page.getByRole("button", { name: "Copy: Shell, in 1. Install" }).click();
+      const copied = await copiedBy(page, page.getByRole("button", { name: "Copy: Shell, in 1. Install" }));
+      assert.equal(copied, "mkdir tollgate && cd tollgate\nnpm install tollgate");
       await page.getByRole("status").getByText("Copied: Shell").waitFor();
-      assert.equal(
-        await page.evaluate("navigator.clipboard.readText()"),
-        "mkdir tollgate && cd tollgate\nnpm install tollgate",
-      );
       await contents.getByRole("link", { name: "The console" }).click();
       const picture = page.getByRole("img", { name: /^Overview: credit/ });
       await picture.scrollIntoViewIfNeeded();
@@ -276,20 +280,20 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
   test("the theme follows the system until somebody chooses, and the choice is remembered", async () => {
     const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme: "dark" });
     const { page } = browser;
-    const theme = (): Promise<string | null> => page.locator("html").getAttribute("data-theme");
+    const untilTheme = (theme: string): Promise<void> => page.locator(`html[data-theme=${theme}]`).waitFor();
     try {
       await page.goto("/console/sign-in");
-      assert.equal(await theme(), "dark");
+      await untilTheme("dark");
       await page.emulateMedia({ colorScheme: "light" });
-      await page.locator("html[data-theme=light]").waitFor();
+      await untilTheme("light");
       await page.getByRole("button", { name: "Theme" }).click();
       await page.getByRole("menuitemradio", { name: "Dark" }).click();
-      assert.equal(await theme(), "dark");
+      await untilTheme("dark");
       await page.reload();
-      assert.equal(await theme(), "dark");
+      await untilTheme("dark");
       await page.getByRole("button", { name: "Theme" }).click();
       await page.getByRole("menuitemradio", { name: "System" }).click();
-      assert.equal(await theme(), "light");
+      await untilTheme("light");
     } finally {
       await browser.close();
     }

@@ -4,10 +4,10 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { untilCounted } from "../fixtures.ts";
+import { keepBusy, untilCounted } from "../fixtures.ts";
 import { assertBalanced, host } from "../ledger-check.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, untilIs } from "./browser.ts";
 
 describe("an operator's console", NEEDS_CHROMIUM, () => {
   let dataDir: string;
@@ -32,13 +32,11 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
   test("the platform's page is live: a request under way is seen, and the room that it takes", async () => {
     await page.goto("/console/operator");
     await page.getByText("live", { exact: true }).waitFor();
-    const over = new AbortController();
-    const slow = chat(platform, { tokens: 200, delta_ms: 100 }, { stream: true }, over.signal);
+    const stop = await keepBusy(platform, "tiny-3b");
     await page.getByRole("row", { name: /tiny-3b.*1 of \d+ busy/ }).waitFor();
     const now = page.getByRole("term").filter({ hasText: "Requests in flight" }).locator("xpath=../dd");
     await now.getByText("1", { exact: true }).waitFor();
-    over.abort();
-    await slow.catch(() => undefined);
+    await stop();
     await now.getByText("0", { exact: true }).waitFor();
   });
 
@@ -85,10 +83,8 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     // The other limits stayed the defaults, and an emptied field goes back to its default.
     await page.getByRole("button", { name: "Limits of local" }).click();
     const requests = page.getByLabel("Requests per minute");
-    assert.deepEqual(
-      [await requests.inputValue(), await page.getByLabel("Concurrent requests").inputValue()],
-      ["7", ""],
-    );
+    await untilIs("the limits", () => requests.inputValue(), "7");
+    assert.equal(await page.getByLabel("Concurrent requests").inputValue(), "");
     assert.equal(await requests.getAttribute("placeholder"), "600 (default)");
     await requests.fill("");
     await page.getByRole("button", { name: "Set limits" }).click();

@@ -3,6 +3,8 @@ import type { Platform } from "../../platform.ts";
 import type { Cast } from "./cast.ts";
 
 const AT_ONCE = 30;
+/** So many pieces of an answer are read by a client that goes away then. */
+const PIECES_READ = 20;
 const EMBEDDING = "embed-m3";
 /** A key that is for some models only asks for no other. */
 export const NIGHTLY = { key: "nightly summaries", models: ["small-8b", "tiny-3b"] };
@@ -44,8 +46,8 @@ interface Order {
   /** For the scripted engine. */
   script: object;
   stream: boolean;
-  /** The client goes away after so long. */
-  leaveAfterMs: number | undefined;
+  /** The client goes away in the middle of the answer. */
+  leaves: boolean;
 }
 
 /** Numbers from 0 to 1 that look random and are the same every time. */
@@ -86,7 +88,7 @@ function orderOf(next: () => number): Order {
     promptWords: Math.round(150 + next() * next() * 6_000),
     script: { tokens, ttft_ms: Math.round(60 + next() * 200), delta_ms: PACE_MS[model] ?? 0, ...thinks, ...fault },
     stream: leaves || fate > 0.4,
-    leaveAfterMs: leaves ? 500 : undefined,
+    leaves,
   };
 }
 
@@ -114,7 +116,7 @@ export async function send(
 }
 
 async function sendOne(platform: Platform, order: Order, key: string): Promise<void> {
-  const { model, client, promptWords, script, stream, leaveAfterMs } = order;
+  const { model, client, promptWords, script, stream, leaves } = order;
   const isEmbedding = model === EMBEDDING;
   const body = isEmbedding
     ? { model, input: words(promptWords) }
@@ -127,15 +129,13 @@ async function sendOne(platform: Platform, order: Order, key: string): Promise<v
           { role: "user", content: `#script ${JSON.stringify(script)}` },
         ],
       };
-  try {
-    const response = await fetch(`${platform.ready.base_url}/v1/${isEmbedding ? "embeddings" : "chat/completions"}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "user-agent": client },
-      body: JSON.stringify(body),
-      ...(leaveAfterMs !== undefined && { signal: AbortSignal.timeout(leaveAfterMs) }),
-    });
-    await response.text();
-  } catch (error) {
-    if ((error as Error).name !== "TimeoutError") throw error;
-  }
+  const response = await fetch(`${platform.ready.base_url}/v1/${isEmbedding ? "embeddings" : "chat/completions"}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "user-agent": client },
+    body: JSON.stringify(body),
+  });
+  if (!leaves) return void (await response.text());
+  const reader = response.body?.getReader();
+  for (let pieces = 0; pieces < PIECES_READ && (await reader?.read())?.done === false; pieces++);
+  await reader?.cancel();
 }

@@ -102,7 +102,7 @@ export const CHAPTERS: Chapter[] = [OUTSIDE, BUILDER, OPERATOR];
 async function liveChart(page: Page): Promise<void> {
   await chart(page);
   const samples = page.getByRole("figure", { name: /Requests in flight/ }).locator("tbody tr");
-  await samples.nth(SAMPLES - 1).waitFor({ state: "attached", timeout: 60_000 });
+  await samples.nth(SAMPLES - 1).waitFor({ state: "attached" });
 }
 
 async function accountPage(page: Page): Promise<void> {
@@ -132,7 +132,7 @@ async function search(page: Page): Promise<void> {
 async function goAway(page: Page): Promise<void> {
   await chart(page);
   await page.context().setOffline(true);
-  await page.getByText(/Gateway unreachable since/).waitFor({ timeout: 60_000 });
+  await page.getByText(/Gateway unreachable since/).waitFor();
 }
 
 async function openKey(page: Page): Promise<void> {

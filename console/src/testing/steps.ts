@@ -1,0 +1,59 @@
+/**
+ * Counts the work that code does on texts and lists, in steps: a character or an entry that one of their methods looks at is one
+ * step. The count is the same on every machine, which the time is not.
+ */
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+type Cost = (receiver: { length: number }, args: unknown[], result: unknown) => number;
+
+const one: Cost = () => 1;
+const whole: Cost = ({ length }) => length;
+const ofResult: Cost = (_receiver, _args, result) => (result as { length: number }).length;
+const ofArgument: Cost = (_receiver, [part]) => String(part).length;
+/** Up to what was found, or to the end. */
+const upToFound: Cost = ({ length }, [, from], result) =>
+  (Number(result) === -1 ? length : Number(result)) - Number(from ?? 0);
+/** What is taken out, and what is behind it and moves. */
+const fromStart: Cost = ({ length }, [start], result) => length + (result as { length: number }).length - Number(start);
+const ofInput: Cost = (_receiver, [input]) => String(input).length;
+
+/** What is not named here costs as much as it is called on is long. */
+const COSTS: [object, Record<string, Cost>][] = [
+  [
+    String.prototype,
+    { charAt: one, at: one, slice: ofResult, startsWith: ofArgument, endsWith: ofArgument, indexOf: upToFound },
+  ],
+  [Array.prototype, { at: one, push: one, pop: one, slice: ofResult, splice: fromStart }],
+  [RegExp.prototype, { exec: ofInput, test: ofInput }],
+  [Math, { max: one, min: one }],
+];
+/** Methods that are no work on a text or a list, or are done by those that are. */
+const LEFT_ALONE = new Set(["constructor", "toString", "valueOf", "values", "keys", "entries", "compile"]);
+
+/** Runs `act` and returns how many steps it took. */
+export function stepsOf(act: () => void): number {
+  let steps = 0;
+  const originals: [object, string, PropertyDescriptor][] = [];
+  for (const [owner, costs] of COSTS) {
+    for (const name of Object.getOwnPropertyNames(owner)) {
+      const descriptor = Object.getOwnPropertyDescriptor(owner, name);
+      const isNamed = Object.hasOwn(costs, name);
+      if (typeof descriptor?.value !== "function" || LEFT_ALONE.has(name)) continue;
+      if ((owner === Math || owner === RegExp.prototype) && !isNamed) continue;
+      originals.push([owner, name, descriptor]);
+      const method = descriptor.value as Method;
+      const cost = (isNamed ? costs[name] : undefined) ?? whole;
+      const counted: Method = function (...args) {
+        const result = Reflect.apply(method, this, args);
+        steps += 1 + cost(this as { length: number }, args, result);
+        return result;
+      };
+      Object.defineProperty(owner, name, { ...descriptor, value: counted });
+    }
+  }
+  try {
+    act();
+  } finally {
+    for (const [owner, name, descriptor] of originals) Object.defineProperty(owner, name, descriptor);
+  }
+  return steps;
+}
