@@ -1,5 +1,5 @@
 /** What the suite has to know of an engine: how it is had and started, how a host chooses it, and what it cannot do. */
-import type { BehaviourName } from "./behaviours/behaviours.ts";
+import type { BehaviourName } from "./behaviours/names.ts";
 import type { TinyModel } from "./model/model.ts";
 import { SHAPE } from "./model/weights.ts";
 import type { Server } from "./servers/server.ts";

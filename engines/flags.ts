@@ -1,6 +1,7 @@
 /** What `npm run engines` is asked for. */
 import { parseArgs } from "node:util";
-import { BEHAVIOURS, type BehaviourName } from "./behaviours/behaviours.ts";
+import { BEHAVIOURS } from "./behaviours/behaviours.ts";
+import type { BehaviourName } from "./behaviours/names.ts";
 import type { EngineUnderTest } from "./engine.ts";
 import { demo, ggufFile } from "./servers/in-agent.ts";
 import { llamaServer } from "./servers/llama-server.ts";

@@ -3,8 +3,9 @@
  * of them can do. It ends with 1 where something is not as promised.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { BEHAVIOURS, type BehaviourName, SETTING_UP } from "./behaviours/behaviours.ts";
+import { BEHAVIOURS, SETTING_UP } from "./behaviours/behaviours.ts";
 import { expectNot } from "./behaviours/cannot.ts";
+import type { BehaviourName } from "./behaviours/names.ts";
 import type { EngineUnderTest } from "./engine.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { ensureModel, type TinyModel } from "./model/model.ts";

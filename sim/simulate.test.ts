@@ -5,8 +5,8 @@ import { makePlan } from "./draw.ts";
 import type { Plan } from "./plan.ts";
 import { plainAsk } from "./scenes.ts";
 import { shrink } from "./shrink.ts";
-import { type Outcome, simulate, type Tokens } from "./simulate.ts";
-import { loadTokens } from "./tokens.ts";
+import { type Outcome, simulate } from "./simulate.ts";
+import { loadTokens, type Tokens } from "./tokens.ts";
 import { forbidOutsideWorld } from "./world/guard.ts";
 
 let tokens: Tokens;

@@ -1,6 +1,5 @@
 /** One world from its first moment to its audit: builds it from a plan, lets the plan happen, heals everything, and looks. */
 import type { Uuid } from "../gateway/src/base/ids.ts";
-import type { Meter } from "../gateway/src/metering/meter.ts";
 import { BooksAudit } from "./audit/books.ts";
 import { LeasesAudit } from "./audit/leases.ts";
 import { auditLimits, auditWindows } from "./audit/limits.ts";
@@ -10,6 +9,7 @@ import { auditRequests } from "./audit/requests.ts";
 import type { Plan } from "./plan.ts";
 import { perform } from "./stage/deeds.ts";
 import { Stage } from "./stage/stage.ts";
+import type { Tokens } from "./tokens.ts";
 import type { FaultCounts } from "./world/faults.ts";
 import { forbidOutsideWorld } from "./world/guard.ts";
 import { type Violation, World } from "./world/world.ts";
@@ -36,14 +36,6 @@ export interface Outcome {
   trace: string[];
   /** How many requests ended how. */
   outcomes: Record<string, number>;
-}
-
-export interface Tokens {
-  meter: Meter;
-  /** What the template puts around a prompt of one message. */
-  templateTokens: number;
-  /** What is counted beside the words of a text to embed. */
-  textTokens: number;
 }
 
 export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false } = {}): Promise<Outcome> {

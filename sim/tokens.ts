@@ -1,9 +1,17 @@
 /** The real meter of the simulated models, and the proof that the simulator's words are a token each. Read before time begins. */
 import { invariant } from "../gateway/src/base/invariant.ts";
+import type { Meter } from "../gateway/src/metering/meter.ts";
 import { openMeter } from "../gateway/src/metering/metering.ts";
 import { loadTables } from "../gateway/src/metering/tokenizers.ts";
-import type { Tokens } from "./simulate.ts";
 import { sentence } from "./world/words.ts";
+
+export interface Tokens {
+  meter: Meter;
+  /** What the template puts around a prompt of one message. */
+  templateTokens: number;
+  /** What is counted beside the words of a text to embed. */
+  textTokens: number;
+}
 
 export async function loadTokens(): Promise<Tokens> {
   const meter = openMeter("llama3", await loadTables("llama3"), null);

@@ -9,7 +9,7 @@ import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { databaseMicros } from "../ledger/pairs.ts";
 import { type Cost, explaining } from "./plans.ts";
-import type { Question } from "./questions.ts";
+import type { Question } from "./question.ts";
 
 const REPEATS = 9;
 const BOUND_MS = 100;

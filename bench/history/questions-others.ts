@@ -16,7 +16,7 @@ import { openAudit } from "../../gateway/src/operators/audit.ts";
 import { openDirectory } from "../../gateway/src/operators/directory.ts";
 import { openOverview } from "../../gateway/src/operators/overview.ts";
 import { openSpend } from "../../gateway/src/operators/spend.ts";
-import { ago, PAGE, type Question, RANGES, type Setting } from "./questions.ts";
+import { ago, PAGE, type Question, RANGES, type Setting } from "./question.ts";
 import { MODELS } from "./seed-requests.ts";
 
 const SAMPLE_MS = 60_000;

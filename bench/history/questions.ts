@@ -7,38 +7,12 @@ import { openHistory } from "../../gateway/src/history/history.ts";
 import { openPerformance, type Range, slotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { openStatement } from "../../gateway/src/ledger/statement.ts";
+import { ago, type Far, PAGE, type Question, RANGES, type Setting } from "./question.ts";
 import { ofHosts, ofOperators } from "./questions-others.ts";
 import type { Cast } from "./seed.ts";
 import { MODELS, RARE_OUTCOME } from "./seed-requests.ts";
 
-export interface Question {
-  name: string;
-  /** A page of a file that is being written: it takes what it takes, and a slow reader holds it back. */
-  isExport?: boolean;
-  /** The newest page of a list: it has a bound of its own. */
-  isNewest?: boolean;
-  /** Returns how many rows it found. */
-  ask: (pool: pg.Pool) => Promise<number>;
-}
-
-/** Where the 1,000th page of 50 begins; on a shorter history the oldest row stands for it. */
-interface Far {
-  /** Also the place of its line in the statement. */
-  request: Uuid;
-  earning: Uuid;
-}
-
-export interface Setting {
-  cast: Cast;
-  far: Far;
-  days: number;
-}
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** A page and one row more, as the console asks for it. */
-export const PAGE = 51;
 const FAR = 999 * 50;
-export const ago = (days: number): Date => new Date(Date.now() - days * DAY_MS);
 
 export async function farOf(pool: pg.Pool, { builder, host }: Cast): Promise<Far> {
   const at = async (owner: string, id: string): Promise<Uuid> => {
@@ -177,8 +151,6 @@ function ofUsage({ cast, days }: Setting): Question[] {
     },
   ];
 }
-
-export const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d", "90d"];
 
 function ofPerformance({ cast }: Setting): Question[] {
   const subjects = [cast.builder as Uuid];

@@ -4,7 +4,7 @@ import { type Range, slotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { openStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
 import { openSpend } from "../../gateway/src/operators/spend.ts";
-import type { Question, Setting } from "./compare.ts";
+import type { Question, Setting } from "./question.ts";
 
 const RANGES: Range[] = ["24h", "7d", "30d"];
 const SPENDERS = 10;

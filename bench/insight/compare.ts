@@ -17,6 +17,7 @@ import {
 } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { ofMoney } from "./compare-money.ts";
+import type { Question, Setting } from "./question.ts";
 
 interface Compared {
   name: string;
@@ -27,22 +28,6 @@ interface Compared {
   leastMs: number;
   /** Of the plain query beside it. */
   plainMs: number;
-}
-
-export interface Setting {
-  /** For the plain queries, which may take long. */
-  pool: pg.Pool;
-  /** A new connection for what is asked first. */
-  connect: () => Promise<pg.Pool>;
-  account: Uuid;
-  now: number;
-  repeats?: number;
-}
-
-export interface Question {
-  name: string;
-  ask: (pool: pg.Pool) => Promise<unknown[]>;
-  plain: () => Promise<unknown[]>;
 }
 
 const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d"];

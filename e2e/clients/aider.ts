@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { script } from "./behaviour.ts";
 import type { Connection } from "./client.ts";
 import { installProgram } from "./install.ts";
-import type { Tool } from "./programs.ts";
+import type { Tool } from "./program.ts";
 
 /** The reminder of the edit format as a message of its own: a script has to be the whole of the user's message. */
 const MODELS = JSON.stringify([

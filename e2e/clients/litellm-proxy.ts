@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { answers } from "./answers.ts";
 import type { Client, Connection } from "./client.ts";
 import { installPackages, installProgram } from "./install.ts";
-import type { Checks, Program, Tool } from "./programs.ts";
+import type { Checks, Program, Tool } from "./program.ts";
 import { type Server, startServer } from "./server.ts";
 
 const CONFIG = fileURLToPath(new URL("../../examples/litellm/config.yaml", import.meta.url));

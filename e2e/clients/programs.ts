@@ -11,29 +11,8 @@ import {
 } from "./install.ts";
 import { litellmProxy } from "./litellm-proxy.ts";
 import { openWebUi } from "./open-webui.ts";
+import type { Program } from "./program.ts";
 import { pythonClient } from "./python.ts";
-import type { World } from "./world.ts";
-
-/** What a program is asked, by column. */
-export type Checks = Record<string, () => Promise<string | undefined>>;
-
-/** A program that has no API, or is set up for one account: it has checks of its own. */
-export interface Tool {
-  checks: (world: World) => Promise<Checks>;
-  close?: () => Promise<void>;
-}
-
-export interface Program {
-  /** As `--only` takes it. */
-  id: string;
-  name: string;
-  version: string;
-  /** Whether `npm test` drives it, and not `npm run clients` alone. */
-  inTests: boolean;
-  traits: Traits;
-  /** Starts it, or says why it cannot be had here. */
-  load: () => Promise<Client | Tool | { missing: string }>;
-}
 
 const npmVersion = await pinnedVersions();
 

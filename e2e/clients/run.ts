@@ -7,7 +7,8 @@
 import { parseArgs } from "node:util";
 import { behaviours } from "./behaviours.ts";
 import type { Client, Traits } from "./client.ts";
-import { type Checks, type Program, programs } from "./programs.ts";
+import type { Checks, Program } from "./program.ts";
+import { programs } from "./programs.ts";
 import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
 import { openStage, type Stage, type World } from "./world.ts";
 

@@ -1,8 +1,11 @@
 /** Every behaviour, in the order in which they are tried; the first three set the node up. */
+import type { Outcome } from "../outcome.ts";
+import type { Stage } from "../stage/stage.ts";
 import { chat, completion, embeddings, stream } from "./answers.ts";
 import { parallel } from "./at-once.ts";
 import { cancel } from "./cancel.ts";
 import { contextEnd, longPrompt } from "./context.ts";
+import type { BehaviourName } from "./names.ts";
 import { restart } from "./restart.ts";
 import { doctor, elect, up } from "./setting-up.ts";
 import { jsonObject, jsonSchema } from "./structured.ts";
@@ -25,6 +28,4 @@ export const BEHAVIOURS = {
   parallel,
   cancel,
   restart,
-};
-
-export type BehaviourName = keyof typeof BEHAVIOURS;
+} satisfies Record<BehaviourName, (stage: Stage) => Promise<Outcome>>;

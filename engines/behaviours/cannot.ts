@@ -5,7 +5,8 @@
 import { expect, no, type Outcome } from "../outcome.ts";
 import { Refused } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
-import { BEHAVIOURS, type BehaviourName } from "./behaviours.ts";
+import { BEHAVIOURS } from "./behaviours.ts";
+import type { BehaviourName } from "./names.ts";
 
 export async function expectNot(stage: Stage, name: BehaviourName, reason: string): Promise<Outcome> {
   const documented = `documented as "${reason}"`;

@@ -7,8 +7,8 @@ import type { Sight } from "../actors/client.ts";
 import { uuidOfNode } from "../actors/fleet.ts";
 import type { JobFacts } from "../actors/node.ts";
 import type { Ask } from "../plan.ts";
-import type { Tokens } from "../simulate.ts";
 import type { Stage } from "../stage/stage.ts";
+import type { Tokens } from "../tokens.ts";
 import type { World } from "../world/world.ts";
 import { wrongCharge } from "./charges.ts";
 
