@@ -72,7 +72,6 @@ const ALLOWED: Record<string, string> = {
   "chaos/parts/clock.test.ts": "a child process under a clock that jumps tells the time by a timer",
   "chaos/parts/postgres.test.ts": "a commit on a slowed disk takes at least the configured delay",
   "engines/behaviours/cancel.ts": "compares an engine's processor use and speed with its own, within one run",
-  "engines/install/command.ts": "ends an installation (gigabytes, an hour of compiling) that hangs",
   "sim/simulate.test.ts": "names what the simulator refuses",
   "stage/wait.ts": "the one place that waits",
   "tools/test-clocks.test.ts": "names what is refused",
