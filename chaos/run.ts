@@ -4,8 +4,8 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { unpackVersion } from "@tollgate/stage/versions.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { unpackVersion } from "../e2e/versions.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { findServer } from "../gateway/src/limits/testing.ts";
 import { builder, natsReleases } from "../tools/nats-servers.ts";

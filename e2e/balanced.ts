@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { startBalancer } from "@tollgate/stage/balancer.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { openTestDatabase } from "../gateway/src/db/testing.ts";
 import { findServer, startServer } from "../gateway/src/limits/testing.ts";
-import { startBalancer } from "./balancer.ts";
 import { PEPPER, urlOf } from "./database.ts";
 import { makeKey, openBuilder, openHost, startNode } from "./fixtures.ts";
 import { type Gateway, serve } from "./hostile/stage.ts";

@@ -1,8 +1,6 @@
-/** What a suite puts in place beside a platform: a catalogue with ceilings of its own, more accounts, keys and nodes. */
+/** What a suite puts in place beside a platform: more accounts, keys and nodes. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHmac, randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { PEPPER } from "./database.ts";
@@ -11,16 +9,6 @@ import { chat, type Platform, type Ready } from "./platform.ts";
 const HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 
 type Query = Platform["query"];
-
-/** Writes the built-in catalogue with these changes, by model, and returns the file's path. */
-export async function writeCatalogue(dataDir: string, changes: Record<string, object>): Promise<string> {
-  const builtIn = new URL("../gateway/catalogue/models.json", import.meta.url);
-  const catalogue = JSON.parse(await readFile(builtIn, "utf8")) as { models: { id: string }[] };
-  const models = catalogue.models.map((model) => ({ ...model, ...changes[model.id] }));
-  const file = join(dataDir, "models.json");
-  await writeFile(file, JSON.stringify({ ...catalogue, models }));
-  return file;
-}
 
 /** A builder account with this much credit, in picodollars. */
 export async function openBuilder(query: Query, credit: bigint): Promise<string> {

@@ -4,8 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { inOne, type KeyTraits, makeKey, openBuilder, startNode, writeCatalogue } from "./fixtures.ts";
+import { inOne, type KeyTraits, makeKey, openBuilder, startNode } from "./fixtures.ts";
 import { assertBalanced, type RecordRow } from "./ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { requestUuid } from "./raw-http.ts";

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { copyVersion } from "./versions.ts";
+import { copyVersion } from "@tollgate/stage/versions.ts";
 
 export interface NextVersion {
   root: string;

@@ -4,8 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { inOne, type KeyTraits, keepBusy, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
+import { inOne, type KeyTraits, keepBusy, makeKey, openBuilder } from "./fixtures.ts";
 import { assertBalanced } from "./ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, type Got, requestUuid, type Sent, send } from "./raw-http.ts";

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { newIds, type Uuid } from "../gateway/src/base/ids.ts";
@@ -16,7 +17,7 @@ import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.t
 import { type ApiKeys, openApiKeys } from "../gateway/src/keys/api-keys.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import { PEPPER, urlOf } from "./database.ts";
-import { inOne, type KeyTraits, type MadeKey, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
+import { inOne, type KeyTraits, type MadeKey, makeKey, openBuilder } from "./fixtures.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, send } from "./raw-http.ts";

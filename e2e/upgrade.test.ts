@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { findCommit, ROOT, unpackVersion } from "@tollgate/stage/versions.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { lastRelease } from "../gateway/src/db/testing/release.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
@@ -15,7 +16,6 @@ import { type Balanced, openBalanced } from "./balanced.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
 import { skipWithoutNats } from "./planes.ts";
 import { ask, CHAT, startSteadyLoad } from "./steady-load.ts";
-import { findCommit, ROOT, unpackVersion } from "./versions.ts";
 
 const found = findCommit(lastRelease().commit);
 const skip = skipWithoutNats || ("why" in found && found.why);

@@ -1,8 +1,9 @@
 /** Draws a plan: a seed decides all of it. What the seed's own chance comes to is here; `scenes.ts` and `people.ts` add to it. */
+
+import { Chance } from "@tollgate/stage/chance.ts";
 import { addPeople } from "./people.ts";
 import { type AccountPlan, type Ask, type Item, NODE_KINDS, type NodePlan, type Plan } from "./plan.ts";
 import { addScenes } from "./scenes.ts";
-import { Chance } from "./world/random.ts";
 
 export interface PlanOptions {
   minutes: number;

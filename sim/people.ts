@@ -1,7 +1,8 @@
 /** What people do with their money beside asking for things: they buy credits, want them back, own hosts and are paid. */
+
+import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Item, Plan } from "./plan.ts";
 import { plainAsk } from "./scenes.ts";
-import type { Chance } from "./world/random.ts";
 
 export function addPeople(chance: Chance, plan: Plan): void {
   const { endMs, accounts, hosts, items } = plan;

@@ -2,8 +2,9 @@
  * What chance alone hardly ever comes to, put together on purpose: faults with the requests that they are about. Drawn from a stream
  * of its own, so that a scene more or less leaves the rest of a plan as it is.
  */
+
+import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Ask, Item, Plan } from "./plan.ts";
-import type { Chance } from "./world/random.ts";
 
 /** What every scene asks for: all models are served there, and somebody has room. */
 const MODEL = "tiny-3b";

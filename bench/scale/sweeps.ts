@@ -5,7 +5,7 @@
  * the id makes a repeat harmless. At every step each server must balance and `transit` be what is under way; in the end every
  * host must have at home exactly what it earned. Anything else throws.
  */
-import { Chance } from "../../sim/world/random.ts";
+import { Chance } from "@tollgate/stage/chance.ts";
 
 const HOSTS = 200;
 const BUILDERS = 2_000;

@@ -2,8 +2,8 @@
  * Brings what clients saw and what the books say together: by the request's id where a client was told one, otherwise (its
  * connection broke before) by account, endpoint, model and `max_tokens`.
  */
-import { requestUuid } from "../../e2e/raw-http.ts";
 import type { Sight } from "../load/sight.ts";
+import { uuidOf } from "../uuid-of.ts";
 import type { BookRecord } from "./books.ts";
 import { capOf } from "./charges.ts";
 
@@ -20,7 +20,7 @@ export function match(sights: readonly Sight[], records: readonly BookRecord[]):
   const nameless: Matched["pairs"] = [];
   for (const sight of sights) {
     if (sight.endpoint === "reading") continue;
-    const id = sight.requestId === null ? undefined : requestUuid(sight.requestId);
+    const id = sight.requestId === null ? undefined : uuidOf("req", sight.requestId);
     const pair = { sight, record: id === undefined ? undefined : byId.get(id) };
     pairs.push(pair);
     if (id !== undefined) byId.delete(id);

@@ -1,6 +1,7 @@
 /** Who uses the stage: builders with and without money, a host, an operator; all made by the commands that operators have. */
-import { requestUuid } from "../../e2e/raw-http.ts";
+
 import type { Customers, Payer } from "../load/load.ts";
+import { uuidOf } from "../uuid-of.ts";
 import { type Admin, ask } from "./admin.ts";
 
 const RICH = 2;
@@ -44,7 +45,7 @@ async function openPayer(admin: Admin, credit: string): Promise<Payer> {
   await ask(admin, ["grant", id, "--usd", credit, "--reason", "to begin with"]);
   const key = await ask<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
   await ask(admin, ["key", "limits", key.id, ...WIDE]);
-  return { account: requestUuid(id), key: key.secret };
+  return { account: uuidOf("acc", id), key: key.secret };
 }
 
 async function openHost(admin: Admin): Promise<string> {

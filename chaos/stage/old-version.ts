@@ -1,5 +1,5 @@
 /** Which commit a rolling upgrade begins with. */
-import { type Found, findCommit, git } from "../../e2e/versions.ts";
+import { type Found, findCommit, git } from "@tollgate/stage/versions.ts";
 import { lastRelease } from "../../gateway/src/db/testing/release.ts";
 
 /** The one that is named, else the newest tag, else the last release that gateway/sql/releases knows. */

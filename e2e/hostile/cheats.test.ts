@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { writeCatalogue } from "../fixtures.ts";
 import { assertBalanced } from "../ledger-check.ts";
 import { isAlive, tollgate } from "../platform.ts";
 import {

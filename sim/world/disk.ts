@@ -3,9 +3,9 @@
  * not synced with its directory too; how much of it is chance. It can be full, or slow, or fail to sync.
  */
 import { dirname } from "node:path";
+import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Disk, DiskFile } from "../../gateway/src/ledger/disk.ts";
 import { EPOCH_MS, type Life } from "./life.ts";
-import type { Chance } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 interface Inode {

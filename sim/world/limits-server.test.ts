@@ -4,13 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Chance } from "@tollgate/stage/chance.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
 import { Board, memoryLimits } from "../../gateway/src/limits/memory.ts";
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import { clockOf, Life } from "./life.ts";
 import { LimitsServer } from "./limits-server.ts";
-import { Chance } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 
 const HISTORIES = 20;

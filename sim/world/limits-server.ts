@@ -3,10 +3,11 @@
  * connections end, the server hangs, or dies and comes back without what it knew. What its scripts do is written down here a
  * second time; limits-server.test.ts holds that equal to how limits are counted in memory.
  */
+
+import type { Chance } from "@tollgate/stage/chance.ts";
 import type { RedisOptions } from "ioredis";
 import type { ScriptedRedis } from "../../gateway/src/limits/valkey-scripts.ts";
 import { EPOCH_MS, type Life } from "./life.ts";
-import type { Chance } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 const MINUTE_MS = 60_000;

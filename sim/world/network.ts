@@ -3,12 +3,13 @@
  * otherwise, as the protocol's subjects keep it; delays are chance. What is under way on a connection that ends is lost. Nothing
  * is delivered twice and nothing is lost in the middle of a connection: the plane promises that much.
  */
+
+import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Dependency } from "../../gateway/src/base/dependency.ts";
 import { joined, type Plane } from "../../gateway/src/dispatch/plane.ts";
 import { covers } from "../../gateway/src/dispatch/subjects-match.ts";
 import { STATE_REQUEST } from "../../protocol/src/subjects.ts";
 import type { Life } from "./life.ts";
-import type { Chance } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 type Receive = (subject: string, payload: Uint8Array) => void;

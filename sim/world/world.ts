@@ -1,10 +1,11 @@
 /** Everything that is there before anybody acts in it: time, chance, the plane, the store, the trace. */
+
+import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
 import { type FaultCounts, noFaults } from "./faults.ts";
 import { EPOCH_MS } from "./life.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
-import { Chance } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Books } from "./store/books.ts";
 import { PaymentTables } from "./store/payments.ts";

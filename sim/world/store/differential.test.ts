@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { Chance } from "@tollgate/stage/chance.ts";
 import type pg from "pg";
 import { systemClock } from "../../../gateway/src/base/clock.ts";
 import { newIds, publicId, type Uuid } from "../../../gateway/src/base/ids.ts";
@@ -20,7 +21,6 @@ import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
 import type { News, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
 import { takeIn } from "../../../gateway/src/payments/receive.ts";
 import { Life } from "../life.ts";
-import { Chance } from "../random.ts";
 import { Books, type Entry } from "./books.ts";
 import { PaymentTables } from "./payments.ts";
 import { PayoutBooks } from "./payouts.ts";

@@ -4,11 +4,12 @@
  * the store may be away, from everybody or from one machine: then whoever waits is cut off, done or not, and whoever comes is
  * refused.
  */
+
+import type { Chance } from "@tollgate/stage/chance.ts";
 import type pg from "pg";
 import { Away } from "../../../gateway/src/base/dependency.ts";
 import type { Broadcast } from "../../../gateway/src/db/broadcast.ts";
 import type { Life } from "../life.ts";
-import type { Chance } from "../random.ts";
 import type { Scheduler } from "../scheduler.ts";
 import { answer, type Tables } from "./statements.ts";
 import { Transactions } from "./transactions.ts";

@@ -1,5 +1,5 @@
 /** Chance that a seed decides. Each purpose draws from a stream of its own, so that one drawing more often moves no other. */
-import type { Random } from "../../gateway/src/base/random.ts";
+import type { Random } from "../gateway/src/base/random.ts";
 
 export class Chance implements Random {
   readonly #seed: string;

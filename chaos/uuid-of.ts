@@ -1,0 +1,8 @@
+/** Ids that gateways told, as the database has them. */
+import { parseId } from "../gateway/src/base/ids.ts";
+
+export function uuidOf(prefix: Parameters<typeof parseId>[0], id: string): string {
+  const uuid = parseId(prefix, id);
+  if (uuid === undefined) throw new Error(`A gateway sent ${JSON.stringify(id)} where the ID of a ${prefix} belongs.`);
+  return uuid;
+}
