@@ -10,6 +10,7 @@ import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { clearOfMidnight } from "./fixtures.ts";
 import { assertBalanced, builder, host, lastRecord } from "./ledger-check.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { settledRecord, untilSettled } from "./settled.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 
@@ -101,7 +102,7 @@ describe("a host's command line", () => {
     const answer = await chat(platform, { text: "one two three" });
     assert.equal(answer.status, 200);
     const { id } = (await answer.json()) as { id: string };
-    const { charge_pico, host_pico } = await lastRecord(platform);
+    const { charge_pico, host_pico } = await settledRecord(platform);
     assert.equal(BigInt(host_pico), hostShareOf(BigInt(charge_pico)));
 
     const earnings = await json("earnings");
@@ -154,7 +155,7 @@ describe("a host's command line", () => {
   });
 
   test("a try goes all the way, and nobody pays or reads of it", async () => {
-    const before = [await builder(platform), await host(platform), await lastRecord(platform)];
+    const before = [await builder(platform), await host(platform), await settledRecord(platform)];
     const tried = await good("try", "--model", "tiny-3b", "--prompt", '#script {"text":"a private answer"}');
     assert.match(tried, /^a private answer\n\ntiny-3b: .*tokens/);
     const vectors = await json("try", "--model", "embed-m3", "--prompt", "hello");
@@ -180,6 +181,7 @@ describe("a host's command line", () => {
     assert.equal(await gone, 0);
     assert.match(served, /stopping finishing what runs.*\nstopped\n$/);
     assert.equal((await json("status")).connected, false);
+    await untilSettled(platform);
     await assertBalanced(platform);
   });
 

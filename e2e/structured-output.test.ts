@@ -8,9 +8,10 @@ import OpenAI from "openai";
 import { formsKept, untilFormsAreKept } from "./fixtures.ts";
 import { honest } from "./hostile/behaviours.ts";
 import { HandMadeNode, type Job } from "./hostile/node.ts";
-import { assertBalanced, builder, lastRecord } from "./ledger-check.ts";
+import { assertBalanced, builder } from "./ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events } from "./raw-http.ts";
+import { settledRecord, untilSettled } from "./settled.ts";
 
 /** What only the older node serves. */
 const UNFORMED = "small-8b";
@@ -112,9 +113,10 @@ describe("structured output", () => {
     for (const response_format of [undefined, null, { type: "text" }, { type: "json_object" }, river]) {
       const before = (await builder(platform)).balance;
       const { usage } = await whole({ response_format });
+      await untilSettled(platform);
       const charge = BigInt(usage.prompt_tokens) * PRICE.in + BigInt(usage.completion_tokens) * PRICE.out;
       assert.equal(before - (await builder(platform)).balance, charge);
-      const record = await lastRecord(platform);
+      const record = await settledRecord(platform);
       assert.deepEqual([record.outcome, BigInt(record.charge_pico)], ["ok", charge]);
       seen.push([usage.prompt_tokens, record.hold_pico]);
     }
@@ -132,6 +134,7 @@ describe("structured output", () => {
     assert.equal(choices[0]?.finish_reason, "length");
     assert.throws(() => JSON.parse(choices[0]?.message?.content ?? ""), SyntaxError);
     assert.equal(usage.completion_tokens, 5);
+    await untilSettled(platform);
     assert.equal(before - (await builder(platform)).balance, BigInt(usage.prompt_tokens) * PRICE.in + 5n * PRICE.out);
   });
 
@@ -161,16 +164,18 @@ describe("structured output", () => {
     assert.deepEqual([whole503.status, whole503.headers.get("x-should-retry")], [503, "true"]);
     assert.ok(Number(whole503.headers.get("retry-after")) >= 1);
     assert.equal(((await whole503.json()) as { error: { code: string } }).error.code, "no_capacity");
-    const record = await lastRecord(platform);
+    const record = await settledRecord(platform);
     assert.deepEqual([record.outcome, record.charge_pico, record.attempts], ["no_capacity", "0", 0]);
 
     const stream = await post({ model: UNFORMED, response_format: { type: "json_object" }, stream: true });
     assert.equal(stream.status, 200);
     const told = events(await stream.text());
     assert.equal(JSON.parse(told.at(-1) ?? "").error.code, "no_capacity");
+    await untilSettled(platform);
     assert.deepEqual(await builder(platform), before);
 
     assert.equal((await post({ model: UNFORMED })).status, 200);
+    await untilSettled(platform);
     await assertBalanced(platform);
   });
 
