@@ -28,6 +28,7 @@ const RULES: [RegExp, string][] = [
 
 /** Where real time is the subject or the means, with the reason. */
 const ALLOWED: Record<string, string> = {
+  "e2e/hostile/pace.ts": "the pace of nodes made by hand, which reports and speaks as agents do; nothing is judged by it",
   "stage/wait.ts": "the one place that waits",
   "tools/test-clocks.test.ts": "names what is refused",
 };

@@ -6,42 +6,33 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, afterEach, before, describe, test } from "node:test";
-import { eventually, hangSignal, unlessHung } from "@tollgate/stage/wait.ts";
+import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import { startNode } from "../fixtures.ts";
 import { assertBalanced } from "../ledger-check.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "../planes.ts";
 import { isAlive } from "../platform.ts";
 import { send } from "../raw-http.ts";
-import { overrun, whiteSpace } from "./behaviours.ts";
-import { type Attack, HonestUsers } from "./honest-users.ts";
-import { type Behaviour, type Credentials, dial, enrol, HandMadeNode } from "./node.ts";
 import {
-  type Flood,
-  floodUntilCut,
-  gatewayName,
-  join,
-  malformedFrames,
-  malformedStates,
-  outputOfNoJob,
-  statesOfManyModels,
-} from "./plane-floods.ts";
-import { flood as floodAgain, rawNode, sayUnread, untilCut } from "./raw-node.ts";
+  brokenOperations,
+  CHAT,
+  floodOfThePlane,
+  HONEST_MODEL,
+  largeBodies,
+  unpaidBodies,
+  unreadPings,
+  whiteSpaceWithoutEnd,
+} from "./attacks.ts";
+import { overrun } from "./behaviours.ts";
+import { type Attack, HonestUsers } from "./honest-users.ts";
+import { dial, enrol, HandMadeNode } from "./node.ts";
+import { FLOODS, floodUntilCut, gatewayName, join } from "./plane-floods.ts";
 import { ask, type Builder, codeIn, Stage } from "./stage.ts";
 
-const HONEST_MODEL = "tiny-3b";
 const MIB = 1024 * 1024;
 /** Lines about one round of an attack, whatever its length: few. */
 const LOG_BYTES_MAX = 16 * 1024;
-const CHAT = "/v1/chat/completions";
 /** Canaries are another suite's: the agent's engine only plays a model. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", DISPATCH_DEADLINE_MS: "120000" };
-
-const FLOODS: [string, Flood][] = [
-  ["malformed states", malformedStates],
-  ["valid states of 250 models", statesOfManyModels],
-  ["malformed frames", malformedFrames],
-  ["output of jobs that are nobody's", outputOfNoJob],
-];
 
 const greet = (stage: Stage, key: string): Promise<Response> => {
   const prompt = `#script ${JSON.stringify({ text: "hello" })}`;
@@ -84,95 +75,46 @@ describe("floods", () => {
     );
   });
 
-  const joined = async <T>(models: string[], behaviour: Behaviour, run: (node: HandMadeNode) => Promise<T>) => {
-    const node = await HandMadeNode.join(stage, await stage.host(), { name: "stranger", models, behaviour });
-    try {
-      return await run(node);
-    } finally {
-      await node.leave();
-    }
-  };
-  const stranger = async (): Promise<{ id: string; credentials: Credentials }> =>
-    enrol(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
-
   for (const [what, opening] of [
     ["before", ""],
     ["inside", "<think>well"],
   ] as const) {
     test(`white space without end ${what} the thinking: others are served, and it is counted up to the cap`, async () => {
-      const cap = 500;
-      const attack = async (): Promise<void> => {
-        for (const stream of [false, true]) {
-          const order = { model: "reason-32b", prompt: "think", max_tokens: cap, stream };
-          const response = await ask(stage, attacker.key, order, hangSignal());
-          await response.text();
-          const record = await stage.record(response);
-          assert.deepEqual([record?.outcome, record?.finish_reason], ["ok", "length"]);
-          assert.ok((record?.completion_tokens ?? Number.POSITIVE_INFINITY) <= cap);
-          assert.ok(BigInt(record?.charge_pico ?? -1) <= BigInt(record?.hold_pico ?? 0));
-        }
-      };
-      // A new node for each round: one that goes on after the cap for long enough is cut off.
-      await assertServedDuring(stage, users, () => joined(["reason-32b"], whiteSpace(opening), attack));
+      await assertServedDuring(stage, users, whiteSpaceWithoutEnd(stage, attacker, opening));
     });
   }
 
   test("output beyond the cap is cut there and billed to there", async () => {
-    await joined(["small-8b"], overrun, async () => {
+    const traits = { name: "stranger", models: ["small-8b"], behaviour: overrun };
+    const node = await HandMadeNode.join(stage, await stage.host(), traits);
+    try {
       for (const stream of [false, true]) {
         const response = await ask(stage, attacker.key, { model: "small-8b", prompt: "go", max_tokens: 50, stream });
         await response.text();
         const record = await stage.record(response);
         assert.deepEqual([record?.finish_reason, record?.completion_tokens], ["length", 50]);
       }
-    });
+    } finally {
+      await node.leave();
+    }
   });
 
   for (const [what, flood] of FLOODS) {
     test(`a flood of ${what}: it is cut off, others are served, and the log is short`, async () => {
-      const attack: Attack = async () => {
-        const node = await join(stage);
-        const next = flood(node.id, gateway);
-        await floodUntilCut(node, next);
-        // It comes back, and is refused or cut off again.
-        await floodAgain(node.credentials, next, (cuts) => cuts > 0);
-      };
-      await assertServedDuring(stage, users, attack);
+      await assertServedDuring(stage, users, floodOfThePlane(stage, gateway, flood));
     });
   }
 
   test("pings whose answers nobody reads, over 32 connections: others are served", async () => {
-    const host = await stage.host();
-    const pings = "PING\r\n".repeat(10_000);
-    const names = Array.from({ length: 8 }, (_, i) => `stranger ${i}`);
-    const nodes = await Promise.all(names.map((name) => enrol(stage, host, { name, models: ["small-8b"] })));
-    const attack: Attack = async (isOver) => {
-      const peers = await Promise.all(nodes.flatMap(({ credentials }) => [0, 1, 2, 3].map(() => rawNode(credentials))));
-      await Promise.all(peers.map((peer) => sayUnread(peer, pings, isOver)));
-      for (const peer of peers) peer.socket.destroy();
-    };
-    await assertServedDuring(stage, users, attack);
+    await assertServedDuring(stage, users, unreadPings(stage));
   });
 
   test("operations that are none, half of one, and one without end: cut off, and others are served", async () => {
-    const { credentials } = await stranger();
-    const attack = async (): Promise<void> => {
-      for (const text of [
-        "NONSENSE\r\n",
-        "PUB tg.s 99999999999\r\n",
-        `SUB ${"x".repeat(8_000)}\r\n`,
-        "PUB x -1\r\n\r\n",
-      ]) {
-        const peer = await rawNode(credentials);
-        peer.say(text);
-        await untilCut(peer);
-      }
-    };
-    await assertServedDuring(stage, users, attack);
+    await assertServedDuring(stage, users, brokenOperations(stage));
   });
 
   test("a node has four connections and no fifth", async () => {
-    const { credentials } = await stranger();
+    const { credentials } = await enrol(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
     const lines = await Promise.all(Array.from({ length: 4 }, () => dial(credentials)));
     for (let again = 0; again < 2; again++) {
       const fifth = await dial(credentials).catch(() => undefined);
@@ -194,54 +136,11 @@ describe("floods", () => {
   });
 
   test("bodies of 10 MiB from accounts without credit: others are served", async () => {
-    const { key } = await stage.builder(0n);
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const body = JSON.stringify({
-      model: HONEST_MODEL,
-      messages: [{ role: "user", content: "word ".repeat(2 * MIB - 100) }],
-    });
-    const attack = async (): Promise<void> => {
-      const answers = await Promise.all(
-        Array.from({ length: 12 }, () =>
-          // Answered while it still sends, its connection may be cut: that is an answer, too.
-          send(stage.baseUrl, { path: CHAT, headers, body }).catch(() => ({ status: 402 })),
-        ),
-      );
-      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([402]));
-    };
-    await assertServedDuring(stage, users, attack);
+    await assertServedDuring(stage, users, unpaidBodies(stage, await stage.builder(0n)));
   });
 
   test("32 bodies of 8 MiB at once from an account with credit: others are served", async () => {
-    const words = { model: HONEST_MODEL, messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }] };
-    const message = { role: "user", content: "word" };
-    const many = { model: HONEST_MODEL, messages: Array.from({ length: (8 * MIB) / 34 }, () => message) };
-    // Made once: what the attacker spends on them must not be what slows the others down.
-    const bodies = [words, many].map((body) => Buffer.from(JSON.stringify(body)));
-    const headers = { authorization: `Bearer ${attacker.key}`, "content-type": "application/json" };
-    const attack = async (): Promise<void> => {
-      const answers = await Promise.all(
-        Array.from({ length: 32 }, async (_, i) => {
-          const response = await fetch(stage.baseUrl + CHAT, {
-            method: "POST",
-            headers,
-            body: bodies[i % 2] as Buffer,
-          });
-          await response.arrayBuffer();
-          return response;
-        }),
-      );
-      for (const { status, headers } of answers) {
-        // Longer than any context, or more than the gateway has room for now.
-        assert.ok(status === 400 || status === 503, `${status}`);
-        if (status === 503) assert.ok(Number(headers.get("retry-after")) >= 1);
-      }
-      assert.ok(
-        answers.some(({ status }) => status === 400),
-        "some of them are read",
-      );
-    };
-    await assertServedDuring(stage, users, attack);
+    await assertServedDuring(stage, users, largeBodies(stage, attacker));
   });
 
   test("after all of it the ledger balances and nothing is held", async () => {
