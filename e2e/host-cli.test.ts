@@ -164,7 +164,7 @@ describe("a host's command line", () => {
   });
 
   test("Ctrl-C lets what runs finish", async () => {
-    const stream = await chat(platform, { tokens: 40, delta_ms: 50 }, { stream: true });
+    const stream = await chat(platform, { tokens: 100, delta_ms: 50 }, { stream: true });
     const reader = stream.body?.getReader();
     let text = "";
     const more = async (): Promise<boolean> => {

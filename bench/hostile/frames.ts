@@ -25,11 +25,11 @@ export async function measureFrames(frames: number): Promise<void> {
     };
     const run = await runCampaign(fuzzed, { frames, seed, between });
     const [quiet, ...hostile] = seen;
-    for (const of of ["readMs", "turnMs"] as const) {
-      const worst = Math.max(...hostile.map((use) => use[of]));
-      const name = of === "readMs" ? "longest handling of one read of a node" : "longest turn of the loop";
+    for (const figure of ["readMs", "turnMs"] as const) {
+      const worst = Math.max(...hostile.map((use) => use[figure]));
+      const name = figure === "readMs" ? "longest handling of one read of a node" : "longest turn of the loop";
       console.log(
-        `${name}: ${quiet?.[of].toFixed(0)} ms quiet, ${worst.toFixed(0)} ms with hostile nodes, aim ${AIM[of]}`,
+        `${name}: ${quiet?.[figure].toFixed(0)} ms quiet, ${worst.toFixed(0)} ms with hostile nodes, aim ${AIM[figure]}`,
       );
     }
     const wrong = await judged(fuzzed, run);

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { PRIVATE_DATABASE } from "../../e2e/database.ts";
 import { startNode } from "../../e2e/fixtures.ts";
 import { INSPECTED, MemoryProbe } from "../../e2e/fuzz/memory.ts";
 import {
@@ -56,16 +57,19 @@ interface Measured extends Figures {
 }
 
 async function measureAttacks(wanted: string): Promise<void> {
-  const env = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", NODE_OPTIONS: `${INSPECTED} ${TIME_READS}` };
-  const stage = await Stage.open(async () => env);
+  const unwatched = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
+  const inspected = { NODE_OPTIONS: `${INSPECTED} ${TIME_READS}` };
+  const stage = await Stage.open(async () => ({ ...PRIVATE_DATABASE, ...unwatched, ...inspected }));
   let agent: ChildProcess | undefined;
+  let probe: MemoryProbe | undefined;
   try {
     const { key } = await stage.builder();
     const ready = { base_url: stage.baseUrl, host_token: (await stage.host()).token };
     agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
     const hello = { model: HONEST_MODEL, prompt: `#script ${JSON.stringify({ text: "hello" })}` };
     await eventually("the honest node serves", async () => (await ask(stage, key, hello)).status === 200);
-    const loop = await LoopMeter.install(await MemoryProbe.open(await readFile(stage.gateway.logFile, "utf8")));
+    probe = await MemoryProbe.open(await readFile(stage.gateway.logFile, "utf8"));
+    const loop = await LoopMeter.install(probe);
     const workerData: Orders = { baseUrl: stage.baseUrl, key, model: HONEST_MODEL, everyMs: EVERY_MS };
     const users = new Worker(new URL("./users.ts", import.meta.url), { workerData });
     const measure = measureOf(stage, users, loop);
@@ -86,6 +90,8 @@ async function measureAttacks(wanted: string): Promise<void> {
     await users.terminate();
   } finally {
     agent?.kill("SIGKILL");
+    // A process that is inspected waits at its end for whoever looks.
+    probe?.close();
     await stage.close();
   }
 }

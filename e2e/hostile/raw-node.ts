@@ -1,11 +1,11 @@
 /** What no client library does: a node's connection to the plane as a bare socket, and floods over either. */
-import { setImmediate as turn } from "node:timers/promises";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { unlessHung } from "@tollgate/stage/wait.ts";
 import { RawPeer } from "../../gateway/src/dispatch/hub/testing.ts";
 import { type Credentials, dial } from "./node.ts";
 
 const BATCH = 200;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A socket that has proved these credentials. */
 export async function rawNode(credentials: Credentials): Promise<RawPeer> {
