@@ -5,7 +5,7 @@ import { send } from "../raw-http.ts";
 import { whiteSpace } from "./behaviours.ts";
 import type { Attack } from "./honest-users.ts";
 import { enrol, HandMadeNode } from "./node.ts";
-import { type Flood, floodUntilCut, join } from "./plane-floods.ts";
+import { type Flood, floodUntilCut, join, outputOfNoJob } from "./plane-floods.ts";
 import { flood as floodAgain, rawNode, sayUnread, untilCut } from "./raw-node.ts";
 import { ask, type Builder, type Stage } from "./stage.ts";
 
@@ -38,14 +38,17 @@ export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: s
   };
 };
 
-/** A node floods the plane with four connections until it is cut off, and comes back to be cut off or refused again. */
+/**
+ * A node floods the plane with four connections until it is cut off, and comes back with one to be cut off or refused again. One
+ * connection may not carry enough output for that: then it floods until the attack is over.
+ */
 export const floodOfThePlane =
   (stage: Stage, gateway: string, flood: Flood): Attack =>
-  async () => {
+  async (isOver) => {
     const node = await join(stage);
     const next = flood(node.id, gateway);
     await floodUntilCut(node, next);
-    await floodAgain(node.credentials, next, (cuts) => cuts > 0);
+    await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === outputOfNoJob && isOver()));
   };
 
 /** Pings whose answers nobody reads, over 32 connections. */

@@ -50,7 +50,8 @@ const malformedFrames: Flood = (node, gateway) => {
   return () => message;
 };
 
-const outputOfNoJob: Flood = (node, gateway) =>
+/** Whether this is too much depends on how fast the gateway reads it. */
+export const outputOfNoJob: Flood = (node, gateway) =>
   cycle([
     { subject: `tg.g.${gateway}.${node}`, payload: encode({ kind: "deltas", deltas }) },
     { subject: `tg.g.0.${node}`, payload: Buffer.alloc(32 * 1024, 7) },

@@ -60,8 +60,8 @@ export async function flood(
       const { subject, payload } = next();
       line.publish(subject, payload);
     }
-    // Waits for the other side where that side is slow: what counts is what it has to read. One that is cut off is closed.
-    await line.flush().catch(() => {});
+    // Waits for the other side where that side is slow: what counts is what it has to read. A flush may outlive its connection.
+    await Promise.race([line.flush().catch(() => {}), line.closed()]);
     await turn();
   }
   await line?.close();
