@@ -27,7 +27,14 @@ import {
   whiteSpaceWithoutEnd,
 } from "../../e2e/hostile/attacks.ts";
 import type { Attack } from "../../e2e/hostile/honest-users.ts";
-import { FLOODS, gatewayName } from "../../e2e/hostile/plane-floods.ts";
+import {
+  type Flood,
+  gatewayName,
+  malformedFrames,
+  malformedStates,
+  outputOfNoJob,
+  statesOfManyModels,
+} from "../../e2e/hostile/plane-floods.ts";
 import { ask, Stage } from "../../e2e/hostile/stage.ts";
 import { cpuOf, forgetPeak, peakMib, residentMib, spentUs } from "../gateway/usage.ts";
 import { measureFrames } from "./frames.ts";
@@ -35,6 +42,12 @@ import { LoopMeter, TIME_READS } from "./loop-meter.ts";
 import type { Figures, Orders } from "./users.ts";
 
 const EVERY_MS = 40;
+const FLOODS: [string, Flood][] = [
+  ["malformed states", malformedStates],
+  ["valid states of 250 models", statesOfManyModels],
+  ["malformed frames", malformedFrames],
+  ["output of jobs that are nobody's", outputOfNoJob],
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -25,7 +25,16 @@ import {
 import { overrun } from "./behaviours.ts";
 import { type Attack, HonestUsers } from "./honest-users.ts";
 import { dial, enrol, HandMadeNode } from "./node.ts";
-import { FLOODS, floodUntilCut, gatewayName, join } from "./plane-floods.ts";
+import {
+  type Flood,
+  floodUntilCut,
+  gatewayName,
+  join,
+  malformedFrames,
+  malformedStates,
+  outputOfNoJob,
+  statesOfManyModels,
+} from "./plane-floods.ts";
 import { ask, type Builder, codeIn, Stage } from "./stage.ts";
 
 const MIB = 1024 * 1024;
@@ -33,6 +42,14 @@ const MIB = 1024 * 1024;
 const LOG_BYTES_MAX = 16 * 1024;
 /** Canaries are another suite's: the agent's engine only plays a model. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", DISPATCH_DEADLINE_MS: "120000" };
+
+/** By the words of their titles, which docs/threats.md names. */
+const FLOODS: [string, Flood][] = [
+  ["malformed states", malformedStates],
+  ["valid states of 250 models", statesOfManyModels],
+  ["malformed frames", malformedFrames],
+  ["output of jobs that are nobody's", outputOfNoJob],
+];
 
 const greet = (stage: Stage, key: string): Promise<Response> => {
   const prompt = `#script ${JSON.stringify({ text: "hello" })}`;

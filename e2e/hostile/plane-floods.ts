@@ -28,7 +28,7 @@ const cycle = <T>(list: T[]): (() => T) => {
   return () => list[i++ % list.length] as T;
 };
 
-const malformedStates: Flood = (node) => {
+export const malformedStates: Flood = (node) => {
   const payloads = [
     Buffer.from("\x01\x17{"),
     Buffer.from([1, 23, ...Buffer.from('{"protocol":"1.0","slots":-1}')]),
@@ -39,13 +39,13 @@ const malformedStates: Flood = (node) => {
   return cycle(payloads.map((payload) => ({ subject: nodeState(node), payload })));
 };
 
-const statesOfManyModels: Flood = (node) => {
+export const statesOfManyModels: Flood = (node) => {
   const models = Array.from({ length: 250 }, (_, n) => `model-${n}-${"x".repeat(40)}`);
   let busy = 0;
   return () => ({ subject: nodeState(node), payload: stateFrame({ models, busy: busy++ % 64 }) });
 };
 
-const malformedFrames: Flood = (node, gateway) => {
+export const malformedFrames: Flood = (node, gateway) => {
   const message = { subject: `tg.g.${gateway}.${node}`, payload: Buffer.from("\x01\x10{") };
   return () => message;
 };
@@ -56,13 +56,6 @@ export const outputOfNoJob: Flood = (node, gateway) =>
     { subject: `tg.g.${gateway}.${node}`, payload: encode({ kind: "deltas", deltas }) },
     { subject: `tg.g.0.${node}`, payload: Buffer.alloc(32 * 1024, 7) },
   ]);
-
-export const FLOODS: [string, Flood][] = [
-  ["malformed states", malformedStates],
-  ["valid states of 250 models", statesOfManyModels],
-  ["malformed frames", malformedFrames],
-  ["output of jobs that are nobody's", outputOfNoJob],
-];
 
 let joined = 0;
 
