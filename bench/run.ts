@@ -7,6 +7,7 @@ const BENCHES: Record<string, string> = {
   frames: "./frames/run.ts",
   gateway: "./gateway/run.ts",
   history: "./history/run.ts",
+  hostile: "./hostile/run.ts",
   insight: "./insight/run.ts",
   ledger: "./ledger/run.ts",
   metering: "./metering/run.ts",

@@ -5,19 +5,21 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { connect as connectNats, credsAuthenticator, type NatsConnection } from "@nats-io/transport-node";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { encode } from "../protocol/src/codec.ts";
-import { assertBalanced, lastRecord } from "./ledger-check.ts";
+import { assertBalanced, lastRecord, untilSettled } from "./ledger-check.ts";
 import { chat, isAlive, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const SLOW = { tokens: 200, delta_ms: 40 };
+/** Far more than a busy machine needs to find a node: what is refused here found none. */
+const PATIENT = { DISPATCH_DEADLINE_MS: "120000" };
 
 describe("bad nodes", () => {
   let dataDir: string;
   let platform: Platform;
   before(async () => {
     dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"]);
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"], PATIENT);
     await raiseLimits(platform);
   });
   after(async () => {
@@ -25,13 +27,14 @@ describe("bad nodes", () => {
     await removeDataDir(dataDir);
   });
   afterEach(async () => {
-    await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
+    await untilSettled(platform);
     await assertBalanced(platform);
   });
 
   /** Some streams on each of the two nodes, all of them under way: the least loaded node gets the next. */
-  const startStreams = async () => {
-    const streams = await Promise.all(Array.from({ length: 6 }, () => chat(platform, SLOW, { stream: true })));
+  const startStreams = async (label: string) => {
+    const order = { stream: true, user: label };
+    const streams = await Promise.all(Array.from({ length: 6 }, () => chat(platform, SLOW, order)));
     return streams.map((response) => {
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       let text = "";
@@ -45,13 +48,25 @@ describe("bad nodes", () => {
       return { rest, begun: eventually("output flows", () => /"content":"[^"]/.test(text) && text.length > 600) };
     });
   };
-  /** Those of the bad node ended as a stall; those of the other are whole. */
-  const assertOneNodeStalled = (texts: string[]): void => {
+  /** Those of the bad node ended as a stall, those of the other are whole; the records name one node for each. */
+  const assertOneNodeStalled = async (texts: string[], label: string): Promise<void> => {
     const stalled = texts.filter((text) => text.includes('"code":"upstream_stall"') && !text.includes("[DONE]"));
     const whole = texts.filter((text) => text.trimEnd().endsWith("data: [DONE]"));
     const ends = texts.map((text) => text.slice(-200)).join("\n---\n");
     assert.ok(stalled.length > 0 && whole.length > 0, ends);
     assert.equal(stalled.length + whole.length, texts.length, ends);
+    await untilSettled(platform);
+    const served = await platform.query<{ outcome: string; nodes: number; attempts: number; requests: number }>(
+      `select outcome, count(distinct node_id)::int as nodes, max(attempts)::int as attempts, count(*)::int as requests
+         from request where label = $1 group by 1 order by 1`,
+      [label],
+    );
+    assert.deepEqual(served, [
+      { outcome: "ok", nodes: 1, attempts: 1, requests: whole.length },
+      { outcome: "upstream_stall", nodes: 1, attempts: 1, requests: stalled.length },
+    ]);
+    const all = await platform.query("select distinct node_id from request where label = $1", [label]);
+    assert.equal(all.length, 2, "the one that stalled is not the one that served");
   };
   const servedBy = async (n: number): Promise<void> =>
     void (await eventually(`${n} nodes serve`, async () => {
@@ -63,22 +78,13 @@ describe("bad nodes", () => {
       return rows.length === n;
     }));
 
-  test("frozen: a stall within 2 s of the last token, the other node works on, and it is back when it thaws", async () => {
+  test("frozen: its streams end as stalls, the other node works on, and it is back when it thaws", async () => {
     const [pid] = platform.ready.pids.nodes as [number];
-    const streams = await startStreams();
+    const streams = await startStreams("frozen");
     await Promise.all(streams.map(({ begun }) => begun));
     process.kill(pid, "SIGSTOP");
     try {
-      const frozenAt = performance.now();
-      const first = await Promise.race(
-        streams.map(async ({ rest }) =>
-          (await rest).includes("upstream_stall") ? rest : new Promise<string>(() => {}),
-        ),
-      );
-      const tookMs = performance.now() - frozenAt;
-      assert.match(first, /upstream_stall/);
-      assert.ok(tookMs > 1500 && tookMs < 8000, `${tookMs} ms`);
-      assertOneNodeStalled(await Promise.all(streams.map(({ rest }) => rest)));
+      await assertOneNodeStalled(await Promise.all(streams.map(({ rest }) => rest)), "frozen");
       const answers = await Promise.all(Array.from({ length: 6 }, () => chat(platform, { text: "still here" })));
       assert.ok(
         answers.every(({ status }) => status === 200),
@@ -90,21 +96,16 @@ describe("bad nodes", () => {
     await servedBy(2);
   });
 
-  test("flooding: its own jobs fail, it is cut off, others do not notice", async () => {
+  test("flooding: its own jobs fail, it is cut off, and others are served meanwhile", async () => {
     const flooder = await Flooder.join(platform);
     try {
       await eventually("it is online", async () => (await flooder.state()) === "online");
-      const flood = flooder.flood(40_000);
-      const latencies: number[] = [];
-      for (let i = 0; i < 20; i++) {
-        const at = performance.now();
-        const answer = await chat(platform, { text: "calm" });
-        latencies.push(performance.now() - at);
+      const flood = flooder.flood();
+      for (let served = 0; served < 20 || !flooder.wasCut; served++) {
         // Where the flooder got the job it never answers, and another node does.
-        assert.equal(answer.status, 200);
+        assert.equal((await chat(platform, { text: "calm" })).status, 200);
       }
       await flood;
-      assert.ok(flooder.wasCut, "it was cut off");
       assert.equal(isAlive(platform.ready.pids.gateway), true);
     } finally {
       await flooder.leave();
@@ -114,10 +115,10 @@ describe("bad nodes", () => {
 
   test("killed: a stall at once, the other node works on, and the slots are gone with it", async () => {
     const [, pid] = platform.ready.pids.nodes as [number, number];
-    const streams = await startStreams();
+    const streams = await startStreams("killed");
     await Promise.all(streams.map(({ begun }) => begun));
     process.kill(pid, "SIGKILL");
-    assertOneNodeStalled(await Promise.all(streams.map(({ rest }) => rest)));
+    await assertOneNodeStalled(await Promise.all(streams.map(({ rest }) => rest)), "killed");
     assert.equal((await chat(platform, { text: "alone" })).status, 200);
     assert.equal((await lastRecord(platform)).outcome, "ok");
   });
@@ -175,10 +176,11 @@ class Flooder {
   }
 
   /** Garbage, output of jobs that are not its own, and states, as fast as it can, until it is cut off. */
-  async flood(ms: number): Promise<void> {
-    const until = performance.now() + ms;
+  async flood(): Promise<void> {
+    const hung = hangSignal();
     const junk = Buffer.alloc(64 * 1024, 7);
-    while (performance.now() < until && !this.#line.isClosed()) {
+    while (!this.#line.isClosed()) {
+      assert.ok(!hung.aborted, "it is cut off");
       for (let i = 0; i < 50 && !this.#line.isClosed(); i++) {
         this.#line.publish(`tg.s.${this.#id}`, state());
         this.#line.publish(`tg.g.${this.#gateway ?? "nobody"}.${this.#id}`, i % 2 === 0 ? junk : foreignDelta());

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { clearOfMidnight } from "./fixtures.ts";
-import { assertBalanced, builder, host, lastRecord } from "./ledger-check.ts";
+import { assertBalanced, builder, host, lastRecord, untilSettled } from "./ledger-check.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
@@ -163,7 +163,7 @@ describe("a host's command line", () => {
   });
 
   test("Ctrl-C lets what runs finish", async () => {
-    const stream = await chat(platform, { tokens: 40, delta_ms: 50 }, { stream: true });
+    const stream = await chat(platform, { tokens: 100, delta_ms: 50 }, { stream: true });
     const reader = stream.body?.getReader();
     let text = "";
     const more = async (): Promise<boolean> => {
@@ -180,6 +180,7 @@ describe("a host's command line", () => {
     assert.equal(await gone, 0);
     assert.match(served, /stopping finishing what runs.*\nstopped\n$/);
     assert.equal((await json("status")).connected, false);
+    await untilSettled(platform);
     await assertBalanced(platform);
   });
 

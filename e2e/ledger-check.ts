@@ -1,5 +1,6 @@
 /** Reading a platform's books from outside, with plain SQL that knows nothing of the gateway's code but the published share. */
 import assert from "node:assert/strict";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { HOST_SHARE_PERCENT } from "../gateway/src/base/money.ts";
 import type { Platform } from "./platform.ts";
 
@@ -42,7 +43,17 @@ export interface RecordRow {
   ttft_ms: number | null;
 }
 
+/**
+ * Resolves when every request that was answered is in the tables, and none is in flight. Where the database takes longer than a second,
+ * a gateway answers first: the settlement is safe on its disk and reaches the tables later. Until then the request's hold is there.
+ */
+export async function untilSettled({ query }: Books): Promise<void> {
+  await eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
+}
+
+/** The newest record, once nothing is in flight. */
 export async function lastRecord(platform: Books): Promise<RecordRow> {
+  await untilSettled(platform);
   const [row] = await platform.query<RecordRow>("select * from request order by id desc limit 1");
   assert.ok(row, "a record");
   return row;

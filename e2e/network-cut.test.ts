@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { assertBalanced, lastRecord } from "./ledger-check.ts";
+import { assertBalanced, lastRecord, untilSettled } from "./ledger-check.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const HOST_AGENT = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
@@ -16,6 +16,9 @@ const HOST_AGENT = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import
 const RUN = process.pid % 60_000;
 const [SPACE, NEAR, FAR] = [`tgcut${RUN}`, `tgn${RUN}`, `tgf${RUN}`];
 const NET = `10.${200 + (RUN % 50)}.${(RUN >> 6) % 250}`;
+
+/** Longer than any machine takes to pull the cable: only the stall ends it. */
+const ENDLESS = { tokens: 5_000, delta_ms: 50 };
 
 const ip = (...args: string[]): string =>
   execFileSync("ip", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -88,7 +91,7 @@ describe("a node cut off the network", { skip: reason ?? false }, () => {
   });
 
   test("the client is told of the stall, what was delivered is billed, and the node comes back with the cable", async () => {
-    const response = await chat(platform, { tokens: 500, delta_ms: 20 }, { stream: true });
+    const response = await chat(platform, ENDLESS, { stream: true, max_tokens: 5_000 });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     let text = "";
     const read = async (): Promise<boolean> => {
@@ -98,14 +101,11 @@ describe("a node cut off the network", { skip: reason ?? false }, () => {
     };
     while (text.length < 1000) assert.ok(await read());
     ip("link", "set", NEAR, "down");
-    const cutAt = performance.now();
     while (await read());
-    const tookMs = performance.now() - cutAt;
     assert.match(text, /"code":"upstream_stall"/);
     assert.ok(!text.includes("[DONE]"));
-    assert.ok(tookMs > 1500 && tookMs < 8000, `${tookMs} ms`);
-    await eventually("the books are closed", async () => (await lastRecord(platform)).outcome === "upstream_stall");
     const record = await lastRecord(platform);
+    assert.equal(record.outcome, "upstream_stall");
     assert.ok(record.completion_tokens > 0 && BigInt(record.charge_pico) > 0n && BigInt(record.host_pico) > 0n);
     await assertBalanced(platform);
     // Nothing can serve now: refused within the deadline, not left hanging.
@@ -114,7 +114,7 @@ describe("a node cut off the network", { skip: reason ?? false }, () => {
     // Taking an interface down takes its address along.
     ip("link", "set", NEAR, "up");
     await eventually("it serves again", async () => (await chat(platform, { text: "back" })).status === 200);
+    await untilSettled(platform);
     await assertBalanced(platform);
-    assert.deepEqual(await platform.query("select id from hold"), []);
   });
 });

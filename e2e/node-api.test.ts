@@ -1,9 +1,11 @@
 /** The node API on a whole platform: every error of its own, what one host sees of another (nothing), work and earnings. */
+
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { clearOfMidnight } from "./fixtures.ts";
+import { untilSettled } from "./ledger-check.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 interface NodeObject {
@@ -124,7 +126,10 @@ describe("the node API", () => {
   test("registered → ready → online ⇄ paused, and a pause lets a running request finish", async () => {
     const { id } = await local();
     assert.equal((await local()).state, "online");
-    const running = await chat(platform, { tokens: 40, delta_ms: 20 }, { stream: true });
+    const running = await chat(platform, { tokens: 60, delta_ms: 50 }, { stream: true });
+    // The opening chunk comes before a node has it.
+    const busy = async () => (await call<{ busy: number }>("GET", `/nodes/${id}/stats`)).body.busy;
+    await eventually("the node runs it", async () => (await busy()) > 0);
     assert.equal((await call<NodeObject>("POST", `/nodes/${id}/pause`)).body.state, "paused");
     const refusedNow = await chat(platform, { text: "x" });
     assert.equal(refusedNow.status, 503);
@@ -147,6 +152,7 @@ describe("the node API", () => {
     const { id } = await local();
     const answer = await chat(platform, { text: "The quick brown fox jumps over the lazy dog." });
     const suffix = ((await answer.json()) as { id: string }).id.slice("chatcmpl-".length);
+    await untilSettled(platform);
     const [row] = await platform.query<{ host_pico: string; completion_tokens: number }>(
       "select host_pico, completion_tokens from request order by id desc limit 1",
     );

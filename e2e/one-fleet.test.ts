@@ -3,6 +3,7 @@
  * at the other, outlives the one it enrolled at, is barred from both at once, what one sees of it counts at the other, and both
  * come back by themselves after the server was away.
  */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,6 +16,7 @@ import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { PEPPER, urlOf } from "./database.ts";
 import type { RecordRow } from "./ledger-check.ts";
+import { untilSettled } from "./ledger-check.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "./planes.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
@@ -59,11 +61,30 @@ describe("one fleet", { skip }, () => {
     for (const gateway of [a, b]) await eventually("it serves", serves(gateway));
   };
   const recordOf = async (response: Response): Promise<RecordRow & { host_account_id: string }> => {
+    await untilSettled({ query });
     const [row] = await query<RecordRow & { host_account_id: string }>(
       "select * from request order by id desc limit 1",
     );
     assert.ok(row, `a record of ${response.headers.get("x-request-id")}`);
     return row;
+  };
+  /** A stream whose output flows, and does for longer than anything here takes; `rest` reads it to its end. */
+  const flowing = async (gateway: Platform): Promise<{ rest: () => Promise<string> }> => {
+    const response = await chat(gateway, { tokens: 5_000, delta_ms: 50 }, { stream: true, max_tokens: 5_000 });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let text = "";
+    const more = async (): Promise<boolean> => {
+      const { value, done } = await reader.read();
+      text += Buffer.from(value ?? []).toString();
+      return !done;
+    };
+    while (text.split('"content":"').length < 5) assert.ok(await more(), text);
+    return {
+      async rest() {
+        while (await more());
+        return text;
+      },
+    };
   };
   const code = async (response: Response): Promise<string> =>
     ((await response.json()) as { error: { code: string } }).error.code;
@@ -125,27 +146,16 @@ describe("one fleet", { skip }, () => {
   });
 
   test("the server goes away in mid-stream: an ending at once, no capacity, and both are back by themselves", async () => {
-    const stream = await chat(b, { tokens: 500, delta_ms: 20 }, { stream: true });
-    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
-    let text = "";
-    while (text.split('"content":"').length < 5) {
-      const { value, done } = await reader.read();
-      assert.ok(!done, text);
-      text += Buffer.from(value).toString();
-    }
+    const stream = await flowing(b);
     await nats.server.kill();
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) break;
-      text += Buffer.from(value).toString();
-    }
+    const text = await stream.rest();
     assert.match(text, /"code":"upstream_stall"/);
     assert.doesNotMatch(text, /\[DONE\]/);
     for (const gateway of [a, b]) {
       const refused = await chat(gateway, { text: "x" });
       assert.deepEqual([refused.status, await code(refused)], [503, "no_capacity"]);
     }
-    await eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
+    await untilSettled({ query });
     const [lost] = await query<RecordRow>("select * from request where outcome = 'plane_lost'");
     assert.ok(lost && BigInt(lost.charge_pico) > 0n, "what reached the client is billed");
 
@@ -167,9 +177,9 @@ describe("one fleet", { skip }, () => {
       const run = tollgate(["admin", "node", ...args], env);
       assert.equal(await run.ended, 0, run.output());
     };
-    const stream = await chat(b, { tokens: 500, delta_ms: 20 }, { stream: true });
+    const stream = await flowing(b);
     await admin("quarantine", id, "--reason", "a test");
-    assert.match(await stream.text(), /"code":"upstream_stall"/, "what it ran ends with its connection");
+    assert.match(await stream.rest(), /"code":"upstream_stall"/, "what it ran ends with its connection");
     for (const gateway of [a, b]) {
       await eventually("it has no node", async () => (await chat(gateway, { text: "x" })).status === 503);
     }

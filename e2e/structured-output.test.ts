@@ -8,7 +8,7 @@ import OpenAI from "openai";
 import { formsKept, untilFormsAreKept } from "./fixtures.ts";
 import { honest } from "./hostile/behaviours.ts";
 import { HandMadeNode, type Job } from "./hostile/node.ts";
-import { assertBalanced, builder, lastRecord } from "./ledger-check.ts";
+import { assertBalanced, builder, lastRecord, untilSettled } from "./ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events } from "./raw-http.ts";
 
@@ -112,6 +112,7 @@ describe("structured output", () => {
     for (const response_format of [undefined, null, { type: "text" }, { type: "json_object" }, river]) {
       const before = (await builder(platform)).balance;
       const { usage } = await whole({ response_format });
+      await untilSettled(platform);
       const charge = BigInt(usage.prompt_tokens) * PRICE.in + BigInt(usage.completion_tokens) * PRICE.out;
       assert.equal(before - (await builder(platform)).balance, charge);
       const record = await lastRecord(platform);
@@ -132,6 +133,7 @@ describe("structured output", () => {
     assert.equal(choices[0]?.finish_reason, "length");
     assert.throws(() => JSON.parse(choices[0]?.message?.content ?? ""), SyntaxError);
     assert.equal(usage.completion_tokens, 5);
+    await untilSettled(platform);
     assert.equal(before - (await builder(platform)).balance, BigInt(usage.prompt_tokens) * PRICE.in + 5n * PRICE.out);
   });
 
@@ -168,9 +170,11 @@ describe("structured output", () => {
     assert.equal(stream.status, 200);
     const told = events(await stream.text());
     assert.equal(JSON.parse(told.at(-1) ?? "").error.code, "no_capacity");
+    await untilSettled(platform);
     assert.deepEqual(await builder(platform), before);
 
     assert.equal((await post({ model: UNFORMED })).status, 200);
+    await untilSettled(platform);
     await assertBalanced(platform);
   });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { keepBusy, startNode } from "./fixtures.ts";
+import { startNode } from "./fixtures.ts";
 import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 interface NodeObject {
@@ -13,8 +13,6 @@ interface NodeObject {
   probation: { answers: number; needed: number } | null;
   withheld: string | null;
 }
-
-const TOKEN_MS = 60;
 
 describe("new nodes", () => {
   let dataDir: string;
@@ -48,32 +46,37 @@ describe("new nodes", () => {
     assert.equal(await run.ended, 0, run.output());
     return run.output();
   };
-  /** Asks for answers that take a while, all at once, and tells when a node accepted each: in milliseconds, in order. */
-  const acceptances = async (count: number): Promise<number[]> => {
-    const orders = { tokens: 10, delta_ms: TOKEN_MS };
-    const answers = await Promise.all(Array.from({ length: count }, () => chat(platform, orders)));
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      Array(count).fill(200),
-    );
-    const rows = await platform.query<{ at: number }>(
-      `select extract(epoch from created_at)::float8 * 1000 + queue_ms as at from request order by id desc limit $1`,
-      [count],
-    );
-    return rows.map(({ at }) => at).sort((a, b) => a - b);
+  /** A stream that the node runs until it is told to stop. Resolves when its output flows. */
+  const keepRunning = async (): Promise<() => Promise<void>> => {
+    const leaving = new AbortController();
+    const order = { stream: true, max_tokens: 5_000 };
+    const response = await chat(platform, { tokens: 5_000, delta_ms: 100 }, order, leaving.signal);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let text = "";
+    while (!/"content":"[^"]/.test(text)) {
+      const { value, done } = await reader.read();
+      assert.ok(!done, text);
+      text += Buffer.from(value).toString();
+    }
+    return async () => {
+      leaving.abort();
+      await reader.closed.catch((error: Error) => assert.equal(error.name, "AbortError"));
+    };
   };
 
   test("one request at a time until so many were answered well; then all its slots", async () => {
     const node = await serve("fresh", "tiny-3b");
     assert.deepEqual(node.probation, { answers: 0, needed: 3 });
     await eventually("it is online", async () => (await read("fresh")).state === "online");
-    const [first, second, third] = (await acceptances(3)) as [number, number, number];
-    // An answer takes as long as its tokens do, however fast the machine is.
-    assert.ok(second - first > 5 * TOKEN_MS && third - second > 5 * TOKEN_MS, `${[first, second, third]}`);
+    const stop = await keepRunning();
+    const beside = await chat(platform, { text: "a second beside it" });
+    assert.deepEqual([beside.status, /"code":"no_capacity"/.test(await beside.text())], [503, true]);
+    await stop();
+    for (let i = 0; i < 3; i++) assert.equal((await chat(platform, { text: "one at a time" })).status, 200);
     await eventually("it is through", async () => (await read("fresh")).probation === null);
-    const busy = await Promise.all([keepBusy(platform, "tiny-3b"), keepBusy(platform, "tiny-3b")]);
+    const running = [await keepRunning(), await keepRunning()];
     assert.equal((await chat(platform, { text: "a third beside them" })).status, 200);
-    for (const stop of busy) await stop();
+    for (const stop of running) await stop();
   });
 
   test("a host with a node in quarantine: its next node gets no work, until an operator has looked", async () => {

@@ -1,6 +1,9 @@
 /**
  * `npm run check`: types, lint and format, the tests that hold the structure of the sources and the API documents, and the files in
  * deploy/, while those run. What cannot be checked here is named.
+ *
+ * `--quick` leaves out what the tests of `npm run test:quick` or `npm test` do as well: these tests, and the files in deploy/.
+ * `--no-tests` leaves out the tests alone, for a run that is followed by `npm test`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,25 +12,23 @@ import { checkDeployFiles } from "./deploy-files.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = (name: string): string => `${root}node_modules/.bin/${name}`;
-const steps: [string, string[]][] = [
+const isQuick = process.argv.includes("--quick");
+const isWithoutTests = isQuick || process.argv.includes("--no-tests");
+const statically: [string, string[]][] = [
   [bin("tsc"), ["-p", "."]],
   [bin("tsc"), ["-p", "console"]],
   [bin("biome"), ["check", "."]],
+];
+const structure: [string, string[]] = [
+  process.execPath,
   [
-    process.execPath,
-    [
-      "--test",
-      "--test-reporter=dot",
-      "tools/**/*.test.ts",
-      "console/tools/*.test.ts",
-      "api/src/**/*.test.ts",
-      "gateway/src/http/reference/*.test.ts",
-    ],
+    ...["--test", "--test-reporter=dot", "tools/**/*.test.ts", "console/tools/*.test.ts", "api/src/**/*.test.ts"],
+    "gateway/src/http/reference/*.test.ts",
   ],
 ];
 
-const checkingDeployFiles = checkDeployFiles();
-for (const [command, args] of steps) {
+const checkingDeployFiles = isQuick ? Promise.resolve({ wrong: [], leftOut: [] }) : checkDeployFiles();
+for (const [command, args] of isWithoutTests ? statically : [...statically, structure]) {
   const [status] = await once(spawn(command, args, { cwd: root, stdio: "inherit" }), "exit");
   if (status !== 0) process.exit(1);
 }
@@ -35,4 +36,9 @@ const { wrong, leftOut } = await checkingDeployFiles;
 for (const line of leftOut) console.log(line);
 for (const line of wrong) console.error(line);
 if (wrong.length > 0) process.exit(1);
-console.log("check: types, lint, format, imports, API documents and deployment files are in order");
+const checked = [
+  ...["types", "lint", "format"],
+  ...(isWithoutTests ? [] : ["imports", "API documents"]),
+  ...(isQuick ? [] : ["deployment files"]),
+];
+console.log(`check: ${checked.join(", ")} are in order`);

@@ -73,6 +73,8 @@ const ALLOWED: Record<string, string> = {
   "chaos/parts/postgres.test.ts": "a commit on a slowed disk takes at least the configured delay",
   "engines/behaviours/cancel.ts": "compares an engine's processor use and speed with its own, within one run",
   "sim/simulate.test.ts": "names what the simulator refuses",
+  "e2e/hostile/pace.ts":
+    "the pace of nodes made by hand, which reports and speaks as agents do; nothing is judged by it",
   "stage/wait.ts": "the one place that waits",
   "tools/test-clocks.test.ts": "names what is refused",
   "e2e/steady-load.ts": "the pace of a load generator; nothing is judged by it",

@@ -79,9 +79,10 @@ export function writeDurations(took: Durations): void {
   renameSync(unfinished, CACHE);
 }
 
+export const secondsOf = (file: string, known: Durations): number => known[file] ?? FALLBACK[file] ?? UNKNOWN_SECONDS;
+
 export function slowestFirst(files: string[], known: Durations): string[] {
-  const seconds = (file: string): number => known[file] ?? FALLBACK[file] ?? UNKNOWN_SECONDS;
-  return files.toSorted((a, b) => seconds(b) - seconds(a));
+  return files.toSorted((a, b) => secondsOf(b, known) - secondsOf(a, known));
 }
 
 export function table(took: Durations): string {

@@ -1,11 +1,14 @@
 /**
- * `npm test`: every test that can run on this machine, in groups so that the end-to-end suites, which boot whole
- * platforms, do not fight the unit tests for the processor. `npm run test:unit` and `npm run test:e2e` run one group;
- * `npm test -- PATTERN…` runs some files. All tests that need a database share one server. What cannot run here is named
- * at the end.
+ * `npm test`: all tests beside the sources and the journeys of each role, in groups so that suites which start whole platforms do not
+ * fight the unit tests for the processor. `tools/tiers.ts` says what belongs to which tier.
  *
- * They run on the newest PostgreSQL and NATS that are here. With `npm run test:oldest` those run again whose subject may
- * differ, on the oldest that are supported.
+ *   node tools/test.ts                 npm test
+ *   node tools/test.ts quick           tests that need no server, and those that depend on changed files
+ *   node tools/test.ts GROUP…          unit, journeys, processes, nightly, oldest
+ *   node tools/test.ts FILE-PATTERN…   some files
+ *
+ * All tests that need a database share one server. They run on the newest PostgreSQL and NATS that are here; `oldest` runs those
+ * again whose subject may differ, on the oldest that are supported. What cannot run here is named at the end.
  */
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -16,42 +19,15 @@ import { fileURLToPath } from "node:url";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
+import { affectedTests, changedFiles, graphOf, isTestFile, needsNoServer } from "./affected.ts";
+import { readSources } from "./exports.ts";
 import { builder, natsReleases } from "./nats-servers.ts";
 import { buildPeers } from "./peers.ts";
 import { ensureServers } from "./servers.ts";
 import { planBatches, removeBatches } from "./test-batches.ts";
-import { type Durations, readDurations, slowestFirst, table, writeDurations } from "./test-durations.ts";
+import { type Durations, readDurations, secondsOf, slowestFirst, table, writeDurations } from "./test-durations.ts";
+import { GROUPS, type Group, NPM_TEST } from "./tiers.ts";
 
-interface Group {
-  patterns: string[];
-  /** Files that run at the same time. */
-  concurrency: number;
-  /** Into how many processes those files go that can share one. */
-  batches: number;
-}
-
-const cores = availableParallelism();
-const GROUPS: Record<string, Group> = {
-  unit: {
-    patterns: [
-      "api/src/**/*.test.ts",
-      "protocol/src/**/*.test.ts",
-      "gateway/src/**/*.test.ts",
-      "host/src/**/*.test.ts",
-      "console/{src,tools}/**/*.test.ts",
-      "tools/**/*.test.ts",
-      "bench/**/*.test.ts",
-      "chaos/{*,audit/*,load/*}.test.ts",
-      "sim/**/*.test.ts",
-      "engines/*.test.ts",
-    ],
-    // Some wait for servers while others compute.
-    concurrency: Math.ceil(cores * 1.5),
-    batches: 2 * cores,
-  },
-  // Most of the time they wait for platforms to start, or for browsers.
-  e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: 3 * cores, batches: 0 },
-};
 /** What runs again on servers of the oldest versions, where they are here. */
 const ON_OLDEST = {
   postgres: [
@@ -65,44 +41,89 @@ const ON_OLDEST = {
   ],
 };
 const OLDEST_POSTGRES = 15;
-/** Ends a process that hangs where nothing in it waits with a limit. It takes minutes on a busy machine, and may wait for several outcomes. */
-const PROCESS_HANG_LIMIT_MS = 6 * HANG_LIMIT_MS;
+/** Only ends a file that hangs: several of the tests in it may each reach the limit of a single wait (stage/wait.ts) first. */
+const FILE_HANG_LIMIT_MS = 6 * HANG_LIMIT_MS;
+/** Of `quick`: what takes longer waits for `npm test`, and so do the farthest of the tests that a change concerns. */
+const QUICK_FILE_S_MAX = 8;
+const QUICK_AFFECTED_S_MAX = 60;
+/** Suites with software of others at the other end that has to be built first. */
+const NEEDS_PEERS = /^e2e\/(openid|stripe-mock|proxies)/;
 
+const cores = availableParallelism();
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
-// Built while the rest is made ready.
-const buildingNewest = builder.newest();
-const leftOut = ensureServers();
-const buildingOldest = builder.oldest();
-if (process.env["TEST_DATABASE_URL"] === undefined) Object.assign(process.env, await startTestServer());
-leftOut.push(...(await buildingNewest), ...(await buildingOldest));
 // A run starts hundreds of processes that load the same sources: they are stripped of their types and compiled once.
 process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
 
-let failed = false;
 const words = process.argv.slice(2);
-const groups = chosenGroups(words);
-// Built while the unit tests run: only the end-to-end suites need them.
-const buildingPeers = groups.some(isEndToEnd) ? buildPeers() : Promise.resolve([]);
-for (const group of groups) {
-  if (isEndToEnd(group)) await buildingPeers;
-  failed = !(await runGroup(group)) || failed;
-}
-leftOut.push(...(await buildingPeers));
-if (words.includes("oldest")) failed = !(await runOnOldest()) || failed;
+const leftOut: string[] = [];
+const passed = words[0] === "quick" ? await runQuick() : await runAll(words.length === 0 ? NPM_TEST : words);
 removeBatches();
 for (const line of leftOut) console.log(line);
-process.exit(failed ? 1 : 0);
+process.exit(passed ? 0 : 1);
 
-function chosenGroups(words: string[]): Group[] {
-  if (words.length === 0) return Object.values(GROUPS);
-  const named = words.flatMap((word) => GROUPS[word] ?? []);
-  const isName = (word: string): boolean => word === "oldest" || GROUPS[word] !== undefined;
-  return words.some(isName) ? named : [{ patterns: words, concurrency: cores, batches: 0 }];
+async function runAll(names: readonly string[]): Promise<boolean> {
+  await openServers();
+  const groups = chosenGroups(names);
+  // Built while the other tests run.
+  const needsPeers = (group: Group): boolean => filesOf(group).some((file) => NEEDS_PEERS.test(file));
+  const buildingPeers = groups.some(needsPeers) ? buildPeers() : Promise.resolve([]);
+  let passed = true;
+  for (const group of groups) {
+    if (needsPeers(group)) await buildingPeers;
+    passed = (await runGroup(group)) && passed;
+  }
+  leftOut.push(...(await buildingPeers));
+  if (names.includes("oldest")) passed = (await runOnOldest()) && passed;
+  return passed;
 }
 
-function isEndToEnd({ patterns }: Group): boolean {
-  return patterns.some((pattern) => pattern.startsWith("e2e/"));
+/** Tests that need no server, and the nearest of those that depend on what was changed. */
+async function runQuick(): Promise<boolean> {
+  const sources = readSources(root);
+  const graph = graphOf(sources);
+  const known = readDurations();
+  const seconds = (file: string): number => secondsOf(file, known);
+  const alone = [...graph.keys()]
+    .filter((file) => isTestFile(file) && needsNoServer(graph, sources, file))
+    .filter((file) => seconds(file) <= QUICK_FILE_S_MAX);
+  const affected = affectedTests(graph, changedFiles(root)).filter((file) => !alone.includes(file));
+  let [taken, total] = [0, 0];
+  for (const file of affected) {
+    total += seconds(file);
+    if (total > QUICK_AFFECTED_S_MAX * cores && taken > 0) break;
+    taken += 1;
+  }
+  if (taken < affected.length) {
+    leftOut.push(`left to npm test: ${affected.length - taken} of ${affected.length} files that depend on the change`);
+  }
+  let passed = await runGroup({ patterns: alone, concurrency: cores, batches: cores });
+  if (taken > 0) {
+    await openServers();
+    const nearest = affected.slice(0, taken);
+    passed = (await runGroup({ patterns: nearest, concurrency: Math.ceil(cores * 1.5), batches: cores })) && passed;
+  }
+  return passed;
+}
+
+/** The servers that tests share or start. */
+async function openServers(): Promise<void> {
+  // Built while the rest is made ready.
+  const buildingNewest = builder.newest();
+  leftOut.push(...ensureServers());
+  const buildingOldest = builder.oldest();
+  if (process.env["TEST_DATABASE_URL"] === undefined) Object.assign(process.env, await startTestServer());
+  leftOut.push(...(await buildingNewest), ...(await buildingOldest));
+}
+
+function chosenGroups(names: readonly string[]): Group[] {
+  const isName = (word: string): boolean => word === "oldest" || GROUPS[word] !== undefined;
+  if (names.some(isName)) return names.flatMap((word) => GROUPS[word] ?? []);
+  return [{ patterns: [...names], concurrency: cores, batches: 0 }];
+}
+
+function filesOf({ patterns, exclude = [] }: Group): string[] {
+  return [...new Set(globSync(patterns, { exclude: ["**/node_modules/**", ...exclude] }))].sort();
 }
 
 /** What is missing has been named already; where there is one NATS server only, everything has run on it. */
@@ -126,18 +147,16 @@ async function runOnOldest(): Promise<boolean> {
 }
 
 /** Whether all of it passed. */
-async function runGroup({ patterns, concurrency, batches: batchCount }: Group): Promise<boolean> {
-  const files = slowestFirst(
-    [...new Set(globSync(patterns, { exclude: ["**/node_modules/**"] }))].sort(),
-    readDurations(),
-  );
+async function runGroup(group: Group): Promise<boolean> {
+  const { patterns, concurrency, batches: batchCount } = group;
+  const files = slowestFirst(filesOf(group), readDurations());
   if (files.length === 0) throw new Error(`no test file matches ${patterns.join(" ")}`);
   const { alone, batches } = planBatches(files, batchCount);
   const sharing = new Set([...batches.values()].flat());
   const took: Durations = {};
   let passed = false;
   const entries = [...batches.keys(), ...alone.map((file) => resolve(file))];
-  const events = run({ files: entries, concurrency, timeout: PROCESS_HANG_LIMIT_MS });
+  const events = run({ files: entries, concurrency, timeout: FILE_HANG_LIMIT_MS });
   events.on("test:complete", ({ name, nesting, file, details }) => {
     if (file === undefined || nesting > 0) return;
     const [path, seconds] = [relative(root, file), details.duration_ms / 1000];

@@ -33,7 +33,6 @@ test("a process in a network of its own is cut off without a word, and comes bac
     command: network.inside([process.execPath, "-e", SERVER, network.far]),
     log: join(directory, "log"),
     ready: () => ask().then(Boolean, () => false),
-    readyWithinMs: HANG_LIMIT_MS,
   });
   t.after(async () => {
     await server.kill();

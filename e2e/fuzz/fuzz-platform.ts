@@ -6,14 +6,12 @@ import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import { PRIVATE_DATABASE } from "../database.ts";
 import { assertBalanced, builder } from "../ledger-check.ts";
 import { isAlive, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../platform.ts";
 import type { Target } from "./target.ts";
 
-/** The time that requests under way have, and some more. */
-const STOP_MS_MAX = 45_000;
 const CREDIT_PICO = 1_000n * 10n ** 12n;
 /** pino's level of an error. */
 const ERROR = 50;
@@ -43,10 +41,12 @@ export async function openFuzzPlatform({
     platform,
     target: { port: Number(new URL(baseUrl).port), key },
     async close() {
-      const late = setTimeout(() => platform.process.kill("SIGKILL"), STOP_MS_MAX);
-      const code = await platform.stop().finally(() => clearTimeout(late));
+      const code = await unlessHung("the platform stops when it is asked to", platform.stop()).catch((error) => {
+        platform.process.kill("SIGKILL");
+        throw error;
+      });
       await removeDataDir(dataDir);
-      assert.equal(code, 0, "the platform stops when it is asked to");
+      assert.equal(code, 0, "the platform stops without an error");
     },
   };
 }

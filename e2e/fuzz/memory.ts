@@ -1,12 +1,10 @@
 /**
- * How much memory the gateway cannot give back. It is asked through Node's inspector to collect its garbage, left alone for
- * a moment, and then told apart: what the kernel says is resident, and what live objects and buffers take of it.
+ * How much memory the gateway cannot give back. It is asked through Node's inspector to collect its garbage twice, with turns of
+ * its loop between, and then told apart: what the kernel says is resident, and what live objects and buffers take of it.
  */
-import type { Platform } from "../platform.ts";
 
 /** Given to a platform as NODE_OPTIONS, so that it listens to the probe, on a port of its own. */
 export const INSPECTED = "--inspect=127.0.0.1:0";
-const QUIET_MS = 3_000;
 
 export interface Memory {
   residentMb: number;
@@ -30,9 +28,10 @@ export class MemoryProbe {
     });
   }
 
-  static async open(platform: Platform): Promise<MemoryProbe> {
-    const url = /^Debugger listening on (ws:\S+)$/m.exec(platform.output())?.[1];
-    if (url === undefined) throw new Error(`the gateway is not inspected:\n${platform.output()}`);
+  /** `output` is what the gateway printed when it started. */
+  static async open(output: string): Promise<MemoryProbe> {
+    const url = /^Debugger listening on (ws:\S+)$/m.exec(output)?.[1];
+    if (url === undefined) throw new Error(`the gateway is not inspected:\n${output}`);
     const socket = new WebSocket(url);
     await new Promise((resolve, reject) => {
       socket.addEventListener("open", resolve);
@@ -43,7 +42,11 @@ export class MemoryProbe {
 
   async settled(): Promise<Memory> {
     await this.#call("HeapProfiler.collectGarbage");
-    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    // What the first one finalised lets go of more.
+    await this.#call("Runtime.evaluate", {
+      expression: "new Promise((resolve) => setImmediate(resolve))",
+      awaitPromise: true,
+    });
     await this.#call("HeapProfiler.collectGarbage");
     return await this.now();
   }

@@ -56,10 +56,9 @@ async function runOne({ target }: FuzzPlatform, index: number): Promise<boolean>
 
 async function runAll({ platform, target }: FuzzPlatform): Promise<boolean> {
   const requests = whole("requests");
-  const startedAt = performance.now();
   const tally = emptyTally();
-  const probe = await MemoryProbe.open(platform);
-  const seconds = (): string => `${Math.round((performance.now() - startedAt) / 1000)} s`;
+  const probe = await MemoryProbe.open(platform.output());
+  const seconds = (): string => `${Math.round(process.uptime())} s`;
   const fireAll = (from: number, to: number): Promise<void> =>
     campaign(
       {

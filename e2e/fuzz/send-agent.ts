@@ -1,8 +1,9 @@
 /** Sends well-framed requests over connections that are kept. */
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import { hangSignal } from "@tollgate/stage/wait.ts";
 import type { Answer } from "./expected.ts";
 import { type AgentShot, KEY } from "./shot.ts";
-import { ANSWER_MS_MAX, NoAnswer, type Target } from "./target.ts";
+import { NoAnswer, type Target } from "./target.ts";
 
 export class AgentSender {
   readonly #target: Target;
@@ -17,7 +18,6 @@ export class AgentSender {
     return new Promise((resolve, reject) => {
       const outgoing = this.#open(shot);
       let answered = false;
-      outgoing.setTimeout(ANSWER_MS_MAX, () => outgoing.destroy(new Error(`quiet for ${ANSWER_MS_MAX} ms`)));
       outgoing.on("error", (cause) => {
         // A server may close on what is still being sent once it has answered.
         if (!answered) reject(new NoAnswer(`no answer: ${cause.message}`, { cause }));
@@ -48,6 +48,7 @@ export class AgentSender {
       method,
       path,
       headers: { ...Object.fromEntries(filled), ...length },
+      signal: hangSignal(),
     });
   }
 }

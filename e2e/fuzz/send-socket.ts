@@ -1,9 +1,10 @@
 /** Writes bytes to a socket of their own and reads what comes back. */
 import { connect, type Socket } from "node:net";
+import { unlessHung } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
 import type { Answer } from "./expected.ts";
 import { KEY, type SocketShot } from "./shot.ts";
-import { ANSWER_MS_MAX, NoAnswer, type Target } from "./target.ts";
+import { NoAnswer, type Target } from "./target.ts";
 
 /** The answers that came. A client that means to leave gets none. */
 export async function sendSocket(target: Target, shot: SocketShot): Promise<Answer[]> {
@@ -45,8 +46,9 @@ class Conversation {
     await this.#write(pieces);
     if (afterwards === "leave" && this.#shot.leaveAfterBytes === undefined) return [];
     if (afterwards === "end") this.socket.end();
-    const late = setTimeout(() => this.#over.reject(new NoAnswer(this.#told("no answer in time"))), ANSWER_MS_MAX);
-    await this.#over.promise.finally(() => clearTimeout(late));
+    await unlessHung("an answer, or the end of the connection", this.#over.promise).catch((cause) => {
+      throw new NoAnswer(this.#told("no answer"), { cause });
+    });
     if (afterwards === "leave") return [];
     const { answers, rest } = readAnswers(this.#received);
     const isCut = rest.length > 0 && !mayBreakOff;

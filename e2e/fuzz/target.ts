@@ -4,9 +4,6 @@ export interface Target {
   key: string;
 }
 
-/** Longer than anything a request of these may take. */
-export const ANSWER_MS_MAX = 30_000;
-
 /** A request got no answer, or one that cannot be read. */
 export class NoAnswer extends Error {
   override name = "NoAnswer";

@@ -2,16 +2,18 @@
  * What a hand-made node does with a job. A node cannot tell the platform's probes from requests; these can, by `MARK`, so that
  * a test sees one rule at a time: what is not marked is answered as an honest node would.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { normalise, unitVector } from "../../host/src/engines/prose.ts";
 import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
 import type { Behaviour, Job } from "./node.ts";
+import { pause } from "./pace.ts";
 
 /** Stands in every prompt of a test that is meant for the behaviour under test. */
 export const MARK = "[marked]";
 export const HONEST_ANSWER = "an honest answer of a few words";
 const VECTOR_WIDTH = 1024;
 const WHITE_SPACE_BYTES = 6 * 1024 * 1024;
+/** Several within the two seconds that a node may be silent. */
+const EMPTY_EVERY_MS = 250;
 
 /** Text as an engine gives it: cut before the first stop string, at most as long as it may be. */
 function generated(job: Job, text: string): string {
@@ -23,7 +25,7 @@ function generated(job: Job, text: string): string {
 export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { delayMs = 0 } = {}): Behaviour {
   return async (job) => {
     job.accept();
-    if (delayMs > 0) await sleep(delayMs);
+    if (delayMs > 0) await pause(delayMs);
     if ("input" in job.body) for (const [i, text] of job.body.input.entries()) job.vectors(i, [meaningOf(text)]);
     else {
       const text = generated(job, solved(job.prompt) ?? answer(job));
@@ -87,24 +89,23 @@ export const constantAnswer: Behaviour = (job) => {
   job.done();
 };
 
-/** Nothing, again and again, just before anybody grows impatient. */
+/** Nothing, again and again, for as long as the gateway lets it. */
 export const emptyDeltas: Behaviour = async (job) => {
   job.accept();
-  for (let i = 0; i < 20 && !job.cancelled.aborted; i++) {
+  while (!job.cancelled.aborted) {
     job.deltas([""]);
-    await sleep(1_500);
+    await pause(EMPTY_EVERY_MS);
   }
 };
 
 /** Says six mebibytes of spaces, then spaces one by one, all in one frame. */
 export const whiteSpace =
   (opening: string): Behaviour =>
-  async (job) => {
+  (job) => {
     job.accept();
     if (opening !== "") job.deltas([opening]);
     const block = " ".repeat(DELTA_TEXT_BYTES_MAX);
     for (let said = 0; said < WHITE_SPACE_BYTES; said += block.length) job.deltas([block]);
-    await sleep(50);
     job.deltas(Array.from({ length: DELTAS_PER_FRAME_MAX }, () => " "));
     job.done();
   };

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { assertBalanced } from "../ledger-check.ts";
 import { isAlive, tollgate } from "../platform.ts";
 import {
@@ -27,8 +27,6 @@ import { ask, type Builder, codeIn, type Generation, Stage, said } from "./stage
 /** More than the 20 jobs that are looked at. */
 const MANY = 25;
 const CONTEXT = 8192;
-/** Longer than any stall may take, on any machine. */
-const STALL_SEEN_MS = 12_000;
 
 describe("cheats", () => {
   let stage: Stage;
@@ -40,7 +38,7 @@ describe("cheats", () => {
       const none = { canaries: [] };
       const models = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3"];
       const file = await writeCatalogue(dataDir, Object.fromEntries(models.map((model) => [model, none])));
-      return { AUTO_QUARANTINE: "true", CATALOGUE_FILE: file };
+      return { AUTO_QUARANTINE: "true", CATALOGUE_FILE: file, DISPATCH_DEADLINE_MS: "120000" };
     });
     builder = await stage.builder();
     const traits = { name: "constant", models: ["mid-14b"], behaviour: constantAnswer };
@@ -170,9 +168,8 @@ describe("cheats", () => {
   for (const stream of [false, true]) {
     test(`deltas without text are no sign of life: a stall that costs nothing, ${stream ? "streamed" : "whole"}`, async () => {
       await join("small-8b", onMarked(emptyDeltas));
-      const begun = performance.now();
-      const { text, record } = await asked(marked("small-8b", { stream }), AbortSignal.timeout(STALL_SEEN_MS));
-      assert.ok(performance.now() - begun < STALL_SEEN_MS);
+      // The node goes on for as long as it is let: only the gateway ends this.
+      const { text, record } = await asked(marked("small-8b", { stream }), hangSignal());
       assert.equal(codeIn(text), "upstream_stall");
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["upstream_stall", "0", "0"]);
     });

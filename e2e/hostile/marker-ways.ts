@@ -1,5 +1,6 @@
 /** Ways into the platform that are many of a kind: what is wrong in a field, a header, a path, a form, or on the plane. */
 import { connect } from "node:net";
+import { unlessHung } from "@tollgate/stage/wait.ts";
 import type { Behaviour } from "./node.ts";
 
 /** Makes a new word for the way in that it names. */
@@ -105,16 +106,12 @@ export const wrongForms = (word: Word): Form[] => [
   ["GET", `usage?by=${word("a grouping")}`],
 ];
 
-/** Sends bytes and waits for the other side to close, or half a second. */
-export function rawHttp(baseUrl: string, bytes: string): Promise<void> {
-  return new Promise((resolve) => {
-    const { hostname, port } = new URL(baseUrl);
-    const socket = connect(Number(port), hostname, () => socket.write(bytes));
-    const timer = setTimeout(() => socket.destroy(), 500);
-    socket.on("error", () => {});
-    socket.resume().once("close", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+/** Sends bytes that are no request and waits for the other side to close. */
+export async function rawHttp(baseUrl: string, bytes: string): Promise<void> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname, () => socket.write(bytes));
+  // A reset is one of the ways to be cut off.
+  socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.resume().once("close", resolve));
+  await unlessHung(`the gateway closes on ${JSON.stringify(bytes)}`, closed);
 }

@@ -20,7 +20,7 @@ import type { Host } from "../fixtures.ts";
 import { HEADERS, notHttp, PREFIXES, rawHttp, talkers, WRONG_FIELDS, wrongForms } from "./marker-ways.ts";
 import { everyFile, everyRow, Markers } from "./markers.ts";
 import { type Behaviour, enrol, HandMadeNode, nodeApi, stateFrame } from "./node.ts";
-import { isCut, rawNode } from "./raw-node.ts";
+import { rawNode, untilHeard } from "./raw-node.ts";
 import { ask, type Builder, Stage } from "./stage.ts";
 
 const AGENT = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
@@ -244,7 +244,7 @@ describe("no text is kept", () => {
     ]) {
       const peer = await rawNode(credentials);
       peer.say(text);
-      await isCut(peer, 1_000);
+      await untilHeard(peer);
       peer.socket.destroy();
     }
     const stranger = connect(Number(new URL(credentials.url).port), "127.0.0.1");

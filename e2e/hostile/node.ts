@@ -9,6 +9,7 @@ import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../.
 import { JobJoiner } from "../../protocol/src/jobs.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
 import type { Host } from "../fixtures.ts";
+import { every } from "./pace.ts";
 import type { Stage } from "./stage.ts";
 
 /** Where it joins, and who knows what it earned. */
@@ -150,7 +151,7 @@ export class HandMadeNode {
   readonly #behaviour: Behaviour;
   readonly #joining = new Map<string, JobJoiner>();
   readonly #running = new Map<string, AbortController>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopReports: () => void;
 
   /**
    * Joins and waits until the platform says that it is online, or has found it out already, which a busy machine may not see it
@@ -185,8 +186,8 @@ export class HandMadeNode {
     line.subscribe(toNode(id), { callback: (_error, { data }) => this.#hear(decode(data)) });
     line.subscribe(STATE_REQUEST, { callback: () => this.report() });
     this.report();
-    this.#timer = setInterval(() => this.report(), REPORT_EVERY_MS);
-    void line.closed().then(() => clearInterval(this.#timer));
+    this.#stopReports = every(REPORT_EVERY_MS, () => this.report());
+    void line.closed().then(this.#stopReports);
   }
 
   report(): void {
@@ -208,7 +209,7 @@ export class HandMadeNode {
   }
 
   async leave(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#stopReports();
     for (const job of this.#running.values()) job.abort();
     await this.line.close();
   }

@@ -1,6 +1,6 @@
 /** Floods of the dispatch plane: what a node can send without end, and sending it with all the connections it may have. */
 import assert from "node:assert/strict";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { encode } from "../../protocol/src/codec.ts";
 import { nodeState } from "../../protocol/src/subjects.ts";
 import { RawNode } from "../fuzz/plane/raw-node.ts";
@@ -11,8 +11,6 @@ import type { Stage } from "./stage.ts";
 const CONNECTIONS = 4;
 /** About so much leaves in one write. */
 const WRITE_BYTES = 64 * 1024;
-/** Far more than it takes to be cut off. */
-const CUT_WITHIN_MS = 40_000;
 const MODEL = "small-8b";
 
 interface Message {
@@ -52,6 +50,7 @@ export const malformedFrames: Flood = (node, gateway) => {
   return () => message;
 };
 
+/** Whether this is too much depends on how fast the gateway reads it. */
 export const outputOfNoJob: Flood = (node, gateway) =>
   cycle([
     { subject: `tg.g.${gateway}.${node}`, payload: encode({ kind: "deltas", deltas }) },
@@ -82,10 +81,10 @@ export async function gatewayName(stage: Stage): Promise<string> {
 export async function floodUntilCut(node: RawNode, next: () => Message): Promise<void> {
   const lines = [node, ...Array.from({ length: CONNECTIONS - 1 }, () => node.twin())];
   for (const line of lines) assert.equal(await line.connect(), true);
-  const until = performance.now() + CUT_WITHIN_MS;
+  const hung = hangSignal();
   await Promise.all(
     lines.map(async (line) => {
-      while (line.isConnected && performance.now() < until) {
+      while (line.isConnected && !hung.aborted) {
         await line.publish(chunkOf(next));
         await new Promise((resolve) => setImmediate(resolve));
       }

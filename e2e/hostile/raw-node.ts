@@ -1,10 +1,11 @@
 /** What no client library does: a node's connection to the plane as a bare socket, and floods over either. */
-import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { unlessHung } from "@tollgate/stage/wait.ts";
 import { RawPeer } from "../../gateway/src/dispatch/hub/testing.ts";
 import { type Credentials, dial } from "./node.ts";
 
 const BATCH = 200;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A socket that has proved these credentials. */
 export async function rawNode(credentials: Credentials): Promise<RawPeer> {
@@ -13,55 +14,56 @@ export async function rawNode(credentials: Credentials): Promise<RawPeer> {
   return peer;
 }
 
-/** Says this for so long as it is let, as fast as the other side reads, and reads nothing. */
-export async function sayUnread(peer: RawPeer, text: string, ms: number): Promise<void> {
+/** Says this until it is over or cut off, as fast as the other side reads, and reads nothing. */
+export async function sayUnread(peer: RawPeer, text: string, isOver: () => boolean): Promise<void> {
   peer.socket.pause();
-  const until = performance.now() + ms;
-  while (performance.now() < until && peer.socket.writable) {
+  while (!isOver() && peer.socket.writable) {
     if (peer.socket.writableLength < 1024 * 1024) peer.say(text);
     await turn();
   }
 }
 
-/** Whether the socket is cut; one that is paused would not notice. */
-export async function isCut(peer: RawPeer, withinMs = 10_000): Promise<boolean> {
+/** Resolves when the socket is cut. One that is paused would not notice. */
+export async function untilCut(peer: RawPeer): Promise<void> {
   peer.socket.resume();
-  return await Promise.race([peer.closed.then(() => true), sleep(withinMs, false, { ref: false })]);
+  await unlessHung("the plane cuts the connection", peer.closed);
 }
 
-interface Flood {
-  frames: number;
-  /** How often it was cut off, or refused when it came back. */
-  cuts: number;
+/** Resolves when the plane has taken in everything that was said, or has cut the connection for it. */
+export async function untilHeard(peer: RawPeer): Promise<void> {
+  const from = peer.heard.length;
+  peer.say("PING\r\n");
+  await unlessHung("the plane hears or cuts", Promise.race([peer.hears("PONG\r\n", from), peer.closed]));
 }
 
-/** Publishes as fast as it can for so long, and dials again whenever it is cut off, as a stubborn attacker would. */
+/**
+ * Publishes as fast as it can until it is over, and dials again whenever it is cut off, as a stubborn attacker would. Returns how
+ * often it was cut off, or refused when it came back.
+ */
 export async function flood(
   credentials: Omit<Credentials, "expiresAt">,
-  ms: number,
   next: () => { subject: string; payload: Uint8Array },
-): Promise<Flood> {
-  const told = { frames: 0, cuts: 0 };
-  const until = performance.now() + ms;
+  isOver: (cuts: number) => boolean,
+): Promise<number> {
+  let cuts = 0;
   let line: NatsConnection | undefined;
-  while (performance.now() < until) {
+  while (!isOver(cuts)) {
     if (line === undefined || line.isClosed()) {
-      if (line !== undefined) told.cuts += 1;
+      if (line !== undefined) cuts += 1;
       line = await dial(credentials).catch(() => {
-        told.cuts += 1;
+        cuts += 1;
         return undefined;
       });
-      if (line === undefined) await sleep(20);
       continue;
     }
-    for (let i = 0; i < BATCH && !line.isClosed(); i++, told.frames++) {
+    for (let i = 0; i < BATCH && !line.isClosed(); i++) {
       const { subject, payload } = next();
       line.publish(subject, payload);
     }
-    // Waits for the other side where that side is slow: what counts is what it has to read.
-    await Promise.race([line.flush().catch(() => {}), sleep(100)]);
+    // Waits for the other side where that side is slow: what counts is what it has to read. A flush may outlive its connection.
+    await Promise.race([line.flush().catch(() => {}), line.closed()]);
     await turn();
   }
   await line?.close();
-  return told;
+  return cuts;
 }

@@ -145,9 +145,16 @@ export class Stage implements Pick<Platform, "query"> {
     return BigInt(row?.balance ?? 0);
   }
 
-  /** The record of an answered request; undefined when it left none. */
+  /**
+   * The record of an answered request; undefined when it left none. Where the database is slow the answer comes first, and the
+   * settlement waits on the gateway's disk.
+   */
   async record(response: Response): Promise<(RecordRow & { host_account_id: string | null }) | undefined> {
     const id = requestUuid(response.headers.get("x-request-id") ?? "");
+    await eventually(
+      "it is settled",
+      async () => (await this.query("select 1 from hold where id = $1", [id])).length === 0,
+    );
     const [row] = await this.query<RecordRow & { host_account_id: string | null }>(
       "select * from request where id = $1",
       [id],

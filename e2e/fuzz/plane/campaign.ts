@@ -1,4 +1,6 @@
 /** A run: hostile nodes that send the frames of a seed, honest clients beside them, and everything that must stay true. */
+import { eventually } from "@tollgate/stage/wait.ts";
+import { pause } from "../../hostile/pace.ts";
 import { Random } from "../random.ts";
 import type { Target } from "../target.ts";
 import { type Answer, ask, BAIT_MODEL, baitBody, judgeBait, judgeHonest, type Known, knownTexts } from "./clients.ts";
@@ -90,7 +92,7 @@ async function sendFrames(
   for (;;) {
     const { first, last } = take();
     if (first === last) break;
-    while (!node.isConnected) if (!(await node.connect())) await new Promise((resolve) => setTimeout(resolve, 20));
+    if (!node.isConnected) await eventually("the plane lets a hostile node in", () => node.connect());
     const messages: Message[] = [];
     for (let index = first; index < last; index++) {
       const foreign = nodes.flatMap((other) => (other === node ? [] : other.jobs));
@@ -138,7 +140,7 @@ async function baitClient(
     note(tally, answer, judgeBait(answer));
     count(tally.bait, answer.code ?? String(answer.status));
     // Where no node is free for it, it does not ask a thousand times a second.
-    if (answer.status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+    if (answer.status !== 200) await pause(20);
   }
 }
 

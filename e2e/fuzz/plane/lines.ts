@@ -1,11 +1,11 @@
 /** What a node can do wrong below its frames: the broker's own protocol, and the connection itself. */
+import { pause } from "../../hostile/pace.ts";
 import type { Random } from "../random.ts";
 import type { RawNode } from "./raw-node.ts";
 
 type Misdeed = (random: Random, node: RawNode) => Promise<void>;
 
 const say = (node: RawNode, text: string): Promise<void> => node.say(Buffer.from(text, "latin1"));
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export const MISDEEDS: { kind: string; weight: number; commit: Misdeed }[] = [
   { kind: "line: pings", weight: 3, commit: (random, node) => say(node, "PING\r\n".repeat(random.int(1, 2_000))) },

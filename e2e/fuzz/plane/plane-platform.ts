@@ -8,7 +8,6 @@ import { assertIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platf
 import { INSPECTED, MemoryProbe } from "../memory.ts";
 import type { Tally } from "./campaign.ts";
 import { BAIT_MODEL, HONEST_MODEL } from "./clients.ts";
-import { LoopMeter } from "./loop-meter.ts";
 import { RawNode } from "./raw-node.ts";
 
 const HOSTILE_NODES = 4;
@@ -19,16 +18,14 @@ const LOG_BYTES_PER_FAILURE = 1024;
 export interface PlanePlatform extends FuzzPlatform {
   nodes: RawNode[];
   probe: MemoryProbe;
-  loop: LoopMeter;
   logBytes(): Promise<number>;
   /** Throws on the first thing that is not as it should be: books, charges, processes, the log. */
   assertUnharmed(tally: Tally, logBytesBefore: number): Promise<void>;
 }
 
-export async function openPlanePlatform(): Promise<PlanePlatform> {
-  const loaded = ["./lift-bounds.ts", "./time-reads.ts"].map(
-    (file) => `--import ${new URL(file, import.meta.url).href}`,
-  );
+/** `load`: more modules to load into the gateway before its own code, by URL. */
+export async function openPlanePlatform({ load = [] }: { load?: string[] } = {}): Promise<PlanePlatform> {
+  const loaded = [new URL("./lift-bounds.ts", import.meta.url).href, ...load].map((url) => `--import ${url}`);
   const fuzzed = await openFuzzPlatform({
     flags: ["--nodes", "2", "--models", HONEST_MODEL],
     env: { NODE_OPTIONS: [INSPECTED, ...loaded].join(" "), AUTO_QUARANTINE: "false" },
@@ -36,13 +33,12 @@ export async function openPlanePlatform(): Promise<PlanePlatform> {
   const { platform } = fuzzed;
   const names = Array.from({ length: HOSTILE_NODES }, (_, i) => `hostile-${i}`);
   const nodes = await Promise.all(names.map((name) => RawNode.join(platform, name, [BAIT_MODEL])));
-  const probe = await MemoryProbe.open(platform);
+  const probe = await MemoryProbe.open(platform.output());
   const logBytes = async (): Promise<number> => (await stat(join(platform.dataDir, "gateway.log"))).size;
   return {
     ...fuzzed,
     nodes,
     probe,
-    loop: await LoopMeter.install(probe),
     logBytes,
     async assertUnharmed(tally, logBytesBefore) {
       await assertCharged(platform, tally);

@@ -26,19 +26,13 @@ console.log(`seed ${seed}`);
 const fuzzed = await openPlanePlatform();
 let wrong: string[] = [];
 try {
-  const startedAt = performance.now();
-  const seconds = (): string => `${Math.round((performance.now() - startedAt) / 1000)} s`;
+  const seconds = (): string => `${Math.round(process.uptime())} s`;
   const tell = (sent: number, memory: Memory): void =>
     console.log(`${sent} of ${frames}, ${seconds()}, ${shownMemory(memory)}`);
   const run = await runCampaign(fuzzed, { frames, seed, tell });
   console.log(`\n${tallyTable(run.tally)}\n`);
   const reconnects = fuzzed.nodes.reduce((sum, { connects }) => sum + connects, 0);
   console.log(`seed ${seed}: ${run.tally.frames} frames in ${seconds()}, over ${reconnects} connections`);
-  const { quiet, worst } = run;
-  const told = (what: "turnMs" | "readMs"): string =>
-    `${Math.round(quiet[what])} ms before, ${Math.round(worst[what])} ms with hostile nodes`;
-  console.log(`longest turn of the loop: ${told("turnMs")}`);
-  console.log(`longest handling of what was read of a node at a time: ${told("readMs")}`);
   console.log(`memory, garbage collected, at half: ${shownMemory(run.half)}; at the end: ${shownMemory(run.end)}`);
   console.log(`the log grew by ${run.logBytes} bytes`);
   wrong = await judged(fuzzed, run);

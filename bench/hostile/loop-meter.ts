@@ -5,7 +5,11 @@
  * - the longest stretch between two beats of a timer of 5 ms. That holds whatever else came in at the same moment, some dozens of
  *   requests after the gateway had to wait for a processor, so it says less, and is held to a wide bound.
  */
-import type { MemoryProbe } from "../memory.ts";
+import type { MemoryProbe } from "../../e2e/fuzz/memory.ts";
+
+/** Loaded into the gateway, so that it knows of its reads. */
+export const TIME_READS_URL = new URL("./time-reads.ts", import.meta.url).href;
+export const TIME_READS = `--import ${TIME_READS_URL}`;
 
 const METER = `(() => {
   let last = process.threadCpuUsage();

@@ -1,0 +1,48 @@
+/** The frames of `npm run fuzz:plane`, and how long each piece that is read of a node keeps the gateway's loop busy. */
+import { ask, type Known } from "../../e2e/fuzz/plane/clients.ts";
+import { openPlanePlatform } from "../../e2e/fuzz/plane/plane-platform.ts";
+import { judged, runCampaign } from "../../e2e/fuzz/plane/whole-run.ts";
+import { LoopMeter, type LoopUse, TIME_READS_URL } from "./loop-meter.ts";
+
+const QUIET_REQUESTS = 300;
+/** What a read and a turn may take, in ms of the main thread's processor time. */
+const AIM = { readMs: 50, turnMs: 250 };
+
+export async function measureFrames(frames: number): Promise<void> {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  console.log(`seed ${seed}`);
+  const fuzzed = await openPlanePlatform({ load: [TIME_READS_URL] });
+  try {
+    const loop = await LoopMeter.install(fuzzed.probe);
+    const seen: LoopUse[] = [];
+    // Before hostile nodes come there is quiet traffic to compare with.
+    const between = async (known: Known[]): Promise<void> => {
+      if (seen.length === 0) {
+        await loop.read();
+        await quietTraffic(fuzzed.target, known);
+      }
+      seen.push(await loop.read());
+    };
+    const run = await runCampaign(fuzzed, { frames, seed, between });
+    const [quiet, ...hostile] = seen;
+    for (const figure of ["readMs", "turnMs"] as const) {
+      const worst = Math.max(...hostile.map((use) => use[figure]));
+      const name = figure === "readMs" ? "longest handling of one read of a node" : "longest turn of the loop";
+      console.log(
+        `${name}: ${quiet?.[figure].toFixed(0)} ms quiet, ${worst.toFixed(0)} ms with hostile nodes, aim ${AIM[figure]}`,
+      );
+    }
+    const wrong = await judged(fuzzed, run);
+    if (wrong.length > 0) throw new Error(wrong.join("\n"));
+  } finally {
+    await fuzzed.close();
+  }
+}
+
+async function quietTraffic(target: Parameters<typeof ask>[0], known: Known[]): Promise<void> {
+  let left = QUIET_REQUESTS;
+  const client = async (): Promise<void> => {
+    while (left-- > 0) await ask(target, (known[left % known.length] as Known).body);
+  };
+  await Promise.all(Array.from({ length: 8 }, client));
+}

@@ -1,0 +1,162 @@
+/**
+ * What attacks cost honest users and the gateway: each attack of e2e/hostile/floods.test.ts for some seconds, beside a quiet moment
+ * of the same run.
+ *
+ *   npm run bench -- hostile [part of a name] [--seconds 5]
+ *   npm run bench -- hostile --frames 100000      frames of nodes that mean harm: how long each keeps the gateway's loop
+ *
+ * Linux only: figures come from /proc.
+ */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { PRIVATE_DATABASE } from "../../e2e/database.ts";
+import { startNode } from "../../e2e/fixtures.ts";
+import { INSPECTED, MemoryProbe } from "../../e2e/fuzz/memory.ts";
+import {
+  brokenOperations,
+  floodOfThePlane,
+  HONEST_MODEL,
+  largeBodies,
+  unpaidBodies,
+  unreadPings,
+  whiteSpaceWithoutEnd,
+} from "../../e2e/hostile/attacks.ts";
+import type { Attack } from "../../e2e/hostile/honest-users.ts";
+import {
+  type Flood,
+  gatewayName,
+  malformedFrames,
+  malformedStates,
+  outputOfNoJob,
+  statesOfManyModels,
+} from "../../e2e/hostile/plane-floods.ts";
+import { ask, Stage } from "../../e2e/hostile/stage.ts";
+import { cpuOf, forgetPeak, peakMib, residentMib, spentUs } from "../gateway/usage.ts";
+import { measureFrames } from "./frames.ts";
+import { LoopMeter, TIME_READS } from "./loop-meter.ts";
+import type { Figures, Orders } from "./users.ts";
+
+const EVERY_MS = 40;
+const FLOODS: [string, Flood][] = [
+  ["malformed states", malformedStates],
+  ["valid states of 250 models", statesOfManyModels],
+  ["malformed frames", malformedFrames],
+  ["output of jobs that are nobody's", outputOfNoJob],
+];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seconds: { type: "string", default: "5" }, frames: { type: "string" } },
+});
+const windowMs = Number(values.seconds) * 1000;
+
+if (values.frames === undefined) await measureAttacks(positionals[0] ?? "");
+else await measureFrames(Number(values.frames));
+process.exit(0);
+
+interface Measured extends Figures {
+  /** Of the gateway's processor time, in ms for each second. */
+  cpuMsPerS: number;
+  /** The longest turn of its loop, in processor time. */
+  turnMs: number;
+  /** At its highest, above where it stood. */
+  risenMib: number;
+  logBytes: number;
+}
+
+async function measureAttacks(wanted: string): Promise<void> {
+  const unwatched = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
+  const inspected = { NODE_OPTIONS: `${INSPECTED} ${TIME_READS}` };
+  const stage = await Stage.open(async () => ({ ...PRIVATE_DATABASE, ...unwatched, ...inspected }));
+  let agent: ChildProcess | undefined;
+  let probe: MemoryProbe | undefined;
+  try {
+    const { key } = await stage.builder();
+    const ready = { base_url: stage.baseUrl, host_token: (await stage.host()).token };
+    agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
+    const hello = { model: HONEST_MODEL, prompt: `#script ${JSON.stringify({ text: "hello" })}` };
+    await eventually("the honest node serves", async () => (await ask(stage, key, hello)).status === 200);
+    probe = await MemoryProbe.open(await readFile(stage.gateway.logFile, "utf8"));
+    const loop = await LoopMeter.install(probe);
+    const workerData: Orders = { baseUrl: stage.baseUrl, key, model: HONEST_MODEL, everyMs: EVERY_MS };
+    const users = new Worker(new URL("./users.ts", import.meta.url), { workerData });
+    const measure = measureOf(stage, users, loop);
+    await measure(() => sleep(windowMs));
+    for (const [name, attack] of (await attacksOn(stage)).filter(([name]) => name.includes(wanted))) {
+      const quiet = await measure(() => sleep(windowMs));
+      const until = performance.now() + windowMs;
+      const isOver = (): boolean => performance.now() > until;
+      const attacked = await measure(async () => {
+        while (!isOver()) await attack(isOver);
+      });
+      console.log(name);
+      tell("quiet", quiet);
+      tell("attacked", attacked);
+      const times = (of: "p50Ms" | "p99Ms"): string => (attacked[of] / quiet[of]).toFixed(1);
+      console.log(`  honest users waited ${times("p50Ms")} times as long (median), ${times("p99Ms")} times (p99)`);
+    }
+    await users.terminate();
+  } finally {
+    agent?.kill("SIGKILL");
+    // A process that is inspected waits at its end for whoever looks.
+    probe?.close();
+    await stage.close();
+  }
+}
+
+async function attacksOn(stage: Stage): Promise<[string, Attack][]> {
+  const [attacker, poor, gateway] = [await stage.builder(), await stage.builder(0n), await gatewayName(stage)];
+  return [
+    ["white space before the thinking", whiteSpaceWithoutEnd(stage, attacker, "")],
+    ["white space inside the thinking", whiteSpaceWithoutEnd(stage, attacker, "<think>well")],
+    ...FLOODS.map(([what, flood]): [string, Attack] => [`flood of ${what}`, floodOfThePlane(stage, gateway, flood)]),
+    ["unread pings over 32 connections", unreadPings(stage)],
+    ["broken operations", brokenOperations(stage)],
+    ["12 bodies of 10 MiB without credit", unpaidBodies(stage, poor)],
+    ["32 bodies of 8 MiB with credit", largeBodies(stage, attacker)],
+  ];
+}
+
+function measureOf(stage: Stage, users: Worker, loop: LoopMeter): (run: () => Promise<void>) => Promise<Measured> {
+  const watched = { pid: stage.pid, withChildren: false };
+  const figures = async (): Promise<Figures> => {
+    users.postMessage("report");
+    const [told] = (await once(users, "message")) as [Figures];
+    return told;
+  };
+  return async (run) => {
+    await figures();
+    await loop.read();
+    forgetPeak(watched);
+    const before = {
+      cpu: cpuOf(watched),
+      mib: residentMib(watched),
+      log: await stage.logBytes(),
+      at: performance.now(),
+    };
+    await run();
+    const seconds = (performance.now() - before.at) / 1000;
+    return {
+      ...(await figures()),
+      cpuMsPerS: spentUs(before.cpu, cpuOf(watched)) / 1000 / seconds,
+      turnMs: (await loop.read()).turnMs,
+      risenMib: peakMib(watched) - before.mib,
+      logBytes: (await stage.logBytes()) - before.log,
+    };
+  };
+}
+
+function tell(what: string, measured: Measured): void {
+  const { answered, wrong, p50Ms, p99Ms, cpuMsPerS, turnMs, risenMib, logBytes } = measured;
+  const rows = [
+    `${answered} answers, ${wrong} wrong, p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms`,
+    `gateway ${cpuMsPerS.toFixed(0)} ms of processor time a second, longest turn ${turnMs.toFixed(0)} ms of it`,
+    `${risenMib.toFixed(0)} MiB more, ${(logBytes / 1024).toFixed(0)} KiB of log`,
+  ];
+  console.log(`  ${what.padEnd(9)} ${rows.join("; ")}`);
+}

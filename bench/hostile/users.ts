@@ -1,0 +1,60 @@
+/**
+ * The thread of the honest users, so that attackers in the first thread do not slow them down: a request every few milliseconds,
+ * streamed and whole in turn, whether or not the last one was answered. Started by run.ts.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+
+export interface Orders {
+  baseUrl: string;
+  key: string;
+  model: string;
+  everyMs: number;
+}
+
+export interface Figures {
+  p50Ms: number;
+  p99Ms: number;
+  answered: number;
+  /** Answers that were not the one asked for. */
+  wrong: number;
+}
+
+const ANSWER = "calm words";
+const OUTSTANDING_MAX = 400;
+const { baseUrl, key, model, everyMs } = workerData as Orders;
+let [sent, outstanding, wrong] = [0, 0, 0];
+let tookMs: number[] = [];
+
+async function use(stream: boolean): Promise<void> {
+  const messages = [{ role: "user", content: `#script ${JSON.stringify({ text: ANSWER })}` }];
+  const from = performance.now();
+  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, stream, max_tokens: 20, messages }),
+  });
+  const text = await response.text();
+  tookMs.push(performance.now() - from);
+  if (response.status !== 200 || !text.includes(stream ? "data: [DONE]" : ANSWER)) wrong += 1;
+}
+
+setInterval(() => {
+  if (outstanding >= OUTSTANDING_MAX) return;
+  outstanding += 1;
+  use(sent++ % 2 === 0)
+    .catch(() => {
+      wrong += 1;
+    })
+    .finally(() => {
+      outstanding -= 1;
+    });
+}, everyMs);
+
+// Asked for, it tells of everything since it was last asked.
+parentPort?.on("message", () => {
+  const sorted = tookMs.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+  const figures: Figures = { p50Ms: at(0.5), p99Ms: at(0.99), answered: sorted.length, wrong };
+  [tookMs, wrong] = [[], 0];
+  parentPort?.postMessage(figures);
+});

@@ -1,0 +1,125 @@
+/** Attacks on the gateway's time, memory or disk, each with what must become of it. Honest users are served beside them. */
+import assert from "node:assert/strict";
+import { hangSignal } from "@tollgate/stage/wait.ts";
+import { send } from "../raw-http.ts";
+import { whiteSpace } from "./behaviours.ts";
+import type { Attack } from "./honest-users.ts";
+import { enrol, HandMadeNode } from "./node.ts";
+import { type Flood, floodUntilCut, join, outputOfNoJob } from "./plane-floods.ts";
+import { flood as floodAgain, rawNode, sayUnread, untilCut } from "./raw-node.ts";
+import { ask, type Builder, type Stage } from "./stage.ts";
+
+export const CHAT = "/v1/chat/completions";
+/** Nobody who attacks serves it. */
+export const HONEST_MODEL = "tiny-3b";
+const MIB = 1024 * 1024;
+const OUTPUT_CAP = 500;
+
+/** A node answers with white space without end, first or after `opening`. It is counted up to the cap. */
+export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: string): Attack => {
+  const read = async (stream: boolean): Promise<void> => {
+    const order = { model: "reason-32b", prompt: "think", max_tokens: OUTPUT_CAP, stream };
+    const response = await ask(stage, attacker.key, order, hangSignal());
+    await response.text();
+    const record = await stage.record(response);
+    assert.deepEqual([record?.outcome, record?.finish_reason], ["ok", "length"]);
+    assert.ok((record?.completion_tokens ?? Number.POSITIVE_INFINITY) <= OUTPUT_CAP);
+    assert.ok(BigInt(record?.charge_pico ?? -1) <= BigInt(record?.hold_pico ?? 0));
+  };
+  return async () => {
+    // A new node each time: one that goes on after the cap for long enough is cut off.
+    const traits = { name: "stranger", models: ["reason-32b"], behaviour: whiteSpace(opening) };
+    const node = await HandMadeNode.join(stage, await stage.host(), traits);
+    try {
+      for (const stream of [false, true]) await read(stream);
+    } finally {
+      await node.leave();
+    }
+  };
+};
+
+/**
+ * A node floods the plane with four connections until it is cut off, and comes back with one to be cut off or refused again. One
+ * connection may not carry enough output for that: then it floods until the attack is over.
+ */
+export const floodOfThePlane =
+  (stage: Stage, gateway: string, flood: Flood): Attack =>
+  async (isOver) => {
+    const node = await join(stage);
+    const next = flood(node.id, gateway);
+    await floodUntilCut(node, next);
+    await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === outputOfNoJob && isOver()));
+  };
+
+/** Pings whose answers nobody reads, over 32 connections. */
+export const unreadPings =
+  (stage: Stage): Attack =>
+  async (isOver) => {
+    const host = await stage.host();
+    const names = Array.from({ length: 8 }, (_, i) => `stranger ${i}`);
+    const nodes = await Promise.all(names.map((name) => enrol(stage, host, { name, models: ["small-8b"] })));
+    const peers = await Promise.all(nodes.flatMap(({ credentials }) => [0, 1, 2, 3].map(() => rawNode(credentials))));
+    const pings = "PING\r\n".repeat(10_000);
+    await Promise.all(peers.map((peer) => sayUnread(peer, pings, isOver)));
+    for (const peer of peers) peer.socket.destroy();
+  };
+
+/** Operations of the broker's protocol that are none, half of one, or without end. Each ends its connection. */
+export const brokenOperations =
+  (stage: Stage): Attack =>
+  async () => {
+    const { credentials } = await enrol(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
+    for (const text of [
+      "NONSENSE\r\n",
+      "PUB tg.s 99999999999\r\n",
+      `SUB ${"x".repeat(8_000)}\r\n`,
+      "PUB x -1\r\n\r\n",
+    ]) {
+      const peer = await rawNode(credentials);
+      peer.say(text);
+      await untilCut(peer);
+    }
+  };
+
+/** Bodies of 10 MiB from an account without credit: 402. */
+export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const messages = [{ role: "user", content: "word ".repeat(2 * MIB - 100) }];
+  const body = JSON.stringify({ model: HONEST_MODEL, messages });
+  return async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        // Answered while it still sends, its connection may be cut: that is an answer, too.
+        send(stage.baseUrl, { path: CHAT, headers, body }).catch(() => ({ status: 402 })),
+      ),
+    );
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([402]));
+  };
+};
+
+/** 32 bodies of 8 MiB at once from an account with credit: longer than any context, or more than there is room for. */
+export const largeBodies = (stage: Stage, { key }: Builder): Attack => {
+  const words = { model: HONEST_MODEL, messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }] };
+  const message = { role: "user", content: "word" };
+  const many = { model: HONEST_MODEL, messages: Array.from({ length: (8 * MIB) / 34 }, () => message) };
+  const bodies = [words, many].map((body) => Buffer.from(JSON.stringify(body)));
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  return async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 32 }, async (_, i) => {
+        const init = { method: "POST", headers, body: bodies[i % 2] as Buffer };
+        const response = await fetch(stage.baseUrl + CHAT, init);
+        await response.arrayBuffer();
+        return response;
+      }),
+    );
+    for (const { status, headers } of answers) {
+      assert.ok(status === 400 || status === 503, `${status}`);
+      if (status === 503) assert.ok(Number(headers.get("retry-after")) >= 1);
+    }
+    assert.ok(
+      answers.some(({ status }) => status === 400),
+      "some of them are read",
+    );
+  };
+};

@@ -1,0 +1,39 @@
+/**
+ * `npm run test:full`: everything, for a night: all suites, the oldest servers, the simulator, an hour of faults, fuzzing at length,
+ * real clients and real engines. Goes on after a step that fails, and ends with a table. `npm run test:full -- STEP…` runs some.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const STEPS: Record<string, string[]> = {
+  check: ["run", "check"],
+  tests: ["test", "--", "unit", "journeys", "processes", "nightly", "oldest"],
+  sim: ["run", "sim", "--", "--seeds", "1-200", "--fresh", "1000"],
+  "sim:mutations": ["run", "sim:mutations"],
+  chaos: ["run", "chaos", "--", "--minutes", "60", "--strict"],
+  fuzz: ["run", "fuzz", "--", "--requests", "100000"],
+  "fuzz:plane": ["run", "fuzz:plane", "--", "--frames", "1000000"],
+  clients: ["run", "clients"],
+  engines: ["run", "engines"],
+};
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => STEPS[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`There is no step ${unknown.join(", ")}. The steps are ${Object.keys(STEPS).join(", ")}.`);
+  process.exit(2);
+}
+const results: { step: string; status: number; minutes: string }[] = [];
+for (const [step, args] of Object.entries(STEPS)) {
+  if (wanted.length > 0 && !wanted.includes(step)) continue;
+  console.log(`\n== ${step}: npm ${args.join(" ")}`);
+  const begun = performance.now();
+  const [status] = await once(spawn("npm", args, { cwd: root, stdio: "inherit" }), "exit");
+  results.push({ step, status: Number(status ?? 1), minutes: ((performance.now() - begun) / 60_000).toFixed(1) });
+}
+console.log("\n| Step | Result | Minutes |\n|---|---|---|");
+for (const { step, status, minutes } of results)
+  console.log(`| ${step} | ${status === 0 ? "passed" : "FAILED"} | ${minutes} |`);
+process.exit(results.some(({ status }) => status !== 0) ? 1 : 0);

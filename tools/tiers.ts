@@ -1,0 +1,59 @@
+/**
+ * What runs when. Three tiers by what they cost: `npm run test:quick` for every save, `npm test` for every change, `npm run test:full`
+ * for every night; `.ci/run` is `npm test` and a bounded part of the rest. A suite that starts whole platforms as processes belongs
+ * into `npm test` only while nothing cheaper proves the same.
+ */
+import { availableParallelism } from "node:os";
+
+export interface Group {
+  patterns: string[];
+  exclude?: string[];
+  /** Files that run at the same time. */
+  concurrency: number;
+  /** Into how many processes those files go that can share one. */
+  batches: number;
+}
+
+const cores = availableParallelism();
+/** Most of the time they wait for platforms to start, or for browsers. */
+const PLATFORMS = { concurrency: 3 * cores, batches: 0 };
+
+/** The tests beside the sources: functions, rules, SQL, routes; on real servers where these matter. */
+const unit: Group = {
+  patterns: [
+    "api/src/**/*.test.ts",
+    "protocol/src/**/*.test.ts",
+    "gateway/src/**/*.test.ts",
+    "host/src/**/*.test.ts",
+    "console/{src,tools}/**/*.test.ts",
+    "stage/**/*.test.ts",
+    "tools/**/*.test.ts",
+    "bench/**/*.test.ts",
+    "chaos/{*,audit/*,load/*}.test.ts",
+    "sim/**/*.test.ts",
+    "engines/*.test.ts",
+  ],
+  // Some wait for servers while others compute.
+  concurrency: Math.ceil(cores * 1.5),
+  batches: 2 * cores,
+};
+
+/** What each kind of user does, on a running platform: part of `npm test`. */
+const JOURNEYS = [
+  "e2e/{public-api,errors,order-of-checks,endings,overspend,node-api,host-cli}.test.ts",
+  // One journey in a browser for each role.
+  "e2e/console/{builder,fleet,operating}.test.ts",
+];
+const journeys: Group = { patterns: JOURNEYS, ...PLATFORMS };
+
+/** Gateways and agents as processes that are stopped, killed and upgraded: the part of it that every change has to pass. */
+const PROCESSES = ["e2e/{lifecycle,drain,rolling-restart,spool,store-away,two-gateways,plane-lost,payments}.test.ts"];
+const processes: Group = { patterns: PROCESSES, ...PLATFORMS };
+
+/** The rest of the end-to-end suites: every night. */
+const nightly: Group = { patterns: ["e2e/**/*.test.ts"], exclude: [...JOURNEYS, ...PROCESSES], ...PLATFORMS };
+
+export const GROUPS: Record<string, Group> = { unit, journeys, processes, nightly };
+
+/** The groups of `npm test`. */
+export const NPM_TEST = ["unit", "journeys"];
