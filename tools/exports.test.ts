@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { deadExports, readSources } from "./exports.ts";
+import { deadExports } from "./exports.ts";
+import { readSources } from "./sources.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What stands in for a package (vite.config.ts), and modules that are loaded by a name put together at run time. */
-const LOOSE = /^console\/src\/ui\/scroll-lock\.tsx|^e2e\/clients\/adapters\//;
+/** What stands in for a package (vite.config.ts), modules that are loaded by a name put together at run time, and code to copy. */
+const LOOSE = /^console\/src\/ui\/scroll-lock\.tsx|^e2e\/clients\/adapters\/|^examples\//;
 
 test("every export is imported by another file", () => {
   const sources = readSources(root);

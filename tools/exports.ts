@@ -2,11 +2,8 @@
  * Reads what the sources export and who imports it. Exports are declarations (`export const x`); there are no barrels. A file
  * that is imported as a whole (`import("./x.ts")`, `* as`, or by its path alone) exports what it likes.
  */
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { resolve } from "./imports.ts";
 
-const FOLDERS = "{api,protocol,gateway,host,console,bench,chaos,sim,engines,tools,e2e,stage}";
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(?:type\s+)?([^"'`;]*?)\s*from\s*["']([^"']+)["']/g;
 const WHOLE = /import\(\s*["']([^"']+)["']\s*\)|new URL\(\s*["'](\.[^"']+)["']\s*,\s*import\.meta\.url/g;
 const EXPORT =
@@ -45,11 +42,4 @@ function namesIn(clause: string): string[] {
         .split(/\s+as\s+/)[0] ?? "",
   );
   return [...names.filter((name) => name !== ""), ...(clause.includes("*") ? ["*"] : [])];
-}
-
-/** Every source file of ours, by its path from the root. */
-export function readSources(root: string): Map<string, string> {
-  const exclude = (path: string): boolean => /(^|\/)(node_modules|dist|peers|out)(\/|$)/.test(path);
-  const files = globSync(`${FOLDERS}/**/*.{ts,tsx,mjs}`, { cwd: root, exclude });
-  return new Map(files.map((file) => [file, readFileSync(join(root, file), "utf8")]));
 }

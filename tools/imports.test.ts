@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { findCycle, forbidden, importsOf, isTest, readImports } from "./imports.ts";
+import { findCycle, forbidden, importsOf, isTest, PARTS, partOf, readImports, unusedEntries } from "./imports.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 test("every import keeps to the matrix of ARCHITECTURE.md", () => {
   const imports = readImports(root);
-  for (const part of ["api", "protocol", "gateway", "host", "console"]) {
-    assert.ok(
-      imports.filter(({ from }) => from.startsWith(`${part}/`)).length > 5,
-      `the sources of ${part} were found`,
-    );
+  for (const part of Object.keys(PARTS)) {
+    const found = imports.filter(({ from }) => from.startsWith(`${part}/`));
+    assert.ok(found.length > 0 || ["deploy", "examples"].includes(part), `the imports of ${part} were found`);
   }
+  assert.ok(imports.length > 5_000, `${imports.length} imports were found`);
   const broken = imports.flatMap((edge) => {
     const why = forbidden(edge);
     return why === undefined ? [] : [`${edge.from} → ${edge.to}: ${why}`];
@@ -22,9 +22,34 @@ test("every import keeps to the matrix of ARCHITECTURE.md", () => {
   assert.deepEqual(broken, []);
 });
 
+test("every folder with sources has a row in the table", () => {
+  const files = execFileSync("git", ["ls-files", "*.ts", "*.tsx", "*.mjs"], { cwd: root, encoding: "utf8" });
+  const folders = new Set(
+    files
+      .trim()
+      .split("\n")
+      .map((file) => file.split("/")[0] ?? ""),
+  );
+  assert.deepEqual(
+    [...folders].sort(),
+    Object.keys(PARTS)
+      .filter((part) => !part.includes("/"))
+      .sort(),
+  );
+});
+
+test("the table allows no folder or file that is not needed", () => {
+  assert.deepEqual(unusedEntries(readImports(root)), []);
+  const needed = readImports(root).filter(({ to }) => to !== "e2e/platform.ts");
+  assert.deepEqual(unusedEntries(needed), ["engines: e2e/platform.ts", "bench: e2e/platform.ts"]);
+});
+
 test("there is no import cycle", () => {
   assert.equal(findCycle(readImports(root)), undefined);
 });
+
+/** An import at run time, in two pieces: as one it would be taken for an import of this file. */
+const LATER = `const x = await import${'("@tollgate/api/route.ts")'};`;
 
 /** Why what a file imports is not allowed. */
 const refused = (file: string, source: string): string =>
@@ -43,14 +68,14 @@ test("the rules refuse what they should", () => {
   assert.deepEqual(findCycle([edge("a", "b"), { ...edge("b", "c"), typeOnly: true }, edge("c", "a")]), [
     ...["a", "b", "c", "a"],
   ]);
-  const source =
-    'import { x } from "./x.ts";\nimport type { Y } from "@tollgate/protocol/frames.ts";\nawait import("../z.ts");';
+  const source = `import { x } from "./x.ts";\nimport type { Y } from "@tollgate/protocol/frames.ts";\nimport "./w.ts";\n${LATER}`;
   assert.deepEqual(
     importsOf("gateway/src/keys/k.ts", source).map(({ to, values }) => [to, values]),
     [
       ["gateway/src/keys/x.ts", ["x"]],
       ["protocol/src/frames.ts", []],
-      ["gateway/src/z.ts", ["*"]],
+      ["gateway/src/keys/w.ts", ["*"]],
+      ["api/src/route.ts", ["*"]],
     ],
   );
 });
@@ -67,7 +92,7 @@ test("the parts import of each other what they may, and no more", () => {
     // Something stays of it at run time, though nothing is used.
     ["host/src/a.ts", `import { type X } ${API}`, /only protocol and types of api/],
     ["console/src/pages/a.tsx", `import { x } ${API}`, /console imports only types of api/],
-    ["console/src/pages/a.tsx", 'const x = await import("@tollgate/api/route.ts");', /only types of api/],
+    ["console/src/pages/a.tsx", LATER, /only types of api/],
     ["console/src/pages/a.tsx", `import type { X } ${PROTOCOL}`, /console imports only types of api/],
     ["gateway/src/http/a.ts", 'import { x } from "../../../host/src/b.ts";', /gateway imports only api and protocol/],
   ] as [string, string, RegExp][]) {
@@ -80,6 +105,114 @@ test("the parts import of each other what they may, and no more", () => {
   ] as [string, string][]) {
     assert.equal(refused(file, source).trim(), "", `${file}: ${source}`);
   }
+});
+
+test("product code imports no test code, neither its own nor that of another part", () => {
+  for (const [file, to] of [
+    ["gateway/src/ledger/a.ts", "./testing.ts"],
+    ["gateway/src/http/a.ts", "../accounts/testing/session.ts"],
+    ["gateway/src/dispatch/a.ts", "./nats/testing-cable.ts"],
+    ["gateway/src/metering/a.ts", "./fixtures/fixtures.ts"],
+    ["gateway/bin/a.mjs", "../src/base/testing.ts"],
+    ["host/src/a.ts", "./testing/manual-clock.ts"],
+    ["console/src/a.tsx", "./testing/b.ts"],
+    ["gateway/src/http/a.ts", "@tollgate/protocol/testing.ts"],
+  ] as [string, string][]) {
+    assert.match(
+      refused(file, `import { x } from "${to}";`),
+      /product code may not import test code/,
+      `${file} → ${to}`,
+    );
+    assert.match(refused(file, `import type { X } from "${to}";`), /product code may not import test code/);
+  }
+  assert.equal(refused("gateway/src/ledger/a.test.ts", 'import { x } from "../db/testing.ts";'), "");
+  assert.equal(refused("gateway/src/ledger/testing.ts", 'import { x } from "../db/testing.ts";'), "");
+  for (const part of ["api", "protocol", "gateway", "host", "console"]) {
+    for (const to of ["@tollgate/stage/wait.ts", "../../e2e/platform.ts", "../../tools/imports.ts"]) {
+      assert.match(refused(`${part}/src/a.ts`, `import { x } from "${to}";`), new RegExp(`^${part} imports`), to);
+    }
+  }
+});
+
+test("nobody imports a file of tests", () => {
+  for (const [file, to] of [
+    ["gateway/src/ledger/a.ts", "./b.test.ts"],
+    ["gateway/src/ledger/a.test.ts", "./b.test.ts"],
+    ["bench/a.ts", "../gateway/src/ledger/b.test.ts"],
+    ["e2e/a.test.ts", "./b.test.ts"],
+  ] as [string, string][]) {
+    assert.match(
+      refused(file, `import { x } from "${to}";`),
+      /a file of tests is imported by nobody/,
+      `${file} → ${to}`,
+    );
+  }
+});
+
+test("tests, suites and tools import what their rows allow, and no more", () => {
+  const rows: [file: string, allowed: string[], forbidden: string[]][] = [
+    ["api/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
+    ["protocol/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/api/route.ts"]],
+    [
+      "gateway/src/keys/a.test.ts",
+      ["@tollgate/stage/wait.ts", "../ledger/b.ts", "../../../tools/nats-servers.ts"],
+      ["@tollgate/stage/balancer.ts", "../../../host/src/b.ts", "../../../e2e/b.ts", "../../../tools/peers.ts"],
+    ],
+    ["host/src/a.test.ts", ["@tollgate/stage/wait.ts"], ["@tollgate/stage/b.ts", "../../gateway/src/b.ts"]],
+    ["console/src/a.test.ts", ["@tollgate/stage/wait.ts"], ["@tollgate/stage/b.ts", "@tollgate/api/route.ts"]],
+    ["gateway/tools/a.ts", ["../src/db/testing.ts"], ["@tollgate/api/route.ts", "../../tools/peers.ts"]],
+    ["console/vite.config.ts", ["./tools/a.ts", "./src/b.ts"], ["../gateway/src/b.ts"]],
+    ["console/src/a.ts", ["./b.ts"], ["../tools/sizes.ts", "../vite.config.ts"]],
+    ["examples/typescript/a.ts", ["./b.ts"], ["@tollgate/api/route.ts", "../../e2e/b.ts"]],
+    ["deploy/image/a.mjs", ["./b.mjs"], ["../../gateway/src/b.ts"]],
+    [
+      "tools/a.ts",
+      ["@tollgate/stage/wait.ts", "../gateway/src/db/testing.ts", "../console/src/ui/markdown/b.ts"],
+      ["../gateway/src/ledger/b.ts", "../e2e/b.ts", "../chaos/b.ts", "./dashboards/run.ts", "@tollgate/stage/b.ts"],
+    ],
+    [
+      "tools/dashboards/a.ts",
+      ["../peers.ts", "../../chaos/b.ts", "../../e2e/outside/b.ts"],
+      ["../../e2e/platform.ts", "../../bench/b.ts", "../../gateway/src/b.ts"],
+    ],
+    [
+      "stage/a.ts",
+      ["./b.ts", "../gateway/src/http/b.ts", "../host/src/testing/b.ts", "@tollgate/api/route.ts", "../tools/peers.ts"],
+      ["../e2e/b.ts", "../chaos/b.ts", "../sim/b.ts", "../console/src/b.ts", "../tools/dashboards/run.ts"],
+    ],
+    [
+      "e2e/console/a.test.ts",
+      ["@tollgate/stage/b.ts", "../../gateway/src/db/testing.ts", "../../host/src/b.ts", "../../examples/b.ts"],
+      ["../../gateway/src/inference/b.ts", "../../chaos/b.ts", "../../bench/b.ts", "../../console/src/b.ts"],
+    ],
+    [
+      "chaos/a.ts",
+      ["@tollgate/stage/b.ts", "../gateway/src/db/embedded/b.ts", "../tools/servers.ts"],
+      ["../gateway/src/inference/b.ts", "../e2e/platform.ts", "../host/src/b.ts", "../tools/dashboards/run.ts"],
+    ],
+    [
+      "sim/actors/a.ts",
+      ["@tollgate/stage/b.ts", "../../gateway/src/inference/b.ts", "@tollgate/protocol/frames.ts"],
+      ["../../host/src/b.ts", "../../e2e/b.ts", "../../tools/b.ts", "../../gateway/tools/b.ts"],
+    ],
+    [
+      "engines/a.ts",
+      ["@tollgate/stage/b.ts", "../e2e/platform.ts", "../gateway/tools/tokenizers/b.ts"],
+      ["../e2e/fixtures.ts", "../gateway/src/b.ts", "../host/src/b.ts", "../gateway/tools/b.ts"],
+    ],
+    [
+      "bench/gateway/a.ts",
+      ["@tollgate/stage/b.ts", "../../gateway/src/ledger/b.ts", "../../e2e/platform.ts", "../../host/src/b.ts"],
+      ["../../sim/b.ts", "../../chaos/b.ts", "../../e2e/balanced.ts", "../../console/src/b.ts"],
+    ],
+  ];
+  for (const [file, allowed, others] of rows) {
+    for (const to of allowed) assert.equal(refused(file, `import { x } from "${to}";`), "", `${file} → ${to}`);
+    for (const to of others) assert.match(refused(file, `import { x } from "${to}";`), /imports/, `${file} → ${to}`);
+  }
+  const untested = Object.keys(PARTS).filter((part) => !rows.some(([file]) => partOf(file) === part));
+  assert.deepEqual(untested, [], "a row without an example");
+  assert.match(refused("newcomer/a.ts", 'import { x } from "../api/src/route.ts";'), /newcomer has no place/);
 });
 
 test("handlers refuse with what their routes declare", () => {

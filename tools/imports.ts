@@ -1,6 +1,6 @@
 /** Reads the sources' own imports: who imports whom, and which rule of ARCHITECTURE.md an import breaks. */
-import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { readSources } from "./sources.ts";
 
 interface Import {
   from: string;
@@ -11,30 +11,100 @@ interface Import {
 }
 
 const STATEMENT =
-  /(?:^|\n)\s*(import|export)(\s+type)?([^"'`;]*?)from\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
+  /(?:^|\n)\s*(import|export)(\s+type)?([^"'`;]*?)from\s*["']([^"']+)["']|(?:import\(\s*|(?:^|\n)\s*import\s*)["']([^"']+)["']/g;
 const PACKAGES: Record<string, string> = {
   "@tollgate/api/": "api/src/",
   "@tollgate/protocol/": "protocol/src/",
   "@tollgate/stage/": "stage/",
 };
-/** Of the other parts, what each may import, and of which it may import types alone. */
-const PARTS: Record<string, { any: string[]; types: string[] }> = {
-  api: { any: [], types: [] },
-  protocol: { any: [], types: [] },
-  gateway: { any: ["api", "protocol"], types: [] },
-  host: { any: ["protocol"], types: ["api"] },
-  console: { any: [], types: ["api"] },
+/** What a part may import of the others: a part, or the folder or file of one. Types are allowed by `types`, tests have `tests` on top. */
+interface Allowed {
+  any: string[];
+  types?: string[];
+  tests?: string[];
+}
+const ofGateway = (...folders: string[]): string[] => folders.map((folder) => `gateway/src/${folder}`);
+export const PARTS: Record<string, Allowed> = {
+  // The product.
+  api: { any: [] },
+  protocol: { any: [] },
+  gateway: {
+    any: ["api", "protocol"],
+    tests: ["stage/wait.ts", "tools/nats-servers.ts", "tools/imports.ts"],
+  },
+  host: { any: ["protocol"], types: ["api"], tests: ["stage/wait.ts"] },
+  console: { any: [], types: ["api"], tests: ["stage/wait.ts"] },
+  examples: { any: [] },
+  deploy: { any: [] },
+
+  // What builds the product and checks it.
+  "gateway/tools": { any: ["gateway"] },
+  "console/tools": { any: ["console"] },
+  tools: {
+    any: [
+      "stage/wait.ts",
+      // `tools/test.ts` starts the database that tests share.
+      ...ofGateway("db/testing.ts", "db/testing"),
+      // The guide looks like the gateway's reference, and reads Markdown as the console does.
+      ...ofGateway("http/reference"),
+      "console/src/ui/markdown",
+      "tools/dashboards/dashboards.ts",
+    ],
+  },
+
+  // What runs it. The suites share what is in stage/, and do not import each other.
+  stage: { any: ["api", "protocol", "gateway", "host", "tools"] },
+  e2e: {
+    any: [
+      ...["api", "protocol", "host", "stage", "tools", "examples"],
+      ...ofGateway(
+        "accounts",
+        "base",
+        "commands",
+        "db",
+        "dispatch",
+        "keys",
+        "ledger",
+        "limits",
+        "metering",
+        "payments",
+      ),
+      // A platform's metrics are those that the dashboards read.
+      "tools/dashboards/dashboards.ts",
+    ],
+  },
+  chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "dispatch", "limits")] },
+  sim: { any: ["protocol", "gateway", "stage"] },
+  engines: { any: ["stage", "gateway/tools/tokenizers", "e2e/platform.ts"] },
+  bench: {
+    any: [
+      ...["api", "protocol", "gateway", "host", "stage", "tools"],
+      // It measures the platforms, browsers and attacks of the end-to-end suites.
+      ...["e2e/platform.ts", "e2e/database.ts", "e2e/fixtures.ts", "e2e/console-client.ts", "e2e/console/browser.ts"],
+      ...["e2e/console/lifelike", "e2e/hostile", "e2e/fuzz"],
+    ],
+  },
+  // Pictures of a platform under chaos' load and faults, taken by e2e's browser.
+  "tools/dashboards": { any: ["tools", "stage", "chaos", "e2e/console/browser.ts", "e2e/outside"] },
 };
 
-/** Every import between files of ours, as paths from the root. Of tests only those of api, which imports nothing of ours. */
-export function readImports(root: string): Import[] {
-  const files = globSync(`{${Object.keys(PARTS).join(",")}}/src/**/*.{ts,tsx}`, { cwd: root });
-  return files
-    .filter((file) => !isTest(file) || file.startsWith("api/"))
-    .flatMap((file) => importsOf(file, readFileSync(join(root, file), "utf8")));
+/** `gateway/src/base/money.ts` → `gateway`, `tools/dashboards/run.ts` → `tools/dashboards`. */
+export function partOf(file: string): string {
+  const [top = "", second = ""] = file.split("/");
+  if (file === "console/vite.config.ts") return "console/tools";
+  return PARTS[`${top}/${second}`] === undefined ? top : `${top}/${second}`;
 }
 
-export const isTest = (file: string): boolean => /\.test\.tsx?$|\/testing(\/|\.ts$)/.test(file);
+/** Every import between files of ours, as paths from the root. */
+export function readImports(root: string): Import[] {
+  return [...readSources(root)].flatMap(([file, source]) => importsOf(file, source));
+}
+
+export const isTest = (file: string): boolean => /\.test\.tsx?$|\/(testing|fixtures)(-[\w-]+)?(\/|\.ts$)/.test(file);
+
+/** Whether a file is part of what is shipped. */
+export const isProduct = (file: string): boolean =>
+  /^(api|protocol|gateway|host|console)$/.test(partOf(file)) && !isTest(file);
 
 export function importsOf(file: string, source: string): Import[] {
   const found: Import[] = [];
@@ -83,10 +153,12 @@ const LOOSE: Record<string, string[]> = {
 };
 
 /** Why an import is not allowed; undefined when it is. */
-export function forbidden({ from, to, typeOnly, values }: Import): string | undefined {
-  const [fromPart = "", toPart = ""] = [from.split("/")[0], to.split("/")[0]];
-  if (fromPart !== toPart) return forbiddenPart(fromPart, toPart, typeOnly);
-  if (fromPart !== "gateway") return undefined;
+export function forbidden(edge: Import): string | undefined {
+  const { from, to, values } = edge;
+  if (/\.test\.tsx?$/.test(to)) return "a file of tests is imported by nobody";
+  if (partOf(from) !== partOf(to)) return forbiddenPart(edge);
+  if (isProduct(from) && isTest(to)) return "product code may not import test code";
+  if (!from.startsWith("gateway/src/") || isTest(from)) return undefined;
   if (to === FAULTS && HANDLERS.test(from) && !OTHER_FAULTS.includes(from)) {
     const others = values.filter((name) => name !== "invalidRequest");
     if (others.length > 0)
@@ -116,11 +188,32 @@ const OTHER_FAULTS = [
   "gateway/src/http/console/static.ts",
 ];
 
-function forbiddenPart(from: string, to: string, typeOnly: boolean): string | undefined {
-  const { any, types } = PARTS[from] ?? { any: [], types: [] };
-  if (any.includes(to) || (typeOnly && types.includes(to))) return undefined;
-  const allowed = [...any, ...types.map((part) => `types of ${part}`)];
-  return `${from} imports ${allowed.length === 0 ? "nothing" : `only ${allowed.join(" and ")}`} of the other parts`;
+function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
+  const part = partOf(from);
+  const allowed = PARTS[part];
+  if (allowed === undefined) return `${part} has no place in the import rules`;
+  const { any, types = [], tests = [] } = allowed;
+  const has = (entries: string[]): boolean => entries.some((entry) => means(entry, to));
+  const mayUse = isProduct(from) ? any : [...any, ...tests];
+  if (has(mayUse) || (typeOnly && has(types))) {
+    return isProduct(from) && isTest(to) ? "product code may not import test code" : undefined;
+  }
+  const all = [...mayUse, ...types.map((other) => `types of ${other}`)];
+  return `${part} imports ${all.length === 0 ? "nothing" : `only ${all.join(" and ")}`} of the other parts`;
+}
+
+/** Whether an entry of the table means this file. */
+const means = (entry: string, file: string): boolean =>
+  PARTS[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : partOf(file) === entry;
+
+/** The folders and files that the table allows and nobody imports, as `part: entry`. */
+export function unusedEntries(imports: Import[]): string[] {
+  return Object.entries(PARTS).flatMap(([part, { any }]) =>
+    any
+      .filter((entry) => PARTS[entry] === undefined)
+      .filter((entry) => !imports.some(({ from, to }) => partOf(from) === part && means(entry, to)))
+      .map((entry) => `${part}: ${entry}`),
+  );
 }
 
 /** `gateway/src/ledger/rules.ts` → `ledger`; `gateway/src/build.ts` → `build`. */

@@ -37,7 +37,7 @@ export interface Shown {
   examples?: Record<string, Example>;
 }
 
-export interface Answer extends Shown {
+interface Answer extends Shown {
   /** 200 unless it says otherwise. */
   status?: 200 | 201 | 302;
   description: string;

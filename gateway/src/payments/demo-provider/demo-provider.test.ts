@@ -9,7 +9,7 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
 import Stripe from "stripe";
-import { readImports } from "../../../../tools/imports.ts";
+import { isProduct, readImports } from "../../../../tools/imports.ts";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -285,7 +285,7 @@ test("no gateway in production loads it: only commands import it", () => {
   const root = fileURLToPath(new URL("../../../..", import.meta.url));
   const folder = "gateway/src/payments/demo-provider/";
   const importers = readImports(root)
-    .filter(({ from, to }) => to.startsWith(folder) && !from.startsWith(folder))
+    .filter(({ from, to }) => isProduct(from) && to.startsWith(folder) && !from.startsWith(folder))
     .map(({ from }) => from);
   assert.deepEqual(
     importers.filter((from) => !from.startsWith("gateway/src/commands/dev")),

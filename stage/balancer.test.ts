@@ -11,9 +11,9 @@ import {
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { type Balancer, LOOK_EVERY_MS, startBalancer } from "@tollgate/stage/balancer.ts";
-import { eventually } from "@tollgate/stage/wait.ts";
 import { manualClock } from "../gateway/src/base/testing.ts";
+import { type Balancer, LOOK_EVERY_MS, startBalancer } from "./balancer.ts";
+import { eventually } from "./wait.ts";
 
 async function listening(answer: RequestListener): Promise<Server> {
   const server = createServer(answer).listen(0, "127.0.0.1");
