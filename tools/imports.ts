@@ -17,10 +17,12 @@ const PACKAGES: Record<string, string> = {
   "@tollgate/protocol/": "protocol/src/",
   "@tollgate/stage/": "stage/",
 };
-/** What a part may import of the others: a part, or the folder or file of one. Types are allowed by `types`, tests have `tests` on top. */
+/** What a part may import from the other parts. An entry is a part, or a folder or file of one. */
 interface Allowed {
   any: string[];
+  /** Only by `import type`. */
   types?: string[];
+  /** Only by the part's test code. */
   tests?: string[];
 }
 const ofGateway = (...folders: string[]): string[] => folders.map((folder) => `gateway/src/${folder}`);
@@ -37,22 +39,22 @@ export const PARTS: Record<string, Allowed> = {
   examples: { any: [] },
   deploy: { any: [] },
 
-  // What builds the product and checks it.
+  // Commands that build and check the product.
   "gateway/tools": { any: ["gateway"] },
   "console/tools": { any: ["console"] },
   tools: {
     any: [
       "stage/wait.ts",
-      // `tools/test.ts` starts the database that tests share.
+      // `tools/test.ts` starts the PostgreSQL server that tests share.
       ...ofGateway("db/testing.ts", "db/testing"),
-      // The guide looks like the gateway's reference, and reads Markdown as the console does.
+      // The guide has the layout of the gateway's reference pages, and parses Markdown as the console does.
       ...ofGateway("http/reference"),
       "console/src/ui/markdown",
       "tools/dashboards/dashboards.ts",
     ],
   },
 
-  // What runs it. The suites share what is in stage/, and do not import each other.
+  // Suites that run the product. They share code through stage/; a single folder or file of another suite is an exception.
   stage: { any: ["api", "protocol", "gateway", "host", "tools"] },
   e2e: {
     any: [
@@ -69,7 +71,7 @@ export const PARTS: Record<string, Allowed> = {
         "metering",
         "payments",
       ),
-      // A platform's metrics are those that the dashboards read.
+      // A suite checks that the gateway exports every metric that the dashboards read.
       "tools/dashboards/dashboards.ts",
     ],
   },
@@ -79,12 +81,12 @@ export const PARTS: Record<string, Allowed> = {
   bench: {
     any: [
       ...["api", "protocol", "gateway", "host", "stage", "tools"],
-      // It measures the platforms, browsers and attacks of the end-to-end suites.
+      // bench measures the platforms, browsers and attacks that the end-to-end suites have.
       ...["e2e/platform.ts", "e2e/database.ts", "e2e/fixtures.ts", "e2e/console-client.ts", "e2e/console/browser.ts"],
       ...["e2e/console/lifelike", "e2e/hostile", "e2e/fuzz"],
     ],
   },
-  // Pictures of a platform under chaos' load and faults, taken by e2e's browser.
+  // Draws the dashboards of a platform under the load and faults of chaos/, in the browser of e2e/.
   "tools/dashboards": { any: ["tools", "stage", "chaos", "e2e/console/browser.ts", "e2e/outside"] },
 };
 
@@ -155,7 +157,7 @@ const LOOSE: Record<string, string[]> = {
 /** Why an import is not allowed; undefined when it is. */
 export function forbidden(edge: Import): string | undefined {
   const { from, to, values } = edge;
-  if (/\.test\.tsx?$/.test(to)) return "a file of tests is imported by nobody";
+  if (/\.test\.tsx?$/.test(to)) return "nothing may import a *.test.ts file";
   if (partOf(from) !== partOf(to)) return forbiddenPart(edge);
   if (isProduct(from) && isTest(to)) return "product code may not import test code";
   if (!from.startsWith("gateway/src/") || isTest(from)) return undefined;
@@ -193,7 +195,7 @@ function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
   const allowed = PARTS[part];
   if (allowed === undefined) return `${part} has no place in the import rules`;
   const { any, types = [], tests = [] } = allowed;
-  const has = (entries: string[]): boolean => entries.some((entry) => means(entry, to));
+  const has = (entries: string[]): boolean => entries.some((entry) => covers(entry, to));
   const mayUse = isProduct(from) ? any : [...any, ...tests];
   if (has(mayUse) || (typeOnly && has(types))) {
     return isProduct(from) && isTest(to) ? "product code may not import test code" : undefined;
@@ -202,16 +204,16 @@ function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
   return `${part} imports ${all.length === 0 ? "nothing" : `only ${all.join(" and ")}`} of the other parts`;
 }
 
-/** Whether an entry of the table means this file. */
-const means = (entry: string, file: string): boolean =>
+/** Whether an entry of the table covers this file. */
+const covers = (entry: string, file: string): boolean =>
   PARTS[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : partOf(file) === entry;
 
-/** The folders and files that the table allows and nobody imports, as `part: entry`. */
+/** The folders and files that the table allows although no file of that part imports them, as `part: entry`. */
 export function unusedEntries(imports: Import[]): string[] {
   return Object.entries(PARTS).flatMap(([part, { any }]) =>
     any
       .filter((entry) => PARTS[entry] === undefined)
-      .filter((entry) => !imports.some(({ from, to }) => partOf(from) === part && means(entry, to)))
+      .filter((entry) => !imports.some(({ from, to }) => partOf(from) === part && covers(entry, to)))
       .map((entry) => `${part}: ${entry}`),
   );
 }
