@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { isTest as isTestCode, resolve } from "./imports.ts";
 
 /** File → the files that it loads, by their paths from the root. */
-export type Graph = Map<string, Set<string>>;
+type Graph = Map<string, Set<string>>;
 
 const LOADED =
   /(?:^|\n)\s*(?:import|export)\b[^"'`;]*?\bfrom\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)|(?:^|\n)\s*import\s*["']([^"']+)["']|new URL\(\s*["'](\.[^"']+)["']\s*,\s*import\.meta\.url/g;
