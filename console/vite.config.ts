@@ -5,6 +5,7 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { compressFiles } from "./tools/compress.ts";
 import { earlyScript } from "./tools/early-script.ts";
+import { lucideIcons } from "./tools/lucide.ts";
 import { shellWorker } from "./tools/shell-worker.ts";
 import { checkSizes } from "./tools/sizes.ts";
 
@@ -13,7 +14,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 export default defineConfig({
   root: at("."),
   base: "/console/",
-  plugins: [react(), tailwind(), earlyScript(), shellWorker(), checkSizes(), compressFiles()],
+  plugins: [lucideIcons(), react(), tailwind(), earlyScript(), shellWorker(), checkSizes(), compressFiles()],
   resolve: {
     // Radix locks scrolling with a <style> element made at run time, which our Content-Security-Policy forbids.
     alias: { "react-remove-scroll": at("src/ui/scroll-lock.tsx") },

@@ -16,6 +16,7 @@ const SOURCES = {
   deploy: /^README\.md$/,
   "tools/guide": /\.ts$/,
   "console/src/ui/markdown": /\.ts$/,
+  console: /^package\.json$/,
   "gateway/src/http/reference": /^(documents|frame|html|tabs)\.ts$/,
 };
 

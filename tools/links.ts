@@ -1,10 +1,11 @@
 /** Reads what a Markdown file links to, and which anchors it has; says which links lead nowhere. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { blocksOf } from "../console/src/ui/markdown/blocks.ts";
-import { type Inline, inlineOf } from "../console/src/ui/markdown/inline.ts";
+import { type Block, type Inline, markdownReader, type Words } from "../console/src/ui/markdown/read.ts";
 import { anchorMaker } from "./guide/anchors.ts";
 import { textOf } from "./guide/render.ts";
+
+const reader = markdownReader((address) => address);
 
 interface Read {
   /** As they are written. */
@@ -22,25 +23,24 @@ export function readLinks(text: string): Read {
       if ("inside" in node) follow(node.inside);
     }
   };
-  const words = (line: string): Inline[] => {
-    const nodes = inlineOf(line, (address) => address);
+  const words = ({ source, nodes }: Words): Inline[] => {
     follow(nodes);
     // A picture within a link, and one with a width.
-    for (const [, inLink, sized] of line.matchAll(/\[!\[[^\]]*\]\(([^)]*)\)\]|<img src="([^"]*)"/g)) {
+    for (const [, inLink, sized] of source.matchAll(/\[!\[[^\]]*\]\(([^)]*)\)\]|<img src="([^"]*)"/g)) {
       links.push(inLink ?? sized ?? "");
     }
     return nodes;
   };
-  const walk = (inside: string, depth: number): void => {
-    for (const { block } of blocksOf(inside, depth)) {
-      if (block.kind === "heading") anchors.add(anchor(textOf(words(block.text))));
-      else if (block.kind === "paragraph") words(block.text);
+  const walk = (blocks: Block[]): void => {
+    for (const block of blocks) {
+      if (block.kind === "heading") anchors.add(anchor(textOf(words(block.words))));
+      else if (block.kind === "paragraph") words(block.words);
       else if (block.kind === "table") for (const cell of [block.head, ...block.rows].flat()) words(cell);
-      else if (block.kind === "quote") walk(block.text, depth + 1);
-      else if (block.kind === "list") for (const item of block.items) walk(item, depth + 1);
+      else if (block.kind === "quote") walk(block.blocks);
+      else if (block.kind === "list") for (const item of block.items) walk(item);
     }
   };
-  walk(text, 0);
+  walk(reader.read(text));
   return { links, anchors };
 }
 

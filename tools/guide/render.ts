@@ -2,8 +2,7 @@
  * A page of the guide out of Markdown, read by what the console reads models' answers with. Raw HTML is text there; of it our pages
  * use pictures with a width, and comments, and these are understood here.
  */
-import { type Block, blocksOf } from "../../console/src/ui/markdown/blocks.ts";
-import { type Inline, inlineOf } from "../../console/src/ui/markdown/inline.ts";
+import { type Block, type Inline, markdownReader, type Words } from "../../console/src/ui/markdown/read.ts";
 import { block as codeBlock } from "../../gateway/src/http/reference/frame.ts";
 import { Html, html } from "../../gateway/src/http/reference/html.ts";
 import { anchorMaker } from "./anchors.ts";
@@ -36,11 +35,14 @@ interface Rendered {
 
 export function render(text: string, places: Places): Rendered {
   const renderer = new Renderer(places);
-  const body = renderer.blocks(text.replaceAll(/<!--[\s\S]*?-->/g, ""));
+  const body = renderer.blocks(reader.read(text.replaceAll(/<!--[\s\S]*?-->/g, "")));
   const [title, ...headings] = renderer.headings;
   if (title?.level !== 1) throw new Error("a page begins with its title (# …)");
   return { title: title.text, headings, body };
 }
+
+/** Addresses mean what `Places` says, so they are taken as they are written. */
+const reader = markdownReader((address) => address);
 
 const PICTURES = /^(?:<p>\s*)?(?:<img [^>]*>\s*)+(?:<\/p>)?$/;
 const PICTURE = /<img src="([^"]*)" alt="([^"]*)" width="(\d+)">/g;
@@ -65,24 +67,26 @@ class Renderer {
     this.#places = places;
   }
 
-  blocks(text: string, depth = 0): Html {
-    return html`${blocksOf(text, depth).map(({ block }) => this.#block(block, depth))}`;
+  blocks(blocks: Block[]): Html {
+    return html`${blocks.map((block) => this.#block(block))}`;
   }
 
-  #block(block: Block, depth: number): Html {
+  #block(block: Block): Html {
     switch (block.kind) {
       case "heading":
-        return this.#heading(block.level, block.text);
+        return this.#heading(block.level, block.words.nodes);
       case "paragraph":
-        return PICTURES.test(block.text) ? this.#pictures(block.text) : html`<p>${this.#words(block.text)}</p>\n`;
+        return PICTURES.test(block.words.source)
+          ? this.#pictures(block.words.source)
+          : html`<p>${this.#inline(block.words.nodes)}</p>\n`;
       case "code": {
         const language = LANGUAGES[block.language] ?? block.language;
         return html`${codeBlock(`${language}, in ${this.headings.at(-1)?.text ?? ""}`, block.text, language)}\n`;
       }
       case "quote":
-        return html`<blockquote>${this.blocks(block.text, depth + 1)}</blockquote>\n`;
+        return html`<blockquote>${this.blocks(block.blocks)}</blockquote>\n`;
       case "list":
-        return this.#list(block, depth);
+        return this.#list(block);
       case "table":
         return this.#table(block);
       case "rule":
@@ -90,8 +94,7 @@ class Renderer {
     }
   }
 
-  #heading(level: number, text: string): Html {
-    const words = inlineOf(text, asWritten);
+  #heading(level: number, words: Inline[]): Html {
     const plain = textOf(words);
     const id = this.#anchor(plain);
     this.headings.push({ level, id, text: plain });
@@ -100,10 +103,10 @@ class Renderer {
     return html`<${tag} id="${id}">${level === 1 ? shown : html`<a href="#${id}">${shown}</a>`}</${tag}>\n`;
   }
 
-  #list({ start, items }: { start: number | undefined; items: string[] }, depth: number): Html {
+  #list({ start, items }: { start: number | undefined; items: Block[][] }): Html {
     const tag = new Html(start === undefined ? "ul" : "ol");
     const from = start === undefined || start === 1 ? "" : html` start="${start}"`;
-    const inside = items.map((item) => html`<li>${tight(this.blocks(item, depth + 1))}</li>\n`);
+    const inside = items.map((item) => html`<li>${tight(this.blocks(item))}</li>\n`);
     return html`<${tag}${from}>\n${inside}</${tag}>\n`;
   }
 
@@ -111,14 +114,16 @@ class Renderer {
    * In a box of its own that scrolls, by keyboard too: some have more columns than a telephone is wide. Of those with three or
    * four and long cells, the rows are stacked there, each cell after its column's name.
    */
-  #table({ head, rows }: { head: string[]; rows: string[][] }): Html {
-    const isStacked = (head.length === 3 || head.length === 4) && rows.flat().some((cell) => cell.length > LONG_CHARS);
-    const cell = (text: string, i: number) => {
-      const name = i === 0 ? "" : textOf(inlineOf(head[i] ?? "", asWritten));
-      return html`<td${isStacked && name !== "" ? html` data-column="${name}"` : ""}>${this.#words(text, BREAK)}</td>`;
+  #table({ head, rows }: { head: Words[]; rows: Words[][] }): Html {
+    const isStacked =
+      (head.length === 3 || head.length === 4) && rows.flat().some(({ source }) => source.length > LONG_CHARS);
+    const cell = ({ nodes }: Words, i: number) => {
+      const name = i === 0 ? "" : textOf(head[i]?.nodes ?? []);
+      return html`<td${isStacked && name !== "" ? html` data-column="${name}"` : ""}>${this.#inline(nodes, BREAK)}</td>`;
     };
-    const named = (text: string) => (text === "" ? html`<td></td>` : html`<th scope="col">${this.#words(text)}</th>`);
-    const top = head.every((text) => text === "") ? "" : html`<thead><tr>${head.map(named)}</tr></thead>\n`;
+    const named = ({ source, nodes }: Words) =>
+      source === "" ? html`<td></td>` : html`<th scope="col">${this.#inline(nodes)}</th>`;
+    const top = head.every(({ source }) => source === "") ? "" : html`<thead><tr>${head.map(named)}</tr></thead>\n`;
     const label = `Table in ${this.headings.at(-1)?.text ?? ""}`;
     const body = rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`);
     return html`<div class="wide${isStacked ? " stacked" : ""}" tabindex="0" role="group" aria-label="${label}"><table>\n${top}<tbody>\n${body}</tbody>\n</table></div>\n`;
@@ -137,10 +142,6 @@ class Renderer {
   }
 
   /** A line's end is a space, but for one that was asked for. */
-  #words(text: string, lineEnd: Html | string = " "): Html {
-    return this.#inline(inlineOf(text, asWritten), lineEnd);
-  }
-
   #inline(nodes: Inline[], lineEnd: Html | string = " "): Html {
     return html`${nodes.map((node): Html | string => {
       if (node.kind === "text") return node.text;
@@ -161,7 +162,6 @@ class Renderer {
 const BREAK = html`<br>`;
 /** A cell of more is a text of its own. */
 const LONG_CHARS = 80;
-const asWritten = (address: string): string => address.trim();
 
 /** An item of one paragraph needs no paragraph. */
 function tight(item: Html): Html {

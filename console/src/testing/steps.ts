@@ -20,7 +20,16 @@ const ofInput: Cost = (_receiver, [input]) => String(input).length;
 const COSTS: [object, Record<string, Cost>][] = [
   [
     String.prototype,
-    { charAt: one, at: one, slice: ofResult, startsWith: ofArgument, endsWith: ofArgument, indexOf: upToFound },
+    {
+      charAt: one,
+      charCodeAt: one,
+      codePointAt: one,
+      at: one,
+      slice: ofResult,
+      startsWith: ofArgument,
+      endsWith: ofArgument,
+      indexOf: upToFound,
+    },
   ],
   [Array.prototype, { at: one, push: one, pop: one, slice: ofResult, splice: fromStart }],
   [RegExp.prototype, { exec: ofInput, test: ofInput }],

@@ -85,24 +85,61 @@ export async function compareFunctions(
   };
 }
 
-/** Brings the functions to what the files say, within the caller's transaction. Returns the names of those it applied. */
-export async function applyFunctions(client: pg.PoolClient, files: FunctionFile[], schema: number): Promise<string[]> {
+/** Brings the functions to what the files say, within the caller's transaction; `isNew` where the database has none yet. Returns the names of those it applied. */
+export async function applyFunctions(
+  client: pg.PoolClient,
+  files: FunctionFile[],
+  schema: number,
+  { isNew = false }: { isNew?: boolean } = {},
+): Promise<string[]> {
   const { changed, gone } = await compareFunctions(client, files, schema);
-  // Twice: a function in SQL may call one that comes after it, so bodies are checked when all of them are there.
-  for (const checked of ["off", "on"]) {
-    await client.query(`set local check_function_bodies = ${checked}`);
-    for (const file of changed) await replace(client, file);
-  }
-  for (const file of changed) {
-    await client.query(
-      `insert into function_file (name, sha256) values ($1, $2)
-       on conflict (name) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`,
-      [file.function, file.sha256],
-    );
-  }
+  if (!(isNew && (await makeAtOnce(client, changed)))) await replaceEach(client, changed);
+  await client.query(
+    `insert into function_file (name, sha256) select * from unnest($1::text[], $2::text[])
+     on conflict (name) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`,
+    [changed.map((file) => file.function), changed.map((file) => file.sha256)],
+  );
   // The function itself is left: a gateway of the version before may call it. A migration drops it.
   await client.query("delete from function_file where name = any ($1)", [gone]);
   return changed.map((file) => file.function);
+}
+
+/**
+ * All of them in two queries instead of hundreds: a new database takes half as long. False where that left no function or more than
+ * one of a name, or failed: then nothing was done, and one by one says which file it is.
+ */
+async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise<boolean> {
+  await client.query("savepoint before_functions");
+  const all = files.map(({ sql }) => sql).join("\n;\n");
+  try {
+    for (const checked of CHECKED) await client.query(`set local check_function_bodies = ${checked};\n${all}`);
+    const { isThere } = await queryOne(
+      client,
+      There,
+      `select not exists (select from unnest($1::text[]) called where 1 <> (
+         select count(*) from pg_proc where proname = called and pronamespace = current_schema()::regnamespace)) as "isThere"`,
+      [files.map((file) => file.function)],
+    );
+    if (isThere) {
+      // It is gone where a file ended the transaction.
+      await client.query("release savepoint before_functions");
+      return true;
+    }
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+  }
+  await client.query("rollback to savepoint before_functions");
+  return false;
+}
+
+/** Twice: a function in SQL may call one that comes after it, so bodies are checked when all of them are there. */
+const CHECKED = ["off", "on"];
+
+async function replaceEach(client: pg.PoolClient, files: FunctionFile[]): Promise<void> {
+  for (const checked of CHECKED) {
+    await client.query(`set local check_function_bodies = ${checked}`);
+    for (const file of files) await replace(client, file);
+  }
 }
 
 async function replace(client: pg.PoolClient, file: FunctionFile): Promise<void> {

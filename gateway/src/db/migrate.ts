@@ -1,5 +1,6 @@
 /**
- * Brings a database up to date: numbered, forward-only migrations, then the functions (functions.ts). All of it is one
+ * Brings a database up to date: numbered, forward-only migrations, then the functions (functions.ts). One that is empty begins with
+ * what the first migrations leave behind (base.ts). All of it is one
  * transaction, so that a gateway that runs meanwhile finds tables and functions that fit each other, and one that fails
  * leaves the database at the version it had; only a migration that asks to run alone (alone.ts) cuts it in two. One lock is
  * held for the whole run, so that of two processes started at once one migrates and the other waits.
@@ -109,6 +110,13 @@ async function choose(
   throw refusal;
 }
 
+/** Returns how many of the migrations an empty database has had with it. */
+async function makeFromBase(client: pg.PoolClient, { base }: Program, migrations: Migration[]): Promise<number> {
+  if (base === undefined || base.version > migrations.length) return 0;
+  await runSqlFile(client, "Base", base);
+  return base.version;
+}
+
 /** Returns the names of the functions that changed. */
 async function apply(
   client: pg.PoolClient,
@@ -119,8 +127,11 @@ async function apply(
   // Where anything fails the connection is closed, which rolls back.
   await client.query("begin");
   const changed: string[] = [];
+  const made = schema === 0 ? await makeFromBase(client, program, migrations) : 0;
   for (const [done, migration] of migrations.entries()) {
-    if (migration.isAlone) {
+    if (done < made) {
+      // The base has it already.
+    } else if (migration.isAlone) {
       // What is committed here others work with, for as long as the next takes: the functions must fit the tables.
       if (done > 0) changed.push(...(await applyFunctions(client, program.functions, schema + done)));
       await client.query("commit");
@@ -136,7 +147,8 @@ async function apply(
       worksWith(program, migration),
     ]);
   }
-  changed.push(...(await applyFunctions(client, program.functions, schema + migrations.length)));
+  const isNew = made > 0;
+  changed.push(...(await applyFunctions(client, program.functions, schema + migrations.length, { isNew })));
   await client.query("commit");
   return [...new Set(changed)].sort();
 }

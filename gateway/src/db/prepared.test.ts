@@ -57,6 +57,29 @@ test("what the server refuses is told, and the next call is served", async () =>
   assert.deepEqual(await ask("wrong", "select 1 as n"), [{ n: 1 }]);
 });
 
+test("a statement whose first call failed is prepared again", async () => {
+  const whole = (text: string) => ask("whole", "select $1::int as n", [text]);
+  // The server has it prepared, and refuses the value.
+  await assert.rejects(whole("none"), { code: "22P02" });
+  assert.deepEqual(await whole("1"), [{ n: 1 }]);
+});
+
+test("pg may prepare a query of the same name on the same connection", async () => {
+  const query = { name: "both", text: "select 1 as n" };
+  const byPg = async (): Promise<unknown[]> => {
+    const client = await pool.connect();
+    try {
+      return (await client.query(query)).rows;
+    } finally {
+      client.release();
+    }
+  };
+  assert.deepEqual(await ask(query.name, query.text), [{ n: 1 }]);
+  assert.deepEqual(await byPg(), [{ n: 1 }]);
+  assert.deepEqual(await ask(query.name, query.text), [{ n: 1 }]);
+  assert.deepEqual(await byPg(), [{ n: 1 }]);
+});
+
 test("a statement whose columns have changed is refused, and then described anew", async () => {
   await pool.query("create table changing (value int)");
   await pool.query("insert into changing values (1)");

@@ -2,6 +2,8 @@
  * A statement that is sent over and over: every request's hold and settlement are such. The server prepares it once for a connection,
  * as with any query of pg's that has a name, and describes its columns once too; pg asks for that with every call and makes parsers of
  * it again. What is sent is one write. For pools alone: a client gives no promise of it.
+ *
+ * Of pg it uses what its types declare: `Submittable`, which pg-cursor is too, and the connection's stream.
  */
 import type pg from "pg";
 import { getTypeParser } from "./types.ts";
@@ -13,58 +15,52 @@ interface Column {
 
 type Done = (error: Error | null, result?: { rows: unknown[] }) => void;
 
-/** By connection, and there by name. A prepared statement keeps its columns: where they would change the server refuses it. */
-const described = new WeakMap<pg.Connection, Map<string, Column[]>>();
+/** What each connection has prepared, by name, with its columns. */
+const prepared = new WeakMap<pg.Connection, Map<string, Column[]>>();
 
-/** What pg knows of a connection's prepared statements: those that the server has confirmed, and those on their way. */
-interface Statements {
-  parsedStatements: Record<string, string>;
-  submittedNamedStatements: Record<string, string>;
-}
+/** The server has it no more, or refuses it because its columns would be others now. */
+const IS_STALE = new Set(["26000", "0A000"]);
 
 /** pg calls these methods as the server's messages come in. */
 export class PreparedQuery implements pg.Submittable {
-  readonly name: string;
-  readonly text: string;
+  /** Not the name itself: a client may have pg prepare the same query, and each keeps account of its own. */
+  readonly #name: string;
+  readonly #text: string;
   readonly #bind: string;
   /** Set by pg. */
   callback: Done | undefined = undefined;
   readonly #rows: unknown[] = [];
+  #known: Map<string, Column[]> | undefined;
   #columns: Column[] | undefined;
-  #connection: pg.Connection | undefined;
+  #isNew = false;
   #failure: Error | undefined;
 
   constructor({ name, text }: { name: string; text: string }, values: unknown[]) {
-    this.name = name;
-    this.text = text;
-    this.#bind = bind(name, values);
+    this.#name = `+${name}`;
+    this.#text = text;
+    this.#bind = bind(this.#name, values);
   }
 
   submit(connection: pg.Connection): null {
-    const { name, text } = this;
-    const { parsedStatements, submittedNamedStatements } = connection as pg.Connection & Statements;
     const { stream } = connection;
-    this.#connection = connection;
-    this.#columns = described.get(connection)?.get(name);
-    const isNew = parsedStatements[name] === undefined && submittedNamedStatements[name] === undefined;
-    if (isNew) submittedNamedStatements[name] = text;
+    this.#known = prepared.get(connection);
+    if (this.#known === undefined) {
+      this.#known = new Map();
+      prepared.set(connection, this.#known);
+    }
+    this.#columns = this.#known.get(this.#name);
+    this.#isNew = this.#columns === undefined;
     // Of one that broke the client hears by itself.
     if (stream.writable)
       stream.write(
-        (isNew ? parse(name, text) : "") +
-          this.#bind +
-          (this.#columns === undefined ? DESCRIBE_EXECUTE_SYNC : EXECUTE_SYNC),
+        this.#isNew ? prepare(this.#name, this.#text) + this.#bind + DESCRIBE_EXECUTE_SYNC : this.#bind + EXECUTE_SYNC,
         "latin1",
       );
     return null;
   }
 
   handleRowDescription({ fields }: { fields: pg.FieldDef[] }): void {
-    const connection = this.#connection as pg.Connection;
-    const columns = fields.map(({ name, dataTypeID }) => ({ name, parse: getTypeParser(dataTypeID, "text") }));
-    this.#columns = columns;
-    const known = described.get(connection) ?? new Map<string, Column[]>();
-    described.set(connection, known.set(this.name, columns));
+    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: getTypeParser(dataTypeID, "text") }));
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
@@ -88,12 +84,16 @@ export class PreparedQuery implements pg.Submittable {
     else this.callback?.(this.#failure);
   }
 
-  handleError(error: Error): void {
+  handleError(error: Error & { code?: string }): void {
+    if (IS_STALE.has(error.code ?? "")) this.#known?.delete(this.#name);
     this.callback?.(error);
   }
 
+  handleCommandComplete(): void {
+    if (this.#isNew) this.#known?.set(this.#name, this.#columns ?? []);
+  }
+
   /** What comes besides tells nothing that the rows do not. */
-  handleCommandComplete(): void {}
   handlePortalSuspended(): void {}
   handleEmptyQuery(): void {}
 }
@@ -104,9 +104,12 @@ const DESCRIBE = message("D", "P\0");
 const EXECUTE_SYNC = message("E", `\0${int32(0)}`) + message("S", "");
 const DESCRIBE_EXECUTE_SYNC = DESCRIBE + EXECUTE_SYNC;
 
-/** The types of the parameters are left to the server. */
-function parse(name: string, text: string): string {
-  return message("P", `${bytesOf(name)}\0${bytesOf(text)}\0${int16(0)}`);
+/**
+ * Closed first: a first call that failed may or may not have left it prepared, and to close what is not there is no error. The types
+ * of the parameters are left to the server.
+ */
+function prepare(name: string, text: string): string {
+  return message("C", `S${bytesOf(name)}\0`) + message("P", `${bytesOf(name)}\0${bytesOf(text)}\0${int16(0)}`);
 }
 
 /** All in text, and all results too. */

@@ -10,6 +10,7 @@ import { createLog } from "../base/log.ts";
 import { checksumOf, readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
 import { readSqlFiles } from "./sql-files.ts";
+import { differences, OURS, schemaOf, texts } from "./testing/schema-of.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
@@ -53,45 +54,6 @@ describe("the files", () => {
 
 const id = (n: number): string => `01a1e000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [BUILDER, HOST, NODE, KEY, SESSION] = [1, 2, 3, 4, 5].map(id) as [string, ...string[]];
-
-async function texts(pool: pg.Pool, sql: string): Promise<string[]> {
-  const { rows } = await pool.query({ text: sql, rowMode: "array" });
-  return rows.map(([text]) => String(text));
-}
-
-const OURS = "'public'::regnamespace";
-/** One list of lines for each kind of thing. Partitions come with the months and are left out. */
-const schemaOf = async (pool: pg.Pool) => ({
-  functions: await texts(
-    pool,
-    `select pg_get_functiondef(oid) from pg_proc where pronamespace = ${OURS} order by oid::regprocedure::text`,
-  ),
-  triggers: await texts(
-    pool,
-    `select pg_get_triggerdef(g.oid) from pg_trigger g join pg_class c on c.oid = g.tgrelid
-      where c.relnamespace = ${OURS} and not g.tgisinternal and not c.relispartition order by 1`,
-  ),
-  columns: await texts(
-    pool,
-    `select format('%s %s %s %s%s %s', a.attrelid::regclass, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
-                   case when a.attnotnull then ' not null' end, pg_get_expr(d.adbin, d.adrelid))
-       from pg_attribute a join pg_class c on c.oid = a.attrelid
-       left join pg_attrdef d on (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
-      where c.relnamespace = ${OURS} and c.relkind in ('r', 'p') and not c.relispartition and a.attnum > 0
-      order by a.attrelid::regclass::text, a.attnum`,
-  ),
-  constraints: await texts(
-    pool,
-    `select format('%s %s %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))
-       from pg_constraint k join pg_class c on c.oid = k.conrelid
-      where c.relnamespace = ${OURS} and not c.relispartition order by 1`,
-  ),
-  indexes: await texts(
-    pool,
-    `select pg_get_indexdef(i.indexrelid) from pg_index i join pg_class c on c.oid = i.indrelid
-      where c.relnamespace = ${OURS} and not c.relispartition order by 1`,
-  ),
-});
 
 /** A request held and settled as every gateway does it. */
 async function serve(pool: pg.Pool, n: number, charge: bigint): Promise<void> {
@@ -158,7 +120,7 @@ describe("the schema", () => {
     assert.deepEqual(await texts(pool, BOOKS), [before]);
     const fresh = await openTestDatabase();
     t.after(fresh.close);
-    assert.deepEqual(await schemaOf(pool), await schemaOf(fresh.pool));
+    assert.deepEqual(differences(await schemaOf(pool), await schemaOf(fresh.pool)), []);
 
     for (const [i, charge] of charges.entries()) await serve(pool, 2000 + i, charge);
     const [shares, sharesBefore] = await Promise.all(

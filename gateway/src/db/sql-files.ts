@@ -33,7 +33,11 @@ export async function readSqlFiles(directory: string): Promise<SqlFile[]> {
 
 export const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-export async function runSqlFile(client: pg.PoolClient, kind: "Migration" | "Function", file: SqlFile): Promise<void> {
+export async function runSqlFile(
+  client: pg.PoolClient,
+  kind: "Migration" | "Function" | "Base",
+  file: SqlFile,
+): Promise<void> {
   try {
     const before = await currentTransaction(client);
     await client.query(file.sql);

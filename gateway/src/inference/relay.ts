@@ -3,12 +3,12 @@
  * both, and writes the answer to the stream as it comes or keeps it for the end. A new attempt starts from nothing.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
+import { StopMatcher } from "@tollgate/protocol/stops.ts";
 import type { DispatchSink } from "../dispatch/offers.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
 import type { Reply } from "./call.ts";
 import type { StreamWriter } from "./endpoint.ts";
-import { StopMatcher } from "./stops.ts";
 import { ThinkingSplitter } from "./thinking.ts";
 
 interface RelayOptions {

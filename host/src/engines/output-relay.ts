@@ -3,11 +3,11 @@
  * two. What an engine says after that does not matter any more.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
+import { StopMatcher } from "@tollgate/protocol/stops.ts";
 import type { Finish, GenerationJob, Sink } from "./engine.ts";
 import { THINKING_MODELS } from "./models.ts";
 import { OutputBound } from "./output-bound.ts";
 import type { StreamEvent } from "./profiles/profile.ts";
-import { StopStrings } from "./stops.ts";
 import { ThinkingInText } from "./thinking-in-text.ts";
 
 interface RelayOptions {
@@ -19,7 +19,7 @@ interface RelayOptions {
 
 export class OutputRelay {
   readonly #sink: Pick<Sink, "delta">;
-  readonly #stops: StopStrings;
+  readonly #stops: StopMatcher;
   readonly #thinking: ThinkingInText | undefined;
   readonly #bound: OutputBound;
   readonly #halves: Record<Channel, string> = { answer: "", reasoning: "" };
@@ -31,7 +31,7 @@ export class OutputRelay {
   constructor({ job, sink, contextTokens }: RelayOptions) {
     this.#sink = sink;
     this.#gathers = job.gathers ?? false;
-    this.#stops = new StopStrings(job.sampling.stop);
+    this.#stops = new StopMatcher(job.sampling.stop);
     this.#thinking = THINKING_MODELS.includes(job.model) ? new ThinkingInText() : undefined;
     this.#bound = new OutputBound(job.outputTokensMax, contextTokens);
   }
@@ -58,7 +58,7 @@ export class OutputRelay {
     if (this.#cut !== undefined) return;
     const rest = this.#thinking?.end() ?? "";
     const { text, stopped } = this.#stops.push(rest);
-    this.#say("answer", stopped ? text : text + this.#stops.flush());
+    this.#say("answer", stopped ? text : text + this.#stops.end());
     if (stopped) this.#cut = "stop";
     // Half a character that never became whole is no text.
   }

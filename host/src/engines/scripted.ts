@@ -4,6 +4,7 @@
  */
 
 import type { Channel } from "@tollgate/protocol/frames.ts";
+import { StopMatcher } from "@tollgate/protocol/stops.ts";
 import { type Clock, sleep, turn } from "../clock.ts";
 import {
   type EmbeddingJob,
@@ -17,7 +18,6 @@ import {
 import { EMBEDDING_MODELS } from "./models.ts";
 import { unitVector } from "./prose.ts";
 import { type Plan, planOf } from "./script.ts";
-import { StopStrings } from "./stops.ts";
 import { WireFaults } from "./wire-faults.ts";
 
 const VECTOR_WIDTH = 1024;
@@ -94,7 +94,7 @@ interface Run {
 class ScriptedAnswer {
   readonly #plan: Plan;
   readonly #run: Run;
-  readonly #stops: StopStrings;
+  readonly #stops: StopMatcher;
   readonly #cap: number;
   #words = 0;
   #chars = 0;
@@ -103,7 +103,7 @@ class ScriptedAnswer {
   constructor(plan: Plan, run: Run) {
     this.#plan = plan;
     this.#run = run;
-    this.#stops = new StopStrings(plan.ignoreStop ? [] : run.job.sampling.stop);
+    this.#stops = new StopMatcher(plan.ignoreStop ? [] : run.job.sampling.stop);
     this.#cap = plan.overrun ? Number.POSITIVE_INFINITY : run.job.outputTokensMax;
   }
 
@@ -116,7 +116,7 @@ class ScriptedAnswer {
     this.#due = clock.monotonic();
     const finish = (await this.#write("reasoning", reasoning)) ?? (await this.#write("answer", answer));
     if (finish === undefined) await this.#faultIfDue();
-    if (finish !== "stop") this.#emit("answer", this.#stops.flush());
+    if (finish !== "stop") this.#emit("answer", this.#stops.end());
     return { finish: finish ?? "stop" };
   }
 
@@ -167,7 +167,7 @@ class ScriptedAnswer {
     const { signal, clock, job, faults } = this.#run;
     const fault = this.#plan.faults.find(({ after }) => after === this.#words);
     if (fault === undefined || signal.aborted) return;
-    this.#emit("answer", this.#stops.flush());
+    this.#emit("answer", this.#stops.end());
     if (fault.kind === "fail") throw new EngineError("engine", `failed after ${fault.after} deltas, as scripted`);
     if (fault.kind === "drop") faults.drop(job.id, this.#chars);
     if (fault.kind === "garbage") faults.garbage(job.id, this.#chars);

@@ -3,41 +3,47 @@
  * text, or one of the elements below. Blocks that did not change while an answer grows are not drawn again.
  */
 
-import { memo, type ReactNode } from "react";
+import { memo, type ReactNode, useState } from "react";
 import { CopyButton } from "../copy.tsx";
 import { ImageOff } from "../icons.tsx";
-import { type Block, blocksOf } from "./blocks.ts";
-import { type Inline, inlineOf } from "./inline.ts";
+import { pieceReader } from "./pieces.ts";
+import { type Block, type Inline, markdownReader } from "./read.ts";
 
 /** Longer ones are shown as text: so many elements would make a page slow. */
 export const MARKDOWN_CHARS_MAX = 200_000;
 
+const reader = markdownReader();
+
 export function Markdown({ text }: { text: string }) {
+  const [piecesOf] = useState(() => pieceReader(reader.starts));
   return (
-    <div className="leading-relaxed wrap-anywhere">
-      <Blocks source={text} depth={0} />
+    <div className="flex flex-col gap-3 leading-relaxed wrap-anywhere">
+      {piecesOf(text).map((source, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a text only grows at its end
+        <Piece key={at} source={source} />
+      ))}
     </div>
   );
 }
 
-const Blocks = memo(({ source, depth }: { source: string; depth: number }) => (
-  <div className="flex flex-col gap-3">
-    {blocksOf(source, depth).map((piece, at) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: a text only grows at its end
-      <Drawn key={at} source={piece.source} depth={depth} />
-    ))}
-  </div>
-));
+/** One block, by its own text: that is what tells whether it has changed. */
+const Piece = memo(({ source }: { source: string }) => <Drawn blocks={reader.read(source)} />);
 
-/** One block, read again from its own text: that is what tells whether it has changed. */
-const Drawn = memo(({ source, depth }: { source: string; depth: number }) => {
-  const [piece] = blocksOf(source, depth);
-  return piece === undefined ? null : <BlockView block={piece.block} depth={depth} />;
-});
+const Blocks = ({ blocks }: { blocks: Block[] }) => (
+  <div className="flex flex-col gap-3">
+    <Drawn blocks={blocks} />
+  </div>
+);
+
+const Drawn = ({ blocks }: { blocks: Block[] }) =>
+  blocks.map((block, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a text only grows at its end
+    <BlockView key={at} block={block} />
+  ));
 
 const HEADING_SIZES = ["text-xl", "text-lg", "text-base"];
 
-function BlockView({ block, depth }: { block: Block; depth: number }) {
+function BlockView({ block }: { block: Block }) {
   switch (block.kind) {
     case "code":
       return <Code language={block.language} text={block.text} />;
@@ -45,23 +51,23 @@ function BlockView({ block, depth }: { block: Block; depth: number }) {
       // All of one rank: an answer stands below the page's own headings, and models leave ranks out.
       return (
         <h3 className={`mt-1 font-semibold tracking-tight ${HEADING_SIZES[block.level - 1] ?? "text-sm"}`}>
-          <Words text={block.text} />
+          <Parts nodes={block.words.nodes} />
         </h3>
       );
     case "paragraph":
       return (
         <p>
-          <Words text={block.text} />
+          <Parts nodes={block.words.nodes} />
         </p>
       );
     case "quote":
       return (
         <blockquote className="border-l-2 border-line-strong/60 pl-3.5 text-ink-soft">
-          <Blocks source={block.text} depth={depth + 1} />
+          <Blocks blocks={block.blocks} />
         </blockquote>
       );
     case "list":
-      return <List block={block} depth={depth} />;
+      return <List block={block} />;
     case "table":
       return <TableView block={block} />;
     case "rule":
@@ -69,11 +75,11 @@ function BlockView({ block, depth }: { block: Block; depth: number }) {
   }
 }
 
-function List({ block: { start, items }, depth }: { block: Block & { kind: "list" }; depth: number }) {
+function List({ block: { start, items } }: { block: Block & { kind: "list" } }) {
   const children = items.map((item, at) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a text only grows at its end
     <li key={at} className="pl-1">
-      <Blocks source={item} depth={depth + 1} />
+      <Blocks blocks={item} />
     </li>
   ));
   const look = "flex list-outside flex-col gap-1.5 pl-5 marker:text-ink-soft";
@@ -97,7 +103,7 @@ function TableView({ block: { columns, head, rows } }: { block: Block & { kind: 
             {head.map((cell, column) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name
               <th key={column} scope="col" className={`font-medium ${look(column)}`}>
-                <Words text={cell} />
+                <Parts nodes={cell.nodes} />
               </th>
             ))}
           </tr>
@@ -109,7 +115,7 @@ function TableView({ block: { columns, head, rows } }: { block: Block & { kind: 
               {row.map((cell, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name
                 <td key={column} className={look(column)}>
-                  <Words text={cell} />
+                  <Parts nodes={cell.nodes} />
                 </td>
               ))}
             </tr>
@@ -149,8 +155,6 @@ const Scrolling = ({ label, bare = false, children }: { label: string; bare?: bo
     {children}
   </section>
 );
-
-const Words = memo(({ text }: { text: string }) => <Parts nodes={inlineOf(text)} />);
 
 const Parts = ({ nodes }: { nodes: Inline[] }) =>
   nodes.map((node, at) => (

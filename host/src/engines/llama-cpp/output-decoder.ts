@@ -1,6 +1,6 @@
 /** Turns a model's tokens into deltas: whole characters, thinking apart from the answer, cut at stop strings. */
 import type { Channel } from "@tollgate/protocol/frames.ts";
-import { StopStrings } from "../stops.ts";
+import { StopMatcher } from "@tollgate/protocol/stops.ts";
 
 /** A character takes at most four byte tokens; what is not text by then never will be. */
 const BYTE_TOKENS_MAX = 4;
@@ -25,14 +25,14 @@ interface OutputDecoderOptions<Token> {
 
 export class OutputDecoder<Token> {
   readonly #options: OutputDecoderOptions<Token>;
-  readonly #stops: StopStrings;
+  readonly #stops: StopMatcher;
   #channel: Channel;
   #pending: Token[] = [];
   #before: Token[] = [];
 
   constructor(options: OutputDecoderOptions<Token>) {
     this.#options = options;
-    this.#stops = new StopStrings(options.stop);
+    this.#stops = new StopMatcher(options.stop);
     this.#channel = options.startsThinking ? "reasoning" : "answer";
   }
 
@@ -55,7 +55,7 @@ export class OutputDecoder<Token> {
 
   /** The model has ended. */
   end(): void {
-    if (!this.#decode()) this.#emit("answer", this.#stops.flush());
+    if (!this.#decode()) this.#emit("answer", this.#stops.end());
   }
 
   #decode(): boolean {

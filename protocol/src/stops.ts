@@ -1,6 +1,6 @@
 /**
- * The gateway's own guard of the stop strings: output ends before the one that is complete first, whatever the engine
- * does. Of two that are complete with the same character the longer counts, as the text before it is the shorter.
+ * Cuts output before the stop string that is complete first. The agent does it for engines that do not, the gateway whatever the
+ * agent did. Of two that are complete with the same character the longer counts, as the text before it is the shorter.
  *
  * Every character moves each stop string's matcher once (Knuth, Morris and Pratt), so the work grows with the output and
  * not with the strings, whatever they are. Held back is only an end of the text that begins a stop string: text that
@@ -30,7 +30,7 @@ export class StopMatcher {
   /** Steps of all matchers so far: a measure of the work done. */
   steps = 0;
 
-  constructor(stops: readonly string[]) {
+  constructor(stops: readonly string[] = []) {
     // Output is well-formed, so a string with half a character in it can only match in the middle of another one.
     this.#patterns = stops.filter((stop) => stop !== "" && stop.isWellFormed()).map(patternOf);
     this.#matched = new Uint16Array(this.#patterns.length);
@@ -38,6 +38,7 @@ export class StopMatcher {
 
   push(text: string): Cut {
     if (this.#stopped) return { text: "", stopped: true };
+    if (this.#patterns.length === 0) return { text, stopped: false };
     const seen = this.#held + text;
     for (let at = this.#held.length; at < seen.length; at++) {
       const complete = this.#step(seen.charCodeAt(at));
@@ -55,6 +56,7 @@ export class StopMatcher {
   end(): string {
     const rest = this.#held;
     this.#held = "";
+    this.#matched.fill(0);
     return rest;
   }
 

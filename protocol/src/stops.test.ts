@@ -74,6 +74,14 @@ describe("stop strings", () => {
     assert.equal(matcher.end(), "");
   });
 
+  test("goes on after what it held back was taken out", () => {
+    const matcher = new StopMatcher(["END"]);
+    assert.deepEqual(matcher.push("an EN"), { text: "an ", stopped: false });
+    assert.equal(matcher.end(), "EN");
+    assert.deepEqual(matcher.push("D"), { text: "D", stopped: false });
+    assert.deepEqual(matcher.push("x END"), { text: "x ", stopped: true });
+  });
+
   test("the work grows with the output, whatever the stop strings are", () => {
     const almost = `${"a".repeat(2_047)}b`;
     const stops = [

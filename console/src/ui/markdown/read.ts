@@ -1,0 +1,237 @@
+/**
+ * Markdown, read by markdown-it into a tree of ours. Only its parser is used, never its HTML: tags stay text, and every address passes
+ * through the caller's `readAddress`. A quote, a list or emphasis is nested so deep at most, whatever a model writes. Pure.
+ */
+import createParser, { type MarkdownIt, type StateBlock, type StateInline, type Token } from "markdown-it";
+import { safeAddress } from "./address.ts";
+
+export type Block =
+  | { kind: "code"; language: string; text: string }
+  | { kind: "heading"; level: number; words: Words }
+  | { kind: "paragraph"; words: Words }
+  | { kind: "quote"; blocks: Block[] }
+  | { kind: "list"; start: number | undefined; items: Block[][] }
+  | { kind: "table"; columns: Align[]; head: Words[]; rows: Words[][] }
+  | { kind: "rule" };
+
+/** What a block says: as it is written, and read. */
+export interface Words {
+  source: string;
+  nodes: Inline[];
+}
+
+export type Inline =
+  | { kind: "text"; text: string }
+  | { kind: "code"; text: string }
+  | { kind: "break" }
+  | { kind: "strong" | "emphasis" | "strike"; inside: Inline[] }
+  /** An image of a model's answer is never loaded: it is a link to it. */
+  | { kind: "link"; address: string; image: boolean; inside: Inline[] };
+
+type Align = "left" | "center" | "right";
+
+/** What becomes of an address that is written in the text; undefined where it must not be a link. */
+type ReadAddress = (written: string) => string | undefined;
+
+/** Quotes and lists nested deeper are shown as they are written: a quote is one level, a list two. */
+const BLOCK_LEVELS_MAX = 16;
+/** Emphasis nested deeper is not shown as such. */
+const INLINE_DEPTH_MAX = 16;
+/** How deep the elements of a drawn text are at most. */
+export const DEPTH_MAX = BLOCK_LEVELS_MAX + INLINE_DEPTH_MAX;
+
+interface Reader {
+  read(text: string): Block[];
+  /** The lines at which the blocks of the outermost level begin. */
+  starts(text: string): number[];
+}
+
+export function markdownReader(readAddress: ReadAddress = safeAddress): Reader {
+  const parser = parserWith(readAddress);
+  return {
+    read: (text) => new Tree(parser.parse(text, {})).blocks(),
+    starts(text) {
+      const tokens: Token[] = [];
+      parser.block.parse(text.replaceAll(/\r\n?/g, "\n"), parser, {}, tokens);
+      return tokens.flatMap(({ level, nesting, map }) => (level === 0 && nesting >= 0 && map ? [map[0]] : []));
+    },
+  };
+}
+
+function parserWith(readAddress: ReadAddress): MarkdownIt {
+  const parser = createParser({ html: false, linkify: true });
+  // Models indent without meaning code, draw a line below a paragraph without meaning a heading, and never define references.
+  parser.disable(["code", "lheading", "reference"]);
+  parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
+  // An address that may not be a link stays the text it was written as.
+  parser.normalizeLink = (written) => readAddress(written) ?? "";
+  parser.validateLink = (address) => address !== "";
+  // Shown as written: a decoded host name could look like another.
+  parser.normalizeLinkText = (text) => text;
+  parser.block.ruler.before("blockquote", "depth", showAsWritten, { alt: [] });
+  parser.inline.ruler.before("html_inline", "br", readBreak);
+  return parser;
+}
+
+/** markdown-it leaves out what is nested too deep; it is text here. */
+function showAsWritten(state: StateBlock, start: number, end: number): boolean {
+  if (state.level < BLOCK_LEVELS_MAX) return false;
+  let next = start + 1;
+  while (next < end && !state.isEmpty(next)) next += 1;
+  state.push("paragraph_open", "p", 1);
+  const words = state.push("inline", "", 0);
+  words.content = state.getLines(start, next, state.blkIndent, false).trim();
+  words.children = [];
+  state.push("paragraph_close", "p", -1);
+  state.line = next;
+  return true;
+}
+
+const BREAK = /^<br ?\/?>/i;
+
+/** `<br>` is the one tag with a meaning: cells of tables have no other way to end a line. */
+function readBreak(state: StateInline, silent: boolean): boolean {
+  const [tag] = BREAK.exec(state.src.slice(state.pos, state.pos + 6)) ?? [];
+  if (tag === undefined) return false;
+  if (!silent) state.push("hardbreak", "br", 0);
+  state.pos += tag.length;
+  return true;
+}
+
+/** The parser's flat list of tokens, in which `x_open` and `x_close` stand around what is within. */
+class Tree {
+  readonly #tokens: Token[];
+  #at = 0;
+
+  constructor(tokens: Token[]) {
+    this.#tokens = tokens;
+  }
+
+  /** Up to the end, or to the token that closes what is read, which is passed. */
+  blocks(): Block[] {
+    const blocks: Block[] = [];
+    for (let token = this.#next(); token !== undefined && token.nesting >= 0; token = this.#next()) {
+      blocks.push(this.#block(token));
+    }
+    return blocks;
+  }
+
+  #next(): Token | undefined {
+    return this.#tokens[this.#at++];
+  }
+
+  #block(token: Token): Block {
+    switch (token.type) {
+      case "fence": {
+        const [language = ""] = token.info.trim().split(/\s/, 1);
+        return { kind: "code", language, text: token.content.replace(/\n$/, "") };
+      }
+      case "heading_open":
+        return { kind: "heading", level: Number(token.tag.slice(1)), words: this.#words() };
+      case "paragraph_open":
+        return { kind: "paragraph", words: this.#words() };
+      case "blockquote_open":
+        return { kind: "quote", blocks: this.blocks() };
+      case "bullet_list_open":
+        return { kind: "list", start: undefined, items: this.#items() };
+      case "ordered_list_open":
+        return { kind: "list", start: Number(token.attrGet("start") ?? 1), items: this.#items() };
+      case "table_open":
+        return this.#table();
+      case "hr":
+        return { kind: "rule" };
+    }
+    throw new Error(`markdown-it gave a block that is not drawn: ${token.type}`);
+  }
+
+  #words(): Words {
+    const token = this.#next();
+    this.#next();
+    return { source: token?.content ?? "", nodes: inlineOf(token?.children ?? []) };
+  }
+
+  #items(): Block[][] {
+    const items: Block[][] = [];
+    while (this.#next()?.nesting === 1) items.push(this.blocks());
+    return items;
+  }
+
+  #table(): Block {
+    const columns: Align[] = [];
+    const rows: Words[][] = [];
+    for (let token = this.#next(); token !== undefined && token.type !== "table_close"; token = this.#next()) {
+      if (token.type === "tr_open") rows.push([]);
+      else if (token.type === "th_open" || token.type === "td_open") {
+        if (token.type === "th_open") columns.push(alignOf(token));
+        rows.at(-1)?.push(this.#words());
+      }
+    }
+    const [head = [], ...others] = rows;
+    return { kind: "table", columns, head, rows: others };
+  }
+}
+
+function alignOf(token: Token): Align {
+  const [, align] = /text-align:(center|right)/.exec(attribute(token, "style")) ?? [];
+  return (align as Align | undefined) ?? "left";
+}
+
+const KINDS: Record<string, "strong" | "emphasis" | "strike"> = {
+  strong_open: "strong",
+  em_open: "emphasis",
+  s_open: "strike",
+};
+
+function inlineOf(tokens: Token[]): Inline[] {
+  const root: Inline[] = [];
+  /** Where what follows is put, innermost last. What is too deep, and a link without an address, is put where it stands. */
+  const open = [root];
+  for (const token of tokens) {
+    const into = open.at(-1) as Inline[];
+    if (token.nesting === -1) open.pop();
+    else if (token.nesting === 1) {
+      const node = open.length > INLINE_DEPTH_MAX ? undefined : openedBy(token);
+      if (node !== undefined) into.push(node);
+      open.push(node?.inside ?? into);
+    } else into.push(...partOf(token));
+  }
+  return root.map(withWords);
+}
+
+function openedBy(token: Token): (Inline & { inside: Inline[] }) | undefined {
+  if (token.type === "link_open") return linkTo(attribute(token, "href"), false);
+  const kind = KINDS[token.type];
+  if (kind === undefined) throw new Error(`markdown-it gave a part of a line that is not drawn: ${token.type}`);
+  return { kind, inside: [] };
+}
+
+/** `[x]()` has no address: it is no link. */
+const linkTo = (address: string, image: boolean): (Inline & { kind: "link" }) | undefined =>
+  address === "" ? undefined : { kind: "link", address, image, inside: [] };
+
+function partOf(token: Token): Inline[] {
+  if (token.type === "text") return token.content === "" ? [] : [{ kind: "text", text: token.content }];
+  if (token.type === "code_inline") return [{ kind: "code", text: token.content }];
+  if (token.type === "softbreak" || token.type === "hardbreak") return [{ kind: "break" }];
+  if (token.type !== "image") throw new Error(`markdown-it gave a part of a line that is not drawn: ${token.type}`);
+  const words: Inline[] = (token.children ?? []).flatMap((child) => (child.nesting === 0 ? partOf(child) : []));
+  const link = linkTo(attribute(token, "src"), true);
+  if (link === undefined) return words;
+  link.inside.push(...words.flatMap(withoutLinks));
+  return [link];
+}
+
+/** A link without words shows its address, and has no link within. */
+function withWords(node: Inline): Inline {
+  if (!("inside" in node)) return node;
+  if (node.kind !== "link") return { ...node, inside: node.inside.map(withWords) };
+  const inside = node.inside.flatMap(withoutLinks);
+  return { ...node, inside: inside.length > 0 ? inside : [{ kind: "text", text: node.address }] };
+}
+
+function withoutLinks(node: Inline): Inline[] {
+  if (node.kind === "link") return node.inside;
+  return "inside" in node ? [{ ...node, inside: node.inside.flatMap(withoutLinks) }] : [node];
+}
+
+const attribute = (token: Token, name: string): string => String(token.attrGet(name) ?? "");

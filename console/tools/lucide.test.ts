@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { lucideIcons, shapesOf } from "./lucide.ts";
+
+const collection = {
+  icons: {
+    info: { body: '<g fill="none" stroke="currentColor"><circle cx="12" cy="12" r="10"/><path d="M12 16v-4"/></g>' },
+    dot: { body: '<circle cx="7.5" cy="7.5" r=".5" fill="currentColor" stroke-width="2"/>' },
+    turned: { body: '<g transform="rotate(90)"><path d="M0 0"/></g>' },
+    dashed: { body: '<path stroke-dasharray="1 2" d="M0 0"/>' },
+  },
+  aliases: { about: { parent: "info" } },
+};
+
+test("keeps the shapes of an icon, without what every icon has", () => {
+  const info = [
+    ["circle", { cx: "12", cy: "12", r: "10" }],
+    ["path", { d: "M12 16v-4" }],
+  ];
+  assert.deepEqual(shapesOf(collection, "info"), info);
+  assert.deepEqual(shapesOf(collection, "about"), info, "by another name");
+  assert.deepEqual(shapesOf(collection, "dot"), [["circle", { cx: "7.5", cy: "7.5", r: ".5", fill: "currentColor" }]]);
+});
+
+test("refuses an icon that does not exist or that it would draw wrongly", () => {
+  assert.throws(() => shapesOf(collection, "nothing"), /no icon "nothing"/);
+  assert.throws(() => shapesOf(collection, "turned"), /group with attributes/);
+  assert.throws(() => shapesOf(collection, "dashed"), /attribute that React names otherwise/);
+});
+
+test("replaces the calls in the file of icons alone", () => {
+  const { transform } = lucideIcons();
+  assert.ok(typeof transform === "function");
+  const call = (id: string): unknown => transform.call({} as never, 'icon(lucide("x"))', id);
+  assert.deepEqual(call("/anywhere/console/src/ui/icons.tsx"), {
+    code: 'icon([["path",{"d":"M18 6L6 18M6 6l12 12"}]])',
+    map: null,
+  });
+  assert.equal(call("/anywhere/console/src/ui/other.tsx"), undefined);
+});

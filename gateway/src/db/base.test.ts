@@ -1,0 +1,94 @@
+/** A database that is made from base.sql is the one that the migrations make, one by one; and every older one still becomes it. */
+import assert from "node:assert/strict";
+import { copyFile, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, type TestContext, test } from "node:test";
+import type pg from "pg";
+import { createLog } from "../base/log.ts";
+import { BASE_FILE, headerOf, readBase } from "./base.ts";
+import { migrate } from "./migrate.ts";
+import { readMigrations } from "./migrations.ts";
+import { differences, schemaOf, texts } from "./testing/schema-of.ts";
+import { makeSqlDirectory, SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { openTestDatabase } from "./testing.ts";
+
+const log = createLog("silent");
+const migrations = await readMigrations(SQL);
+
+/** All that there is, without the base. */
+async function oneByOne(t: Pick<TestContext, "after">): Promise<string> {
+  const directory = await makeSqlDirectory(t);
+  for (const folder of ["migrations", "functions"]) {
+    for (const name of await readdir(join(SQL, folder)))
+      await copyFile(join(SQL, folder, name), join(directory, folder, name));
+  }
+  return directory;
+}
+
+/** Every row of every table, but for what the moment and chance decide. */
+async function rowsOf(pool: pg.Pool): Promise<Record<string, string[]>> {
+  const tables = await texts(pool, "select tablename from pg_tables where schemaname = 'public' order by 1");
+  const found: Record<string, string[]> = {};
+  for (const table of tables) {
+    const without = ["applied_at", "created_at", "at", ...(table === "deployment" ? ["id"] : [])];
+    const rows = await texts(pool, `select (to_jsonb(r) - '{${without}}'::text[])::text from ${table} r order by 1`);
+    if (rows.length > 0) found[table] = rows;
+  }
+  return found;
+}
+
+test("base.sql makes what the migrations make: schema, functions, grants, rows", async (t) => {
+  const base = await readBase(SQL, migrations);
+  assert.ok(base !== undefined && base.version > 0);
+  const made = await openTestDatabase();
+  t.after(made.close);
+  const grown = await openTestDatabase({ sql: await oneByOne(t) });
+  t.after(grown.close);
+  assert.deepEqual(differences(await schemaOf(made.pool), await schemaOf(grown.pool)), []);
+  const rows = await rowsOf(made.pool);
+  assert.deepEqual(rows, await rowsOf(grown.pool));
+  assert.equal(rows["migration"]?.length, migrations.length);
+  assert.deepEqual(await migrate(made.pool, { directory: SQL, log }), { migrations: [], functions: [], left: [] });
+});
+
+const OWNER = "01a1e000-0000-7000-8000-000000000001";
+
+const fresh = (async () => {
+  const { pool, close } = await openTestDatabase();
+  after(close);
+  return await schemaOf(pool);
+})();
+
+for (const { version } of migrations.slice(0, -1)) {
+  test(`a database with rows at migration ${version} becomes what an empty one does`, async (t) => {
+    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, String(version).padStart(4, "0")) });
+    t.after(close);
+    await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'an account')", [OWNER]);
+    if (version >= 3) await pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [OWNER]);
+    if (version >= 4)
+      await pool.query(
+        `insert into request (id, account_id, key_id, key_name, endpoint, stream, outcome, http_status, created_at)
+         values ($1, $1, $1, 'a key', 'chat', false, 'ok', 200, now())`,
+        [OWNER],
+      );
+    await migrate(pool, { directory: SQL, log });
+    assert.deepEqual(await texts(pool, "select name from account"), ["an account"]);
+    assert.deepEqual(await texts(pool, "select outcome from request"), version >= 4 ? ["ok"] : []);
+    assert.deepEqual(differences(await schemaOf(pool), await fresh), []);
+  });
+}
+
+test("migrations that came after the base run after it, and a base for more than there are is left alone", async (t) => {
+  const TWO = { "0001_first.sql": "create table first (a int);", "0002_second.sql": "create table second (a int);" };
+  const directory = await makeSqlDirectory(t, { migrations: TWO });
+  const known = await readMigrations(directory);
+  const write = (count: number) =>
+    writeFile(join(directory, BASE_FILE), `${headerOf(known.slice(0, count))}\ncreate table first (from_base int);`);
+  await write(1);
+  const empty = await openTestDatabase({ sql: await makeSqlDirectory(t) });
+  t.after(empty.close);
+  assert.deepEqual((await migrate(empty.pool, { directory, log })).migrations, Object.keys(TWO));
+  await empty.pool.query("select from_base from first cross join second");
+  await writeFile(join(directory, BASE_FILE), "-- migrations: 0001 to 0002, of others\n");
+  await assert.rejects(migrate(empty.pool, { directory, log }), /base\.sql was not written from the migrations/);
+});

@@ -1,0 +1,50 @@
+/**
+ * The schema that the first migrations leave behind, as one file (gateway/sql/base.sql, written by gateway/tools/write-base.ts). A
+ * database that is empty is made from it instead of going through each of them; all others go on from the migration they are at.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Migration, padded } from "./migrations.ts";
+import { MigrationError, type SqlFile, sha256Of } from "./sql-files.ts";
+
+export const BASE_FILE = "base.sql";
+
+export interface Base extends SqlFile {
+  /** The last of the migrations that it stands for. */
+  version: number;
+}
+
+/** `directory` holds base.sql, or none. */
+export async function readBase(directory: string, migrations: Migration[]): Promise<Base | undefined> {
+  const sql = await readIfThere(join(directory, BASE_FILE));
+  if (sql === undefined) return undefined;
+  const [, version = "", checksum] = /^-- migrations: 0001 to (\d{4}), (\w+)$/m.exec(sql) ?? [];
+  if (checksum !== checksumOf(migrations, Number(version))) {
+    throw new MigrationError(
+      `${BASE_FILE} was not written from the migrations 0001 to ${version || padded(migrations.length)} that are here: ` +
+        "run node gateway/tools/write-base.ts.",
+    );
+  }
+  return { name: BASE_FILE, sql, version: Number(version) };
+}
+
+/** The line by which a base says what it was written from. */
+export const headerOf = (migrations: Migration[]): string =>
+  `-- migrations: 0001 to ${padded(migrations.length)}, ${checksumOf(migrations, migrations.length)}`;
+
+const checksumOf = (migrations: Migration[], version: number): string =>
+  sha256Of(
+    migrations
+      .slice(0, version)
+      .map(({ name, sha256 }) => `${name} ${sha256}\n`)
+      .join(""),
+  );
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return (await readFile(path, "utf8")).replaceAll("\r\n", "\n");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

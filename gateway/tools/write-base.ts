@@ -1,0 +1,77 @@
+/**
+ * Writes gateway/sql/base.sql, the schema that all migrations of today leave behind: `node gateway/tools/write-base.ts`. A database that is
+ * empty is made from it. It takes PostgreSQL 15 with its pg_dump, so that every version that is supported can read what is written.
+ */
+import { execFileSync } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BASE_FILE, headerOf } from "../src/db/base.ts";
+import { readMigrations, SQL_DIRECTORY } from "../src/db/migrations.ts";
+import { openTestDatabase } from "../src/db/testing.ts";
+
+const OLDEST_POSTGRES = "15";
+
+/** Made by the files in functions/, or by the program. */
+const OTHERS = /^(migration|function_file)\b/;
+/** Made for the day on which a database is. */
+const MONTHS = /\brequest_\d{4}_\d{2}(?!\d)/;
+/** Those that make the months; functions/ puts today's in their place. */
+const NEEDED_FUNCTIONS = /^(uuid_floor|history_make_partitions)\(/;
+
+/** The rows that a database begins with, and the months of its first days. The tests compare them with what migrations leave. */
+const BEGINNING = `insert into hold_sweep (at) values (now());
+insert into deployment default values;
+insert into rollup_turn default values;
+insert into availability_turn default values;
+insert into history_kept default values;
+select history_make_partitions(2);
+`;
+
+interface Part {
+  name: string;
+  type: string;
+  sql: string;
+}
+
+/** pg_dump writes `-- Name: NAME; Type: TYPE; …` above each thing. */
+function partsOf(dump: string): Part[] {
+  const [, ...pieces] = dump.split(/^--\n-- Name: /m);
+  return pieces.map((piece) => {
+    const [, name = "", type = ""] = /^(.*?); Type: (.*?);/.exec(piece) ?? [];
+    const sql = piece
+      .slice(piece.indexOf("\n--\n") + 4)
+      .replaceAll(/^(SET |--|\\).*\n/gm, "")
+      .replaceAll("public.", "");
+    return { name, type, sql: sql.trim() };
+  });
+}
+
+const isKept = ({ name, type }: Part): boolean => {
+  if (type === "FUNCTION") return NEEDED_FUNCTIONS.test(name);
+  return type !== "TRIGGER" && !OTHERS.test(name) && !MONTHS.test(name);
+};
+
+// Through each migration: the base that there is would only give itself.
+await rm(join(SQL_DIRECTORY, BASE_FILE), { force: true });
+const migrations = await readMigrations(SQL_DIRECTORY);
+process.env["TEST_POSTGRES"] = OLDEST_POSTGRES;
+const { connection, close } = await openTestDatabase();
+if (!("host" in connection)) throw new Error("TEST_DATABASE_URL must not be set");
+const { host, port, user, database } = connection;
+const dump = execFileSync(
+  `/usr/lib/postgresql/${OLDEST_POSTGRES}/bin/pg_dump`,
+  ["--schema-only", "--no-owner", "--host", host, "--port", String(port), "--username", user, database],
+  { encoding: "utf8" },
+);
+await close();
+const text = `-- What an empty database is made from: the schema that the migrations below leave behind. Written by gateway/tools/write-base.ts.
+${headerOf(migrations)}
+
+${partsOf(dump)
+  .filter(isKept)
+  .map(({ sql }) => sql)
+  .join("\n\n")}
+
+${BEGINNING}`;
+await writeFile(join(SQL_DIRECTORY, BASE_FILE), text);
+console.log(`${BASE_FILE}: ${text.split("\n").length} lines for ${migrations.length} migrations`);
