@@ -1,0 +1,28 @@
+/** For tests and the simulator: the settings of an empty environment, with secrets that are none. */
+import { cheapHash } from "../accounts/testing/cheap-hash.ts";
+import type { Settings } from "../assemble.ts";
+import { settingsOf } from "../build/settings.ts";
+import { parseConfig } from "../config.ts";
+
+export const TEST_SECRET = "a secret of tests, 32 characters or more";
+
+const SECRETS = {
+  pepper: TEST_SECRET,
+  pepperOld: undefined,
+  pepperNext: undefined,
+  receiptSeed: Buffer.alloc(32, 1).toString("base64url"),
+  planeSeed: undefined,
+  planeSeedOld: undefined,
+  keepPlaneSeed: async () => {},
+};
+
+/** Nothing is done by itself, and closing waits for nobody, unless `others` say so. Passwords are hashed cheaply. */
+export const testSettings = (others: Partial<Settings> = {}): Settings => ({
+  ...settingsOf({ config: parseConfig({}), secrets: SECRETS, secretCanaries: new Map() }),
+  sessionSecret: { current: TEST_SECRET },
+  cursorSecret: { current: TEST_SECRET },
+  passwordHash: cheapHash,
+  upkeep: false,
+  drain: { delayMs: 0, graceMs: 0 },
+  ...others,
+});
