@@ -29,7 +29,7 @@ export interface Settings extends ServingSettings, AccountSettings, SiteSettings
   drain: DrainTimes;
 }
 
-export interface RunningGateway {
+interface RunningGateway {
   /** The request path: what `inference/serve.ts` is called with. */
   gateway: Gateway;
   ledger: Ledger;

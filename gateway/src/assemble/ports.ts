@@ -69,7 +69,7 @@ export interface Models {
   parseForm: Bodies["parseForm"];
 }
 
-export interface LimitsFacts {
+interface LimitsFacts {
   /** How many gateways are alive now, this one included. */
   gateways: () => number;
   unavailable: (cause: UnavailableCause) => void;

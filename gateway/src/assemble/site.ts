@@ -52,7 +52,7 @@ export interface SiteSettings {
   checkAnswers?: boolean;
 }
 
-export interface SiteNeeds {
+interface SiteNeeds {
   listener: Listener;
   metrics: Metrics;
   accounts: AccountParts;

@@ -4,13 +4,17 @@ import { sleep } from "../base/clock.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
 import { type Closing, keepClosing } from "../history/closing-days.ts";
 import { openExportFolder } from "../history/month-export.ts";
+import type { HistoryParts } from "../history/parts.ts";
 import { keepRetaining, type Retaining } from "../history/retaining.ts";
 import { openRetention } from "../history/retention.ts";
 import { keepSampling } from "../history/sampling.ts";
 import { keepSamplingNodes } from "../history/sampling-nodes.ts";
-import type { Parts } from "../http/parts.ts";
+import type { NodeParts } from "../http/nodes/parts.ts";
+import type { InferenceParts } from "../inference/parts.ts";
 import { DERIVED_SINCE } from "../ledger/books.ts";
 import { keepProving, type Verdict, watchVerdict } from "../operators/books.ts";
+import type { OperatorParts } from "../operators/parts.ts";
+import type { PaymentParts } from "../payments/parts.ts";
 import type { Context } from "./context.ts";
 import type { Ports, Store } from "./ports.ts";
 import type { SiteSettings } from "./site.ts";
@@ -34,7 +38,11 @@ export interface UpkeepSettings {
 
 interface Needs {
   ports: Pick<Ports, "store" | "plane">;
-  parts: Pick<Parts, "history" | "books" | "alerts" | "payments" | "availability" | "presence" | "catalogue" | "nodes">;
+  parts: Pick<HistoryParts, "history" | "availability" | "presence"> &
+    Pick<OperatorParts, "books"> &
+    Pick<PaymentParts, "alerts" | "payments"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<NodeParts, "nodes">;
   accounts: Pick<AccountParts, "outbox">;
 }
 

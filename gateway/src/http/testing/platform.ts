@@ -22,13 +22,15 @@ import type { Broadcast } from "../../db/broadcast.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { absentPlane } from "../../dispatch/absent-plane.ts";
 import type { NodeCredentials } from "../../dispatch/plane.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { memoryLimits } from "../../limits/memory.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
 import type { Payments } from "../../payments/payments.ts";
-import type { ConnectedNodes } from "../nodes/parts.ts";
+import type { ConnectedNodes, NodeParts } from "../nodes/parts.ts";
 import type { Parts } from "../parts.ts";
 import { publicServer } from "../server.ts";
 import { PASSWORD } from "./browser.ts";
@@ -210,7 +212,10 @@ async function portsOn({ pool, close }: TestDatabase, outside: Outside): Promise
 }
 
 /** What the test decides in place of nodes and the payment provider. */
-function scripted({ payments }: Parts, outside: Outside): Pick<Parts, "nodes" | "runPrivately" | "payments"> {
+function scripted(
+  { payments }: Parts,
+  outside: Outside,
+): Pick<NodeParts, "nodes"> & Pick<InferenceParts, "runPrivately"> & Pick<PaymentParts, "payments"> {
   return {
     nodes: scriptedNodes(outside.connected),
     runPrivately: async () => outside.tried,
