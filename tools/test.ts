@@ -43,6 +43,7 @@ const GROUPS: Record<string, Group> = {
       "chaos/{*,audit/*,load/*}.test.ts",
       "sim/**/*.test.ts",
       "engines/*.test.ts",
+      "stage/*.test.ts",
     ],
     // Some wait for servers while others compute.
     concurrency: Math.ceil(cores * 1.5),

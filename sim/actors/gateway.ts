@@ -3,9 +3,8 @@
  * its disk when its gateway dies, and nothing else.
  */
 import type { Ports } from "../../gateway/src/assemble/ports.ts";
-import { testSettings } from "../../gateway/src/assemble/testing.ts";
+import { testSettings, testStore } from "../../gateway/src/assemble/testing.ts";
 import { assemble } from "../../gateway/src/assemble.ts";
-import { alwaysThere } from "../../gateway/src/base/dependency.ts";
 import { type NewId, newIds, suffixOf } from "../../gateway/src/base/ids.ts";
 import { noTracing } from "../../gateway/src/base/tracing.ts";
 import type { Gateway } from "../../gateway/src/inference/gateway.ts";
@@ -92,7 +91,6 @@ function portsOf(
   const log = logOf(world, life, name);
   const newId = newIds(clock, chance.of("ids"));
   const pid = machine.number * 1_000 + machine.starts;
-  const pool = world.store.pool(life);
   return {
     clock,
     random: chance,
@@ -100,15 +98,7 @@ function portsOf(
     gatewayId: suffixOf(newId()),
     log,
     tracing: noTracing,
-    store: {
-      pool,
-      ledgerPool: pool,
-      connections: { max: 1, kept: 0 },
-      broadcast: world.store.broadcast(life),
-      schema: { number: Number.POSITIVE_INFINITY, reached: () => Promise.resolve() },
-      health: alwaysThere("database"),
-      clockOffsetMs: () => null,
-    },
+    store: { ...testStore({ pool: world.store.pool(life) }), broadcast: world.store.broadcast(life) },
     models: { catalogue, meter: () => meter, reader: { read: noLargeBody }, parseForm: noLargeBody },
     plane: world.network.gateway(name, { life, originMs }),
     deployment: Promise.resolve("simulated"),

@@ -1,8 +1,12 @@
-/** For tests and the simulator: the settings of an empty environment, with secrets that are none. */
+/** For tests and the simulator: the settings of an empty environment, with secrets that are none; a store that is always there. */
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Settings } from "../assemble.ts";
+import { alwaysThere } from "../base/dependency.ts";
 import { settingsOf } from "../build/settings.ts";
 import { parseConfig } from "../config.ts";
+import type { Broadcast } from "../db/broadcast.ts";
+import type { TestDatabase } from "../db/testing.ts";
+import type { Store } from "./ports.ts";
 
 export const TEST_SECRET = "a secret of tests, 32 characters or more";
 
@@ -25,4 +29,18 @@ export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   upkeep: false,
   drain: { delayMs: 0, graceMs: 0 },
   ...others,
+});
+
+/** One gateway alone: nobody to tell, nobody to hear. */
+const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
+
+/** Nobody judges how soon this database answers: on a busy machine a test waits as long as it takes. */
+export const testStore = ({ pool }: Pick<TestDatabase, "pool">): Store => ({
+  pool,
+  ledgerPool: pool,
+  connections: { max: 10, kept: 0 },
+  broadcast: SILENCE,
+  schema: { number: Number.POSITIVE_INFINITY, reached: async () => {} },
+  health: alwaysThere("database"),
+  clockOffsetMs: () => null,
 });

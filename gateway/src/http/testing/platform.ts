@@ -9,16 +9,14 @@ import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
 import type { Identities } from "../../accounts/identities.ts";
 import type { Listener, Ports } from "../../assemble/ports.ts";
-import { TEST_SECRET, testSettings } from "../../assemble/testing.ts";
+import { TEST_SECRET, testSettings, testStore } from "../../assemble/testing.ts";
 import { assemble, type Settings } from "../../assemble.ts";
 import { systemClock } from "../../base/clock.ts";
-import { alwaysThere } from "../../base/dependency.ts";
 import { type NewId, newIds, parseId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
 import { noTracing } from "../../base/tracing.ts";
-import type { Broadcast } from "../../db/broadcast.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { absentPlane } from "../../dispatch/absent-plane.ts";
 import type { NodeCredentials } from "../../dispatch/plane.ts";
@@ -78,8 +76,6 @@ type TestPlatformOptions = Partial<
     Pick<Settings, "publicUrl" | "verifyEmails" | "oidcProviders" | "trustedProxies" | "payoutHoldDays">
 >;
 
-/** One gateway alone: nobody to tell, nobody to hear. */
-const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 /** Tests speak to the server directly. */
 const NO_SOCKETS: Listener = { open: async () => 0 };
 
@@ -170,7 +166,7 @@ const SETTINGS: Partial<Settings> = {
   checkAnswers: true,
 };
 
-async function portsOn({ pool, close }: TestDatabase, outside: Outside): Promise<Ports & { listener: Listener }> {
+async function portsOn(database: TestDatabase, outside: Outside): Promise<Ports & { listener: Listener }> {
   const [clock, random] = [systemClock, systemRandom()];
   const catalogue = await loadCatalogue(CATALOGUE_FILE);
   const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));
@@ -181,15 +177,7 @@ async function portsOn({ pool, close }: TestDatabase, outside: Outside): Promise
     gatewayId: "test",
     log: createLog("silent"),
     tracing: noTracing,
-    store: {
-      pool,
-      ledgerPool: pool,
-      connections: { max: 10, kept: 0 },
-      broadcast: SILENCE,
-      schema: { number: Number.POSITIVE_INFINITY, reached: async () => {} },
-      health: alwaysThere("database"),
-      clockOffsetMs: () => null,
-    },
+    store: testStore(database),
     models: {
       catalogue: () => catalogue,
       meter: () => ({ ...WORDS, ...outside.counting }),
@@ -205,7 +193,7 @@ async function portsOn({ pool, close }: TestDatabase, outside: Outside): Promise
     payments: undefined,
     listener: NO_SOCKETS,
     async close() {
-      await close();
+      await database.close();
       await rm(directory, { recursive: true });
     },
   };
