@@ -1,6 +1,6 @@
 /**
  * A gateway that is asked to stop: what is told of it, what is still served, and how what has not ended in time is ended and billed.
- * When each step comes is in gateway/src/main.test.ts.
+ * When each step comes is in gateway/src/assemble/drain.test.ts.
  */
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";

@@ -138,8 +138,8 @@ export function resolve(file: string, specifier: string): string | undefined {
 /** The folders of the gateway by level: a file may import its own folder and any level below it. */
 const LEVELS: string[][] = [
   ["commands"],
-  ["main"],
   ["build"],
+  ["assemble"],
   ["http"],
   ["trust"],
   ["inference", "payments", "operators"],
@@ -149,7 +149,7 @@ const LEVELS: string[][] = [
 ];
 /** Files beside the folders, and who may see them. */
 const LOOSE: Record<string, string[]> = {
-  config: ["commands", "main", "build"],
+  config: ["commands", "build"],
   faults: ["http", "inference", "payments", "build"],
   "server-secrets": ["build", "commands"],
 };

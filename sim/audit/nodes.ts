@@ -1,7 +1,7 @@
 /** An honest node is never quarantined; a cheating one is out within 20 jobs. */
-import type { NodeRecord } from "../actors/fleet.ts";
 import type { NodeKind } from "../plan.ts";
 import type { Stage } from "../stage/stage.ts";
+import type { NodeRecord } from "../world/store/nodes.ts";
 
 /** What each of these does is a failure every time. */
 const FAILS_ALWAYS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice", "bad vectors"];

@@ -66,14 +66,14 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "late settlements are dropped",
-    file: `${LEDGER}settling.ts`,
-    find: 'return outcome === "late" ? await settleLate(settlement) : outcome;',
+    file: `${LEDGER}settling-tries.ts`,
+    find: 'return outcome === "late" ? await this.#settleLate(settlement) : outcome;',
     replace: "return outcome;",
   },
   {
     name: "late settlements of a living gateway are dropped",
-    file: `${LEDGER}settling.ts`,
-    find: '        if (outcome === "late") outcome = await settleLate(settlement);\n',
+    file: `${LEDGER}settling-tries.ts`,
+    find: '    if (outcome === "late") outcome = await this.#settleLate(settlement);\n',
     replace: "",
   },
   {

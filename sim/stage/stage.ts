@@ -4,10 +4,11 @@ import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { CATALOGUES } from "../actors/catalogue.ts";
 import { ask, type Sight } from "../actors/client.ts";
-import { type NodeRecord, nodeIdOf } from "../actors/fleet.ts";
+import { nodeIdOf } from "../actors/fleet.ts";
 import { type Deployment, PEPPER, type RunningGateway } from "../actors/gateway.ts";
 import { type JobFacts, SimNode } from "../actors/node.ts";
 import type { Ask, Plan, Script } from "../plan.ts";
+import type { NodeRecord } from "../world/store/nodes.ts";
 import type { Key } from "../world/store/statements.ts";
 import type { World } from "../world/world.ts";
 import { Machine } from "./machines.ts";
@@ -30,7 +31,7 @@ export class Stage {
   readonly world: World;
   readonly machines: Machine[];
   readonly nodes: SimNode[] = [];
-  readonly records: NodeRecord[] = [];
+  readonly records: NodeRecord[];
   readonly builders: Builder[] = [];
   readonly hosts: Uuid[] = [];
   readonly sights: Sight[] = [];
@@ -49,11 +50,11 @@ export class Stage {
 
   constructor(world: World, plan: Plan, meter: Meter) {
     this.world = world;
+    this.records = world.store.tables.nodes.records;
     this.limitsWhenAway = plan.limitsWhenAway;
     this.payoutHoldDays = plan.payoutHoldDays ?? 0;
     const deployment: Deployment = {
       world,
-      records: this.records,
       limitsWhenAway: plan.limitsWhenAway,
       payoutHoldDays: this.payoutHoldDays,
       catalogue: () => CATALOGUES[this.priceVersion - 1] as (typeof CATALOGUES)[number],

@@ -8,6 +8,7 @@ import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Books } from "./store/books.ts";
+import { NodeTable } from "./store/nodes.ts";
 import { PaymentTables } from "./store/payments.ts";
 import { PayoutBooks } from "./store/payouts.ts";
 import { Store } from "./store/store.ts";
@@ -53,7 +54,14 @@ export class World {
     const { books } = this;
     const payouts = new PayoutBooks({ books, newId: newIds(clock, this.chance.of("payouts")), now });
     this.store = new Store({
-      tables: { books, keys: [], refusals: new Map(), payments: new PaymentTables(), payouts },
+      tables: {
+        books,
+        keys: [],
+        refusals: new Map(),
+        nodes: new NodeTable(() => scheduler.nowMs),
+        payments: new PaymentTables(),
+        payouts,
+      },
       scheduler,
       chance: this.chance.of("store"),
       committed: (text) => this.committed(text),

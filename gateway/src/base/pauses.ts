@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 const FIRST_MS = 100;
 const LONGEST_MS = 1_000;
 
-interface Pauses {
+export interface Pauses {
   /** Before the next of `failures` tries: longer each time, up to a second. */
   after(failures: number): Promise<void>;
   of(delayMs: number): Promise<void>;

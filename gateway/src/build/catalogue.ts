@@ -1,34 +1,36 @@
 /** The models on offer and the meters that count for them. */
-import type pg from "pg";
+import type { Models, Store } from "../assemble/ports.ts";
 import { invariant } from "../base/invariant.ts";
-import { type Broadcast, CATALOGUE_TOPIC } from "../db/broadcast.ts";
-import type { Gateway } from "../inference/gateway.ts";
+import { CATALOGUE_TOPIC } from "../db/broadcast.ts";
+import { openReading } from "../http/reading.ts";
 import { recordPrices } from "../ledger/prices.ts";
 import { CATALOGUE_FILE, type Catalogue } from "../metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
-import { type Metering, openMetering } from "../metering/metering.ts";
-import type { Context } from "./context.ts";
+import { openMetering } from "../metering/metering.ts";
+import type { BuildContext } from "./context.ts";
 
-export async function openMeters({ log, progress, onClose }: Context): Promise<{
-  meter: Gateway["meter"];
-  tables: Metering["tables"];
-}> {
+export async function openModels(
+  context: BuildContext,
+  { pool, broadcast }: Pick<Store, "pool" | "broadcast">,
+): Promise<Models> {
+  const { config, log, progress, onClose } = context;
   progress("loading the tokenizers");
   const metering = await openMetering({ log });
   onClose(() => metering.close());
-  return {
-    tables: metering.tables,
-    meter(tokenizer) {
-      const found = metering.meter(tokenizer);
-      invariant(found !== undefined, `there is no tokenizer ${tokenizer}`);
-      return found;
-    },
+  const meter: Models["meter"] = (tokenizer) => {
+    const found = metering.meter(tokenizer);
+    invariant(found !== undefined, `there is no tokenizer ${tokenizer}`);
+    return found;
   };
+  const reader = openReading({ log, tables: metering.tables, base64Compat: config.embeddingsBase64Compat });
+  onClose(() => reader.close());
+  const catalogue = await openCatalogue(context, { pool, broadcast, meter });
+  return { catalogue: catalogue.current, meter, reader, parseForm: reader.parseForm };
 }
 
-export async function openCatalogue(
-  { config, log }: Context,
-  { pool, broadcast, meter }: { pool: pg.Pool; broadcast: Broadcast; meter: Gateway["meter"] },
+async function openCatalogue(
+  { config, log }: BuildContext,
+  { pool, broadcast, meter }: Pick<Store, "pool" | "broadcast"> & Pick<Models, "meter">,
 ): Promise<LiveCatalogue> {
   const catalogue = await openLiveCatalogue({
     file: config.catalogueFile ?? CATALOGUE_FILE,

@@ -1,8 +1,8 @@
-/** What opening a part of the gateway needs, and how what was opened is closed again. */
+/** What opening a port from the configuration needs, and how what was opened is closed again. */
 
 import { createHmac } from "node:crypto";
+import type { Context } from "../assemble/context.ts";
 import type { Clock } from "../base/clock.ts";
-import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Replaceable } from "../base/replaceable.ts";
@@ -15,24 +15,15 @@ export interface BuildOptions {
   progress: (what: string) => void;
   /** The gateway cannot go on: its store was taken away. */
   onLost: (error: Error) => void;
-  /** A platform to try things on: letters that cannot be sent are logged, links and all. */
+  /** A platform to try things on: email that cannot be sent is logged, links and all. */
   development?: boolean;
+  /** Take any free port for health and metrics when the configured one is taken. */
+  anyInternalPort?: boolean;
   clock?: Clock;
   random?: Random;
 }
 
-export type Stop = () => Promise<void> | void;
-
-/** `onClose` is called in the order of starting; closing runs the other way. */
-export interface Context extends BuildOptions {
-  clock: Clock;
-  random: Random;
-  newId: NewId;
-  gatewayId: string;
-  /** Of this gateway's software. */
-  version: string;
-  onClose: (stop: Stop) => void;
-}
+export type BuildContext = Omit<BuildOptions, "clock" | "random"> & Context;
 
 /**
  * Drawn from the pepper: gateways that share keys share these too, and there are fewer secrets to keep. While the pepper is being

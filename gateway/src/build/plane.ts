@@ -9,11 +9,11 @@ import { openDeploymentRecord } from "../dispatch/deployment/record.ts";
 import { openHub } from "../dispatch/hub/hub.ts";
 import type { Plane } from "../dispatch/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
-import type { Context } from "./context.ts";
+import type { BuildContext } from "./context.ts";
 
-export async function openPlane(context: Context, secrets: ServerSecrets): Promise<Plane> {
+export async function openPlane(context: BuildContext, secrets: ServerSecrets): Promise<Plane | undefined> {
   const { config, clock, random, log, gatewayId, onClose } = context;
-  if (config.plane.absent) return absentPlane();
+  if (config.plane.absent) return undefined;
   const { host, port, publicUrl, credentialTtlMs, tls, nats } = config.plane;
   const { planeSeed: accountSeed } = secrets;
   const common = { clock, random, log, credentialTtlMs, ...(publicUrl !== undefined && { publicUrl }) };
@@ -50,8 +50,8 @@ export const signedBy = ({ seed: accountSeed, account, signingSeeds }: Config["p
 
 /** Makes sure that the plane is this database's, before anything is asked of its nodes. Returns the deployment's id. */
 export async function openDeployment(
-  context: Context,
-  { pool, plane }: { pool: pg.Pool; plane: Plane },
+  context: BuildContext,
+  { pool, plane = absentPlane() }: { pool: pg.Pool; plane: Plane | undefined },
 ): Promise<string> {
   const { clock, log, newId, gatewayId, onClose, onLost } = context;
   const record = openDeploymentRecord({ pool, newId });

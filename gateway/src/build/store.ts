@@ -1,32 +1,20 @@
 /** The store: the private PostgreSQL or the one of the configuration, brought up to date. */
 
-import type pg from "pg";
+import type { Store } from "../assemble/ports.ts";
+import { openBroadcast } from "../db/broadcast.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
 import { type Connection, LEDGER_SESSION } from "../db/pool.ts";
-import { openSchema, type Schema } from "../db/schema.ts";
-import type { Context } from "./context.ts";
+import { openSchema } from "../db/schema.ts";
+import type { BuildContext } from "./context.ts";
 
 /** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
 const LEDGER_CONNECTIONS = 4;
 
-export interface Store {
-  pool: pg.Pool;
-  /** Connections of the pool that stay open while nobody asks anything. */
-  kept: number;
-  /** For the ledger's functions alone. */
-  ledgerPool: pg.Pool;
-  connection: Connection;
-  /** Knows whether the store is there. */
-  guard: StoreGuard;
-  /** Which migrations it has had. Parts that need a later one wait for it. */
-  schema: Schema;
-  /** Of the private PostgreSQL; null when the store is another. */
-  pid: number | null;
-}
-
-export async function openStore({ config, log, clock, progress, onLost, onClose }: Context): Promise<Store> {
+/** `pid` of the private PostgreSQL; null when the store is another. */
+export async function openStore(context: BuildContext): Promise<Store & { pid: number | null }> {
+  const { config, log, clock, progress, onLost, onClose } = context;
   let connection: Connection;
   let pid: number | null = null;
   if (config.databaseUrl === undefined) {
@@ -39,9 +27,9 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   }
   const guard = new StoreGuard({ connection, clock, log });
   onClose(() => guard.stop());
-  const sizeMax = config.databasePoolMax;
-  const kept = Math.min(config.databasePoolMin, sizeMax);
-  const pool = openGuardedPool(connection, { guard, log, sizeMax, sizeKept: kept });
+  const max = config.databasePoolMax;
+  const kept = Math.min(config.databasePoolMin, max);
+  const pool = openGuardedPool(connection, { guard, log, sizeMax: max, sizeKept: kept });
   onClose(() => pool.end());
   const ledgerPool = openGuardedPool(connection, {
     guard,
@@ -56,5 +44,16 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   guard.watch();
   onClose(schema.watch());
-  return { pool, kept, ledgerPool, connection, guard, schema, pid };
+  const broadcast = await openBroadcast({ pool, connection, guard, clock, log });
+  onClose(() => broadcast.close());
+  return {
+    pool,
+    ledgerPool,
+    connections: { max, kept },
+    broadcast,
+    schema,
+    health: guard.health,
+    clockOffsetMs: () => guard.clocks.offsetMs,
+    pid,
+  };
 }

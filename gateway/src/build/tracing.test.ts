@@ -6,11 +6,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Stop } from "../assemble/context.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { noTracing } from "../base/tracing.ts";
+import { VERSION } from "../base/version.ts";
 import { parseConfig } from "../config.ts";
-import type { Context, Stop } from "./context.ts";
 import { openTracing } from "./tracing.ts";
 
 interface Span {
@@ -67,10 +68,9 @@ async function open(env: Record<string, string>, lines: string[] = []) {
     clock: systemClock,
     log,
     gatewayId: "gw1",
-    version: "1.2.3",
     onClose: (stop: Stop) => void stops.push(stop),
   };
-  const tracing = await openTracing(context as unknown as Context);
+  const tracing = await openTracing(context);
   return { tracing, close: async () => void (await Promise.all(stops.map((stop) => stop()))) };
 }
 
@@ -116,7 +116,7 @@ describe("traces", () => {
     );
     const { spans, resource } = spansOf(message);
     assert.equal(resource["service.name"], "tollgate-eu");
-    assert.equal(resource["service.version"], "1.2.3");
+    assert.equal(resource["service.version"], VERSION);
     assert.equal(resource["service.instance.id"], "gw1");
     assert.equal(resource["deployment.environment.name"], "staging");
     const whole = spans.find(({ name }) => name === "chat") as Span;

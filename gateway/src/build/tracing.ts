@@ -2,12 +2,20 @@
 import { readFile } from "node:fs/promises";
 import { sparingLog } from "../base/sparing-log.ts";
 import { noTracing, type Tracing } from "../base/tracing.ts";
-import type { Context } from "./context.ts";
+import { VERSION } from "../base/version.ts";
+import type { BuildContext } from "./context.ts";
 
-export async function openTracing({ config, clock, log, gatewayId, version, onClose }: Context): Promise<Tracing> {
+type Known = Pick<BuildContext, "config" | "clock" | "log" | "gatewayId" | "onClose">;
+
+export async function openTracing({ config, clock, log, gatewayId, onClose }: Known): Promise<Tracing> {
   if (config.tracing === undefined) return noTracing;
   const { openTelemetry } = await import("../base/open-telemetry.ts").catch(explain);
-  const tracing = openTelemetry({ ...config.tracing, instance: gatewayId, version, log: sparingLog(log, clock) });
+  const tracing = openTelemetry({
+    ...config.tracing,
+    instance: gatewayId,
+    version: VERSION,
+    log: sparingLog(log, clock),
+  });
   onClose(() => tracing.close());
   return tracing;
 }

@@ -10,7 +10,7 @@ import { IdentityError } from "../accounts/identities.ts";
 import { readIfThere } from "../base/files.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
-import type { App } from "../build.ts";
+import type { BuiltGateway } from "../build.ts";
 
 const SIGN_UP_CREDIT = dollars(5);
 
@@ -18,7 +18,7 @@ const SignIn = z.object({ email: z.string(), password: z.string() });
 const DevAccounts = z.object({ api_key: z.string(), host_token: z.string(), builder: SignIn, operator: SignIn });
 export type DevAccounts = z.infer<typeof DevAccounts>;
 
-export async function devAccounts(app: App, dataDir: string): Promise<DevAccounts> {
+export async function devAccounts(app: BuiltGateway, dataDir: string): Promise<DevAccounts> {
   const file = join(dataDir, "dev.json");
   const saved = await readAccounts(file);
   // The data may have been removed or swapped while the file stayed: only a key that works is worth keeping.
@@ -47,7 +47,10 @@ export async function devAccounts(app: App, dataDir: string): Promise<DevAccount
   return made;
 }
 
-async function signUp(app: App, role: "builder" | "operator"): Promise<{ id: Uuid; signIn: z.infer<typeof SignIn> }> {
+async function signUp(
+  app: BuiltGateway,
+  role: "builder" | "operator",
+): Promise<{ id: Uuid; signIn: z.infer<typeof SignIn> }> {
   const password = randomBytes(12).toString("base64url");
   const make = async (email: string): Promise<{ id: Uuid; signIn: z.infer<typeof SignIn> }> => {
     const id = await app.identities.create({ email, password, name: `Local ${role}`, operator: role === "operator" });

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "../base/clock.ts";
 import { parseId, publicId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { App } from "../build.ts";
+import type { BuiltGateway } from "../build.ts";
 import { SETTINGS } from "../config.ts";
 import type { ListedNode } from "../fleet/fleet.ts";
 
@@ -143,7 +143,7 @@ export class LocalNode {
 
 /** What the records know of the local nodes of these names. */
 export async function localNodes(
-  { hostTokens, fleet }: Pick<App, "hostTokens" | "fleet">,
+  { hostTokens, fleet }: Pick<BuiltGateway, "hostTokens" | "fleet">,
   { host_token }: { host_token: string },
   names: string[],
 ): Promise<ListedNode[]> {
@@ -164,7 +164,7 @@ interface Place {
 
 /** Waits until a node whose agent is connected takes requests; where its record keeps it from them, says so instead. */
 export async function untilServing(
-  { fleet, nodeOnline }: Pick<App, "fleet" | "nodeOnline">,
+  { fleet, nodeOnline }: Pick<BuiltGateway, "fleet" | "nodeOnline">,
   nodeId: string,
   place: Place,
 ): Promise<string | undefined> {

@@ -9,8 +9,8 @@ import pino from "pino";
 import { systemClock } from "../base/clock.ts";
 import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
+import type { BuiltGateway } from "../build.ts";
 import { type Config, parseConfig } from "../config.ts";
-import type { RunningGateway } from "../main.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
 import type { DemoProvider } from "../payments/demo-provider/demo-provider.ts";
 import type { DevAccounts } from "./dev-accounts.ts";
@@ -92,7 +92,7 @@ interface DevOptions {
 
 class DevPlatform {
   readonly #o: DevOptions;
-  #gateway: RunningGateway | undefined;
+  #gateway: BuiltGateway | undefined;
   #nodes: LocalNode[] = [];
   #payments: DemoProvider | undefined;
 
@@ -105,9 +105,9 @@ class DevPlatform {
     const config = await this.#withPayments();
     screen.step("starting the gateway");
     // Loaded here: the table of commands is read for every command, and this is by far the most of it.
-    const { startGateway } = await import("../main.ts");
+    const { build } = await import("../build.ts");
     const { devAccounts } = await import("./dev-accounts.ts");
-    const gateway = await startGateway({
+    const gateway = await build({
       config,
       log,
       progress: (what) => screen.step(what),
@@ -155,7 +155,7 @@ class DevPlatform {
 
   /** A node that was left paused or in quarantine keeps nobody waiting: what is to know of it is in the notes. */
   async #startNodes(
-    gateway: RunningGateway,
+    gateway: BuiltGateway,
     gatewayUrl: string,
     accounts: DevAccounts,
   ): Promise<{ online: Online[]; notes: string[] }> {

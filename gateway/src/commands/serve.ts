@@ -19,8 +19,8 @@ async function run(): Promise<number> {
   const log = createLog(config.logLevel);
   const stop = untilStopped();
   // Loaded here: the table of commands is read for every command, and this is by far the most of it.
-  const { startGateway } = await import("../main.ts");
-  const gateway = await startGateway({
+  const { build } = await import("../build.ts");
+  const gateway = await build({
     config,
     log,
     progress: (what) => log.info(what),

@@ -6,6 +6,8 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
+import { systemClock } from "../base/clock.ts";
+import { stripeProvider } from "../payments/stripe.ts";
 import { operationsOf } from "./contract/testing/operations.ts";
 import { internalServer } from "./server.ts";
 import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
@@ -18,7 +20,13 @@ let internal: FastifyInstance;
 before(async () => {
   platform = await openTestPlatform({
     // Nothing is bought here, but what sells is served.
-    payments: () => ({}) as unknown as NonNullable<TestPlatform["parts"]["payments"]>,
+    payments: stripeProvider({
+      secretKey: "sk_test_methods",
+      webhookSecrets: ["whsec_methods"],
+      apiBase: undefined,
+      invoices: false,
+      clock: systemClock,
+    }),
   });
   internal = internalServer({
     ready: () => ({ status: "ready", dependencies: {} }),

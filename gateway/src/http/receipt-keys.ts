@@ -2,12 +2,12 @@
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { type JsonOf, methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
+import type { HistoryParts } from "../history/parts.ts";
 import { sendCached } from "./cached.ts";
-import type { Parts } from "./parts.ts";
 
 const route = publicRoutes.listReceiptKeys;
 
-export function receiptKeyRoutes(app: FastifyInstance, { receipts }: Pick<Parts, "receipts">): void {
+export function receiptKeyRoutes(app: FastifyInstance, { receipts }: Pick<HistoryParts, "receipts">): void {
   app.route({
     ...methodAndUrl(route),
     async handler(request, reply) {

@@ -1,4 +1,4 @@
-/** Everything one request needs, passed in. Put together in build.ts. */
+/** Everything one request needs, passed in. Put together in assemble/serving.ts. */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";

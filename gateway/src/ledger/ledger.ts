@@ -20,7 +20,8 @@ import { openCredit } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
 import { openReleases } from "./releases.ts";
 import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
-import { openSettling, type SettlingTallies } from "./settling.ts";
+import { openSettling } from "./settling.ts";
+import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
 
 /** How long a hold lives that nobody renews. */

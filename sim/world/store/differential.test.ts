@@ -22,6 +22,7 @@ import type { News, ProviderEvent } from "../../../gateway/src/payments/provider
 import { takeIn } from "../../../gateway/src/payments/receive.ts";
 import { Life } from "../life.ts";
 import { Books, type Entry } from "./books.ts";
+import { NodeTable } from "./nodes.ts";
 import { PaymentTables } from "./payments.ts";
 import { PayoutBooks } from "./payouts.ts";
 import { answer, type Tables } from "./statements.ts";
@@ -63,7 +64,8 @@ describe("the simulated store beside PostgreSQL", () => {
     await pastMidnight();
     const books = new Books(() => systemClock.now());
     const payouts = new PayoutBooks({ books, newId, now: () => systemClock.now() });
-    const tables: Tables = { books, keys: [], refusals: new Map(), payments: new PaymentTables(), payouts };
+    const nodes = new NodeTable(() => 0);
+    const tables: Tables = { books, keys: [], refusals: new Map(), nodes, payments: new PaymentTables(), payouts };
     const query = async (asked: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
       typeof asked === "string" ? answer(tables, asked, values) : answer(tables, asked.text, asked.values);
     const transactions = new Transactions({ ...tables, run: async (_life, _text, what) => what() });

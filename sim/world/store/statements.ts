@@ -5,6 +5,7 @@
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { Books, Ended, Order } from "./books.ts";
 import { readArray, writeArray } from "./literals.ts";
+import type { NodeTable } from "./nodes.ts";
 import type { PaymentTables } from "./payments.ts";
 import type { Batch, PayoutBooks } from "./payouts.ts";
 
@@ -27,12 +28,13 @@ export interface Tables {
   keys: Key[];
   /** Requests that a limit refused, by outcome. */
   refusals: Map<Uuid, string>;
+  nodes: NodeTable;
   payments: PaymentTables;
   payouts: PayoutBooks;
 }
 
 type Rows = Record<string, unknown>[];
-type Answer = (tables: Tables, values: string[]) => Rows;
+type Answer = (tables: Tables, values: string[], given: unknown[]) => Rows;
 
 const numbers = (literal: string): number[] => readArray(literal).map(Number);
 const ids = (literal: string): Uuid[] => readArray(literal) as Uuid[];
@@ -186,6 +188,17 @@ const ANSWERS: [RegExp, Answer][] = [
       return [];
     },
   ],
+  [/from node n join account a on/, ({ nodes }, [id]) => nodes.find(id as Uuid)],
+  [
+    /with moved as \(\s*update node set state/,
+    ({ nodes }, [id, from, to], given) =>
+      nodes.move(id as Uuid, from as string, to as string, given.slice(4) as [string, Record<string, unknown>, string]),
+  ],
+  [
+    /update node set honest_answers = honest_answers/,
+    ({ nodes }, [id, answers, needed]) => nodes.answered(id as Uuid, Number(answers), Number(needed)),
+  ],
+  [/select id from node where state in/, ({ nodes }) => nodes.barred()],
   [
     /select payout_create\(/,
     ({ payouts }, [id, note, by, minimum, holdDays]) => {
@@ -213,6 +226,6 @@ const ANSWERS: [RegExp, Answer][] = [
 export function answer(tables: Tables, text: string, values: unknown[]): { rows: Rows; rowCount: number } {
   const found = ANSWERS.find(([pattern]) => pattern.test(text));
   if (found === undefined) throw new Error(`the simulated store does not know this statement: ${text}`);
-  const rows = found[1](tables, values as string[]);
+  const rows = found[1](tables, values as string[], values);
   return { rows, rowCount: rows.length };
 }

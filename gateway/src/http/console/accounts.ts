@@ -3,15 +3,15 @@ import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
 import { grantsOf } from "@tollgate/api/roles.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import type { Identities, SignedIn } from "../../accounts/identities.ts";
+import type { AccountParts } from "../../accounts/parts.ts";
 import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
 import { requireRole } from "../guards.ts";
 import { whole } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 
-export function accountHandlers({ identities }: Pick<Parts, "identities">): Handlers<typeof accountRoutes> {
+export function accountHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof accountRoutes> {
   return {
     getMe: ({ who }) => meObject(identities, who),
 

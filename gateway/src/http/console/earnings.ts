@@ -7,9 +7,9 @@ import { exactMicro } from "../../base/money.ts";
 import { DAY_MS, seconds } from "../../base/time.ts";
 import { invalidRequest } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
+import type { HistoryParts } from "../../history/parts.ts";
 import { noSuchRequest } from "../lists/no-such-request.ts";
 import { type EarningsParts, earningsPage, namedNode } from "../nodes/earnings.ts";
-import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { csvFile } from "./csv.ts";
 import { bounded } from "./money.ts";
@@ -19,7 +19,7 @@ const HOURLY_DAYS_MAX = 31;
 type SumsFields = z.output<typeof EarningSumsFields>;
 
 export function earningHandlers(
-  parts: EarningsParts & Pick<Parts, "history" | "receipts">,
+  parts: EarningsParts & Pick<HistoryParts, "history" | "receipts">,
 ): Handlers<typeof earningRoutes> {
   const { earnings, history, receipts, now } = parts;
   return {

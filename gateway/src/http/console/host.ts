@@ -5,17 +5,23 @@ import { parseId, publicId } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { seconds } from "../../base/time.ts";
 import { type SecretRecord, TooManyOpen } from "../../keys/keys.ts";
+import type { KeyParts } from "../../keys/parts.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "../nodes/insight.ts";
 import { type MarketParts, marketOf } from "../nodes/market.ts";
 import { modelsForHosts } from "../nodes/models.ts";
 import { type OwnNodesParts, ownNodes } from "../nodes/own-nodes.ts";
 import { nodeStats, type StatsParts } from "../nodes/stats.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { secretsPage } from "./secret-lists.ts";
 
 export function hostHandlers(
-  parts: Pick<Parts, "hostTokens" | "cursors"> & OwnNodesParts & StatsParts & InsightParts & MarketParts,
+  parts: Pick<KeyParts, "hostTokens"> &
+    Pick<SiteParts, "cursors"> &
+    OwnNodesParts &
+    StatsParts &
+    InsightParts &
+    MarketParts,
 ): Handlers<typeof hostRoutes> {
   const { hostTokens, cursors, catalogue } = parts;
   const nodes = ownNodes(parts);

@@ -7,11 +7,14 @@ import { exactMicro, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
 import { seconds, startOfDay, startOfMonth } from "../../base/time.ts";
 import { invalidRequest } from "../../faults.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import { type LimitOverrides, TooManyOpen } from "../../keys/keys.ts";
+import type { KeyParts } from "../../keys/parts.ts";
 import type { KeyChange } from "../../keys/settings.ts";
 import { type KeyLimits, limitsCeiling, limitsInForce } from "../../limits/limits.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { secretsPage } from "./secret-lists.ts";
 
@@ -25,7 +28,10 @@ interface KeySpend {
 }
 
 export function keyHandlers(
-  parts: Pick<Parts, "apiKeys" | "usage" | "catalogue" | "cursors" | "now">,
+  parts: Pick<KeyParts, "apiKeys"> &
+    Pick<HistoryParts, "usage"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<SiteParts, "cursors" | "now">,
 ): Handlers<typeof keyRoutes> {
   const { apiKeys, usage, catalogue, cursors, now } = parts;
   const spendOf = async (accountId: Uuid): Promise<KeySpend> => {

@@ -3,8 +3,13 @@ import type { liveRoutes } from "@tollgate/api/console/live.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
+import type { OperatorParts } from "../../operators/parts.ts";
 import type { ConsoleGuards } from "../guards.ts";
-import type { Parts } from "../parts.ts";
+import type { NodeParts } from "../nodes/parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { balanceObject } from "./money.ts";
 import { capacityOfModels } from "./operator/overview.ts";
@@ -17,7 +22,12 @@ type Numbers<Id extends keyof typeof liveRoutes> = {
 };
 
 export function liveHandlers(
-  parts: Pick<Parts, "live" | "ledger" | "history" | "overview" | "nodes" | "catalogue">,
+  parts: Pick<SiteParts, "live"> &
+    Pick<LedgerParts, "ledger"> &
+    Pick<HistoryParts, "history"> &
+    Pick<OperatorParts, "overview"> &
+    Pick<NodeParts, "nodes"> &
+    Pick<InferenceParts, "catalogue">,
   guards: Pick<ConsoleGuards, "builder" | "operator">,
 ): Handlers<typeof liveRoutes> {
   const { live, ledger, history, overview } = parts;

@@ -1,16 +1,19 @@
 /** The models as the console shows them, and what a chat request would hold before it is sent. */
 import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
 import { exactMicro } from "../../base/money.ts";
+import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import type { Gateway } from "../../inference/gateway.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
 import { quote } from "../../inference/quote.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import { parseFields } from "../fields.ts";
 import { whole } from "../lists/pages.ts";
+import type { NodeParts } from "../nodes/parts.ts";
 import { factsOf } from "../openai/catalogue.ts";
 import { chat } from "../openai/chat.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { measuredOf, sumOf } from "../status/measured.ts";
 
@@ -22,9 +25,12 @@ export const quoteEndpoint: Endpoint = {
 };
 
 export function modelHandlers(
-  parts: Pick<Parts, "catalogue" | "nodes" | "performance" | "availability" | "now"> & {
-    gateway: Pick<Gateway, "catalogue" | "meter" | "reader">;
-  },
+  parts: Pick<InferenceParts, "catalogue"> &
+    Pick<NodeParts, "nodes"> &
+    Pick<HistoryParts, "performance" | "availability"> &
+    Pick<SiteParts, "now"> & {
+      gateway: Pick<Gateway, "catalogue" | "meter" | "reader">;
+    },
 ): Handlers<typeof modelRoutes> {
   const { catalogue, nodes, performance, availability, now, gateway } = parts;
   const liveOf = (entry: CatalogueEntry) => ({

@@ -7,17 +7,19 @@ import { exactMicro, pico } from "../../base/money.ts";
 import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
 import { invalidRequest } from "../../faults.ts";
 import { SUMS_MAX } from "../../history/hourly-sums.ts";
+import type { HistoryParts } from "../../history/parts.ts";
 import type { Balance as AccountBalance } from "../../ledger/ledger.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
 import type { StatementLine } from "../../ledger/statement.ts";
 import { page } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 
 const DAYS_MAX = 400;
 const DAYS_BY_HOUR_MAX = 31;
 
 export function moneyHandlers(
-  parts: Pick<Parts, "ledger" | "usage" | "statement" | "cursors" | "now">,
+  parts: Pick<LedgerParts, "ledger" | "statement"> & Pick<HistoryParts, "usage"> & Pick<SiteParts, "cursors" | "now">,
 ): Handlers<typeof moneyRoutes> {
   const { ledger, usage, statement, cursors, now } = parts;
   return {

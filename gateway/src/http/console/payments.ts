@@ -4,20 +4,26 @@ import type { z } from "zod";
 import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
 import { findPack } from "../../payments/packs.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
 import type { Payment } from "../../payments/payment-list.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { page } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { consolePage } from "./credits.ts";
 import { checkedMicro, creditsOf } from "./statement.ts";
 
-type PaymentParts = Pick<Parts, "ledger" | "usage" | "alerts" | "sendsMail" | "cursors" | "publicUrl" | "now"> & {
-  payments: Payments;
-};
+type CreditParts = Pick<LedgerParts, "ledger"> &
+  Pick<HistoryParts, "usage"> &
+  Pick<PaymentParts, "alerts" | "sendsMail"> &
+  Pick<SiteParts, "cursors" | "publicUrl" | "now"> & {
+    payments: Payments;
+  };
 
-export function paymentHandlers(parts: PaymentParts): Handlers<typeof paymentRoutes> {
+export function paymentHandlers(parts: CreditParts): Handlers<typeof paymentRoutes> {
   const { payments, publicUrl, cursors } = parts;
   return {
     async setTopUp({ account, body, refuse }) {

@@ -3,8 +3,11 @@ import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { PLAYGROUND } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
+import type { HistoryParts } from "../../history/parts.ts";
 import { type PerformanceSum, slotsOf } from "../../history/performance.ts";
-import type { Parts } from "../parts.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { namedKeys } from "./named-keys.ts";
 
@@ -20,7 +23,10 @@ const NOTHING: Figures = {
 };
 
 export function performanceHandlers(
-  parts: Pick<Parts, "performance" | "catalogue" | "sessionKeys" | "now">,
+  parts: Pick<HistoryParts, "performance"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<KeyParts, "sessionKeys"> &
+    Pick<SiteParts, "now">,
 ): Handlers<typeof performanceRoutes> {
   const { performance, catalogue, sessionKeys, now } = parts;
   return {

@@ -2,10 +2,10 @@
 import type { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
-import type { Parts } from "../parts.ts";
+import type { KeyParts } from "../../keys/parts.ts";
 import type { Handlers } from "../routes.ts";
 
-export function playgroundHandlers({ sessionKeys }: Pick<Parts, "sessionKeys">): Handlers<typeof playgroundRoutes> {
+export function playgroundHandlers({ sessionKeys }: Pick<KeyParts, "sessionKeys">): Handlers<typeof playgroundRoutes> {
   return {
     async issuePlaygroundKey({ account, who, refuse }) {
       const issued = await sessionKeys.issue({ accountId: account.id, sessionId: who.sessionId });

@@ -9,9 +9,12 @@ import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
 import { invalidRequest } from "../../faults.ts";
 import type { Filter } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { KeyParts } from "../../keys/parts.ts";
 import { noSuchRequest } from "../lists/no-such-request.ts";
 import { page } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Asked, Handlers } from "../routes.ts";
 import { csvFile } from "./csv.ts";
 import { namedKeys } from "./named-keys.ts";
@@ -26,7 +29,10 @@ const UNFUNDED_DAYS_MAX = 400;
 const ANSWER_ID = /^(chatcmpl|cmpl)-/;
 
 export function requestHandlers(
-  parts: Pick<Parts, "history" | "catalogue" | "cursors" | "receipts" | "unfunded" | "sessionKeys" | "now">,
+  parts: Pick<HistoryParts, "history" | "receipts" | "unfunded"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<SiteParts, "cursors" | "now"> &
+    Pick<KeyParts, "sessionKeys">,
 ): Handlers<typeof requestRoutes> {
   const { history, catalogue, cursors, receipts, unfunded, sessionKeys, now } = parts;
   const filterOf = async (

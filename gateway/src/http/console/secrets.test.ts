@@ -27,7 +27,7 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
     log: createLog("trace", destination),
     mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }),
     verifyEmails: true,
-    providers: [issuer.provider],
+    oidcProviders: [issuer.provider],
   });
   const answers: string[] = [];
   const secrets = new Map<string, string>(PASSWORDS.map((password, i) => [`password ${i}`, password]));

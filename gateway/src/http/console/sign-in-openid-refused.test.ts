@@ -109,7 +109,7 @@ describe("what is wrong lets nobody in", () => {
     const other = await openTestPlatform({
       publicUrl: PUBLIC_URL,
       log: stage.platform.parts.log,
-      providers: [gone.provider],
+      oidcProviders: [gone.provider],
     });
     const browser = new Browser(other);
     const begun = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider: "test" } });
@@ -167,7 +167,7 @@ describe("what is wrong lets nobody in", () => {
 
   test("502 while the provider is away or speaks for another; then again without a restart", async () => {
     const away = await openTestIssuer();
-    const other = await openTestPlatform({ publicUrl: PUBLIC_URL, providers: [away.provider] });
+    const other = await openTestPlatform({ publicUrl: PUBLIC_URL, oidcProviders: [away.provider] });
     away.speakFor("https://evil.test");
     const begin = () => new Browser(other).send("POST", `${AUTH}/sign-in/openid`, { body: { provider: "test" } });
     const refused = await begin();

@@ -5,18 +5,18 @@
 import { PATIENCE_S, SIGN_IN_REFUSALS, type signInRoutes, tooManyAttempts } from "@tollgate/api/console/sign-in.ts";
 import type { Caller } from "../../accounts/ask.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
+import type { AccountParts } from "../../accounts/parts.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
 import type { Owner } from "../../accounts/two-factor.ts";
 import { Fault } from "../../faults.ts";
 import type { OpenCall } from "../call.ts";
-import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { meObject } from "./accounts.ts";
 
 /** Where a browser lands that comes back from a provider. What became of it is in `sign_in`. */
 const HOME = "/console/";
 
-export function signInHandlers({ identities }: Pick<Parts, "identities">): Handlers<typeof signInRoutes> {
+export function signInHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof signInRoutes> {
   const { signIn, passwords, twoFactor, openId, offers } = identities;
   return refusing({
     getSignInMethods: async () => ({

@@ -7,17 +7,23 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, type Pico, pico } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
 import type { TopUp } from "../../payments/top-up-settings.ts";
 import { page } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { csvFile } from "./csv.ts";
 
-type CreditParts = Pick<Parts, "ledger" | "usage" | "alerts" | "sendsMail" | "payments" | "now">;
+type CreditParts = Pick<LedgerParts, "ledger"> &
+  Pick<HistoryParts, "usage"> &
+  Pick<PaymentParts, "alerts" | "sendsMail" | "payments"> &
+  Pick<SiteParts, "now">;
 
 export function statementHandlers(
-  parts: CreditParts & Pick<Parts, "statement" | "cursors">,
+  parts: CreditParts & Pick<LedgerParts, "statement"> & Pick<SiteParts, "cursors">,
 ): Handlers<typeof statementRoutes> {
   const { statement, cursors, alerts } = parts;
   return {

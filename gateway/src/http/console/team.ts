@@ -1,16 +1,16 @@
 /** Who belongs to an account, and joining one by an invitation. */
 import type { teamRoutes } from "@tollgate/api/console/team.ts";
 import type { Invitation } from "../../accounts/invitations.ts";
+import type { AccountParts } from "../../accounts/parts.ts";
 import type { Member, TeamEvent } from "../../accounts/team.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
 import { requireRole, roleRequired } from "../guards.ts";
-import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { accountObject } from "./accounts.ts";
 import { refusing } from "./sign-in.ts";
 
-export function teamHandlers({ identities }: Pick<Parts, "identities">): Handlers<typeof teamRoutes> {
+export function teamHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof teamRoutes> {
   const { team } = identities;
   return refusing<Handlers<typeof teamRoutes>>({
     async getTeam({ who, account: { id } }) {

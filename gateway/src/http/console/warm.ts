@@ -3,28 +3,26 @@
  * every connection the server's caches of its catalogue and here the code that is compiled when it first runs, is paid before
  * somebody waits for it. It only reads, and next to nothing.
  */
+
+import type { AccountParts } from "../../accounts/parts.ts";
 import type { Uuid } from "../../base/ids.ts";
+import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
-import type { Parts } from "../parts.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
+import type { OperatorParts } from "../../operators/parts.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
+import type { SiteParts } from "../parts.ts";
 
 const NOBODY = "00000000-0000-0000-0000-000000000000" as Uuid;
 
-type WarmedParts = Pick<
-  Parts,
-  | "identities"
-  | "ledger"
-  | "usage"
-  | "performance"
-  | "history"
-  | "unfunded"
-  | "apiKeys"
-  | "statement"
-  | "alerts"
-  | "spend"
-  | "presence"
-  | "attention"
-  | "now"
->;
+type WarmedParts = Pick<AccountParts, "identities"> &
+  Pick<LedgerParts, "ledger" | "statement"> &
+  Pick<HistoryParts, "usage" | "performance" | "history" | "unfunded" | "presence"> &
+  Pick<KeyParts, "apiKeys"> &
+  Pick<PaymentParts, "alerts"> &
+  Pick<OperatorParts, "spend" | "attention"> &
+  Pick<SiteParts, "now">;
 
 interface WarmOptions {
   /** Connections that the pool keeps: so many ask at once, each on one of its own. */

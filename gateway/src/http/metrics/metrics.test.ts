@@ -12,7 +12,8 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     for (const size of sizes) made.sizes.add(size);
     return made;
   };
-  const metrics = openMetrics({
+  const metrics = openMetrics();
+  metrics.tellOf({
     about: { gateway: "gw1", version: "1.2.3" },
     isReady: () => true,
     waitingFor: () => 4,

@@ -38,12 +38,17 @@ interface MetricFacts {
 }
 
 export interface Metrics extends Traffic {
+  /** Puts these on the page too, once the parts that know them are there. Traffic is counted from the start. */
+  tellOf: (facts: MetricFacts) => void;
   page: () => Promise<{ contentType: string; text: string }>;
 }
 
-export function openMetrics(facts: MetricFacts): Metrics {
+export function openMetrics(): Metrics {
   const page = openPage();
-  const traffic = openTraffic(page);
+  return { ...openTraffic(page), tellOf: (facts) => tellOf(page, facts), page: page.text };
+}
+
+function tellOf(page: Page, facts: MetricFacts): void {
   page.gauge("tollgate_build_info", "1; its labels say which gateway this is.", () => [[1, facts.about]]);
   page.gauge("tollgate_ready", "1 while /readyz says that requests can be served.", () => [[facts.isReady() ? 1 : 0]]);
   tellOfEventLoop(page, facts);
@@ -51,7 +56,6 @@ export function openMetrics(facts: MetricFacts): Metrics {
   tellOfDependencies(page, facts);
   tellOfBooks(page, facts);
   tellOfHistory(page, facts);
-  return { ...traffic, page: page.text };
 }
 
 /** By the names that prom-client gave them: dashboards and alerts know them. */

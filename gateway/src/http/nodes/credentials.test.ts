@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import type { Parts } from "../parts.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import type { NodeParts } from "./parts.ts";
 
 let platform: TestPlatform;
 before(async () => {
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-type Ask = (mint: Parts["mint"]) => Promise<{ status: number; code: string; text: string }>;
+type Ask = (mint: NodeParts["mint"]) => Promise<{ status: number; code: string; text: string }>;
 
 /** A node that has elected a model, and how its agent asks for credentials from a gateway with such a plane. */
 async function enrol(): Promise<{ ask: Ask; revoke: () => Promise<boolean> }> {

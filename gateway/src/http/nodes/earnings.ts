@@ -6,10 +6,14 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { seconds, startOfDay } from "../../base/time.ts";
 import type { EarningLine } from "../../history/earnings.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
 import { page } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 
-export type EarningsParts = Pick<Parts, "earnings" | "hostMoney" | "cursors" | "now">;
+export type EarningsParts = Pick<HistoryParts, "earnings"> &
+  Pick<LedgerParts, "hostMoney"> &
+  Pick<SiteParts, "cursors" | "now">;
 
 export const namedNode = ({ node }: { node?: string | undefined }): Uuid | undefined =>
   node === undefined ? undefined : parseId("node", node);

@@ -13,12 +13,16 @@ import type { RequestOutcome } from "../../base/states.ts";
 import { seconds } from "../../base/time.ts";
 import type { InsightFigures, Insights } from "../../history/insight.ts";
 import type { Job } from "../../history/jobs.ts";
+import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
 import { page } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
+import type { NodeParts } from "./parts.ts";
 import { tenth } from "./stats.ts";
 
-export type InsightParts = Pick<Parts, "fleet" | "insights" | "jobs" | "cursors" | "now">;
+export type InsightParts = Pick<NodeParts, "fleet"> &
+  Pick<HistoryParts, "insights" | "jobs"> &
+  Pick<SiteParts, "cursors" | "now">;
 
 type Range = z.output<typeof InsightQuery>["range"];
 

@@ -5,12 +5,16 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import { type ModelWork, meanHour, slotHour } from "../../history/market.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import { whole } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
+import type { NodeParts } from "./parts.ts";
 import { tenth } from "./stats.ts";
 
-export type MarketParts = Pick<Parts, "market" | "catalogue" | "nodes" | "fleet">;
+export type MarketParts = Pick<HistoryParts, "market"> &
+  Pick<InferenceParts, "catalogue"> &
+  Pick<NodeParts, "nodes" | "fleet">;
 
 /** `node`: whose speeds and slots are meant, of those of `accountId`. */
 export async function marketOf(

@@ -5,10 +5,14 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
 import { type Fault, type FaultOptions, invalidRequest } from "../../faults.ts";
 import { type ListedNode, type MoveOutcome, type Node, NodeNameTaken } from "../../fleet/fleet.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
 import { page } from "../lists/pages.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
+import type { NodeParts } from "./parts.ts";
 
-export type OwnNodesParts = Pick<Parts, "fleet" | "catalogue" | "nodes" | "cursors" | "nodeChanged">;
+export type OwnNodesParts = Pick<NodeParts, "fleet" | "nodes" | "nodeChanged"> &
+  Pick<InferenceParts, "catalogue"> &
+  Pick<SiteParts, "cursors">;
 
 /** Of a route that declares these codes. */
 type Refuse<Code extends string> = (code: Code, more?: FaultOptions) => Fault;
@@ -92,7 +96,7 @@ export function ownNodes(parts: OwnNodesParts) {
 export async function changed(
   outcome: Exclude<MoveOutcome, { kind: "refused" }>,
   refuse: Refuse<"node_not_found">,
-  nodeChanged: Parts["nodeChanged"],
+  nodeChanged: NodeParts["nodeChanged"],
 ): Promise<Node> {
   if (outcome.kind === "absent") throw refuse("node_not_found");
   await nodeChanged(publicId("node", outcome.node.id));
@@ -107,7 +111,7 @@ function refusedMove(standing: string, refuse: RefuseMove): Fault {
 export const notAllowed = (standing: string): string => `The node is ${standing}, which does not allow this.`;
 
 /** Without the facts of its machine: 100 machines at length are no page. */
-export function showListed({ nodes }: Pick<Parts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
+export function showListed({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
   const id = publicId("node", node.id);
   return {
     id,

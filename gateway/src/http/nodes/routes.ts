@@ -6,17 +6,21 @@ import { parseId, publicId } from "../../base/ids.ts";
 import { sparingLog } from "../../base/sparing-log.ts";
 import { invalidRequest } from "../../faults.ts";
 import { TooManyNodes } from "../../fleet/fleet.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
+import type { KeyParts } from "../../keys/parts.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
 import { hostTokenGuard } from "../guards.ts";
 import { noSuchRequest } from "../lists/no-such-request.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import { type Handlers, serveRoutes } from "../routes.ts";
 import { type EarningsParts, earningsPage } from "./earnings.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "./insight.ts";
 import { type MarketParts, marketOf } from "./market.ts";
 import { modelsForHosts } from "./models.ts";
 import { notAllowed, type OwnNodesParts, ownNodes } from "./own-nodes.ts";
+import type { NodeParts } from "./parts.ts";
 import { nodeStats, type StatsParts, tenth } from "./stats.ts";
 
 type NodeApiParts = OwnNodesParts &
@@ -24,7 +28,11 @@ type NodeApiParts = OwnNodesParts &
   EarningsParts &
   InsightParts &
   MarketParts &
-  Pick<Parts, "door" | "log" | "hostTokens" | "newId" | "mint" | "runPrivately" | "history" | "receipts">;
+  Pick<SiteParts, "door" | "log" | "newId"> &
+  Pick<KeyParts, "hostTokens"> &
+  Pick<NodeParts, "mint"> &
+  Pick<InferenceParts, "runPrivately"> &
+  Pick<HistoryParts, "history" | "receipts">;
 
 export function nodeRoutes(app: FastifyInstance, parts: NodeApiParts): void {
   const guards = hostTokenGuard(parts.hostTokens);

@@ -5,10 +5,12 @@ import { publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { startOfDay } from "../../base/time.ts";
 import type { Node } from "../../fleet/fleet.ts";
-import type { Parts } from "../parts.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { SiteParts } from "../parts.ts";
 import { showListed } from "./own-nodes.ts";
+import type { NodeParts } from "./parts.ts";
 
-export type StatsParts = Pick<Parts, "nodes" | "earnings" | "now">;
+export type StatsParts = Pick<NodeParts, "nodes"> & Pick<HistoryParts, "earnings"> & Pick<SiteParts, "now">;
 
 export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<typeof NodeStats>> {
   const { nodes, earnings, now } = parts;

@@ -8,9 +8,9 @@ import * as samples from "@tollgate/api/public/samples.ts";
 import { SAMPLE_SUFFIX, SAMPLE_TIME } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import { fault, invalidRequest, notFound, unsupportedEncoding } from "../../faults.ts";
+import type { HistoryParts } from "../../history/parts.ts";
 import type { Answer, Endpoint } from "../../inference/endpoint.ts";
 import { type CatalogueEntry, parseCatalogue } from "../../metering/catalogue.ts";
-import type { Parts } from "../parts.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
 import { bareServer } from "../server.ts";
 import { testDoor } from "../testing/door.ts";
@@ -51,7 +51,7 @@ function eventsOf(endpoint: Endpoint, options: Streamed): string[] {
 
 async function receiptKeysAnswer(...keys: { id: string; public_key: string }[]): Promise<string> {
   const app = bareServer(testDoor());
-  receiptKeyRoutes(app, { receipts: { keys: async () => keys } as Parts["receipts"] });
+  receiptKeyRoutes(app, { receipts: { keys: async () => keys } as HistoryParts["receipts"] });
   const { payload } = await app.inject({ url: "/.well-known/tollgate-receipts" });
   await app.close();
   return payload;

@@ -6,12 +6,12 @@ import { fault } from "../../faults.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { checkLength, enterKey } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
 import { serve } from "../../inference/serve.ts";
 import type { Holder } from "../../keys/keys.ts";
 import { sendCached } from "../cached.ts";
 import type { OpenCall } from "../call.ts";
 import { takeOver } from "../door.ts";
-import type { Parts } from "../parts.ts";
 import { modelList, modelObject, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
@@ -19,7 +19,7 @@ import { embeddingsEndpoint } from "./embeddings.ts";
 
 export function openAiRoutes(
   app: FastifyInstance,
-  { gateway, base64Compat }: Pick<Parts, "gateway" | "base64Compat">,
+  { gateway, base64Compat }: Pick<InferenceParts, "gateway" | "base64Compat">,
 ): void {
   const endpoints: [Route, Endpoint][] = [
     [publicRoutes.createChatCompletion, chat],

@@ -7,7 +7,7 @@ import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { textOf } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
 import { etagOf, sendCached } from "../cached.ts";
-import type { Parts } from "../parts.ts";
+import type { SiteParts } from "../parts.ts";
 import { addressOf } from "./address.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { GUIDE_STYLE_URL, MARK_URL, SAFETY, SCRIPT_URL, STYLE_URL } from "./frame.ts";
@@ -27,7 +27,7 @@ const ADDRESS = "https://address.invalid";
 
 export function referenceRoutes(
   app: FastifyInstance,
-  { publicUrl, door, status }: Partial<Pick<Parts, "publicUrl" | "door" | "status">>,
+  { publicUrl, door, status }: Partial<Pick<SiteParts, "publicUrl" | "door" | "status">>,
 ): void {
   const hasStatus = status?.isPublic ?? true;
   const known = { publicUrl, trustedProxies: door?.trustedProxies };

@@ -5,8 +5,8 @@ import type { ModelState } from "@tollgate/api/states.ts";
 import type { AvailabilitySum, Incident } from "../../history/availability.ts";
 import type { PerformanceSum, Slots } from "../../history/performance.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
+import type { ConnectedNodes } from "../nodes/parts.ts";
 import { factsOf } from "../openai/catalogue.ts";
-import type { ConnectedNodes } from "../parts.ts";
 import { availabilityOf, measuredOf, REQUESTS_MIN, sumOf } from "./measured.ts";
 
 export type Status = JsonOf<typeof publicRoutes.readStatus>;

@@ -3,8 +3,11 @@
  * the store does not answer, it is the last one that was made.
  */
 import { isAway } from "../../db/errors.ts";
+import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
-import type { Parts } from "../parts.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { NodeParts } from "../nodes/parts.ts";
+import type { SiteParts } from "../parts.ts";
 import { type Days, type Status, statusOf } from "./document.ts";
 
 const MADE_EVERY_MS = 10_000;
@@ -14,10 +17,13 @@ const PAST_KEPT_MS = 600_000;
 const WAIT_MAX_MS = 2_000;
 const INCIDENTS_MAX = 50;
 
-export type StatusParts = Pick<Parts, "availability" | "catalogue" | "nodes" | "status"> & {
-  performance: Pick<Parts["performance"], "sums">;
-  door: Pick<Parts["door"], "clock" | "log">;
-};
+export type StatusParts = Pick<HistoryParts, "availability"> &
+  Pick<InferenceParts, "catalogue"> &
+  Pick<NodeParts, "nodes"> &
+  Pick<SiteParts, "status"> & {
+    performance: Pick<HistoryParts["performance"], "sums">;
+    door: Pick<SiteParts["door"], "clock" | "log">;
+  };
 
 export function openStatus({
   availability,

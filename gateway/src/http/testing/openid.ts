@@ -26,7 +26,7 @@ export async function openOpenIdStage(): Promise<OpenIdStage> {
   const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
   const issuer = await openTestIssuer();
   const company = { ...issuer.provider, id: "company", name: "The company", trustEmail: true };
-  const platform = await openTestPlatform({ publicUrl: PUBLIC_URL, log, providers: [issuer.provider, company] });
+  const platform = await openTestPlatform({ publicUrl: PUBLIC_URL, log, oidcProviders: [issuer.provider, company] });
   return {
     issuer,
     platform,

@@ -1,58 +1,38 @@
 /**
- * For tests: the whole server on a real database. Everything is real but the nodes: what is connected, and what the dispatch
+ * For tests: the whole gateway on a real database. Everything is real but the nodes: what is connected, and what the dispatch
  * plane and the payment provider answer, the test decides. Answers and refusals are held to what their routes declare.
  */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
-import { type AccountKind, openAccounts } from "../../accounts/accounts.ts";
-import { type Identities, type IdentitiesOptions, openIdentities } from "../../accounts/identities.ts";
-import { type Outbox, openOutbox } from "../../accounts/outbox.ts";
-import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
+import type { AccountKind } from "../../accounts/accounts.ts";
+import type { Identities } from "../../accounts/identities.ts";
+import type { Listener, Ports } from "../../assemble/ports.ts";
+import { TEST_SECRET, testSettings, testStore } from "../../assemble/testing.ts";
+import { assemble, type Settings } from "../../assemble.ts";
 import { systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, parseId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
-import type { Broadcast } from "../../db/broadcast.ts";
+import { noTracing } from "../../base/tracing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import { absentPlane } from "../../dispatch/absent-plane.ts";
 import type { NodeCredentials } from "../../dispatch/plane.ts";
-import { openFleet } from "../../fleet/fleet.ts";
-import { openAvailability } from "../../history/availability.ts";
-import { openEarnings } from "../../history/earnings.ts";
-import { openHistory } from "../../history/history.ts";
-import { openInsights } from "../../history/insight.ts";
-import { openJobs } from "../../history/jobs.ts";
-import { openMarket } from "../../history/market.ts";
-import { openPerformance } from "../../history/performance.ts";
-import { openPresence } from "../../history/presence.ts";
-import { openReceipts } from "../../history/receipts.ts";
-import { openUnfunded } from "../../history/unfunded.ts";
-import { openUsage } from "../../history/usage.ts";
-import type { Gateway } from "../../inference/gateway.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
-import { openApiKeys } from "../../keys/api-keys.ts";
-import { openHostTokens } from "../../keys/keys.ts";
-import { openSessionKeys } from "../../keys/session-keys.ts";
-import { openHostMoney } from "../../ledger/host-money.ts";
-import { type Ledger, openLedger } from "../../ledger/ledger.ts";
-import { openStatement } from "../../ledger/statement.ts";
-import { loadCatalogue } from "../../metering/catalogue.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import { memoryLimits } from "../../limits/memory.ts";
+import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
-import { openAttention } from "../../operators/attention.ts";
-import { openAudit } from "../../operators/audit.ts";
-import { openBooks } from "../../operators/books.ts";
-import { openDirectory } from "../../operators/directory.ts";
-import { openOverview, withOnline } from "../../operators/overview.ts";
-import { openPayouts } from "../../operators/payouts.ts";
-import { openSpend } from "../../operators/spend.ts";
-import { openSubjects } from "../../operators/subjects.ts";
-import { openAlerts } from "../../payments/alerts.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
 import type { Payments } from "../../payments/payments.ts";
-import { Live } from "../console/live.ts";
-import { openCursors } from "../lists/cursors.ts";
+import type { ConnectedNodes, NodeParts } from "../nodes/parts.ts";
 import type { Parts } from "../parts.ts";
 import { publicServer } from "../server.ts";
 import { PASSWORD } from "./browser.ts";
-import { NO_THREADS, testDoor } from "./door.ts";
+import { NO_THREADS, testBodies } from "./door.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
@@ -92,18 +72,12 @@ interface Outside {
 }
 
 type TestPlatformOptions = Partial<
-  Pick<IdentitiesOptions, "publicUrl" | "log" | "mail" | "verifyEmails" | "providers"> & {
-    trustedProxies: number;
-    /** Off, unless a test is about it: what is earned can be paid out at once. */
-    payoutHoldDays: number;
-    payments: (parts: { pool: TestDatabase["pool"]; newId: NewId; outbox: Outbox; origin: string }) => Payments;
-  }
+  Pick<Ports, "log" | "mail" | "payments"> &
+    Pick<Settings, "publicUrl" | "verifyEmails" | "oidcProviders" | "trustedProxies" | "payoutHoldDays">
 >;
 
-const CATALOGUE = new URL("../../../catalogue/models.json", import.meta.url);
-/** One gateway alone: nobody to tell, nobody to hear. */
-const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
-const NO_SPEED = { ttftMs: null, tokensPerSecond: null };
+/** Tests speak to the server directly. */
+const NO_SOCKETS: Listener = { open: async () => 0 };
 
 /** Counts words, where nothing hangs on which tokens there are. */
 const WORDS: Meter = {
@@ -120,16 +94,7 @@ const WORDS: Meter = {
 };
 
 export async function openTestPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
-  const { publicUrl, log = createLog("silent"), trustedProxies = 0, payoutHoldDays = 0, payments, ...signIn } = options;
-  const { pool, close } = await openTestDatabase();
-  const [clock, random] = [systemClock, systemRandom()];
-  const newId = newIds(clock, random);
-  const secret = "a secret of tests, 32 characters or more";
-  const identities = await openIdentities({ ...signIn, pool, newId, log, secret, publicUrl, passwordHash: cheapHash });
-  const ledger = openLedger({ pool, clock, gatewayId: "test" });
-  const keyOptions = { pool, pepper: secret, clock, random, newId, log, broadcast: SILENCE };
-  const [apiKeys, hostTokens] = [openApiKeys(keyOptions), openHostTokens(keyOptions)];
-  const live = new Live({ clock, log });
+  const { log, mail, payments, ...settings } = options;
   const outside: Outside = {
     connected: new Set(),
     tried: undefined,
@@ -138,101 +103,18 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     checkout: undefined,
     counting: {},
   };
-  const unfunded = openUnfunded({ pool, clock, log });
-  const outbox = openOutbox({ pool, clock, log, mail: options.mail });
-  const origin = "http://console.test";
-  const bought = payments?.({ pool, newId, outbox, origin });
-  const loaded = await loadCatalogue(CATALOGUE);
-  const catalogue = () => loaded;
-  const fleet = openFleet({ pool, newId });
-  const records = openOverview({ pool });
-  const connected = (id: string): boolean => outside.connected.has(id);
-  const nodes: Parts["nodes"] = {
-    count: () => outside.connected.size,
-    all: () =>
-      [...outside.connected].flatMap((text) => {
-        const id = parseId("node", text);
-        return id === undefined ? [] : [{ id, slots: 4, busy: 1 }];
-      }),
-    find: (id) => (connected(id) ? { slots: 4, outstanding: 1, draining: false } : undefined),
-    speedOf: (model) =>
-      outside.connected.size > 0 && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED,
-    capacityOf: () => (outside.connected.size > 0 ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
-    waitingFor: () => (outside.connected.size > 0 ? 2 : 0),
-    keepsFormat: (model) => outside.connected.size > 0 && model === "tiny-3b",
-    speedOfNode: (id) => (connected(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
-    reliabilityOf: (id) => ({
-      jobs: connected(id) ? 3 : 0,
-      failures: connected(id) ? 1 : 0,
-      jobsWindow: 20,
-      failuresMax: 5,
-    }),
-  };
-  const rollups = { performance: openPerformance({ pool }), earnings: openEarnings({ pool }) };
-  const presence = openPresence({ pool, everyMs: 60_000 });
-  const parts: Parts = {
-    door: testDoor({ clock, newId, log, trustedProxies, checkAnswers: true }),
-    pool,
-    log,
-    newId,
-    now: () => clock.now(),
-    cursors: openCursors({ current: secret }),
-    publicUrl,
-    identities,
-    apiKeys,
-    sessionKeys: openSessionKeys(keyOptions),
-    hostTokens,
-    ledger,
-    statement: openStatement({ pool }),
-    hostMoney: openHostMoney({ pool, holdDays: payoutHoldDays }),
-    history: openHistory({ pool }),
-    usage: openUsage({ pool }),
-    ...rollups,
-    presence,
-    insights: openInsights({ pool, ...rollups, presence }),
-    jobs: openJobs({ pool }),
-    market: openMarket({ pool, ...rollups, now: () => clock.now() }),
-    unfunded,
-    receipts: await openReceipts({ pool, seed: Buffer.alloc(32, 1) }),
-    alerts: openAlerts({ pool, outbox, origin }),
-    sendsMail: outbox.sends,
-    payments: bought && {
-      ...bought,
-      checkout: (request) => (outside.checkout ?? bought.checkout)(request),
-    },
-    // Requests themselves are served in inference/ and e2e/; here they are only quoted.
-    gateway: {
-      keys: apiKeys,
-      catalogue,
-      meter: () => ({ ...WORDS, ...outside.counting }),
-      reader: NO_THREADS,
-    } as unknown as Gateway,
-    base64Compat: false,
-    catalogue,
-    fleet,
-    nodeChanged: async () => {},
-    nodes,
-    runPrivately: async () => outside.tried,
-    mint: (nodeId) => outside.mint(nodeId),
-    audit: openAudit({ pool, newId }),
-    books: openBooks({ pool, clock, newId }),
-    spend: openSpend({ pool }),
-    attention: openAttention({ pool, rules: fleet.rules, version: "1.2.0" }),
-    subjects: openSubjects({ pool }),
-    directory: openDirectory({ pool, rules: fleet.rules }),
-    overview: { ...records, totals: async () => withOnline(await records.totals(), nodes.count()) },
-    payouts: openPayouts({ pool, newId, holdDays: payoutHoldDays }),
-    live,
-    availability: openAvailability({ pool, everyMs: 60_000 }),
-    status: { isPublic: true, sampleEveryMs: 60_000 },
-  };
+  const database = await openTestDatabase();
+  const { pool } = database;
+  const ports = { ...(await portsOn(database, outside)), mail, payments, ...(log && { log }) };
+  const gateway = await assemble(ports, testSettings({ ...SETTINGS, ...settings }));
+  const parts: Parts = { ...gateway.parts, ...scripted(gateway.parts, outside) };
   const apps: FastifyInstance[] = [];
   const serve = (others: Partial<Parts>): FastifyInstance => {
     const app = publicServer({ ...parts, ...others });
     apps.push(app);
     return app;
   };
-  const accounts = openAccounts({ pool, newId });
+  const { identities, ledger, newId, accounts } = gateway;
   const openAccount = async ({ kind, suspended = false }: { kind: AccountKind; suspended?: boolean }) => {
     const id = await accounts.open(kind, `A ${kind}`);
     if (suspended) await pool.query("update account set suspended_at = now() where id = $1", [id]);
@@ -248,7 +130,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     ledger,
     newId,
     pool,
-    secret,
+    secret: TEST_SECRET,
     outside,
     async person(kinds = [], { operator = false } = {}) {
       const email = `person-${newId()}@example.test`;
@@ -266,10 +148,95 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     },
     serve,
     async close() {
-      live.close();
+      parts.live.close();
       for (const app of apps) await app.close();
-      await Promise.all([apiKeys.close(), hostTokens.close(), unfunded.close()]);
-      await close();
+      await gateway.close();
     },
+  };
+}
+
+const SETTINGS: Partial<Settings> = {
+  linkOrigin: "http://console.test",
+  version: "1.2.0",
+  corsOrigins: [],
+  // What is earned can be paid out at once, unless a test is about it.
+  payoutHoldDays: 0,
+  // No test lasts until the first sweep of leases: what is in the database is what the test did.
+  holdLeaseMs: 24 * 60 * 60 * 1000,
+  checkAnswers: true,
+};
+
+async function portsOn(database: TestDatabase, outside: Outside): Promise<Ports & { listener: Listener }> {
+  const [clock, random] = [systemClock, systemRandom()];
+  const catalogue = await loadCatalogue(CATALOGUE_FILE);
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));
+  return {
+    clock,
+    random,
+    newId: newIds(clock, random),
+    gatewayId: "test",
+    log: createLog("silent"),
+    tracing: noTracing,
+    store: testStore(database),
+    models: {
+      catalogue: () => catalogue,
+      meter: () => ({ ...WORDS, ...outside.counting }),
+      // Requests themselves are served in inference/ and e2e/; here they are only quoted.
+      reader: NO_THREADS,
+      parseForm: testBodies().parseForm,
+    },
+    plane: { ...absentPlane(), mint: (nodeId) => outside.mint(nodeId) },
+    deployment: Promise.resolve("test"),
+    limits: async () => memoryLimits({ clock }),
+    spool: { directory },
+    mail: undefined,
+    payments: undefined,
+    listener: NO_SOCKETS,
+    async close() {
+      await database.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+/** What the test decides in place of nodes and the payment provider. */
+function scripted(
+  { payments }: Parts,
+  outside: Outside,
+): Pick<NodeParts, "nodes"> & Pick<InferenceParts, "runPrivately"> & Pick<PaymentParts, "payments"> {
+  return {
+    nodes: scriptedNodes(outside.connected),
+    runPrivately: async () => outside.tried,
+    payments: payments && {
+      ...payments,
+      checkout: (request) => (outside.checkout ?? payments.checkout)(request),
+    },
+  };
+}
+
+const NO_SPEED = { ttftMs: null, tokensPerSecond: null };
+
+/** Each connected node has four slots, one of them busy, and serves as fast as the others. */
+function scriptedNodes(connected: ReadonlySet<string>): ConnectedNodes {
+  const isAny = (): boolean => connected.size > 0;
+  return {
+    count: () => connected.size,
+    all: () =>
+      [...connected].flatMap((text) => {
+        const id = parseId("node", text);
+        return id === undefined ? [] : [{ id, slots: 4, busy: 1 }];
+      }),
+    find: (id) => (connected.has(id) ? { slots: 4, outstanding: 1, draining: false } : undefined),
+    speedOf: (model) => (isAny() && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED),
+    capacityOf: () => (isAny() ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
+    waitingFor: () => (isAny() ? 2 : 0),
+    keepsFormat: (model) => isAny() && model === "tiny-3b",
+    speedOfNode: (id) => (connected.has(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
+    reliabilityOf: (id) => ({
+      jobs: connected.has(id) ? 3 : 0,
+      failures: connected.has(id) ? 1 : 0,
+      jobsWindow: 20,
+      failuresMax: 5,
+    }),
   };
 }

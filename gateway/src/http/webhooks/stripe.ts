@@ -4,14 +4,14 @@
  */
 import type { FastifyInstance } from "fastify";
 import { fault } from "../../faults.ts";
-import type { Parts } from "../parts.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
 
 const PATH = "/webhooks/stripe";
 /** The provider's largest events have a few dozen KiB, and who sends them is known only when they have been read. */
 const BODY_BYTES_MAX = 256 * 1024;
 
 /** Where nothing can be bought the route is as good as absent. */
-export function webhookRoutes(app: FastifyInstance, { payments }: Pick<Parts, "payments">): void {
+export function webhookRoutes(app: FastifyInstance, { payments }: Pick<PaymentParts, "payments">): void {
   if (payments === undefined) {
     app.all(PATH, async () => {
       throw fault("billing_disabled");

@@ -4,20 +4,23 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { seconds } from "../../../base/time.ts";
 import type { HourlySum } from "../../../history/hourly-sums.ts";
+import type { HistoryParts } from "../../../history/parts.ts";
 import { type PerformanceSum, type Slots, slotsOf } from "../../../history/performance.ts";
+import type { LedgerParts } from "../../../ledger/parts.ts";
 import type { StatementRow } from "../../../ledger/statement.ts";
 import type { AccountEntry } from "../../../operators/directory.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
 import type { HostPayout } from "../../../operators/payouts.ts";
 import { page } from "../../lists/pages.ts";
-import type { Parts } from "../../parts.ts";
+import type { SiteParts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
 import { accountFinder } from "./accounts.ts";
 import { countsObject } from "./performance.ts";
 
-type PageParts = Pick<
-  Parts,
-  "directory" | "performance" | "usage" | "earnings" | "statement" | "payouts" | "hostMoney" | "cursors" | "now"
->;
+type PageParts = Pick<OperatorParts, "directory" | "payouts"> &
+  Pick<HistoryParts, "performance" | "usage" | "earnings"> &
+  Pick<LedgerParts, "statement" | "hostMoney"> &
+  Pick<SiteParts, "cursors" | "now">;
 
 export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPageRoutes> {
   const { directory, statement, payouts, hostMoney, cursors, now } = parts;

@@ -7,17 +7,23 @@ import { seconds, startOfDay, startOfMonth } from "../../../base/time.ts";
 import { type Fault, invalidRequest } from "../../../faults.ts";
 import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
 import type { LimitOverrides } from "../../../keys/keys.ts";
+import type { KeyParts } from "../../../keys/parts.ts";
+import type { LedgerParts } from "../../../ledger/parts.ts";
 import { DEFAULT_LIMITS, limitsInForce } from "../../../limits/limits.ts";
 import type { AccountEntry, Directory } from "../../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/grants.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
 import { page } from "../../lists/pages.ts";
-import type { Parts } from "../../parts.ts";
+import type { SiteParts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
 import { keyObject, limitsObject } from "../keys.ts";
 import { secretsPage } from "../secret-lists.ts";
 
 export function operatorAccountHandlers(
-  parts: Pick<Parts, "audit" | "directory" | "ledger" | "apiKeys" | "cursors" | "newId" | "now">,
+  parts: Pick<OperatorParts, "audit" | "directory"> &
+    Pick<LedgerParts, "ledger"> &
+    Pick<KeyParts, "apiKeys"> &
+    Pick<SiteParts, "cursors" | "newId" | "now">,
 ): Handlers<typeof operatorAccountRoutes> {
   const { audit, directory, ledger, apiKeys, cursors, newId, now } = parts;
   const find = accountFinder(directory);

@@ -4,9 +4,10 @@ import type { Columns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { seconds } from "../../../base/time.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
 import { auditFilterOf, type Subjects } from "../../../operators/subjects.ts";
 import { page } from "../../lists/pages.ts";
-import type { Parts } from "../../parts.ts";
+import type { SiteParts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
 import { csvFile } from "../csv.ts";
 
@@ -15,7 +16,9 @@ interface NamedAction extends OperatorAction {
   subjectName: string | undefined;
 }
 
-export function auditHandlers(parts: Pick<Parts, "audit" | "subjects" | "cursors">): Handlers<typeof auditRoutes> {
+export function auditHandlers(
+  parts: Pick<OperatorParts, "audit" | "subjects"> & Pick<SiteParts, "cursors">,
+): Handlers<typeof auditRoutes> {
   const { audit, subjects, cursors } = parts;
   return {
     async listOperatorActions({ query }) {

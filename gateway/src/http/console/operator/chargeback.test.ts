@@ -13,7 +13,7 @@ import { checkLedger } from "../../../ledger/check.ts";
 import { type DemoProvider, openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
 import { disputeObject, sessionObject } from "../../../payments/demo-provider/objects.ts";
 import type { Sale } from "../../../payments/demo-provider/sale.ts";
-import { openPayments, type Payments } from "../../../payments/payments.ts";
+import type { Payments } from "../../../payments/payments.ts";
 import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
 import { served } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
@@ -39,13 +39,9 @@ before(async () => {
 });
 after(() => demo.close());
 beforeEach(async (t) => {
-  platform = await openTestPlatform({
-    payoutHoldDays: HOLD_DAYS,
-    payments: (ledger) => {
-      payments = openPayments({ ...ledger, provider: stripeAt(demo), clock: systemClock, log });
-      return payments;
-    },
-  });
+  platform = await openTestPlatform({ payoutHoldDays: HOLD_DAYS, payments: stripeAt(demo) });
+  assert.ok(platform.parts.payments);
+  payments = platform.parts.payments;
   const opened = platform;
   // What a test left in the books is right, however it ended.
   (t as import("node:test").TestContext).after(async () => {

@@ -5,14 +5,19 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import type { Fault } from "../../../faults.ts";
 import type { Node } from "../../../fleet/fleet.ts";
 import type { ListedEntry, NodeEntry } from "../../../operators/nodes.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
 import { page } from "../../lists/pages.ts";
 import { changed, notAllowed, showListed } from "../../nodes/own-nodes.ts";
+import type { NodeParts } from "../../nodes/parts.ts";
 import { nodeStats, type StatsParts } from "../../nodes/stats.ts";
-import type { Parts } from "../../parts.ts";
+import type { SiteParts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
 
 export function operatorNodeHandlers(
-  parts: Pick<Parts, "audit" | "directory" | "fleet" | "cursors" | "nodeChanged"> & StatsParts,
+  parts: Pick<OperatorParts, "audit" | "directory"> &
+    Pick<NodeParts, "fleet" | "nodeChanged"> &
+    Pick<SiteParts, "cursors"> &
+    StatsParts,
 ): Handlers<typeof operatorNodeRoutes> {
   const { audit, directory, fleet, cursors, nodeChanged } = parts;
   const find = async (text: string, refuse: (code: "node_not_found") => Fault): Promise<NodeEntry> => {

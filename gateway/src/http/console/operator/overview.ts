@@ -3,14 +3,20 @@ import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts"
 import { exactMicro, pico } from "../../../base/money.ts";
 import { DAY_MS, seconds } from "../../../base/time.ts";
 import { invalidRequest } from "../../../faults.ts";
+import type { InferenceParts } from "../../../inference/parts.ts";
 import type { Totals, Traffic } from "../../../operators/overview.ts";
-import type { Parts } from "../../parts.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import type { NodeParts } from "../../nodes/parts.ts";
+import type { SiteParts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
 
 const SPAN_MS_MAX = 31 * DAY_MS;
 
 export function platformHandlers(
-  parts: Pick<Parts, "overview" | "books" | "now" | "catalogue" | "nodes">,
+  parts: Pick<OperatorParts, "overview" | "books"> &
+    Pick<SiteParts, "now"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<NodeParts, "nodes">,
 ): Handlers<typeof platformRoutes> {
   const { overview, books, now } = parts;
   return {
@@ -40,7 +46,7 @@ export function platformHandlers(
   };
 }
 
-export const capacityOfModels = ({ catalogue, nodes }: Pick<Parts, "catalogue" | "nodes">) =>
+export const capacityOfModels = ({ catalogue, nodes }: Pick<InferenceParts, "catalogue"> & Pick<NodeParts, "nodes">) =>
   [...catalogue().active.keys()].map((model) => ({ model, ...nodes.capacityOf(model) }));
 
 /** Liabilities: what builders own and hosts are owed. */

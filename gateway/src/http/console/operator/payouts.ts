@@ -6,14 +6,17 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, ZERO } from "../../../base/money.ts";
 import { seconds } from "../../../base/time.ts";
 import type { Fault } from "../../../faults.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
 import type { PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
 import { page } from "../../lists/pages.ts";
-import type { Parts } from "../../parts.ts";
+import type { SiteParts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
 import { csvFile } from "../csv.ts";
 import { microAmount } from "./accounts.ts";
 
-export function payoutHandlers(parts: Pick<Parts, "audit" | "payouts" | "cursors">): Handlers<typeof payoutRoutes> {
+export function payoutHandlers(
+  parts: Pick<OperatorParts, "audit" | "payouts"> & Pick<SiteParts, "cursors">,
+): Handlers<typeof payoutRoutes> {
   const { audit, payouts, cursors } = parts;
   const find = async (text: string, refuse: (code: "not_found") => Fault): Promise<PayoutBatch> => {
     const id = parseId("pay", text);

@@ -3,12 +3,15 @@ import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-p
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { seconds } from "../../../base/time.ts";
+import type { HistoryParts } from "../../../history/parts.ts";
 import { type PerformanceSum, type Slots, slotsOf } from "../../../history/performance.ts";
 import type { PresenceSum } from "../../../history/presence.ts";
 import type { NodeToLookAt } from "../../../operators/attention.ts";
 import type { Verdict } from "../../../operators/books.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import type { NodeParts } from "../../nodes/parts.ts";
 import { tenth } from "../../nodes/stats.ts";
-import type { Parts } from "../../parts.ts";
+import type { SiteParts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
 import { moneyObject } from "./overview.ts";
 
@@ -19,7 +22,10 @@ const NODES_MAX = 20;
 const RATE_AFTER_MS = 60_000;
 
 export function platformPerformanceHandlers(
-  parts: Pick<Parts, "performance" | "presence" | "overview" | "spend" | "attention" | "books" | "nodes" | "now">,
+  parts: Pick<HistoryParts, "performance" | "presence"> &
+    Pick<OperatorParts, "overview" | "spend" | "attention" | "books"> &
+    Pick<NodeParts, "nodes"> &
+    Pick<SiteParts, "now">,
 ): Handlers<typeof platformPerformanceRoutes> {
   const { performance, presence, overview, spend, attention, books, nodes } = parts;
   return {

@@ -5,7 +5,6 @@ import { createLog } from "../../../base/log.ts";
 import { pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
 import { type DemoProvider, openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
-import { openPayments } from "../../../payments/payments.ts";
 import { ProviderUnavailable } from "../../../payments/provider.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Browser } from "../../testing/browser.ts";
@@ -72,20 +71,17 @@ const CHANGED_BY_READING = ["identity_session", "identity_attempt", "books_verdi
 export async function openFixture(): Promise<Fixture> {
   const log = createLog("silent");
   const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
+  const real = stripeAt(demo);
+  const unlessAway =
+    <Asked extends unknown[], T>(ask: (...asked: Asked) => Promise<T>) =>
+    (...asked: Asked): Promise<T> =>
+      platform.outside.provider === "away" ? Promise.reject(new ProviderUnavailable("a test")) : ask(...asked);
   const platform: TestPlatform = await openTestPlatform({
-    payments(parts) {
-      const real = stripeAt(demo);
-      const unlessAway =
-        <Asked extends unknown[], T>(ask: (...asked: Asked) => Promise<T>) =>
-        (...asked: Asked): Promise<T> =>
-          platform.outside.provider === "away" ? Promise.reject(new ProviderUnavailable("a test")) : ask(...asked);
-      const provider = {
-        ...real,
-        openSetup: unlessAway(real.openSetup),
-        forgetMethod: unlessAway(real.forgetMethod),
-        receipts: unlessAway(real.receipts),
-      };
-      return openPayments({ ...parts, provider, clock: systemClock, log });
+    payments: {
+      ...real,
+      openSetup: unlessAway(real.openSetup),
+      forgetMethod: unlessAway(real.forgetMethod),
+      receipts: unlessAway(real.receipts),
     },
   });
   const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(platform) };

@@ -14,7 +14,6 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
-import type { Gateway } from "../inference/gateway.ts";
 import { type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
 import type { Context, Stop } from "./context.ts";
 import { openDispatch, openTrust } from "./fleet.ts";
@@ -23,6 +22,14 @@ const MODEL = "tiny-3b";
 const catalogue: Catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
 const [random, log] = [systemRandom(), createLog("silent")];
 const newId = newIds(systemClock, random);
+
+const NO_METER = {
+  tokenizer: "none",
+  tokenizerSha256: "",
+  openOutput: () => {
+    throw new Error("nothing is generated here");
+  },
+};
 
 interface Running {
   roster: Roster;
@@ -42,31 +49,21 @@ describe("two gateways", () => {
     const guard = new StoreGuard({ connection, clock: systemClock, log });
     const broadcast: Broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
     stops.push(() => broadcast.close());
-    const context = {
-      config,
+    const context: Context = {
       log,
       random,
       newId,
       clock: systemClock,
       gatewayId: String(stops.length),
-      version: "0.0.0",
-      progress: () => {},
-      onLost: () => {},
       onClose: (stop: Stop) => void stops.push(stop),
-    } satisfies Context;
+    };
     const floor = { plane, fleet, broadcast };
-    const { roster, dispatcher, peers, enforce } = openDispatch(context, floor);
+    const dispatch = openDispatch(context, config, floor);
+    const { roster, dispatcher } = dispatch;
     // Probes end before they begin; they have tests of their own.
-    const meter = () => ({ countPrompt: () => Promise.reject(new Error("no probes here")) });
+    const meter = () => ({ ...NO_METER, countPrompt: () => Promise.reject(new Error("no probes here")) });
     const gateway = { dispatcher, catalogue: () => catalogue, meter };
-    await openTrust(context, {
-      ...floor,
-      gateway: gateway as unknown as Gateway,
-      roster,
-      peers,
-      enforce,
-      secretCanaries: new Map(),
-    });
+    await openTrust(context, { ...config, secretCanaries: new Map() }, { ...floor, gateway, dispatch });
     return { roster, dispatcher };
   };
   beforeEach(async () => {

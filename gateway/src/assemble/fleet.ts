@@ -4,15 +4,28 @@ import { invariant } from "../base/invariant.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../dispatch/credentials/user-jwt.ts";
-import { openDispatcher } from "../dispatch/dispatcher.ts";
+import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
 import { openPeers, type Peers } from "../dispatch/exchange/peers.ts";
 import type { Plane } from "../dispatch/plane.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Fleet } from "../fleet/fleet.ts";
+import type { NodeRules } from "../fleet/rules.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { drawFrom, type SecretCanaries } from "../trust/canaries.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
+
+export interface FleetSettings {
+  dispatchDeadlineMs: number;
+  /** A job that runs longer than this after its acceptance ends as a stall. */
+  jobMsMax: number;
+  /** Put nodes in quarantine that fail, cheat or pretend. False: only log what was seen. */
+  autoQuarantine: boolean;
+  /** How far nodes are trusted from the start. */
+  nodeRules: NodeRules;
+  /** The operator's own canaries. */
+  secretCanaries: SecretCanaries;
+}
 
 interface Needs {
   plane: Plane;
@@ -22,11 +35,20 @@ interface Needs {
 
 type Enforce = (nodeId: string | undefined) => Promise<void>;
 
-export function openDispatch(context: Context, { plane, fleet, broadcast }: Needs) {
-  const { config, clock, random, log, gatewayId, onClose } = context;
+export interface Dispatch {
+  roster: Roster;
+  dispatcher: Dispatcher;
+  peers: Peers;
+  enforce: Enforce;
+}
+
+export function openDispatch(
+  { clock, random, log, gatewayId, onClose }: Context,
+  { dispatchDeadlineMs: deadlineMs, jobMsMax }: Pick<FleetSettings, "dispatchDeadlineMs" | "jobMsMax">,
+  { plane, fleet, broadcast }: Needs,
+): Dispatch {
   const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
   onClose(() => roster.close());
-  const { dispatchDeadlineMs: deadlineMs, jobMsMax } = config;
   /** Of those that wait for a retired node's last job. */
   const leaving = new Set<() => void>();
   onClose(() => {
@@ -59,21 +81,17 @@ export function openDispatch(context: Context, { plane, fleet, broadcast }: Need
   return { roster, dispatcher, peers, enforce };
 }
 
+interface TrustNeeds extends Needs {
+  gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
+  dispatch: Pick<Dispatch, "roster" | "peers" | "enforce">;
+}
+
 /** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
 export async function openTrust(
-  context: Context,
-  {
-    gateway,
-    plane,
-    fleet,
-    roster,
-    peers,
-    broadcast,
-    enforce,
-    secretCanaries: secrets,
-  }: Needs & { gateway: Gateway; roster: Roster; peers: Peers; enforce: Enforce; secretCanaries: SecretCanaries },
+  { clock, random, newId, log, onClose }: Context,
+  { autoQuarantine: automatic, secretCanaries: secrets }: Pick<FleetSettings, "autoQuarantine" | "secretCanaries">,
+  { gateway, plane, fleet, broadcast, dispatch: { roster, peers, enforce } }: TrustNeeds,
 ): Promise<Trust> {
-  const { config, clock, random, newId, log, onClose } = context;
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
   const refuse = (node: string): Promise<void> =>
     // A plane that is away makes up for it when it is back.
@@ -83,7 +101,7 @@ export async function openTrust(
     gateway,
     roster,
     peers,
-    automatic: config.autoQuarantine,
+    automatic,
     draw: drawFrom({ secrets, random }),
     newId,
     clock,

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { createLog } from "./base/log.ts";
-import { manualClock } from "./base/testing.ts";
-import { UnderWay } from "./inference/under-way.ts";
-import { drain } from "./main.ts";
+import { createLog } from "../base/log.ts";
+import { manualClock } from "../base/testing.ts";
+import { UnderWay } from "../inference/under-way.ts";
+import { drain } from "./drain.ts";
 
 const log = createLog("silent");
 
@@ -21,7 +21,7 @@ function stopping({ delayMs, graceMs }: { delayMs: number; graceMs: number }) {
       steps.push(`takes no connections, quiet ones end after ${quietMs} ms`);
       return connections.promise;
     },
-    publicServer: { server: { closeAllConnections: () => void steps.push("cuts connections") } },
+    cutOff: () => void steps.push("cuts connections"),
   };
   const request = underWay.enter(new AbortController().signal);
   const start = (): void => {

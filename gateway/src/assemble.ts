@@ -1,0 +1,168 @@
+/**
+ * Puts a gateway together from its ports: the program, the HTTP tests, the stage and the simulator all call this. What was opened is
+ * closed in reverse order, also when a later step fails, so nothing is left half-started.
+ */
+import type { AccountParts } from "./accounts/parts.ts";
+import { type AccountSettings, openAccountParts } from "./assemble/accounts.ts";
+import type { Context, Stop } from "./assemble/context.ts";
+import { type Doors, openDoors } from "./assemble/doors.ts";
+import { type DrainTimes, drain } from "./assemble/drain.ts";
+import { openTrust } from "./assemble/fleet.ts";
+import { type HealthSettings, openHealth } from "./assemble/health.ts";
+import type { Listener, Ports } from "./assemble/ports.ts";
+import { openServing, type Serving, type ServingSettings } from "./assemble/serving.ts";
+import { openSite, type SiteSettings } from "./assemble/site.ts";
+import { openUpkeep, type UpkeepSettings } from "./assemble/upkeep.ts";
+import type { NewId } from "./base/ids.ts";
+import type { Fleet } from "./fleet/fleet.ts";
+import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
+import type { Traffic } from "./http/metrics/traffic.ts";
+import type { Parts } from "./http/parts.ts";
+import type { Gateway } from "./inference/gateway.ts";
+import type { KeyParts } from "./keys/parts.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { Trust } from "./trust/trust.ts";
+
+/** What each part is told, beside its ports. `settingsOf` in build.ts derives it from the configuration. */
+export interface Settings extends ServingSettings, AccountSettings, SiteSettings, UpkeepSettings, HealthSettings {
+  /** How long a drain takes unless it is told. */
+  drain: DrainTimes;
+}
+
+interface RunningGateway {
+  /** The request path: what `inference/serve.ts` is called with. */
+  gateway: Gateway;
+  ledger: Ledger;
+  fleet: Fleet;
+  newId: NewId;
+  /** Which deployment its database is. */
+  deployment: string;
+  /** Resolves once that node (`node_…`) takes requests. */
+  nodeOnline: (nodeId: string) => Promise<void>;
+  /** Says that it stops, lets what is in flight end, and resolves when nothing is. Once; part of `close`. */
+  drain: (times?: DrainTimes) => Promise<void>;
+  /** Drains, and closes everything, the ports included. */
+  close: () => Promise<void>;
+}
+
+/** One that listens. */
+export interface ServedGateway
+  extends RunningGateway,
+    AccountParts,
+    KeyParts,
+    Pick<Doors, "port" | "internalPort" | "warm"> {
+  /** What its routes stand on. */
+  parts: Parts;
+}
+
+/** With a listener it serves the API, the console and the internal port; without one only who calls `serve` is served. */
+export function assemble(ports: Ports & { listener: Listener }, settings: Settings): Promise<ServedGateway>;
+export function assemble(ports: Ports, settings: Settings): Promise<RunningGateway>;
+export async function assemble(ports: Ports, settings: Settings): Promise<RunningGateway | ServedGateway> {
+  const { clock, random, newId, gatewayId, log, listener } = ports;
+  const stack: Stop[] = [() => ports.close()];
+  const context: Context = { clock, random, newId, gatewayId, log, onClose: (stop) => void stack.push(stop) };
+  const close = (): Promise<void> => closeAll(stack);
+  const onClosed = (stop: Stop): void => void stack.unshift(stop);
+  try {
+    const front = listener && (await openFront(context, settings, { ...ports, listener }));
+    const serving = await openServing(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
+    // From here on nodes are told things: not before it is certain that the plane is this database's own.
+    const deployment = await ports.deployment;
+    const trust = await openTrust(context, settings, { ...serving, broadcast: ports.store.broadcast });
+    const facts = { serving, trust, deployment, close };
+    if (front === undefined) return running(context, settings, { ...facts, doors: undefined });
+    const parts = await openSite(context, settings, ports, { ...front, serving, trust });
+    const upkeep = await openUpkeep(context, settings, { ports, parts, ...front });
+    const health = openHealth(context, settings, { ports, serving, upkeep, ...front });
+    // A gateway that took requests before would refuse what nodes that it has not heard of yet could serve.
+    await serving.nodesReported;
+    const doors = await openDoors(context, { ...ports, ...front, parts, health, onClosed });
+    const { port, internalPort, warm } = doors;
+    log.info({ deployment, port, internalPort }, "serving");
+    const served = running(context, settings, { ...facts, doors: { ...doors, notReady: health.drain } });
+    const { apiKeys, hostTokens, sessionKeys } = parts;
+    return { ...served, ...front.accounts, apiKeys, hostTokens, sessionKeys, parts, port, internalPort, warm };
+  } catch (error) {
+    await close().catch((failure) => log.error({ err: failure }, "closing after a failed start failed"));
+    throw error;
+  }
+}
+
+interface Front {
+  listener: Listener;
+  metrics: Metrics;
+  accounts: AccountParts;
+}
+
+/** What only those need who connect: people who sign in, and metrics. */
+async function openFront(
+  context: Context,
+  settings: AccountSettings,
+  { listener, ...ports }: Ports & { listener: Listener },
+): Promise<Front> {
+  return { listener, metrics: openMetrics(), accounts: await openAccountParts(context, settings, ports) };
+}
+
+/** Without a listener nobody reads metrics. */
+const NOBODY_COUNTS: Pick<Traffic, "watch" | "limitsUnavailable"> = {
+  watch: { ended() {}, refused() {} },
+  limitsUnavailable() {},
+};
+
+interface Opened {
+  serving: Serving;
+  trust: Trust;
+  deployment: string;
+  doors: (Pick<Doors, "leave" | "cutOff"> & { notReady: () => void }) | undefined;
+  close: () => Promise<void>;
+}
+
+function running(
+  { clock, log, newId }: Context,
+  settings: Pick<Settings, "drain">,
+  { serving, trust, deployment, doors, close }: Opened,
+): RunningGateway {
+  const { gateway, money, fleet, dispatch } = serving;
+  const drained = {
+    underWay: gateway.underWay,
+    notReady() {
+      doors?.notReady();
+      trust.stop().catch((error) => log.error({ err: error }, "probes could not be stopped"));
+    },
+    leave: async (quietMs: number) => await doors?.leave(quietMs),
+    cutOff: () => doors?.cutOff(),
+  };
+  let draining: Promise<void> | undefined;
+  const drainOnce = (times = settings.drain): Promise<void> => {
+    draining ??= drain(drained, { ...times, clock, log });
+    return draining;
+  };
+  return {
+    gateway,
+    ledger: money.ledger,
+    fleet,
+    newId,
+    deployment,
+    nodeOnline: (id) => dispatch.roster.online(id),
+    drain: drainOnce,
+    async close() {
+      await drainOnce();
+      await close();
+      log.info("stopped");
+    },
+  };
+}
+
+/** All of them, the last opened first, whatever fails; then the first failure is thrown. */
+async function closeAll(stack: Stop[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (let stop = stack.pop(); stop !== undefined; stop = stack.pop()) {
+    try {
+      await stop();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}

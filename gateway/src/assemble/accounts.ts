@@ -1,0 +1,69 @@
+/** The people who sign in, their accounts, and the email that they get. */
+import { openAccounts } from "../accounts/accounts.ts";
+import { type Identities, openIdentities } from "../accounts/identities.ts";
+import type { OidcProvider } from "../accounts/oidc.ts";
+import { openOutbox } from "../accounts/outbox.ts";
+import type { AccountParts } from "../accounts/parts.ts";
+import type { PasswordHash } from "../accounts/password-hash.ts";
+import type { Replaceable } from "../base/replaceable.ts";
+import type { Context } from "./context.ts";
+import type { Ports } from "./ports.ts";
+
+const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
+
+export interface AccountSettings {
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
+  publicUrl: string | undefined;
+  /** Where links in email lead. */
+  linkOrigin: string;
+  /** Whether browsers come over TLS where no URL says so. */
+  isSecure: boolean;
+  /** Whether a new email address must be confirmed before its first sign-in. */
+  verifyEmails: boolean;
+  /** Where else people may sign in. */
+  oidcProviders: OidcProvider[];
+  /** Signs session cookies. */
+  sessionSecret: Replaceable;
+  /** Load the sign-in library at the first sign-in, not at the start. */
+  loadsSignInLate: boolean;
+  /** Undefined: scrypt, at the cost of production. */
+  passwordHash?: PasswordHash | undefined;
+  upkeep: boolean;
+}
+
+export async function openAccountParts(
+  context: Context,
+  settings: AccountSettings,
+  { store: { pool }, mail }: Pick<Ports, "store" | "mail">,
+): Promise<AccountParts> {
+  const { clock, newId, log, onClose } = context;
+  const { sessionSecret: secret, oidcProviders: providers, loadsSignInLate: loadedLate } = settings;
+  const identities = await openIdentities({
+    pool,
+    newId,
+    log,
+    secret: secret.current,
+    oldSecret: secret.old,
+    nextSecret: secret.next,
+    publicUrl: settings.publicUrl,
+    isSecure: settings.isSecure,
+    mail,
+    linkOrigin: settings.publicUrl === undefined ? settings.linkOrigin : undefined,
+    verifyEmails: settings.verifyEmails,
+    providers,
+    loadedLate,
+    passwordHash: settings.passwordHash,
+  });
+  onClose(() => identities.idle());
+  if (settings.upkeep) keepSweeping(context, identities, secret);
+  return { accounts: openAccounts({ pool, newId }), identities, outbox: openOutbox({ pool, clock, log, mail }) };
+}
+
+function keepSweeping({ clock, log, onClose }: Context, identities: Identities, secret: Replaceable): void {
+  const sweep = (): void => {
+    identities.sweep().catch((error) => log.error({ err: error }, "sweeping what ran out failed"));
+  };
+  // Second factors are encrypted anew.
+  if (secret.old !== undefined) sweep();
+  onClose(clock.every(SIGN_IN_SWEEP_EVERY_MS, sweep));
+}

@@ -1,0 +1,64 @@
+/** The two listeners, open: the public one with every route, and the internal one for health and metrics. */
+import { tidyUp } from "../base/tidy.ts";
+import { warmConsole } from "../http/console/warm.ts";
+import type { Parts } from "../http/parts.ts";
+import { type Health, internalServer, publicServer } from "../http/server.ts";
+import type { Context, Stop } from "./context.ts";
+import type { Listener, Store } from "./ports.ts";
+
+interface Needs {
+  listener: Listener;
+  store: Pick<Store, "connections">;
+  parts: Parts;
+  health: Health;
+  /** Runs after everything else was closed: health and metrics are told to the last. */
+  onClosed: (stop: Stop) => void;
+}
+
+export interface Doors {
+  port: number;
+  internalPort: number;
+  /** Takes no more connections and ends those that there are, quiet ones after `quietMs`. Resolves when none is left. */
+  leave: (quietMs: number) => Promise<void>;
+  /** Ends every connection at once. */
+  cutOff: () => void;
+  /**
+   * Does beforehand what the first who come to the console would wait for, and gives back what the start took. To be called when
+   * the gateway serves; never rejects.
+   */
+  warm: () => Promise<void>;
+}
+
+export async function openDoors(
+  { log, onClose }: Context,
+  { listener, store, parts, health, onClosed }: Needs,
+): Promise<Doors> {
+  const internal = internalServer(health);
+  onClosed(() => internal.close());
+  const open = publicServer(parts);
+  let isOver = false;
+  onClose(async () => {
+    isOver = true;
+    await open.close();
+  });
+  const internalPort = await listener.open(internal, "internal");
+  const port = await listener.open(open, "public");
+  return {
+    port,
+    internalPort,
+    leave(quietMs) {
+      // An open page would hold its connection for minutes, and finds another gateway.
+      parts.live.close();
+      return open.connections.leave(quietMs);
+    },
+    cutOff: () => open.server.closeAllConnections(),
+    async warm() {
+      const { kept: connections } = store.connections;
+      await warmConsole(parts, { connections, isOver: () => isOver }).catch((error) =>
+        log.debug({ err: error }, "the console's questions could not be asked beforehand"),
+      );
+      // Who is being answered is not kept waiting for it.
+      if (!isOver && parts.gateway.underWay.count === 0) tidyUp();
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** The ledger with everything that keeps its holds and settlements right, and what is recorded of refused requests. */
+import { openRefusals, type Refusals } from "../history/refusals.ts";
+import { openRollups, type Rollups } from "../history/rollups.ts";
+import { openUnfunded, type Unfunded } from "../history/unfunded.ts";
+import { keepLeases, type Leases } from "../ledger/leases.ts";
+import { type Ledger, openLedger } from "../ledger/ledger.ts";
+import { openReplay } from "../ledger/replay.ts";
+import { openSpool, type Spool } from "../ledger/spool.ts";
+import type { Context } from "./context.ts";
+import type { SpoolPlace, Store } from "./ports.ts";
+
+export interface MoneySettings {
+  /** How long the credit of a request stays held after its gateway died. */
+  holdLeaseMs: number;
+  /** Do by itself what no request waits for: rollups, samples, retention, sweeps, proofs, alerts. */
+  upkeep: boolean;
+}
+
+export interface Money {
+  ledger: Ledger;
+  leases: Leases;
+  refusals: Refusals;
+  unfunded: Unfunded;
+  /** Undefined without upkeep. */
+  rollups: Rollups | undefined;
+}
+
+export async function openMoney(
+  context: Context,
+  { holdLeaseMs, upkeep }: MoneySettings,
+  { store: { pool, ledgerPool, schema }, spool: place }: { store: Store; spool: SpoolPlace },
+): Promise<Money> {
+  const { clock, log, gatewayId, onClose } = context;
+  const refusals = openRefusals({ pool, clock });
+  onClose(() => refusals.idle());
+  const spool = await openOwnSpool(context, place);
+  onClose(() => spool.close());
+  const rollups = upkeep ? openRollups({ pool, clock, log }) : undefined;
+  onClose(() => rollups?.stop());
+  const ledger = openLedger({
+    pool: ledgerPool,
+    schema,
+    clock,
+    gatewayId,
+    holdLeaseMs,
+    spool,
+    log,
+    onEnded: () => rollups?.soon(),
+  });
+  onClose(() => ledger.close());
+  const replay = openReplay({ spool, clock, log, ledger, ...(place.isAlive && { isAlive: place.isAlive }) });
+  onClose(() => replay.stop());
+  void replay.run();
+  const leases = keepLeases({ ledger, clock, log, holdLeaseMs });
+  onClose(() => leases.stop());
+  const unfunded = openUnfunded({ pool, clock, log });
+  onClose(() => unfunded.close());
+  return { ledger, leases, refusals, unfunded, rollups };
+}
+
+async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlace): Promise<Spool> {
+  const { isAlive: _, ...where } = place;
+  try {
+    return await openSpool({ ...where, gatewayId, clock, log });
+  } catch (cause) {
+    throw new Error(`SPOOL_DIR (${place.directory}) cannot be written to: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,87 @@
+/** The request path: everything that `inference/serve.ts` needs for a request, from its key to its settlement. */
+import { sleep } from "../base/clock.ts";
+import type { Replaceable } from "../base/replaceable.ts";
+import { absentPlane } from "../dispatch/absent-plane.ts";
+import type { Plane } from "../dispatch/plane.ts";
+import { type Fleet, openFleet } from "../fleet/fleet.ts";
+import type { Traffic } from "../http/metrics/traffic.ts";
+import type { Gateway } from "../inference/gateway.ts";
+import { openTelling } from "../inference/story.ts";
+import { UnderWay } from "../inference/under-way.ts";
+import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
+import type { SecretsOptions } from "../keys/keys.ts";
+import { PEPPERS_SCHEMA } from "../keys/peppers.ts";
+import type { Context } from "./context.ts";
+import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
+import { type Money, type MoneySettings, openMoney } from "./money.ts";
+import type { Ports, Store } from "./ports.ts";
+
+/** Nodes of a shared plane are asked for their state when a gateway starts, and have so long to tell it. */
+const NODES_REPORT_MS = 1_000;
+
+export interface ServingSettings extends FleetSettings, MoneySettings {
+  /** Hashes keys and tokens. */
+  pepper: Replaceable;
+}
+
+export interface Serving {
+  gateway: Gateway;
+  money: Money;
+  apiKeys: ApiKeys;
+  plane: Plane;
+  fleet: Fleet;
+  dispatch: Dispatch;
+  /** Once nodes that were connected before this gateway started have told it so. */
+  nodesReported: Promise<void>;
+}
+
+type ServingPorts = Pick<Ports, "store" | "models" | "plane" | "limits" | "spool" | "tracing">;
+
+export async function openServing(
+  context: Context,
+  settings: ServingSettings,
+  ports: ServingPorts,
+  traffic: Pick<Traffic, "watch" | "limitsUnavailable">,
+): Promise<Serving> {
+  const { clock, log, newId, onClose } = context;
+  const { store, models, plane = absentPlane() } = ports;
+  const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store));
+  onClose(() => apiKeys.close());
+  const money = await openMoney(context, settings, ports);
+  const fleet = openFleet({ pool: store.pool, newId, rules: settings.nodeRules });
+  const dispatch = openDispatch(context, settings, { plane, fleet, broadcast: store.broadcast });
+  // A plane without an owner is part of this gateway: no node was connected to it before.
+  const nodesReported = plane.ownership === undefined ? Promise.resolve() : sleep(clock, NODES_REPORT_MS);
+  const limits = await ports.limits({
+    gateways: () => dispatch.peers.gateways(),
+    unavailable: traffic.limitsUnavailable,
+  });
+  onClose(() => limits.close());
+  const gateway: Gateway = {
+    clock,
+    log,
+    keys: apiKeys,
+    catalogue: models.catalogue,
+    meter: models.meter,
+    reader: models.reader,
+    limits,
+    refusals: money.refusals,
+    unfunded: money.unfunded,
+    ledger: money.ledger,
+    leases: money.leases,
+    dispatcher: dispatch.dispatcher,
+    underWay: new UnderWay(),
+    watch: traffic.watch,
+    telling: openTelling({ log, clock, tracing: ports.tracing }),
+  };
+  return { gateway, money, apiKeys, plane, fleet, dispatch, nodesReported };
+}
+
+export function keyOptions(
+  { clock, random, newId, log }: Context,
+  { current: pepper, old, next }: Replaceable,
+  { pool, broadcast, schema }: Store,
+): SecretsOptions {
+  const keepsPeppers = (): boolean => schema.number >= PEPPERS_SCHEMA;
+  return { pool, pepper, old, next, keepsPeppers, clock, random, newId, log, broadcast };
+}

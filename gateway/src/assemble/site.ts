@@ -1,0 +1,178 @@
+/** What the routes stand on: every domain's slice, opened once. */
+import type { AccountParts } from "../accounts/parts.ts";
+import { parseId } from "../base/ids.ts";
+import type { Replaceable } from "../base/replaceable.ts";
+import { sparingLog } from "../base/sparing-log.ts";
+import { ACCOUNT_TOPIC, NODE_TOPIC, TEAM_TOPIC } from "../db/broadcast.ts";
+import { openHistoryParts } from "../history/parts.ts";
+import type { SeenNode } from "../history/presence.ts";
+import { openBodyBudget } from "../http/body-budget.ts";
+import type { DoorOptions } from "../http/call.ts";
+import { Live } from "../http/console/live.ts";
+import type { CorsOrigins } from "../http/cors.ts";
+import { openCursors } from "../http/lists/cursors.ts";
+import type { Metrics } from "../http/metrics/metrics.ts";
+import type { ConnectedNodes } from "../http/nodes/parts.ts";
+import type { Parts } from "../http/parts.ts";
+import type { InferenceParts } from "../inference/parts.ts";
+import { runPrivately } from "../inference/private-job.ts";
+import { openKeyParts } from "../keys/parts.ts";
+import { openLedgerParts } from "../ledger/parts.ts";
+import { openOperatorParts } from "../operators/parts.ts";
+import { openAlerts } from "../payments/alerts.ts";
+import type { PaymentParts } from "../payments/parts.ts";
+import { openPayments } from "../payments/payments.ts";
+import type { Trust } from "../trust/trust.ts";
+import type { Context } from "./context.ts";
+import type { Listener, Ports } from "./ports.ts";
+import { keyOptions, type Serving } from "./serving.ts";
+
+export interface SiteSettings {
+  /** Of this gateway's software. */
+  version: string;
+  publicUrl: string | undefined;
+  linkOrigin: string;
+  pepper: Replaceable;
+  /** Signs cursors of lists. */
+  cursorSecret: Replaceable;
+  /** Signs usage receipts: 32 bytes in base64url. */
+  receiptSeed: string;
+  payoutHoldDays: number;
+  /** `isPublic`: anybody may read the status page. */
+  status: { isPublic: boolean; sampleEveryMs: number };
+  /** Whose pages may call the public API. */
+  corsOrigins: CorsOrigins;
+  /** How many proxies before the gateway add to X-Forwarded-For. */
+  trustedProxies: number;
+  /** How much memory large bodies may take: all of them, and those of one account. */
+  bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
+  /** Answer base64 to the client versions that corrupt float embeddings. */
+  embeddingsBase64Compat: boolean;
+  /** In tests: an answer or a refusal that its route does not declare is a fault of ours. */
+  checkAnswers?: boolean;
+}
+
+interface SiteNeeds {
+  listener: Listener;
+  metrics: Metrics;
+  accounts: AccountParts;
+  serving: Serving;
+  trust: Trust;
+}
+
+export async function openSite(
+  context: Context,
+  settings: SiteSettings,
+  ports: Ports,
+  { listener, metrics, accounts, serving, trust }: SiteNeeds,
+): Promise<Parts> {
+  const { clock, newId, log, onClose } = context;
+  const { store, models } = ports;
+  const { payoutHoldDays, status, publicUrl, version } = settings;
+  const { pool, broadcast } = store;
+  const { fleet, money, apiKeys } = serving;
+  const { ledger, unfunded } = money;
+  const now = (): number => clock.now();
+  const keys = openKeyParts(keyOptions(context, settings.pepper, store), apiKeys);
+  onClose(() => keys.hostTokens.close());
+  const live = new Live({ clock, log });
+  onClose(() => live.close());
+  for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) broadcast.on(topic, (accountId) => live.review(accountId));
+  const nodes = connectedNodes(serving, trust);
+  return {
+    door: openDoor(context, settings, { models, metrics }),
+    log,
+    newId,
+    now,
+    cursors: openCursors(settings.cursorSecret),
+    publicUrl,
+    certificate: listener.certificate,
+    live,
+    status,
+    identities: accounts.identities,
+    ...keys,
+    ...openLedgerParts({ pool, ledger, payoutHoldDays }),
+    ...(await openHistoryParts({
+      pool,
+      now,
+      unfunded,
+      receiptSeed: settings.receiptSeed,
+      sampleEveryMs: status.sampleEveryMs,
+    })),
+    ...openPaymentParts(context, settings, ports, accounts),
+    ...inferenceParts(serving, settings),
+    fleet,
+    nodes,
+    async nodeChanged(nodeId) {
+      await serving.dispatch.enforce(nodeId);
+      await broadcast.send(NODE_TOPIC, nodeId);
+    },
+    mint: ports.plane && ((id) => serving.plane.mint(id)),
+    ...openOperatorParts({ pool, clock, newId, rules: fleet.rules, version, online: nodes.count, payoutHoldDays }),
+  };
+}
+
+function openDoor(
+  { clock, newId, log }: Context,
+  { bodyBudget, corsOrigins: cors, trustedProxies, publicUrl, checkAnswers = false }: SiteSettings,
+  { models: { parseForm }, metrics }: { models: Ports["models"]; metrics: Metrics },
+): DoorOptions {
+  return {
+    clock,
+    newId,
+    log,
+    troubles: sparingLog(log, clock),
+    bodies: { budget: openBodyBudget(bodyBudget), parseForm },
+    cors,
+    trustedProxies,
+    watch: metrics.http,
+    publicUrl,
+    checkAnswers,
+  };
+}
+
+function openPaymentParts(
+  { clock, newId, log }: Context,
+  { linkOrigin: origin }: SiteSettings,
+  { store: { pool }, payments: provider }: Ports,
+  { outbox }: AccountParts,
+): PaymentParts {
+  const common = { pool, outbox, origin };
+  return {
+    alerts: openAlerts(common),
+    sendsMail: outbox.sends,
+    payments: provider && openPayments({ ...common, provider, clock, newId, log }),
+  };
+}
+
+function inferenceParts({ gateway }: Serving, { embeddingsBase64Compat: base64Compat }: SiteSettings): InferenceParts {
+  return {
+    gateway,
+    base64Compat,
+    catalogue: gateway.catalogue,
+    async runPrivately(job, signal) {
+      const stay = gateway.underWay.enter(signal);
+      return await runPrivately(gateway, job, stay.signal).finally(() => stay.leave());
+    },
+  };
+}
+
+function connectedNodes({ dispatch: { roster, dispatcher } }: Serving, trust: Trust): ConnectedNodes {
+  return {
+    count: () => roster.nodes().length,
+    all: () => roster.nodes().flatMap(seenNode),
+    find: (id) => roster.find(id),
+    speedOf: (model) => dispatcher.speedOf(model),
+    capacityOf: (model) => roster.capacity(model),
+    waitingFor: (model) => dispatcher.waiting(model),
+    keepsFormat: (model) => dispatcher.keepsFormat(model),
+    speedOfNode: (id, model) => dispatcher.speedOfNode(id, model),
+    reliabilityOf: (id) => trust.reliability(id),
+  };
+}
+
+/** As samples have it; the roster knows nodes by their public ids. */
+function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): SeenNode[] {
+  const id = parseId("node", text);
+  return id === undefined ? [] : [{ id, slots, busy: Math.min(slots, outstanding) }];
+}

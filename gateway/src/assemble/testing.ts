@@ -1,0 +1,46 @@
+/** For tests and the simulator: the settings of an empty environment, with secrets that are none; a store that is always there. */
+import { cheapHash } from "../accounts/testing/cheap-hash.ts";
+import type { Settings } from "../assemble.ts";
+import { alwaysThere } from "../base/dependency.ts";
+import { settingsOf } from "../build/settings.ts";
+import { parseConfig } from "../config.ts";
+import type { Broadcast } from "../db/broadcast.ts";
+import type { TestDatabase } from "../db/testing.ts";
+import type { Store } from "./ports.ts";
+
+export const TEST_SECRET = "a secret of tests, 32 characters or more";
+
+const SECRETS = {
+  pepper: TEST_SECRET,
+  pepperOld: undefined,
+  pepperNext: undefined,
+  receiptSeed: Buffer.alloc(32, 1).toString("base64url"),
+  planeSeed: undefined,
+  planeSeedOld: undefined,
+  keepPlaneSeed: async () => {},
+};
+
+/** Nothing is done by itself, and closing waits for nobody, unless `others` say so. Passwords are hashed cheaply. */
+export const testSettings = (others: Partial<Settings> = {}): Settings => ({
+  ...settingsOf({ config: parseConfig({}), secrets: SECRETS, secretCanaries: new Map() }),
+  sessionSecret: { current: TEST_SECRET },
+  cursorSecret: { current: TEST_SECRET },
+  passwordHash: cheapHash,
+  upkeep: false,
+  drain: { delayMs: 0, graceMs: 0 },
+  ...others,
+});
+
+/** One gateway alone: nobody to tell, nobody to hear. */
+const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
+
+/** Nobody judges how soon this database answers: on a busy machine a test waits as long as it takes. */
+export const testStore = ({ pool }: Pick<TestDatabase, "pool">): Store => ({
+  pool,
+  ledgerPool: pool,
+  connections: { max: 10, kept: 0 },
+  broadcast: SILENCE,
+  schema: { number: Number.POSITIVE_INFINITY, reached: async () => {} },
+  health: alwaysThere("database"),
+  clockOffsetMs: () => null,
+});

@@ -1,0 +1,175 @@
+/** What the gateway does by itself, now and then, that no request waits for. */
+import type { AccountParts } from "../accounts/parts.ts";
+import { sleep } from "../base/clock.ts";
+import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
+import { type Closing, keepClosing } from "../history/closing-days.ts";
+import { openExportFolder } from "../history/month-export.ts";
+import type { HistoryParts } from "../history/parts.ts";
+import { keepRetaining, type Retaining } from "../history/retaining.ts";
+import { openRetention } from "../history/retention.ts";
+import { keepSampling } from "../history/sampling.ts";
+import { keepSamplingNodes } from "../history/sampling-nodes.ts";
+import type { NodeParts } from "../http/nodes/parts.ts";
+import type { InferenceParts } from "../inference/parts.ts";
+import { DERIVED_SINCE } from "../ledger/books.ts";
+import { keepProving, type Verdict, watchVerdict } from "../operators/books.ts";
+import type { OperatorParts } from "../operators/parts.ts";
+import type { PaymentParts } from "../payments/parts.ts";
+import type { Context } from "./context.ts";
+import type { Ports, Store } from "./ports.ts";
+import type { SiteSettings } from "./site.ts";
+
+const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
+const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
+/** How late an alert, an email or an automatic purchase may be. */
+const LOOK_EVERY_MS = 5_000;
+const CLOSE_MS_MAX = 2_000;
+
+export interface UpkeepSettings {
+  upkeep: boolean;
+  /** How long earnings are held back before they are paid out. */
+  payoutHoldDays: number;
+  /** How long records of requests are kept, those of refusals apart, and where months are exported before. Undefined days: for ever. */
+  retention: { historyDays: number | undefined; refusalsDays: number | undefined; exportDir: string | undefined };
+  /** Prove the ledger once a day without being asked. */
+  provesBooks: boolean;
+  status: SiteSettings["status"];
+}
+
+interface Needs {
+  ports: Pick<Ports, "store" | "plane">;
+  parts: Pick<HistoryParts, "history" | "availability" | "presence"> &
+    Pick<OperatorParts, "books"> &
+    Pick<PaymentParts, "alerts" | "payments"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<NodeParts, "nodes">;
+  accounts: Pick<AccountParts, "outbox">;
+}
+
+/** What upkeep knows. All of it is undefined while nobody has looked, and without upkeep. */
+export interface UpkeepFacts {
+  /** Months that have records of requests, and those of them that should be gone. */
+  months: () => { kept: number; due: number } | undefined;
+  /** The last verdict on the ledger, whoever gave it. */
+  verdict: () => Pick<Verdict, "at" | "balanced"> | undefined;
+}
+
+export async function openUpkeep(
+  context: Context,
+  settings: UpkeepSettings,
+  { ports, parts, accounts }: Needs,
+): Promise<UpkeepFacts> {
+  const { clock, log, onClose } = context;
+  const { store } = ports;
+  const { books, history } = parts;
+  if (!settings.upkeep) {
+    onClose(() => books.close());
+    return { months: () => undefined, verdict: () => undefined };
+  }
+  const verdict = watchVerdict(books, { clock, log });
+  onClose(() => verdict.stop());
+  if (settings.provesBooks) onClose(keepProving(books, { pool: store.pool, clock, log }));
+  // Before those who wait for it.
+  onClose(() => books.close());
+  onClose(
+    clock.every(PARTITIONS_EVERY_MS, () => {
+      history.makePartitions().catch((error) => log.error({ err: error }, "making history partitions failed"));
+    }),
+  );
+  keepDaysClosed(context, store);
+  const retaining = await keepRetention(context, settings, store);
+  keepSamples(context, settings, { ports, parts });
+  keepCreditWatched(context, { parts, accounts });
+  return { months: retaining.months, verdict: verdict.current };
+}
+
+/** Works out the sums of days that are over, where the database has a place for them. */
+function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: Store): void {
+  let closing: Closing | undefined;
+  let isClosed = false;
+  void schema.reached(CLOSED_DAYS_SINCE).then(() => {
+    if (!isClosed) closing = keepClosing({ pool, clock, log });
+  });
+  onClose(async () => {
+    isClosed = true;
+    await closing?.stop();
+  });
+}
+
+/** Drops what is older than it is to be kept. Before the ledger has closings, nothing is. */
+async function keepRetention(
+  { clock, log, onClose }: Context,
+  { retention: days, payoutHoldDays }: UpkeepSettings,
+  { pool, schema }: Store,
+): Promise<Pick<Retaining, "months">> {
+  const { exportDir } = days;
+  if (exportDir !== undefined) {
+    await openExportFolder(exportDir).catch((cause) => {
+      throw new Error(`HISTORY_EXPORT_DIR (${exportDir}) cannot be written to: ${cause.message}`, { cause });
+    });
+  }
+  let retaining: Retaining | undefined;
+  let isClosed = false;
+  void schema.reached(DERIVED_SINCE).then(() => {
+    if (isClosed) return;
+    const retention = openRetention({ pool, rules: { ...days, payoutHoldDays }, now: () => clock.now() });
+    retaining = keepRetaining({ retention, pool, clock, log });
+  });
+  onClose(async () => {
+    isClosed = true;
+    await retaining?.stop();
+  });
+  return { months: () => retaining?.months() };
+}
+
+/** Samples which models could be served, and which nodes were connected. */
+function keepSamples(
+  { clock, log, onClose }: Context,
+  { status: { sampleEveryMs: everyMs } }: UpkeepSettings,
+  { ports: { plane }, parts }: Pick<Needs, "ports" | "parts">,
+): void {
+  const { availability, presence, catalogue, nodes } = parts;
+  const lookAtModels = () => [...catalogue().active.keys()].map((model) => ({ model, ...nodes.capacityOf(model) }));
+  onClose(keepSampling({ availability, everyMs, look: lookAtModels, clock, log }));
+  if (plane === undefined) return;
+  const look = () => (plane.health.isAway ? undefined : nodes.all());
+  onClose(keepSamplingNodes({ presence, everyMs, look, clock, log }));
+}
+
+/** The low-credit alert, automatic purchases, and the email that both give reason for. */
+function keepCreditWatched(
+  context: Context,
+  { parts: { alerts, payments }, accounts: { outbox } }: Pick<Needs, "parts" | "accounts">,
+): void {
+  const { clock, log, onClose } = context;
+  repeat(context, "looking for low credit, or sending letters, failed", async () => {
+    await alerts.look();
+    await outbox.send();
+  });
+  if (payments === undefined) return;
+  repeat(context, "automatic purchases failed", async () => {
+    await payments.topUps.begin();
+    await payments.topUps.ask();
+  });
+  onClose(
+    clock.every(PAYMENT_SWEEP_EVERY_MS, () => {
+      payments.sweep().catch((error) => log.error({ err: error }, "forgetting old events of the provider failed"));
+    }),
+  );
+}
+
+/** Every few seconds, but not while the last time lasts. Closing waits a little for its end; what is cut off is taken up again. */
+function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<void>): void {
+  let underWay: Promise<void> | undefined;
+  const stop = clock.every(LOOK_EVERY_MS, () => {
+    underWay ??= task()
+      .catch((error) => log.error({ err: error }, failed))
+      .finally(() => {
+        underWay = undefined;
+      });
+  });
+  onClose(async () => {
+    stop();
+    if (underWay !== undefined) await Promise.race([underWay, sleep(clock, CLOSE_MS_MAX)]);
+  });
+}

@@ -1,0 +1,10 @@
+/** The payment provider. Undefined where purchases are not configured. */
+import type { PaymentProvider } from "../payments/provider.ts";
+import type { BuildContext } from "./context.ts";
+
+export async function openProvider({ config, clock }: BuildContext): Promise<PaymentProvider | undefined> {
+  if (config.payments === undefined) return undefined;
+  // Stripe's library is large: a gateway that sells nothing does not load it.
+  const { stripeProvider } = await import("../payments/stripe.ts");
+  return stripeProvider({ ...config.payments, clock });
+}

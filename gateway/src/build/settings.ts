@@ -1,0 +1,37 @@
+/** The configuration as the parts of a gateway are told it. */
+import type { Settings } from "../assemble.ts";
+import { VERSION } from "../base/version.ts";
+import type { Config } from "../config.ts";
+import type { ServerSecrets } from "../server-secrets.ts";
+import type { SecretCanaries } from "../trust/canaries.ts";
+import { derived, sessionSecrets } from "./context.ts";
+import { linkOriginOf } from "./listener.ts";
+
+interface Known {
+  config: Config;
+  secrets: ServerSecrets;
+  secretCanaries: SecretCanaries;
+  development?: boolean | undefined;
+}
+
+export function settingsOf({ config, secrets, secretCanaries, development = false }: Known): Settings {
+  const { pepper, pepperOld, pepperNext, receiptSeed } = secrets;
+  return {
+    ...config,
+    version: VERSION,
+    pepper: {
+      current: pepper,
+      ...(pepperOld !== undefined && { old: pepperOld }),
+      ...(pepperNext !== undefined && { next: pepperNext }),
+    },
+    sessionSecret: sessionSecrets(config, secrets),
+    cursorSecret: derived(secrets, "cursors"),
+    receiptSeed,
+    secretCanaries,
+    linkOrigin: linkOriginOf(config),
+    isSecure: config.tls !== undefined,
+    verifyEmails: config.mail !== undefined,
+    loadsSignInLate: development,
+    upkeep: true,
+  };
+}

@@ -1,0 +1,60 @@
+/** Records, rollups and receipts, as routes read them. */
+import type pg from "pg";
+import { type Availability, openAvailability } from "./availability.ts";
+import { type Earnings, openEarnings } from "./earnings.ts";
+import { type History, openHistory } from "./history.ts";
+import { type Insights, openInsights } from "./insight.ts";
+import { type Jobs, openJobs } from "./jobs.ts";
+import { type Market, openMarket } from "./market.ts";
+import { openPerformance, type Performance } from "./performance.ts";
+import { openPresence, type Presence } from "./presence.ts";
+import { openReceipts, type Receipts } from "./receipts.ts";
+import type { Unfunded } from "./unfunded.ts";
+import { openUsage, type Usage } from "./usage.ts";
+
+export interface HistoryParts {
+  history: History;
+  usage: Usage;
+  earnings: Earnings;
+  /** Counts, percentiles and speeds, by what is asked for. */
+  performance: Performance;
+  /** When nodes were connected, and how busy they were. */
+  presence: Presence;
+  /** How a host's nodes did over time. */
+  insights: Insights;
+  jobs: Jobs;
+  market: Market;
+  /** What was lost for want of credit. */
+  unfunded: Unfunded;
+  receipts: Receipts;
+  availability: Availability;
+}
+
+interface HistoryPartsOptions {
+  pool: pg.Pool;
+  /** Unix milliseconds. */
+  now: () => number;
+  unfunded: Unfunded;
+  /** Signs receipts: 32 bytes in base64url. */
+  receiptSeed: string;
+  /** How often models and nodes are sampled. */
+  sampleEveryMs: number;
+}
+
+export async function openHistoryParts(options: HistoryPartsOptions): Promise<HistoryParts> {
+  const { pool, now, unfunded, receiptSeed, sampleEveryMs: everyMs } = options;
+  const rollups = { performance: openPerformance({ pool }), earnings: openEarnings({ pool }) };
+  const presence = openPresence({ pool, everyMs });
+  return {
+    ...rollups,
+    presence,
+    history: openHistory({ pool }),
+    usage: openUsage({ pool }),
+    insights: openInsights({ pool, ...rollups, presence }),
+    jobs: openJobs({ pool }),
+    market: openMarket({ pool, ...rollups, now }),
+    unfunded,
+    receipts: await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") }),
+    availability: openAvailability({ pool, everyMs }),
+  };
+}

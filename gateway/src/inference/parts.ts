@@ -1,0 +1,14 @@
+/** The request path as routes use it. */
+import type { Gone } from "../base/gone.ts";
+import type { Catalogue } from "../metering/catalogue.ts";
+import type { Gateway } from "./gateway.ts";
+import type { PrivateJob, PrivateResult } from "./private-job.ts";
+
+export interface InferenceParts {
+  gateway: Gateway;
+  /** EMBEDDINGS_BASE64_COMPAT. */
+  base64Compat: boolean;
+  catalogue: () => Catalogue;
+  /** Runs a job on one node that nobody pays for; undefined when that node cannot take it. */
+  runPrivately: (job: PrivateJob, signal: Gone) => Promise<PrivateResult | undefined>;
+}

@@ -1,0 +1,26 @@
+/** Balances, statements and what hosts are owed, as routes use them. */
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+import { type HostMoney, openHostMoney } from "./host-money.ts";
+import type { Ledger } from "./ledger.ts";
+import { openStatement, type Statement } from "./statement.ts";
+
+export interface LedgerParts {
+  ledger: Ledger;
+  statement: Statement;
+  /** What a host is owed, and how much of it may be paid out. */
+  hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
+}
+
+interface LedgerPartsOptions {
+  pool: pg.Pool;
+  ledger: Ledger;
+  /** How long earnings are held back before they are paid out. */
+  payoutHoldDays: number;
+}
+
+export const openLedgerParts = ({ pool, ledger, payoutHoldDays: holdDays }: LedgerPartsOptions): LedgerParts => ({
+  ledger,
+  statement: openStatement({ pool }),
+  hostMoney: openHostMoney({ pool, holdDays }),
+});

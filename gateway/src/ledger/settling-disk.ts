@@ -1,0 +1,80 @@
+/** The way round a store that does not take settlements: the disk, until the store has taken them after all. */
+import { publicId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { Pauses } from "../base/pauses.ts";
+import type { SparingLog } from "../base/sparing-log.ts";
+import type { SettlingTallies } from "./settling-tries.ts";
+import type { Work, Works } from "./settling-works.ts";
+import type { Spool } from "./spool.ts";
+
+interface DetourOptions {
+  spool: Spool | undefined;
+  pauses: Pauses;
+  works: Works;
+  tallies: Pick<SettlingTallies, "spooled">;
+  log: Log;
+  sparing: SparingLog;
+}
+
+export class DiskDetour {
+  readonly #options: DetourOptions;
+  /** How many are on the disk only, and how many were since the store went away. */
+  #onDisk = 0;
+  #sinceAway = 0;
+
+  constructor(options: DetourOptions) {
+    this.#options = options;
+  }
+
+  /** Whether settlements wait on it. */
+  get isUsed(): boolean {
+    return this.#onDisk > 0;
+  }
+
+  /** Again and again while the disk refuses too. */
+  async take(work: Work): Promise<void> {
+    const { spool, pauses, sparing } = this.#options;
+    if (spool === undefined || work.isSpooling) return;
+    work.isSpooling = true;
+    const { id } = work.settlement;
+    for (let failures = 1; !work.isOver && !pauses.areOver; failures++) {
+      try {
+        await spool.append(work.settlement);
+        // Committed meanwhile.
+        if (work.isOver) return spool.done(id);
+        return this.#taken(work);
+      } catch (error) {
+        sparing.error(
+          "disk",
+          { request: publicId("req", id), err: error },
+          "a settlement could not be put on the disk",
+        );
+      }
+      await pauses.after(failures);
+    }
+  }
+
+  /** `isKept`: the disk need not keep it any more. */
+  ended(work: Work, isKept: boolean): void {
+    const { spool, log } = this.#options;
+    if (!work.isSpooled) return;
+    this.#onDisk -= 1;
+    if (isKept) spool?.done(work.settlement.id);
+    if (this.#onDisk > 0) return;
+    log.info({ settlements: this.#sinceAway }, "no settlement waits on the disk any more");
+    this.#sinceAway = 0;
+  }
+
+  #taken(work: Work): void {
+    const { works, tallies, log } = this.#options;
+    work.isSpooled = true;
+    tallies.spooled += 1;
+    this.#onDisk += 1;
+    this.#sinceAway += 1;
+    if (this.#sinceAway === 1) {
+      const request = publicId("req", work.settlement.id);
+      log.warn({ request }, "the store does not take settlements: they wait on the disk");
+    }
+    works.makeSafe(work);
+  }
+}

@@ -1,0 +1,127 @@
+/** One try to settle a request, what it is counted as, and what is done with one that can never be settled. */
+import { publicId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
+import type { SparingLog } from "../base/sparing-log.ts";
+import { provesBug } from "../db/errors.ts";
+import type { Settlement, SettleOutcome } from "./settlement.ts";
+import type { Spool } from "./spool.ts";
+
+/** Sums since the start. */
+export interface SettlingTallies {
+  /** Entered while their holds lived, or found there by a repeat. */
+  committed: number;
+  /** Entered over the record of a lease that had run out. */
+  late: number;
+  givenUp: number;
+  /** Tries that the store did not take. */
+  retried: number;
+  spooled: number;
+  /** Answered although neither store nor disk had taken them. */
+  unsafe: number;
+  /** What late settlements could not collect. */
+  short: Pico;
+}
+
+export interface TriesOptions {
+  /** Once. `late` means that it has to be settled late. */
+  settle: (settlement: Settlement) => Promise<SettleOutcome>;
+  settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
+  spool: Spool | undefined;
+  log: Log;
+  sparing: SparingLog;
+}
+
+const unknownHold = (): Error => new Error("there is no such hold and no record of it");
+
+export class SettlingTries {
+  readonly tallies: SettlingTallies = {
+    committed: 0,
+    late: 0,
+    givenUp: 0,
+    retried: 0,
+    spooled: 0,
+    unsafe: 0,
+    short: ZERO,
+  };
+  readonly #options: TriesOptions;
+
+  constructor(options: TriesOptions) {
+    this.#options = options;
+  }
+
+  /** Of a request of this gateway. `unknown`: there is neither a hold nor a record of it. */
+  async settle(settlement: Settlement): Promise<SettleOutcome> {
+    let outcome = await this.#options.settle(settlement);
+    if (outcome === "late") outcome = await this.#settleLate(settlement);
+    this.#count(outcome);
+    return outcome;
+  }
+
+  /** Of another gateway's. What can never be settled is written down; rejects when the store is in trouble. */
+  async once(settlement: Settlement): Promise<SettleOutcome | "given_up"> {
+    const settle = async (): Promise<SettleOutcome> => {
+      const outcome = await this.#options.settle(settlement);
+      return outcome === "late" ? await this.#settleLate(settlement) : outcome;
+    };
+    const result = await settle()
+      .catch((error) => (provesBug(error) ? settle() : Promise.reject(error)))
+      .then(
+        (outcome) => (outcome === "unknown" ? unknownHold() : outcome),
+        (error) => error as Error,
+      );
+    if (typeof result === "string") {
+      this.#count(result);
+      return result;
+    }
+    if (provesBug(result) && (await this.giveUp(settlement, result))) return "given_up";
+    throw result;
+  }
+
+  /** The store did not take it, and will be asked again. */
+  refused({ id }: Settlement, error: unknown): void {
+    this.tallies.retried += 1;
+    this.#options.log.debug({ request: publicId("req", id), err: error }, "a settlement is tried again");
+  }
+
+  giveUpUnknown(settlement: Settlement): Promise<boolean> {
+    return this.giveUp(settlement, unknownHold());
+  }
+
+  /** Whether it is written down; if not, it stays where it is. */
+  async giveUp(settlement: Settlement, error: unknown): Promise<boolean> {
+    const { log, spool } = this.#options;
+    const request = publicId("req", settlement.id);
+    this.tallies.givenUp += 1;
+    log.error({ request, err: error }, "a request cannot be settled: it is given up, and its hold ends with its lease");
+    if (spool === undefined) return false;
+    try {
+      await spool.giveUp(settlement, error instanceof Error ? error.message : String(error));
+      return true;
+    } catch (failure) {
+      log.error({ request, err: failure }, "a settlement that was given up could not be written down");
+      return false;
+    }
+  }
+
+  async #settleLate(settlement: Settlement): Promise<SettleOutcome> {
+    const late = await this.#options.settleLate(settlement);
+    if (late.outcome === "late") this.#tellLate(settlement, late.short);
+    return late.outcome;
+  }
+
+  #tellLate({ id, charge }: Settlement, short: Pico): void {
+    const { log, sparing } = this.#options;
+    const request = publicId("req", id);
+    sparing.warn(request, { request }, "a request was settled after its lease had run out");
+    if (short <= 0n) return;
+    this.tallies.short = pico(this.tallies.short + short);
+    const micro = { chargeMicro: exactMicro(charge), shortMicro: exactMicro(short) };
+    log.error({ request, ...micro }, "a late settlement found less credit than it cost; the rest is lost");
+  }
+
+  #count(outcome: SettleOutcome): void {
+    if (outcome === "late") this.tallies.late += 1;
+    else if (outcome !== "unknown") this.tallies.committed += 1;
+  }
+}

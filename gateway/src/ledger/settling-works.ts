@@ -1,0 +1,63 @@
+/** The settlements on their way, and which of them are safe: in the ledger, on the disk, or given up. */
+import type { Due } from "../base/deadlines.ts";
+import { PassingSet, type Seat } from "../base/passing.ts";
+import type { Settlement } from "./settlement.ts";
+
+export interface Work {
+  settlement: Settlement;
+  isOver: boolean;
+  isSpooled: boolean;
+  isSpooling: boolean;
+  isSafe: boolean;
+  /** Whoever waits to answer the request. */
+  answer: (() => void) | undefined;
+  /** Its place among those on their way, and among those that may be slow. */
+  seat: Seat<Work> | undefined;
+  due: Due<Work> | undefined;
+}
+
+export class Works {
+  readonly #works = new PassingSet<Work>();
+  /** How many are not safe yet, and who waits until none is. */
+  #unsafe = 0;
+  readonly #idlers: (() => void)[] = [];
+
+  begin(settlement: Settlement): Work {
+    const work: Work = {
+      settlement,
+      isOver: false,
+      isSpooled: false,
+      isSpooling: false,
+      isSafe: false,
+      answer: undefined,
+      seat: undefined,
+      due: undefined,
+    };
+    work.seat = this.#works.add(work);
+    this.#unsafe += 1;
+    return work;
+  }
+
+  makeSafe(work: Work): void {
+    work.answer?.();
+    if (work.isSafe) return;
+    work.isSafe = true;
+    this.#unsafe -= 1;
+    if (this.#unsafe === 0) for (const resolve of this.#idlers.splice(0)) resolve();
+  }
+
+  end(work: Work): void {
+    work.isOver = true;
+    if (work.seat !== undefined) this.#works.delete(work.seat);
+    this.makeSafe(work);
+  }
+
+  /** Resolves when all are safe. */
+  idle(): Promise<void> {
+    return this.#unsafe === 0 ? Promise.resolve() : new Promise((resolve) => this.#idlers.push(resolve));
+  }
+
+  all(): Work[] {
+    return this.#works.all();
+  }
+}

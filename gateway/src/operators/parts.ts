@@ -1,0 +1,54 @@
+/** What operators see and do, as routes use it. */
+import type pg from "pg";
+import type { Clock } from "../base/clock.ts";
+import type { NewId } from "../base/ids.ts";
+import type { NodeRules } from "../fleet/rules.ts";
+import { type Attention, openAttention } from "./attention.ts";
+import { type Audit, openAudit } from "./audit.ts";
+import { type Books, openBooks } from "./books.ts";
+import { type Directory, openDirectory } from "./directory.ts";
+import { type Overview, openOverview, withOnline } from "./overview.ts";
+import { openPayouts, type Payouts } from "./payouts.ts";
+import { openSpend, type Spend } from "./spend.ts";
+import { openSubjects, type Subjects } from "./subjects.ts";
+
+export interface OperatorParts {
+  audit: Audit;
+  books: Books;
+  /** Who was charged, and for what. */
+  spend: Spend;
+  /** Nodes that need a look. */
+  attention: Attention;
+  /** The names of what the audit record is about. */
+  subjects: Subjects;
+  directory: Directory;
+  overview: Overview;
+  payouts: Payouts;
+}
+
+interface OperatorPartsOptions {
+  pool: pg.Pool;
+  clock: Clock;
+  newId: NewId;
+  rules: NodeRules;
+  /** Of this gateway's software: agents with another one need a look. */
+  version: string;
+  /** How many nodes are connected. */
+  online: () => number;
+  payoutHoldDays: number;
+}
+
+export function openOperatorParts(options: OperatorPartsOptions): OperatorParts {
+  const { pool, clock, newId, rules, version, online, payoutHoldDays: holdDays } = options;
+  const records = openOverview({ pool });
+  return {
+    audit: openAudit({ pool, newId }),
+    books: openBooks({ pool, clock, newId }),
+    spend: openSpend({ pool }),
+    attention: openAttention({ pool, rules, version }),
+    subjects: openSubjects({ pool }),
+    directory: openDirectory({ pool, rules }),
+    overview: { ...records, totals: async () => withOnline(await records.totals(), online()) },
+    payouts: openPayouts({ pool, newId, holdDays }),
+  };
+}

@@ -1,0 +1,76 @@
+/** The simulated table of nodes answers as the database does: the real fleet asks both, step by step. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type pg from "pg";
+import { systemClock } from "../../../gateway/src/base/clock.ts";
+import { newIds, type Uuid } from "../../../gateway/src/base/ids.ts";
+import { systemRandom } from "../../../gateway/src/base/random.ts";
+import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/testing.ts";
+import { type Fleet, type Node, openFleet } from "../../../gateway/src/fleet/fleet.ts";
+import { NODE_RULES } from "../../../gateway/src/fleet/rules.ts";
+import { Books } from "./books.ts";
+import { NodeTable } from "./nodes.ts";
+import { PaymentTables } from "./payments.ts";
+import { PayoutBooks } from "./payouts.ts";
+import { answer } from "./statements.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const WHY = { reason: "failures", evidence: { jobs: 8, failures: 5 }, by: "platform" };
+const { probationAnswers } = NODE_RULES;
+
+/** What both keep of a node; when and by which machine differs. */
+function known(node: Node | undefined): unknown {
+  if (node === undefined) return undefined;
+  const { id, accountId, hostSuspended, standing, models, probation, withheld, quarantine } = node;
+  const why = quarantine && { reason: quarantine.reason, evidence: quarantine.evidence, by: quarantine.by };
+  return { id, accountId, hostSuspended, standing, models, probation, withheld, why };
+}
+
+describe("the simulated nodes beside PostgreSQL", () => {
+  let db: TestDatabase;
+  let fleets: [real: Fleet, simulated: Fleet];
+  let id: Uuid;
+  before(async () => {
+    db = await openTestDatabase();
+    const books = new Books(() => 0);
+    const nodes = new NodeTable(() => 0);
+    const payouts = new PayoutBooks({ books, newId, now: () => 0 });
+    const tables = { books, keys: [], refusals: new Map(), nodes, payments: new PaymentTables(), payouts };
+    const query = async (text: string, values: unknown[]) => answer(tables, text, values);
+    fleets = [openFleet({ pool: db.pool, newId }), openFleet({ pool: { query } as unknown as pg.Pool, newId })];
+    const host = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
+    ({ id } = await fleets[0].register(host, { name: "one", hardware: {}, agent: "" }));
+    await fleets[0].elect(host, id, ["tiny-3b"]);
+    nodes.records.push({ id, accountId: host, models: ["tiny-3b"], answers: 0, quarantine: null });
+  });
+  after(() => db.close());
+
+  /** What both answer. */
+  async function same<T>(what: string, ask: (fleet: Fleet) => Promise<T>): Promise<T> {
+    const [expected, found] = [await ask(fleets[0]), await ask(fleets[1])];
+    assert.deepEqual(found, expected, what);
+    return expected;
+  }
+  const look = (what: string) => same(what, async (fleet) => known(await fleet.find(null, id)));
+  const quarantine = (fleet: Fleet) => fleet.quarantine(id, WHY).then(({ kind }) => kind);
+  const sinceLongAgo = (fleet: Fleet) => fleet.barredSince(new Date(0));
+
+  test("answers count until the probation ends, a quarantine takes them away and bars the node", async () => {
+    await look("a new node");
+    assert.equal(await same("some answers", (fleet) => fleet.answered(id, probationAnswers - 1)), false);
+    await look("on probation");
+    assert.equal(await same("the last answer", (fleet) => fleet.answered(id, 1)), true);
+    assert.equal(await same("one more", (fleet) => fleet.answered(id, 1)), false);
+    await look("trusted");
+    assert.deepEqual(await same("nobody is barred", sinceLongAgo), []);
+    assert.equal(await same("a quarantine", quarantine), "moved");
+    await look("in quarantine");
+    await same("another verdict", quarantine);
+    assert.equal(await same("an answer from quarantine", (fleet) => fleet.answered(id, 1)), false);
+    await look("still in quarantine");
+    assert.deepEqual(await same("it is barred", sinceLongAgo), [id]);
+    const nobody = newId();
+    assert.equal(await same("no such node", (fleet) => fleet.find(null, nobody)), undefined);
+  });
+});

@@ -1,0 +1,73 @@
+/** The table of nodes, as far as dispatch and trust ask for it, with the semantics of `fleet/fleet.ts`'s statements. */
+import type { Uuid } from "../../../gateway/src/base/ids.ts";
+import { EPOCH_MS } from "../life.ts";
+
+export interface NodeRecord {
+  id: Uuid;
+  accountId: Uuid;
+  models: string[];
+  answers: number;
+  quarantine: { reason: string; evidence: Record<string, unknown>; by: string; atMs: number } | null;
+}
+
+type Row = Record<string, unknown>;
+
+export class NodeTable {
+  readonly records: NodeRecord[] = [];
+  /** Virtual milliseconds. */
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  find(id: Uuid): Row[] {
+    return this.#of(id).map(rowOf);
+  }
+
+  /** Only a quarantine moves a node here. Nothing where its standing is not `from` any more. */
+  move(id: Uuid, from: string, to: string, [reason, evidence, by]: [string, Record<string, unknown>, string]): Row[] {
+    if (to !== "quarantined") throw new Error(`no simulated gateway makes a node ${to}`);
+    const moved = this.#of(id).filter((record) => standingOf(record) === from);
+    for (const record of moved) {
+      record.quarantine = { reason, evidence, by, atMs: this.#nowMs() };
+      record.answers = 0;
+    }
+    return moved.map(() => ({ id }));
+  }
+
+  /** Whether the node came through its probation, where it is on one. */
+  answered(id: Uuid, answers: number, needed: number): Row[] {
+    const counted = this.#of(id).filter((record) => record.answers < needed && record.quarantine === null);
+    for (const record of counted) record.answers += answers;
+    return counted.map((record) => ({ through: record.answers >= needed }));
+  }
+
+  barred(): Row[] {
+    return this.records.filter(({ quarantine }) => quarantine !== null).map(({ id }) => ({ id }));
+  }
+
+  #of(id: Uuid): NodeRecord[] {
+    return this.records.filter((record) => record.id === id);
+  }
+}
+
+const standingOf = ({ quarantine }: NodeRecord): string => (quarantine === null ? "ready" : "quarantined");
+
+function rowOf(record: NodeRecord): Row {
+  const { id, accountId, models, answers, quarantine } = record;
+  return {
+    id,
+    accountId,
+    hostSuspended: false,
+    name: "simulated",
+    standing: standingOf(record),
+    hardware: {},
+    agent: "simulated",
+    models,
+    createdAt: new Date(EPOCH_MS),
+    honestAnswers: answers,
+    hostQuarantined: false,
+    quarantine: quarantine === null ? null : { ...quarantine, at: new Date(EPOCH_MS).toISOString() },
+  };
+}

@@ -1,0 +1,100 @@
+/** A whole platform in this process, on a clock that only the test moves. */
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { type Pico, pico } from "../gateway/src/base/money.ts";
+import { checkLedger } from "../gateway/src/ledger/check.ts";
+import { type InProcessPlatform, startInProcess } from "./in-process.ts";
+import { eventually, hangSignal, unlessHung } from "./wait.ts";
+
+const MODEL = "tiny-3b";
+
+interface Chunk {
+  choices: { delta: { content?: string }; finish_reason: string | null }[];
+  usage?: { prompt_tokens: number; completion_tokens: number } | null;
+  error?: { code: string };
+}
+
+let platform: InProcessPlatform;
+
+/** Asks for a streamed chat, and reads it event by event. */
+async function* chat(key: string, script: object): AsyncGenerator<Chunk> {
+  const response = await fetch(`${platform.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: MODEL,
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: 100,
+      messages: [{ role: "user", content: `#script ${JSON.stringify(script)}` }],
+    }),
+    signal: hangSignal(),
+  });
+  assert.equal(response.status, 200, response.status === 200 ? "" : await response.text());
+  let text = "";
+  for await (const piece of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const data = text.slice("data: ".length, end);
+      text = text.slice(end + 2);
+      if (data !== "[DONE]") yield JSON.parse(data);
+    }
+  }
+}
+
+const priceOf = (tokens: { prompt_tokens: number; completion_tokens: number }): Pico => {
+  const prices = platform.gateway.parts.catalogue().active.get(MODEL)?.prices;
+  assert.ok(prices);
+  return pico(BigInt(tokens.prompt_tokens) * prices.in + BigInt(tokens.completion_tokens) * prices.out);
+};
+
+describe("an in-process platform", () => {
+  before(async () => {
+    platform = await startInProcess();
+    await unlessHung("the node takes requests", platform.node([MODEL]));
+  });
+
+  test("charges one streamed chat exactly, while its clock stands still", async () => {
+    const { clock, gateway, database } = platform;
+    const { accountId, key } = await platform.builder();
+    const began = clock.now();
+    const granted = (await gateway.ledger.balance(accountId))?.balance ?? 0n;
+    const chunks: Chunk[] = [];
+    for await (const chunk of chat(key, { text: "One two three four five." })) chunks.push(chunk);
+    const content = chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("");
+    assert.equal(content, "One two three four five.");
+    const usage = chunks.findLast((chunk) => chunk.usage)?.usage;
+    assert.ok(usage);
+    const charge = priceOf(usage);
+    assert.ok(charge > 0n);
+    assert.deepEqual(await gateway.ledger.balance(accountId), { balance: granted - charge, held: 0n });
+    assert.equal(clock.now(), began);
+    for (const { name, differences } of await checkLedger(database.pool)) assert.deepEqual(differences, [], name);
+  });
+
+  test("waits for a silent node until the clock says so", async () => {
+    const { clock, gateway } = platform;
+    const { accountId, key } = await platform.builder();
+    const stream = chat(key, { text: "One two three four five.", stall_after: 2 });
+    let content = "";
+    let last: Chunk | undefined;
+    for await (const chunk of stream) {
+      last = chunk;
+      content += chunk.choices?.[0]?.delta.content ?? "";
+      if (content.trimEnd() === "One two") clock.advance(3_000);
+    }
+    assert.equal(last?.error?.code, "upstream_stall", JSON.stringify(last));
+    await eventually("nothing is held", async () => (await gateway.ledger.balance(accountId))?.held === 0n);
+  });
+
+  test("closes with nothing left to run, however far its clock moves", async () => {
+    const { clock, baseUrl, logged } = platform;
+    await unlessHung("the platform closes", platform.close());
+    await assert.rejects(fetch(baseUrl, { signal: hangSignal() }), ({ cause }) => cause.code === "ECONNREFUSED");
+    logged.splice(0);
+    clock.advance(24 * 60 * 60 * 1000);
+    // Whatever a timer had begun would have failed on the closed database by the end of these turns.
+    for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(logged, []);
+  });
+});
