@@ -1,33 +1,8 @@
-/** Time as a thing that is passed in, so that tests and the simulator can own it. */
-export interface Clock {
-  /** Wall time in milliseconds since 1970. */
-  now(): number;
-  /** Milliseconds that only grow. */
-  monotonic(): number;
-  /** Runs `task` once after `delayMs`; the returned function cancels it. */
-  after(delayMs: number, task: () => void): () => void;
-  /** Runs `task` every `periodMs` until cancelled. Does not keep the process alive. */
-  every(periodMs: number, task: () => void): () => void;
-  /** Runs `task` once, after what the event loop has at hand. */
-  soon(task: () => void): void;
-}
+/** The agent's clock, and waiting by it. */
+import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
 
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(delayMs, task) {
-    const timer = setTimeout(task, delayMs);
-    return () => clearTimeout(timer);
-  },
-  every(periodMs, task) {
-    const timer = setInterval(task, periodMs);
-    timer.unref();
-    return () => clearInterval(timer);
-  },
-  soon(task) {
-    setImmediate(task);
-  },
-};
+export type Clock = AnyClock;
+export const systemClock: Clock = wallClock;
 
 /** Resolves after `delayMs`, or at once when `signal` aborts. */
 export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {

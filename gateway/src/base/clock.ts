@@ -1,36 +1,16 @@
 /**
- * Time as a thing that is passed in, so that a simulator can own it. Nothing else in the gateway reads the system clock
- * or sets a timer.
+ * The gateway's clock: that of protocol/, whose periodic tasks share their moments (beats.ts). Nothing else in the gateway reads the
+ * system clock or sets a timer.
  */
+import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
 import { BEAT_MS, openBeats } from "./beats.ts";
 
-export interface Clock {
-  /** Wall time in milliseconds since 1970. For records and ids; it may jump. */
-  now(): number;
-  /** Milliseconds that only grow. For durations and deadlines. */
-  monotonic(): number;
-  /** Runs `task` once after `delayMs`; the returned function cancels it. */
-  after(delayMs: number, task: () => void): () => void;
-  /**
-   * Runs `task` every `periodMs` until cancelled, for the first time then or up to two seconds sooner. Does not keep the process
-   * alive.
-   */
-  every(periodMs: number, task: () => void): () => void;
-  /** Runs `task` once, after what the event loop has at hand: what lies in the sockets is read before. */
-  soon(task: () => void): void;
-}
+export type Clock = AnyClock;
 
+/** `every` begins after its period, or up to two seconds sooner. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(delayMs, task) {
-    const timer = setTimeout(task, delayMs);
-    return () => clearTimeout(timer);
-  },
-  every: (periodMs, task) => (periodMs % BEAT_MS === 0 ? onTheBeat(periodMs, task) : interval(periodMs, task)),
-  soon(task) {
-    setImmediate(task);
-  },
+  ...wallClock,
+  every: (periodMs, task) => (periodMs % BEAT_MS === 0 ? onTheBeat(periodMs, task) : wallClock.every(periodMs, task)),
 };
 
 /** Its timers do not keep the process alive. */
@@ -42,12 +22,6 @@ const onTheBeat = openBeats({
     return () => clearTimeout(timer);
   },
 });
-
-function interval(periodMs: number, task: () => void): () => void {
-  const timer = setInterval(task, periodMs);
-  timer.unref();
-  return () => clearInterval(timer);
-}
 
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => {

@@ -1,5 +1,6 @@
 /** Reading a command line: flags and their values in, or the mistakes of the person at the keyboard out. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { readFlagTokens } from "@tollgate/protocol/flags.ts";
 
 /** One or more mistakes, a line each, which name the flag and its rule. */
 export class UsageError extends Error {
@@ -29,33 +30,11 @@ export function readArguments<const T extends Options>(args: string[], options: 
 
 /** What Node would refuse with an error in its own words. */
 function mistakesIn(args: string[], options: Options, allowPositionals: boolean): string[] {
-  const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
-  const mistakes = tokens.flatMap((token) => (token.kind === "option" ? (mistakeOf(token, options) ?? []) : []));
-  const words = tokens.filter((token) => token.kind === "positional");
+  const known = Object.entries(options).map(([flag, { type }]) => [flag, { takesValue: type === "string" }]);
+  const { words, mistakes } = readFlagTokens(args, Object.fromEntries(known));
   // What stands beside an unknown flag may be its value.
   if (mistakes.length > 0 || allowPositionals || words.length === 0) return mistakes;
-  return [`${words.map(({ value }) => value).join(" ")} is not expected here: this command takes flags alone`];
-}
-
-interface Flag {
-  name: string;
-  /** As it was typed. */
-  rawName: string;
-  value?: string | undefined;
-  inlineValue?: boolean | undefined;
-}
-
-function mistakeOf({ name, rawName, value, inlineValue }: Flag, options: Options): string | undefined {
-  const known = Object.hasOwn(options, name) ? options[name] : undefined;
-  if (known === undefined || !rawName.startsWith("--")) return `there is no flag ${rawName}${alike(name, options)}`;
-  if (known.type === "boolean") return value === undefined ? undefined : `${rawName} takes no value`;
-  const isFlag = inlineValue !== true && value?.startsWith("-") && value !== "-";
-  return value === undefined || isFlag ? `${rawName} needs a value` : undefined;
-}
-
-function alike(name: string, options: Options): string {
-  const names = Object.keys(options).filter((known) => known[0] === name[0]);
-  return names.length === 0 ? "" : `; did you mean ${names.map((known) => `--${known}`).join(" or ")}?`;
+  return [`${words.join(" ")} is not expected here: this command takes flags alone`];
 }
 
 /** Takes a mistake down and stands for the value that could not be read. */

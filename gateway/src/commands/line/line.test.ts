@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { nearest } from "@tollgate/protocol/nearest.ts";
 import { type Pico, pico } from "../../base/money.ts";
 import { TOLLGATE } from "../tollgate.ts";
 import { type Column, dollarsText, properties, table } from "./columns.ts";
 import { type Command, type CommandTable, type Given, UsageError } from "./command.ts";
 import { helpOf } from "./help.ts";
-import { nearest } from "./nearest.ts";
 import { nextWords, readCommandLine } from "./read.ts";
 
 const run = async (): Promise<number> => 0;

@@ -1,7 +1,7 @@
 /** Reading a command line: which command is meant, and what it is given. Mistakes are told in our words, all at once. */
-import { parseArgs } from "node:util";
-import { type Command, type CommandTable, choice, type Flag, type Given, UsageError } from "./command.ts";
-import { nearest } from "./nearest.ts";
+import { readFlagTokens } from "@tollgate/protocol/flags.ts";
+import { nearest } from "@tollgate/protocol/nearest.ts";
+import { type Command, type CommandTable, choice, type Given, UsageError } from "./command.ts";
 
 type Asked =
   /** `name` is a command, the beginning of several, or empty. */
@@ -63,16 +63,15 @@ function unknownCommand(table: CommandTable, name: string, word: string): UsageE
 }
 
 function readGiven(name: string, { args = {}, flags = {} }: Command, said: string[]): Given {
-  const options = Object.fromEntries(
-    Object.entries(flags).map(([flag, { value }]) => [
-      flag,
-      { type: value === undefined ? ("boolean" as const) : ("string" as const) },
-    ]),
-  );
-  const { tokens } = parseArgs({ args: said, options, strict: false, allowPositionals: true, tokens: true });
-  const words = tokens.flatMap((token) => (token.kind === "positional" ? [token.value] : []));
-  const found = tokens.filter((token) => token.kind === "option");
-  const mistakes = found.flatMap((token) => mistakeOf(token, flags) ?? []);
+  const known = Object.entries(flags).map(([flag, { value, oneOf }]) => [
+    flag,
+    {
+      takesValue: value !== undefined,
+      shown: value,
+      check: (rawName: string, given: string) => notOneOf(rawName, given, oneOf),
+    },
+  ]);
+  const { flags: found, words, mistakes } = readFlagTokens(said, Object.fromEntries(known));
   const isNamed = (flag: string): boolean => found.some((token) => token.name === flag);
   // What stands beside an unknown flag may be its value, and it may be the one that is missing.
   if (mistakes.length === 0) {
@@ -91,29 +90,6 @@ function readGiven(name: string, { args = {}, flags = {} }: Command, said: strin
     ),
     switches: new Set(Object.keys(flags).filter((flag) => flags[flag]?.value === undefined && isNamed(flag))),
   };
-}
-
-interface FlagToken {
-  name: string;
-  /** As it was typed. */
-  rawName: string;
-  value?: string | undefined;
-  inlineValue?: boolean | undefined;
-}
-
-function mistakeOf({ name, rawName, value, inlineValue }: FlagToken, flags: Record<string, Flag>): string | undefined {
-  const flag = Object.hasOwn(flags, name) && rawName.startsWith("--") ? flags[name] : undefined;
-  if (flag === undefined) {
-    const meant = nearest(name, Object.keys(flags));
-    return `there is no flag ${rawName}${meant === undefined ? "" : `; did you mean --${meant}?`}`;
-  }
-  if (flag.value === undefined) return value === undefined ? undefined : `${rawName} takes no value`;
-  if (value === undefined) return `${rawName} needs a value: ${rawName} ${flag.value}`;
-  // Probably the next flag; what is meant so is written in one word.
-  if (inlineValue !== true && value.startsWith("-") && value !== "-") {
-    return `${rawName} needs a value: ${rawName} ${flag.value} (one that begins with a hyphen: ${rawName}=${value})`;
-  }
-  return notOneOf(rawName, value, flag.oneOf);
 }
 
 function wordMistakes(name: string, args: Record<string, { oneOf?: readonly string[] }>, words: string[]): string[] {

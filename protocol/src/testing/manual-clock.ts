@@ -1,0 +1,64 @@
+/** For tests: a clock that stands still until it is moved. `soon` is the event loop's own. */
+import type { Clock } from "../clock.ts";
+
+interface Timer {
+  dueMs: number;
+  task: () => void;
+  periodMs: number | undefined;
+}
+
+/** Its methods need no `this`, so that a test may take one of them, or put another in its place. */
+export class HandMovedClock implements Clock {
+  #nowMs: number;
+  readonly #timers = new Set<Timer>();
+
+  constructor(startMs: number) {
+    this.#nowMs = startMs;
+  }
+
+  readonly now = (): number => this.#nowMs;
+  readonly monotonic = (): number => this.#nowMs;
+  readonly after = (delayMs: number, task: () => void): (() => void) => this.#add(delayMs, task, undefined);
+  readonly every = (periodMs: number, task: () => void): (() => void) => this.#add(periodMs, task, periodMs);
+  readonly soon = (task: () => void): void => void setImmediate(task);
+
+  /** Moves time on and runs what falls due, in order. */
+  readonly advance = (ms: number): void => {
+    const untilMs = this.#nowMs + ms;
+    for (let timer = this.#next(untilMs); timer !== undefined; timer = this.#next(untilMs)) {
+      this.#nowMs = Math.max(this.#nowMs, timer.dueMs);
+      if (timer.periodMs === undefined) this.#timers.delete(timer);
+      else timer.dueMs += timer.periodMs;
+      timer.task();
+    }
+    this.#nowMs = untilMs;
+  };
+
+  /** Time passes and nothing runs, as for a process that is stopped; then everything that fell due runs, late. */
+  readonly freeze = (ms: number): void => {
+    this.#nowMs += ms;
+    this.advance(0);
+  };
+
+  /** Milliseconds until the next timer, for tests that ask what is planned. */
+  get nextInMs(): number | undefined {
+    const next = this.#next(Number.POSITIVE_INFINITY);
+    return next === undefined ? undefined : next.dueMs - this.#nowMs;
+  }
+
+  #add(delayMs: number, task: () => void, periodMs: number | undefined): () => void {
+    const timer = { dueMs: this.#nowMs + delayMs, task, periodMs };
+    this.#timers.add(timer);
+    return () => {
+      this.#timers.delete(timer);
+    };
+  }
+
+  /** Of those due at one moment, the one that was set first. */
+  #next(untilMs: number): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.#timers)
+      if (timer.dueMs <= untilMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer;
+    return next;
+  }
+}
