@@ -139,7 +139,7 @@ async function openPorts({ clock, log, database, env }: Surroundings) {
     },
   };
   const settings = settingsOf({ config, secrets, secretCanaries: new Map() });
-  return { ports, settings: { ...settings, passwordHash: cheapHash, drain: { delayMs: 0, graceMs: 0 } } };
+  return { ports, settings: { ...settings, passwordHash: cheapHash, drain: { delayMs: 0, graceMs: 1_000 } } };
 }
 
 async function startNode(

@@ -27,7 +27,7 @@ export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   cursorSecret: { current: TEST_SECRET },
   passwordHash: cheapHash,
   upkeep: false,
-  drain: { delayMs: 0, graceMs: 0 },
+  drain: { delayMs: 0, graceMs: 1_000 },
   ...others,
 });
 

@@ -12,27 +12,21 @@ import type { Listener, Ports } from "../../assemble/ports.ts";
 import { TEST_SECRET, testSettings, testStore } from "../../assemble/testing.ts";
 import { assemble, type Settings } from "../../assemble.ts";
 import { systemClock } from "../../base/clock.ts";
-import { type NewId, newIds, parseId, type Uuid } from "../../base/ids.ts";
+import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
 import { noTracing } from "../../base/tracing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { absentPlane } from "../../dispatch/absent-plane.ts";
-import type { NodeCredentials } from "../../dispatch/plane.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
-import type { PrivateResult } from "../../inference/private-job.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { memoryLimits } from "../../limits/memory.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
-import type { Meter } from "../../metering/meter.ts";
-import type { PaymentParts } from "../../payments/parts.ts";
-import type { Payments } from "../../payments/payments.ts";
-import type { ConnectedNodes, NodeParts } from "../nodes/parts.ts";
 import type { Parts } from "../parts.ts";
 import { publicServer } from "../server.ts";
 import { PASSWORD } from "./browser.ts";
 import { NO_THREADS, testBodies } from "./door.ts";
+import { nothingOutside, type Outside, scripted, WORDS } from "./outside.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
@@ -57,20 +51,6 @@ export interface TestPlatform {
   close(): Promise<void>;
 }
 
-interface Outside {
-  /** The connected nodes, by public id. */
-  connected: Set<string>;
-  /** What a node answers to a test of its host. */
-  tried: PrivateResult | undefined;
-  mint: (nodeId: string) => Promise<NodeCredentials>;
-  /** Whether the payment provider answers to what is no checkout. */
-  provider: "there" | "away";
-  /** In place of the payment provider. */
-  checkout: Payments["checkout"] | undefined;
-  /** How prompts are counted in place of their words. */
-  counting: Partial<Pick<Meter, "countPrompt">>;
-}
-
 type TestPlatformOptions = Partial<
   Pick<Ports, "log" | "mail" | "payments"> &
     Pick<Settings, "publicUrl" | "verifyEmails" | "oidcProviders" | "trustedProxies" | "payoutHoldDays">
@@ -79,30 +59,9 @@ type TestPlatformOptions = Partial<
 /** Tests speak to the server directly. */
 const NO_SOCKETS: Listener = { open: async () => 0 };
 
-/** Counts words, where nothing hangs on which tokens there are. */
-const WORDS: Meter = {
-  tokenizer: "words",
-  tokenizerSha256: "",
-  async countPrompt(prompt, limit) {
-    const texts = prompt.kind === "chat" ? prompt.messages.map(({ content }) => content) : [];
-    const tokens = texts.join(" ").split(" ").length;
-    return { tokens, over: tokens > limit ? { index: 0, tokens, isExact: true } : null };
-  },
-  openOutput: () => {
-    throw new Error("nothing is generated here");
-  },
-};
-
 export async function openTestPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
   const { log, mail, payments, ...settings } = options;
-  const outside: Outside = {
-    connected: new Set(),
-    tried: undefined,
-    mint: () => Promise.reject(new Error("the plane is away")),
-    provider: "there",
-    checkout: undefined,
-    counting: {},
-  };
+  const outside = nothingOutside();
   const database = await openTestDatabase();
   const { pool } = database;
   const ports = { ...(await portsOn(database, outside)), mail, payments, ...(log && { log }) };
@@ -196,47 +155,5 @@ async function portsOn(database: TestDatabase, outside: Outside): Promise<Ports 
       await database.close();
       await rm(directory, { recursive: true });
     },
-  };
-}
-
-/** What the test decides in place of nodes and the payment provider. */
-function scripted(
-  { payments }: Parts,
-  outside: Outside,
-): Pick<NodeParts, "nodes"> & Pick<InferenceParts, "runPrivately"> & Pick<PaymentParts, "payments"> {
-  return {
-    nodes: scriptedNodes(outside.connected),
-    runPrivately: async () => outside.tried,
-    payments: payments && {
-      ...payments,
-      checkout: (request) => (outside.checkout ?? payments.checkout)(request),
-    },
-  };
-}
-
-const NO_SPEED = { ttftMs: null, tokensPerSecond: null };
-
-/** Each connected node has four slots, one of them busy, and serves as fast as the others. */
-function scriptedNodes(connected: ReadonlySet<string>): ConnectedNodes {
-  const isAny = (): boolean => connected.size > 0;
-  return {
-    count: () => connected.size,
-    all: () =>
-      [...connected].flatMap((text) => {
-        const id = parseId("node", text);
-        return id === undefined ? [] : [{ id, slots: 4, busy: 1 }];
-      }),
-    find: (id) => (connected.has(id) ? { slots: 4, outstanding: 1, draining: false } : undefined),
-    speedOf: (model) => (isAny() && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED),
-    capacityOf: () => (isAny() ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
-    waitingFor: () => (isAny() ? 2 : 0),
-    keepsFormat: (model) => isAny() && model === "tiny-3b",
-    speedOfNode: (id) => (connected.has(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
-    reliabilityOf: (id) => ({
-      jobs: connected.has(id) ? 3 : 0,
-      failures: connected.has(id) ? 1 : 0,
-      jobsWindow: 20,
-      failuresMax: 5,
-    }),
   };
 }
