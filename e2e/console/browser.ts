@@ -56,6 +56,8 @@ interface BrowserOptions {
   width?: number;
   height?: number;
   theme?: Theme;
+  /** Nothing moves, as for people who ask for that: without a graphics card, drawing movement takes processor time. */
+  still?: boolean;
 }
 
 /** One person at one browser. */
@@ -78,15 +80,12 @@ export async function openBeside({ context }: BrowserSession, options: BrowserOp
   return watched(await browser.newContext(contextOptions(options)), options);
 }
 
-function contextOptions({
-  baseUrl,
-  width = 1440,
-  height = 900,
-  theme = "light",
-}: BrowserOptions): BrowserContextOptions {
+function contextOptions(options: BrowserOptions): BrowserContextOptions {
+  const { baseUrl, width = 1440, height = 900, theme = "light", still = false } = options;
   return {
     viewport: { width, height },
     colorScheme: theme,
+    reducedMotion: still ? "reduce" : "no-preference",
     permissions: ["clipboard-read", "clipboard-write"],
     acceptDownloads: true,
     baseURL: baseUrl,

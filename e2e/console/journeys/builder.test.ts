@@ -30,7 +30,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     const models = ["--models", "tiny-3b,reason-32b"];
     platform = await startPlatform(dataDir, ["--engine", "scripted", ...models, "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
-    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    browser = await openBrowser({ baseUrl: platform.ready.base_url, still: true });
     page = browser.page;
     playground = new Playground(page);
   });

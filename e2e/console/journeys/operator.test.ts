@@ -31,10 +31,10 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], { HOST_SANCTION: "true" });
     const { base_url: baseUrl, operator, builder } = platform.ready;
-    browser = await openBrowser({ baseUrl });
+    browser = await openBrowser({ baseUrl, still: true });
     page = browser.page;
     await openSession(page, operator);
-    hostBrowser = await openBeside(browser, { baseUrl });
+    hostBrowser = await openBeside(browser, { baseUrl, still: true });
     hostPage = hostBrowser.page;
     await hostPage.clock.install();
     await openSession(hostPage, builder);
@@ -45,6 +45,11 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await platform?.stop();
     await removeDataDir(dataDir);
   });
+
+  /** Opens a page without loading the console again. */
+  const open = (name: string, from: Page = page): Promise<void> =>
+    from.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
+  const closeDrawer = (): Promise<void> => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
 
   test("the platform page shows a request in flight and the slot it takes as it happens", async () => {
     await page.goto("/console/operator");
@@ -82,7 +87,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("an operator finds an account, grants it credit, limits a key, suspends and restores it", async () => {
-    await page.goto("/console/operator/accounts");
+    await open("Accounts");
     await page.getByRole("searchbox", { name: "Search accounts" }).fill("local build");
     await page.waitForURL(/q=local/);
     await page.getByRole("button", { name: /^Local builder/ }).click();
@@ -121,7 +126,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("an account's page shows its activity, statement, keys, team and audit log", async () => {
-    await page.goto("/console/operator/accounts");
+    await closeDrawer();
     await page.getByRole("link", { name: "Page of Local builder" }).click();
     await page.waitForURL(/operator\/accounts\/acc_/);
     await page.getByRole("heading", { name: "Local builder" }).waitFor();
@@ -163,7 +168,6 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("a quarantined node serves no requests, and its host sees the reason", async () => {
-    await page.goto("/console/operator/nodes");
     await page.getByRole("button", { name: /^local-1/ }).click();
     await page.getByRole("button", { name: "Quarantine" }).click();
     const dialog = page.getByRole("dialog", { name: "Quarantine local-1?" });
@@ -187,9 +191,11 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
       body: JSON.stringify({ name: "shed" }),
     });
     assert.equal(registered.status, 200);
-    await hostPage.goto("/console/host");
+    await open("Nodes", hostPage);
+    await readAgain(hostPage);
     await hostPage.getByText("shed receives no requests").waitFor();
-    await page.goto("/console/operator/nodes");
+    await closeDrawer();
+    await open("All nodes");
     await page.getByRole("button", { name: /^shed/ }).click();
     await page.getByText("It was registered while another node of its host was in quarantine.").waitFor();
     await page.getByRole("button", { name: "Clear node" }).click();
@@ -198,7 +204,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await readAgain(hostPage);
     await hostPage.getByText("shed receives no requests").waitFor({ state: "detached" });
     await hostPage.getByRole("link", { name: "Open local-1" }).click();
-    await page.goto("/console/operator/nodes");
+    await closeDrawer();
     await page.getByRole("button", { name: /^local-1/ }).click();
   });
 
@@ -215,7 +221,8 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   test("an operator creates, exports and marks a payout as paid; the ledger balances and the audit log has every action", async () => {
     // Nothing is earned any more once the payout is created.
     await untilCounted(platform);
-    await page.goto("/console/operator/payouts");
+    await closeDrawer();
+    await open("Payouts");
     await page.getByRole("button", { name: "Create payout" }).first().click();
     await page.getByLabel("Note").fill("November");
     await page.getByRole("dialog").getByRole("button", { name: "Create payout" }).click();
@@ -243,7 +250,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.goto("/console/operator/books");
     await page.waitForURL("**/console/operator/ledger");
     await page.getByText("The ledger balances").waitFor();
-    await page.goto("/console/operator/audit");
+    await open("Audit log");
     const log = page.getByRole("table", { name: "Audit log" });
     for (const act of [
       /marked the payout November \(pay_\w+\) as paid/,
