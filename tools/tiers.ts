@@ -42,7 +42,7 @@ const unit: Group = {
 const JOURNEYS = [
   "e2e/{public-api,errors,order-of-checks,endings,overspend,node-api,host-cli}.test.ts",
   // One journey in a browser for each role.
-  "e2e/console/{builder,fleet,operating}.test.ts",
+  "e2e/console/journeys/*.test.ts",
 ];
 const journeys: Group = { patterns: JOURNEYS, ...PLATFORMS };
 

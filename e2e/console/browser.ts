@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
-import { type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import { type BrowserContext, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
 import { brokenAmounts } from "./layout.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -56,27 +56,43 @@ interface BrowserOptions {
   width?: number;
   height?: number;
   theme?: Theme;
+  /** Nothing moves, as for people who ask for that: without a graphics card, drawing movement takes processor time. */
+  still?: boolean;
 }
 
 /** One person at one browser. */
-export async function openBrowser({
-  baseUrl,
-  width = 1440,
-  height = 900,
-  theme = "light",
-}: BrowserOptions): Promise<BrowserSession> {
+export async function openBrowser(options: BrowserOptions): Promise<BrowserSession> {
   const timeout = HANG_LIMIT_MS;
   const profile = await mkdtemp(join(tmpdir(), "tollgate-browser-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM as string,
-    timeout,
-    args: FLAGS,
+  const executablePath = CHROMIUM as string;
+  const started = { executablePath, timeout, args: FLAGS, ...contextOptions(options) };
+  const session = await watched(await chromium.launchPersistentContext(profile, started), options);
+  const close = async (): Promise<void> => {
+    await session.close();
+    await rm(profile, { recursive: true, force: true });
+  };
+  return { ...session, close };
+}
+
+/** Another person at the same browser, with cookies and storage of their own: far less work than another browser. */
+export async function openBeside({ context }: BrowserSession, options: BrowserOptions): Promise<BrowserSession> {
+  const browser = context.browser() ?? assert.fail("the browser has gone");
+  return watched(await browser.newContext(contextOptions(options)), options);
+}
+
+function contextOptions(options: BrowserOptions): BrowserContextOptions {
+  const { baseUrl, width = 1440, height = 900, theme = "light", still = false } = options;
+  return {
     viewport: { width, height },
     colorScheme: theme,
+    reducedMotion: still ? "reduce" : "no-preference",
     permissions: ["clipboard-read", "clipboard-write"],
     acceptDownloads: true,
     baseURL: baseUrl,
-  });
+  };
+}
+
+async function watched(context: BrowserContext, { baseUrl }: BrowserOptions): Promise<BrowserSession> {
   // For every page of it, its locators, navigations, events and requests.
   context.setDefaultTimeout(HANG_LIMIT_MS);
   const page = context.pages()[0] ?? (await context.newPage());
@@ -97,10 +113,7 @@ export async function openBrowser({
       said = [];
       return all;
     },
-    async close() {
-      await context.close();
-      await rm(profile, { recursive: true, force: true });
-    },
+    close: () => context.close(),
   };
 }
 
@@ -145,6 +158,17 @@ export async function untilIs<T>(what: string, read: () => Promise<T>, expected:
     if (last !== undefined) assert.deepEqual(last.value, expected, what);
     throw error;
   }
+}
+
+/** Pages of nodes read them again this often. */
+const POLL_MS = 5_000;
+
+/**
+ * Makes what a page reads again by itself due, in place of waiting for it. The page's clock is installed before its first page is opened
+ * (`page.clock.install()`), and goes on by itself.
+ */
+export async function readAgain(page: Page): Promise<void> {
+  await page.clock.fastForward(POLL_MS);
 }
 
 /** Clicks a button that copies and returns what it copied. The clipboard is filled a moment after the click, so it is emptied before. */

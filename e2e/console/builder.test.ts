@@ -1,9 +1,8 @@
-/** The builder's way through the console on a whole platform: from signing up to a receipt, and without a mouse. */
+/** The builder's pages beyond the journey (journeys/builder.test.ts): keys, requests, figures, search, several accounts. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
@@ -16,22 +15,15 @@ import {
   copiedBy,
   NEEDS_CHROMIUM,
   openBrowser,
+  openSession,
   signIn,
   untilIs,
 } from "./browser.ts";
+import { dollars, picodollars } from "./money.ts";
+import { run } from "./programs.ts";
 
-const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
+const ADA = { email: "ada@example.com", password: "a long enough password" };
 const SECRET = /tsk_live_\w{12}_\w{43}/;
-
-/** "$0.00000432" as it stands on a page, in the last digit that money has, and back. */
-function picodollars(text: string): bigint {
-  const [, whole = "", part = ""] = /^\$([\d,]+)\.(\d+)$/.exec(text.trim()) ?? [];
-  return BigInt(`${whole.replaceAll(",", "")}${part.padEnd(12, "0")}`);
-}
-function dollars(pico: bigint): string {
-  const digits = String(pico).padStart(13, "0");
-  return `$${digits.slice(0, -12)}.${digits.slice(-12).replace(/0{1,10}$/, "")}`;
-}
 
 describe("the builder's console", NEEDS_CHROMIUM, () => {
   let dataDir: string;
@@ -45,8 +37,10 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], {
       STATUS_SAMPLE_S: "1",
     });
+    await startWithOneRequest();
     browser = await openBrowser({ baseUrl: platform.ready.base_url });
     page = browser.page;
+    await openSession(page, ADA);
   });
   after(async () => {
     await browser?.close();
@@ -59,6 +53,15 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
   const actFor = async (account: string): Promise<void> => {
     await page.getByRole("button", { name: /Accounts and settings/ }).click();
     await page.getByRole("menuitemradio", { name: account }).click();
+  };
+  /** Ada has an account with credit, a key and one request. */
+  const startWithOneRequest = async (): Promise<void> => {
+    const ada = new ConsoleClient(platform);
+    await ada.send("POST", "auth/sign-up/email", { ...ADA, name: "Ada" });
+    await ada.send("POST", "accounts", { kind: "builder", name: "Analytical engines" });
+    await grant(await new ConsoleClient(platform).signIn(platform.ready.operator), "Analytical engines", 2);
+    const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "first key" });
+    await chat(secret, "Hello");
   };
   /** The secret that a dialog shows once; then the dialog is closed. */
   const shownSecret = async (): Promise<string> => {
@@ -89,73 +92,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     return id.replace("chatcmpl-", "req_");
   };
 
-  test("from signing up to the receipt of the first request", async () => {
-    await page.goto("/console/");
-    await page.getByRole("link", { name: "Create account" }).click();
-    await page.getByRole("heading", { name: "Create account" }).waitFor();
-    await page.getByLabel("Your name").fill("Ada");
-    await page.getByLabel("E-mail").fill("ada@example.com");
-    await page.getByLabel("Password", { exact: true }).fill("a long enough password");
-    await page.getByRole("button", { name: "Create account" }).click();
-
-    await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
-    await page.getByLabel("Name").fill("Analytical engines");
-    await page.getByRole("button", { name: "Create builder account" }).click();
-    await page.getByRole("heading", { name: "Make your first request" }).waitFor();
-    await page.getByText("Your balance is $0.00").waitFor();
-
-    const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
-    await grant(operator, "Analytical engines", 2);
-    // Live: nothing on the page was touched.
-    await credit("$2.00").waitFor();
-
-    await page.getByRole("button", { name: "Create a key" }).click();
-    await page.getByRole("dialog").getByLabel("Name").fill("first key");
-    await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByText("Copy it now").waitFor();
-    const key = SECRET.exec(await page.getByRole("dialog").innerText())?.[0];
-    assert.ok(key !== undefined, "the secret is shown");
-    assert.equal(await copiedBy(page, page.getByRole("button", { name: "Copy" })), key);
-    await page.getByRole("button", { name: "Done" }).click();
-    await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
-
-    const requestId = await chat(key, "Hello");
-    await page.getByText("Your first request has arrived.").waitFor();
-    await page
-      .getByRole("table", { name: "Latest requests" })
-      .getByRole("cell", { name: "tiny-3b", exact: true })
-      .waitFor();
-
-    await page.getByRole("link", { name: "Requests", exact: true }).click();
-    const row = page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1);
-    await row.getByText("first key").waitFor();
-    await row.click();
-    const drawer = page.getByRole("dialog");
-    await drawer.getByText(requestId, { exact: true }).waitFor();
-    assert.equal(new URL(page.url()).searchParams.get("request"), requestId);
-
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      drawer.getByRole("button", { name: "Download receipt" }).click(),
-    ]);
-    assert.equal(download.suggestedFilename(), `${requestId}.receipt.json`);
-    const receipt = JSON.parse(await readFile(await download.path(), "utf8")) as Record<string, string>;
-    assert.equal(receipt.request_id, requestId);
-    const check = (await drawer.locator("pre").innerText()).replace(
-      download.suggestedFilename(),
-      await download.path(),
-    );
-    const [, ...args] = check.trim().split(/\s+/);
-    assert.match(run(process.execPath, [TOLLGATE, ...args]), /: valid/);
-
-    // The secret was shown once: it is nowhere on the keys page.
-    await page.goto("/console/keys");
-    await page.getByText("first key").waitFor();
-    assert.doesNotMatch(await page.content(), SECRET);
-    assert.deepEqual(browser.complaints(), []);
-  });
-
-  test("a model's page: what it is, how it did, code that calls it, and the way to try it", async () => {
+  test("a model's page shows its build, price and past, code that calls it, and the way to try it", async () => {
     await page.goto("/console/models");
     await page.getByRole("table", { name: "Models" }).getByRole("link", { name: "tiny-3b", exact: true }).click();
     await page.getByRole("heading", { name: "tiny-3b", exact: true }).waitFor();
@@ -204,7 +141,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("filters stand in the address, survive a reload, and shape the export", async () => {
+  test("filters of requests are in the address, survive a reload and apply to the export", async () => {
     await page.goto("/console/requests");
     await page.getByLabel("Outcome").selectOption("no_capacity");
     await page.getByText("No matching requests").waitFor();
@@ -225,7 +162,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a key is renamed and revoked, and a revoked key is listed apart", async () => {
+  test("a builder renames and revokes a key, and a revoked key is listed apart", async () => {
     await page.goto("/console/keys");
     await page.getByText("first key").click();
     const drawer = page.getByRole("dialog", { name: "first key" });
@@ -242,7 +179,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a key for somebody else: a budget, an end and one model; refusals stand at their fields", async () => {
+  test("a key can have a budget, an expiry and one model, and each refused value is named at its field", async () => {
     await page.goto("/console/keys");
     await page.getByRole("button", { name: "Create key" }).first().click();
     const dialog = page.getByRole("dialog", { name: "Create API key" });
@@ -315,7 +252,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaintsBut(400), []);
   });
 
-  test("a key is rotated: the old secret works as long as is chosen, then no longer", async () => {
+  test("a rotated key's old secret works for the chosen time and no longer", async () => {
     await page.goto("/console/keys");
     await page.getByRole("row", { name: /intern/ }).click();
     const drawer = page.getByRole("dialog", { name: "intern" });
@@ -344,34 +281,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a key is created with the keyboard alone, and the focus comes back", async () => {
-    await page.goto("/console/overview");
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
-    await tabTo(page, "API keys");
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
-    // The focus is at the new page's beginning.
-    await page.locator("#main:focus").waitFor();
-    await tabTo(page, "Create key");
-    await page.keyboard.press("Enter");
-    await page.getByLabel("Name").and(page.locator(":focus")).waitFor();
-    await page.keyboard.type("typed");
-    await page.keyboard.press("Enter");
-    await page.getByText("Copy it now").waitFor();
-    await page.getByRole("button", { name: "Copy" }).and(page.locator(":focus")).waitFor();
-    // The focus stays inside while the dialog is open.
-    for (let presses = 0; presses < 6; presses += 1) {
-      await page.keyboard.press("Tab");
-      assert.equal(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null"), true);
-    }
-    await tabTo(page, "Done");
-    await page.keyboard.press("Enter");
-    await page.getByText("typed", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Create key" }).and(page.locator(":focus")).waitFor();
-    assert.deepEqual(browser.complaints(), []);
-  });
-
-  test("amounts that are shown add up, and the balance shows the smallest charge", async () => {
+  test("the amounts on the overview add up, and the balance shows the smallest charge", async () => {
     const headers = { "sec-fetch-site": "same-origin" };
     const made = await page.request.post("/console/api/keys", { data: { name: "sums" }, headers });
     const { secret } = (await made.json()) as { secret: string };
@@ -410,7 +320,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await credit(dollars(picodollars("$2.00") - picodollars(sum))).waitFor();
   });
 
-  test("the range of a chart is in the address, and its values are reached by keyboard", async () => {
+  test("a chart's range is in the address, and the keyboard reaches its values", async () => {
     const chart = (days: number) => page.getByRole("figure", { name: `Spend in the last ${days} days by model` });
     await page.goto("/console/overview?range=7d");
     await chart(7).waitFor();
@@ -434,7 +344,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("performance by model and key, requests by label, id and cost, and what was refused for want of credit", async () => {
+  test("the console shows performance by model and key, finds requests by label, ID and cost, and counts those refused for lack of credit", async () => {
     const headers = { "sec-fetch-site": "same-origin" };
     const made = await page.request.post("/console/api/keys", { data: { name: "insight" }, headers });
     const { secret, id: keyId } = (await made.json()) as { secret: string; id: string };
@@ -514,7 +424,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("Ctrl-K leads to a page, a key, a model and a request, changes the theme, and needs no mouse", async () => {
+  test("Ctrl-K opens a page, a key, a model or a request and changes the theme without a mouse", async () => {
     const field = page.getByRole("combobox", { name: /^Search/ });
     /** Enter takes the first that is found, once that is the one that is looked for: keys and models come a moment later. */
     const find = async (text: string, option: RegExp): Promise<void> => {
@@ -565,34 +475,6 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a session that ended leads to the sign-in and back to the same page", async () => {
-    await page.goto("/console/requests?model=tiny-3b");
-    await page.getByRole("table", { name: "Requests" }).waitFor();
-    // The session ends once the page is at its new address: one that reads by itself would notice before.
-    const asked = /\/console\/api\/requests\?.*outcome=ok/;
-    await page.route(asked, async (route) => {
-      await browser.context.clearCookies();
-      await route.continue();
-    });
-    await page.getByLabel("Outcome").selectOption("ok");
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?model=tiny-3b&outcome=ok");
-    await page.unroute(asked);
-    await page.getByLabel("E-mail").fill("ada@example.com");
-    await page.getByLabel("Password", { exact: true }).fill("not the password");
-    await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByRole("alert").getByText("wrong").waitFor();
-    await page.getByLabel("Password", { exact: true }).fill("a long enough password");
-    await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByRole("table", { name: "Requests" }).waitFor();
-    await untilIs("the outcome", () => page.getByLabel("Outcome").inputValue(), "ok");
-    // Refusals are logged by the browser itself; nothing else is.
-    assert.deepEqual(
-      browser.complaints().filter((said) => !said.includes("status of 401")),
-      [],
-    );
-  });
-
   test("a person with two builder accounts sees one at a time", async () => {
     // The page's address before it was renamed leads to it.
     await page.goto("/console/open-account");
@@ -603,7 +485,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.goto("/console/keys");
     await page.getByText("No API keys yet").waitFor();
     await actFor("Analytical engines");
-    await page.getByText("typed", { exact: true }).waitFor();
+    await page.getByText("sums", { exact: true }).waitFor();
 
     // From the keyboard, too: those that the pages do not act for already are offered.
     const field = page.getByRole("combobox", { name: /^Search/ });
@@ -618,7 +500,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await choose("Second account", "Analytical engines");
     await page.getByText("No API keys yet").waitFor();
     await choose("Analytical engines", "Second account");
-    await page.getByText("typed", { exact: true }).waitFor();
+    await page.getByText("sums", { exact: true }).waitFor();
 
     // What was said in the playground was the other account's, too.
     await page.getByRole("link", { name: "Playground" }).click();
@@ -641,7 +523,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("the examples of the first call run as they are pasted", async () => {
+  test("the examples of the first request run as they are pasted", async () => {
     await actFor("Second account");
     await page.getByRole("button", { name: "Create a key" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("<b>émile</b> 🦊");
@@ -665,7 +547,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("signing out ends it", async () => {
+  test("signing out ends the session", async () => {
     await page.getByRole("button", { name: /Accounts and settings/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -676,29 +558,3 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 });
-
-/** What it printed; where it failed, what it said. */
-function run(program: string, args: string[], input = ""): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: "utf8", cwd: import.meta.dirname });
-  assert.equal(status, 0, stderr);
-  return stdout;
-}
-
-/** The accessible name, near enough: label, text or title of what has the focus. */
-async function focusedName(page: Page): Promise<string> {
-  return String(
-    await page.evaluate(`(() => {
-      const it = document.activeElement;
-      return it.getAttribute("aria-label") ?? it.labels?.[0]?.innerText ?? it.innerText ?? "";
-    })()`),
-  );
-}
-
-/** Presses Tab until something of this name has the focus. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < 60; presses += 1) {
-    await page.keyboard.press("Tab");
-    if ((await focusedName(page)).trim() === name) return;
-  }
-  throw new Error(`Tab never reached ${name}`);
-}

@@ -1,4 +1,4 @@
-/** The playground and the models, with a real platform and a node that answers as it is told. */
+/** The playground beyond the journey (journeys/builder.test.ts), with a node that answers as it is told. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
@@ -6,8 +6,8 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { untilFormsAreKept } from "../fixtures.ts";
-import { lastRecord, type RecordRow } from "../ledger-check.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { lastRecord } from "../ledger-check.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertLooksRight,
   type BrowserSession,
@@ -20,16 +20,8 @@ import {
   signIn,
   untilIs,
 } from "./browser.ts";
-
-/** An answer of two minutes: whatever is done meanwhile is done before its end. */
-const LONG = { tokens: 500, delta_ms: 250 };
-const order = (orders: object): string => `#script ${JSON.stringify(orders)}`;
-/** Picodollars as the console writes them exactly. */
-const exact = (pico: string): string => {
-  const digits = pico.padStart(13, "0");
-  const part = digits.slice(-12).replace(/0+$/, "").padEnd(2, "0");
-  return `$${digits.slice(0, -12)}.${part}`;
-};
+import { dollars } from "./money.ts";
+import { LONG, order, Playground, recordAfter } from "./playground.ts";
 
 /** Every element there is, and what must not become one. */
 const DRAWN = `# Rivers <img src=x onerror=alert(1)>
@@ -68,6 +60,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   let platform: Platform;
   let browser: BrowserSession;
   let page: Page;
+  let playground: Playground;
 
   before(async () => {
     buildConsole();
@@ -75,7 +68,11 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b,reason-32b"]);
     browser = await openBrowser({ baseUrl: platform.ready.base_url });
     page = browser.page;
+    playground = new Playground(page);
     await openSession(page, platform.ready.builder);
+    // Tests look for the record that follows the last one.
+    await (await chat(platform, { tokens: 5 })).text();
+    await page.goto("/console/playground?model=reason-32b");
   });
   after(async () => {
     await browser?.close();
@@ -83,131 +80,38 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  /** How many answers have their cost: those that came to an end. */
-  let ended = 0;
-  const say = async (text: string): Promise<void> => {
-    const message = page.getByLabel("Message", { exact: true });
-    await message.fill(text);
-    // Enter does nothing while the answer before is on its way.
-    await page.locator("form", { has: message }).getByRole("button", { name: "Send", disabled: false }).waitFor();
-    await message.press("Enter");
-  };
-  const untilEnded = async (answers = 1): Promise<void> => {
-    ended += answers;
-    await eventually(`${ended} answers have their cost`, async () => {
-      if ((await page.getByTestId("cost").count()) >= ended) return true;
-      // The page looks for a record a few times; loaded again it looks again.
-      if ((await page.getByText("Its cost is in your request history", { exact: true }).count()) > 0)
-        await page.reload();
-      return false;
-    });
-  };
-  /** Whose request it is may be on record a moment later. */
-  const recordAfter = (before: string | undefined): Promise<RecordRow> =>
-    eventually("another request is on record", async () => {
-      const record = await lastRecord(platform);
-      return record.id !== before && record;
-    });
-  const clear = async (): Promise<void> => {
-    await page.getByRole("button", { name: "Clear" }).click();
-    await page.getByText("No messages yet").waitFor();
-    ended = 0;
-  };
-  const lastCost = () => page.getByTestId("cost").last().locator("data");
-  const answer = () => page.getByTestId("answer").last();
   const kept = async (): Promise<string> =>
     String(await page.evaluate("JSON.stringify({ ...sessionStorage, ...localStorage })"));
   const actions = async (item: string): Promise<void> => {
     await page.getByRole("button", { name: "Preset actions" }).click();
     await page.getByRole("menuitem", { name: item }).click();
   };
-  let secret: string;
   let keyId: string;
 
-  test("a model is chosen from the price sheet, and talked to without a key", async () => {
-    await page.goto("/console/models");
-    await page.getByRole("row", { name: /small-8b.*no nodes online/ }).waitFor();
-    await page.getByRole("link", { name: "Try reason-32b" }).click();
-    await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
-    await untilIs("the model", () => page.getByLabel("Model", { exact: true }).inputValue(), "reason-32b");
-    await page.getByText("No messages yet").waitFor();
-    // 512 tokens of output at $0.30 a million are the most of it.
-    await page
-      .getByText(/^Reserves/)
-      .filter({ hasText: /\$0\.00015.* up to 512 output tokens/ })
-      .waitFor();
-  });
-
-  test("an answer comes with its thinking apart, its tokens and its exact cost", async () => {
-    const text = "The answer is forty two, as it was before and will be again.";
-    await page.getByLabel("Message", { exact: true }).fill(order({ text, reasoning: "Let me think." }));
-    await page.getByText(/^Reserves \$.* prompt tokens/).waitFor();
-    const reserved = await page.locator("#playground-hold data").first().getAttribute("value");
-    const issued = page.waitForResponse("**/console/api/playground/key");
-    await page.keyboard.press("Enter");
-    ({ id: keyId, secret } = await (await issued).json());
-    await untilEnded();
-    assert.equal(await answer().innerText(), text);
-    // The thinking came before: a speed of all tokens over the time of the answer would be none.
-    await page.getByText("answer started after").waitFor();
-    assert.equal(await page.getByText("tokens/s").count(), 0);
-    await page.getByText("Reasoning", { exact: true }).click();
-    await page.getByText("Let me think.", { exact: true }).waitFor();
-
-    const record = await eventually("the record", async () => {
-      const row = await lastRecord(platform);
-      return row.model === "reason-32b" && row;
-    });
-    assert.equal(reserved, exact(record.hold_pico), "what it reserves was said to the last digit");
-    assert.equal(await lastCost().getAttribute("value"), exact(record.charge_pico));
-    await page.getByText(`${record.prompt_tokens} in, ${record.completion_tokens} out`).waitFor();
-  });
-
-  test("an answer is shown as it is written; stopping stops the node, and what was generated until then is what it costs", async () => {
-    const before = await lastRecord(platform);
-    await say(order(LONG));
-    const part = answer().filter({ hasText: /\w/ });
-    await page.getByTestId("answer").nth(1).waitFor();
-    await part.waitFor();
-    const first = await part.innerText();
-    // It goes on to grow while it runs.
-    await eventually("there is more of it", async () => {
-      const more = await part.innerText();
-      return more.startsWith(first) && more.length > first.length;
-    });
-    await page.getByRole("button", { name: "Stop" }).click();
-    await page.getByText("stopped by you").waitFor();
-    await untilEnded();
-    const record = await recordAfter(before.id);
-    assert.equal(record.outcome, "client_closed");
-    assert.ok(record.completion_tokens > 0 && record.completion_tokens < LONG.tokens);
-    assert.equal(await lastCost().getAttribute("value"), exact(record.charge_pico));
-  });
-
   // That one before its first token is charged for its prompt: gateway/src/inference/endings.test.ts.
-  test("stopped as soon as a node has it, it costs what the record says, and says so", async () => {
+  test("an answer that is stopped as soon as a node has it shows the cost on record", async () => {
     const before = await lastRecord(platform);
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
-    await say(order({ ...LONG, ttft_ms: 1_000 }));
+    await playground.say(order({ ...LONG, ttft_ms: 1_000 }));
     await eventually("the node works on it", async () => {
       const { stats } = await host.get<{ stats: { busy: number } }>(`nodes/${data[0]?.id}`);
       return stats.busy > 0;
     });
     await page.getByRole("button", { name: "Stop" }).click();
-    await untilEnded();
-    const record = await recordAfter(before.id);
+    await playground.untilEnded();
+    const record = await recordAfter(platform, before.id);
     assert.equal(record.outcome, "client_closed");
     assert.ok(record.completion_tokens < LONG.tokens);
     assert.ok(record.prompt_tokens > 0 && BigInt(record.charge_pico) > 0n);
-    assert.equal(await lastCost().getAttribute("value"), exact(record.charge_pico));
+    assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
     await page.getByText(`${record.prompt_tokens} in, ${record.completion_tokens} out`).last().waitFor();
   });
 
-  test("what a model writes is drawn, and never run", async () => {
-    await say(order({ text: DRAWN }));
-    await untilEnded();
-    const drawn = answer();
+  test("the playground formats what a model writes and never runs it", async () => {
+    await playground.say(order({ text: DRAWN }));
+    await playground.untilEnded();
+    const drawn = playground.answer;
     assert.equal(await drawn.locator("h3").first().innerText(), "Rivers <img src=x onerror=alert(1)>");
     assert.deepEqual(await drawn.locator("ol > li > div > p").allInnerTexts(), ["one", "two"]);
     assert.deepEqual(await drawn.getByRole("cell").allInnerTexts(), ["Danube", "2850"]);
@@ -228,7 +132,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.equal(code, "const a = 1 < 2;\n\nconsole.log(a);");
 
     await page.getByRole("radio", { name: "As text" }).click();
-    await untilIs("the answer as text", () => answer().locator("p").allInnerTexts(), [DRAWN]);
+    await untilIs("the answer as text", () => playground.answer.locator("p").allInnerTexts(), [DRAWN]);
     await page.getByRole("radio", { name: "Formatted" }).click();
     const copy = page.getByRole("button", { name: "Copy the answer of reason-32b" }).last();
     assert.equal(await copiedBy(page, copy), DRAWN);
@@ -237,17 +141,17 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.ok(Number(await page.evaluate(beyond)) < 2);
   });
 
-  test("a node that fails is said, with what was billed", async () => {
+  test("an answer that fails shows the error and what was billed", async () => {
     const before = await lastRecord(platform);
-    await say(order({ tokens: 50, fail_after: 10 }));
+    await playground.say(order({ tokens: 50, fail_after: 10 }));
     await page.getByText("upstream_failed").waitFor();
-    await untilEnded();
-    const record = await recordAfter(before.id);
-    assert.equal(await lastCost().getAttribute("value"), exact(record.charge_pico));
+    await playground.untilEnded();
+    const record = await recordAfter(platform, before.id);
+    assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
   });
 
-  test("a setting that the API would refuse keeps the message from being sent", async () => {
-    await page.getByLabel("Message", { exact: true }).fill("Hello");
+  test("a setting that the API would refuse disables sending", async () => {
+    await playground.message.fill("Hello");
     await page.getByLabel("Max output tokens").fill("0");
     await page.getByText("A whole number from 1").waitFor();
     await page.getByRole("button", { name: "Send", disabled: true }).waitFor();
@@ -255,8 +159,8 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Send", disabled: false }).waitFor();
   });
 
-  test("the same as code, with the key left out", async () => {
-    await page.getByLabel("Message", { exact: true }).fill('Say it\'s "fine"');
+  test("copying as code gives a request that runs, without the key", async () => {
+    await playground.message.fill('Say it\'s "fine"');
     await page.getByRole("button", { name: "Copy as code" }).click();
     const curl = await copiedBy(page, page.getByRole("dialog").getByRole("button", { name: "Copy the curl example" }));
     assert.match(curl, /"max_tokens": 64/);
@@ -269,12 +173,12 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.keyboard.press("Escape");
   });
 
-  test("the last answer is asked for again, and an earlier message written anew", async () => {
-    await clear();
-    await say(order({ text: "first" }));
-    await untilEnded();
-    await say(order({ text: "second" }));
-    await untilEnded();
+  test("a builder regenerates the last answer and edits an earlier message", async () => {
+    await playground.clear();
+    await playground.say(order({ text: "first" }));
+    await playground.untilEnded();
+    await playground.say(order({ text: "second" }));
+    await playground.untilEnded();
     const again = page.waitForRequest("**/v1/chat/completions");
     await page.getByRole("button", { name: "Regenerate" }).click();
     await again;
@@ -284,17 +188,17 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("textbox", { name: "Edit message" }).fill(order({ text: "another beginning" }));
     await page.getByText("What was said after it is removed.").waitFor();
     await page.locator("article").getByRole("button", { name: "Send" }).click();
-    await answer().getByText("another beginning").waitFor();
+    await playground.answer.getByText("another beginning").waitFor();
     await page.getByTestId("cost").first().waitFor();
     assert.deepEqual(await page.getByTestId("answer").allInnerTexts(), ["another beginning"]);
-    ended = 1;
+    playground.ended = 1;
   });
 
-  test("two models are asked the same, each with its own time, tokens and cost", async () => {
+  test("two models answer the same message, each with its own time, tokens and cost", async () => {
     await page.getByLabel("Compare with").selectOption("tiny-3b");
     await page.getByText(/two requests, up to 128 output tokens/).waitFor();
-    await say(order({ text: "side by side" }));
-    await untilEnded(2);
+    await playground.say(order({ text: "side by side" }));
+    await playground.untilEnded(2);
     const article = page.locator("article").last();
     assert.deepEqual(await article.getByRole("heading", { level: 2 }).allInnerTexts(), [
       "You",
@@ -313,13 +217,13 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       .evaluateAll((all) => all.map((one) => one.getAttribute("value")));
     assert.equal(new Set(costs).size, 2, `the models have prices of their own: ${costs}`);
     await eventually("the last record has one of these costs", async () =>
-      costs.includes(exact((await lastRecord(platform)).charge_pico)),
+      costs.includes(dollars(BigInt((await lastRecord(platform)).charge_pico))),
     );
   });
 
-  test("it looks right on every screen, in both themes", async () => {
-    await say(order({ text: DRAWN }));
-    await untilEnded(2);
+  test("the playground fits every screen in both themes and has no accessibility findings", async () => {
+    await playground.say(order({ text: DRAWN }));
+    await playground.untilEnded(2);
     for (const width of [390, 1024, 1440]) {
       await page.setViewportSize({ width, height: 900 });
       await assertLooksRight(browser, `the playground at ${width}`);
@@ -335,9 +239,9 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
-  test("the conversation is there after looking elsewhere and after a reload; the key is in no storage", async () => {
+  test("the conversation survives navigation and a reload, and the key is in no storage", async () => {
     const said = await page.getByTestId("answer").allInnerTexts();
-    await page.getByLabel("Message", { exact: true }).fill("half a thou");
+    await playground.message.fill("half a thou");
     await page.getByRole("link", { name: "Requests", exact: true }).click();
     await page.getByRole("cell", { name: "Playground" }).filter({ visible: true }).first().waitFor();
     await page.getByRole("link", { name: "Playground" }).click();
@@ -346,33 +250,33 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.reload();
     await page
       .getByTestId("cost")
-      .nth(ended - 1)
+      .nth(playground.ended - 1)
       .waitFor();
     await untilIs("the answers", answers, said);
-    await untilIs("the message", () => page.getByLabel("Message", { exact: true }).inputValue(), "half a thou");
+    await untilIs("the message", () => playground.message.inputValue(), "half a thou");
     await untilIs("the other model", () => page.getByLabel("Compare with").inputValue(), "tiny-3b");
     assert.match(await kept(), /side by side/);
     assert.doesNotMatch(await kept(), /tsk_live_/);
     // Both ask with the same new key: neither replaces the other's.
     browser.complaints();
-    await say(order({ text: "both again" }));
-    await untilEnded(2);
+    await playground.say(order({ text: "both again" }));
+    await playground.untilEnded(2);
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a reload during an answer keeps what had come, and says so", async () => {
+  test("a reload during an answer keeps the text so far and says that it was cut off", async () => {
     await page.getByLabel("Compare with").selectOption("");
-    await clear();
-    await say(order(LONG));
-    await answer().filter({ hasText: /\w/ }).waitFor();
+    await playground.clear();
+    await playground.say(order(LONG));
+    await playground.answer.filter({ hasText: /\w/ }).waitFor();
     await page.reload();
     await page.getByText("cut off by a reload").waitFor();
-    await answer().filter({ hasText: /\w/ }).waitFor();
-    await untilEnded();
-    await clear();
+    await playground.answer.filter({ hasText: /\w/ }).waitFor();
+    await playground.untilEnded();
+    await playground.clear();
   });
 
-  test("settings are kept as presets, renamed and deleted; a full storage is told", async () => {
+  test("presets are saved, renamed and deleted, and a full storage is reported", async () => {
     await page.getByLabel("System message").fill("Be brief.");
     await page.getByLabel("Temperature").fill("0.2");
     await actions("Save as new preset");
@@ -399,7 +303,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("This browser's storage is full: the preset was not saved.").waitFor();
     await page.keyboard.press("Escape");
-    await page.getByLabel("Message", { exact: true }).fill("What now?");
+    await playground.message.fill("What now?");
     await page.getByText("does not keep the conversation through a reload").waitFor();
     await page.evaluate("Storage.prototype.setItem = window.setItem; undefined");
 
@@ -411,50 +315,55 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Temperature").fill("");
   });
 
-  test("an answer is asked for in a form, and shown in it", async () => {
+  test("an answer in the form of a JSON schema is shown formatted", async () => {
     await untilFormsAreKept(platform, "tiny-3b");
     await page.getByLabel("Model", { exact: true }).selectOption("tiny-3b");
     await page.getByLabel("Output format").locator("option", { hasText: "JSON schema" }).waitFor({ state: "attached" });
     await page.getByLabel("Output format").selectOption("json_schema");
-    await page.getByLabel("Message", { exact: true }).fill("Where is the Danube?");
+    await playground.message.fill("Where is the Danube?");
     await page.getByLabel("JSON schema", { exact: true }).fill('{"type": "object",');
     await page.getByText("Not valid JSON").waitFor();
     await page.getByRole("button", { name: "Send", disabled: true }).waitFor();
     await page.getByLabel("JSON schema", { exact: true }).fill(JSON.stringify(RIVER));
     await page.getByRole("button", { name: "Send" }).click();
-    await untilEnded();
-    assert.equal(await answer().locator("pre").innerText(), '{\n  "name": "text",\n  "lengthKm": 1\n}');
+    await playground.untilEnded();
+    assert.equal(await playground.answer.locator("pre").innerText(), '{\n  "name": "text",\n  "lengthKm": 1\n}');
     await page.getByLabel("Output format").selectOption("text");
-    await clear();
+    await playground.clear();
   });
 
-  test("its key is hidden and limited, and a limit says when to try again", async () => {
+  test("the playground's key is hidden and replaced by a reload, and its rate limit says when to try again", async () => {
+    const issuedAfterReload = async (): Promise<{ id: string; secret: string }> => {
+      const issued = page.waitForResponse("**/console/api/playground/key");
+      await page.reload();
+      await playground.say(order({ text: "again" }));
+      const key = await (await issued).json();
+      await playground.untilEnded();
+      return key;
+    };
+    const first = await issuedAfterReload();
+    const second = await issuedAfterReload();
+    assert.equal(second.id, first.id, "one for each session and account");
+    assert.equal(await statusWith(first.secret), 401, "replaced");
+    assert.equal(await statusWith(second.secret), 200);
+    keyId = second.id;
     const builder = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data: keys } = await builder.get<{ data: { id: string; name: string }[] }>("keys");
     assert.deepEqual(
       keys.filter(({ id, name }) => id === keyId || name === "Playground"),
       [],
     );
-    const issued = page.waitForResponse("**/console/api/playground/key");
-    await page.reload();
-    await say(order({ text: "again" }));
-    const replaced = (await (await issued).json()) as { id: string; secret: string };
-    await untilEnded();
-    assert.equal(replaced.id, keyId, "one for each session and account");
-    assert.equal(await statusWith(secret), 401, "replaced");
-    secret = replaced.secret;
-    assert.equal(await statusWith(secret), 200);
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
     // None at all: a minute may end at any time, and the next one would take one more.
     const limits = { requests_per_minute: 0, tokens_per_minute: null, in_flight: null };
     await operator.send("PUT", `operator/keys/${keyId}/limits`, limits);
-    await say(order({ text: "too soon" }));
+    await playground.say(order({ text: "too soon" }));
     await page.getByText(/The playground's limit is reached\. Try again in \d+ seconds?\./).waitFor();
     await page.getByText("Nothing was billed").waitFor();
     await operator.send("PUT", `operator/keys/${keyId}/limits`, { ...limits, requests_per_minute: null });
   });
 
-  test("its requests are found by its name where keys are offered, whichever session they were made in", async () => {
+  test("the key filters find the playground's requests of every session by its name", async () => {
     await page.goto("/console/requests");
     const table = page.getByRole("table", { name: "Requests" });
     const own = table.getByRole("row").filter({ hasNotText: "Playground" });
@@ -469,8 +378,8 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     const builder = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const count = async (query: string): Promise<number> =>
       (await builder.get<{ requests: number }>(`requests/totals${query}`)).requests;
-    const [all, one, playground] = await Promise.all([count(""), count(`?key=${keyId}`), count("?key=playground")]);
-    assert.ok(playground >= one && one > 0 && all > playground, `${all}, ${one}, ${playground}`);
+    const [all, one, every] = await Promise.all([count(""), count(`?key=${keyId}`), count("?key=playground")]);
+    assert.ok(every >= one && one > 0 && all > every, `${all}, ${one}, ${every}`);
     await page.goto("/console/performance?by=key&range=1h");
     const keys = page.getByRole("table", { name: "Performance by key" });
     await keys.getByRole("button", { name: "Playground" }).waitFor();
@@ -486,15 +395,15 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("the conversation outlives a session, for the same person alone", async () => {
-    await clear();
-    await say(order({ text: "between us" }));
-    await untilEnded();
+  test("the conversation survives a session for the same person only", async () => {
+    await playground.clear();
+    await playground.say(order({ text: "between us" }));
+    await playground.untilEnded();
     browser.complaints();
     await endSession(browser);
     await page.goto("/console/playground");
     await signInHere(platform.ready.builder);
-    await answer().getByText("between us").waitFor();
+    await playground.answer.getByText("between us").waitFor();
     await endSession(browser);
     await page.goto("/console/playground");
     await signInHere(platform.ready.operator);
@@ -507,11 +416,11 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     browser.complaints();
   });
 
-  test("signing out ends the key, and leaves nothing of the conversation", async () => {
+  test("signing out revokes the key and deletes the conversation", async () => {
     const issued = page.waitForResponse("**/console/api/playground/key");
-    await say(order({ text: "the last word" }));
-    ({ secret } = await (await issued).json());
-    await answer().getByText("the last word").waitFor();
+    await playground.say(order({ text: "the last word" }));
+    const { secret } = (await (await issued).json()) as { secret: string };
+    await playground.answer.getByText("the last word").waitFor();
     assert.equal(await statusWith(secret), 200);
     // What is asked meanwhile is answered that nobody is signed in, before the answer to leaving is there.
     await page.route("**/console/api/auth/sign-out", async (route) => {
@@ -548,7 +457,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     return response.status;
   };
 
-  test("where nothing can be bought the credits page says so", async () => {
+  test("the credits page says that purchases are not available", async () => {
     await signIn(page, platform.ready.builder);
     await page.goto("/console/credits");
     await page.getByText("Purchases are not available").waitFor();
@@ -560,7 +469,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("without credit it says so before the message is sent, and the API says it after", async () => {
+  test("without credit the playground says so before a message is sent, and shows the API's refusal after", async () => {
     const poor = await openBrowser({ baseUrl: platform.ready.base_url });
     try {
       await poor.page.goto("/console/sign-up");

@@ -1,35 +1,57 @@
-/** An operator at the browser: the platform as it runs, accounts, payouts, the books, and the record of it all. */
+/** An operator at the browser: the platform as it runs, accounts, nodes in quarantine, payouts, the ledger and the audit log. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { keepBusy, untilCounted } from "../fixtures.ts";
-import { assertBalanced, host } from "../ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, untilIs } from "./browser.ts";
+import { keepBusy, untilCounted } from "../../fixtures.ts";
+import { assertBalanced, host } from "../../ledger-check.ts";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
+import {
+  type BrowserSession,
+  buildConsole,
+  NEEDS_CHROMIUM,
+  openBeside,
+  openBrowser,
+  openSession,
+  readAgain,
+  untilIs,
+} from "../browser.ts";
 
-describe("an operator's console", NEEDS_CHROMIUM, () => {
+describe("an operator's journey", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let browser: BrowserSession;
   let page: Page;
+  let hostBrowser: BrowserSession;
+  let hostPage: Page;
 
   before(async () => {
     buildConsole();
     dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
-    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], { HOST_SANCTION: "true" });
+    const { base_url: baseUrl, operator, builder } = platform.ready;
+    browser = await openBrowser({ baseUrl, still: true });
     page = browser.page;
-    await openSession(page, platform.ready.operator);
+    await openSession(page, operator);
+    hostBrowser = await openBeside(browser, { baseUrl, still: true });
+    hostPage = hostBrowser.page;
+    await hostPage.clock.install();
+    await openSession(hostPage, builder);
   });
   after(async () => {
+    await hostBrowser?.close();
     await browser?.close();
     await platform?.stop();
     await removeDataDir(dataDir);
   });
 
-  test("the platform's page is live: a request under way is seen, and the room that it takes", async () => {
+  /** Opens a page without loading the console again. */
+  const open = (name: string, from: Page = page): Promise<void> =>
+    from.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
+  const closeDrawer = (): Promise<void> => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+
+  test("the platform page shows a request in flight and the slot it takes as it happens", async () => {
     await page.goto("/console/operator");
     await page.getByText("live", { exact: true }).waitFor();
     const stop = await keepBusy(platform, "tiny-3b");
@@ -40,7 +62,7 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await now.getByText("0", { exact: true }).waitFor();
   });
 
-  test("how the platform did: four figures with their courses, traffic and spend by name, the range in the address", async () => {
+  test("the platform page shows four charts and the traffic of a range that is in the address, and proves the ledger", async () => {
     await untilCounted(platform);
     await page.goto("/console/operator?range=1h");
     const traffic = page.getByRole("table", { name: "Traffic by model" });
@@ -64,8 +86,8 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await page.getByText("The ledger balances").waitFor();
   });
 
-  test("accounts: found, granted with a reason, suspended and restored, a key's limits set", async () => {
-    await page.goto("/console/operator/accounts");
+  test("an operator finds an account, grants it credit, limits a key, suspends and restores it", async () => {
+    await open("Accounts");
     await page.getByRole("searchbox", { name: "Search accounts" }).fill("local build");
     await page.waitForURL(/q=local/);
     await page.getByRole("button", { name: /^Local builder/ }).click();
@@ -103,8 +125,8 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("an account has a page: activity, statement, keys, people, and what operators did to it", async () => {
-    await page.goto("/console/operator/accounts");
+  test("an account's page shows its activity, statement, keys, team and audit log", async () => {
+    await closeDrawer();
     await page.getByRole("link", { name: "Page of Local builder" }).click();
     await page.waitForURL(/operator\/accounts\/acc_/);
     await page.getByRole("heading", { name: "Local builder" }).waitFor();
@@ -135,7 +157,7 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await page.getByText("No payouts yet").waitFor();
   });
 
-  test("nodes are found by name and state, in the address too", async () => {
+  test("the list of nodes is searched by name and state, which are in the address", async () => {
     await page.goto("/console/operator/nodes?state=online");
     await page.getByRole("button", { name: /^local-1/ }).waitFor();
     await page.getByRole("searchbox", { name: "Search nodes" }).fill("no such node");
@@ -145,8 +167,62 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: /^local-1/ }).waitFor();
   });
 
-  test("hosts are paid: a payout is made, exported, and marked paid; the books balance; all of it is on record", async () => {
-    await page.goto("/console/operator/payouts");
+  test("a quarantined node serves no requests, and its host sees the reason", async () => {
+    await page.getByRole("button", { name: /^local-1/ }).click();
+    await page.getByRole("button", { name: "Quarantine" }).click();
+    const dialog = page.getByRole("dialog", { name: "Quarantine local-1?" });
+    await dialog.getByLabel("Reason").fill("odd answers");
+    await dialog.getByRole("button", { name: "Quarantine" }).click();
+    await page.getByText("By an operator: odd answers").first().waitFor();
+    const refused = await chat(platform, { text: "nobody" });
+    assert.equal(refused.status, 503, await refused.text());
+    await hostPage.goto("/console/host");
+    await hostPage.getByText("local-1 is quarantined").waitFor();
+    await hostPage.getByText("By an operator: odd answers").waitFor();
+    await hostPage.getByRole("link", { name: "Open local-1" }).click();
+    await hostPage.getByText("Contact the platform's operators.").waitFor();
+    await hostPage.getByRole("button", { name: "Resume" }).waitFor({ state: "detached" });
+  });
+
+  test("a new node of a host with a quarantined node receives no requests until an operator clears it", async () => {
+    const registered = await fetch(`${platform.ready.base_url}/node/v1/nodes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${platform.ready.host_token}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "shed" }),
+    });
+    assert.equal(registered.status, 200);
+    await open("Nodes", hostPage);
+    await readAgain(hostPage);
+    await hostPage.getByText("shed receives no requests").waitFor();
+    await closeDrawer();
+    await open("All nodes");
+    await page.getByRole("button", { name: /^shed/ }).click();
+    await page.getByText("It was registered while another node of its host was in quarantine.").waitFor();
+    await page.getByRole("button", { name: "Clear node" }).click();
+    await page.getByText("shed is cleared", { exact: true }).waitFor();
+    await page.getByText("shed receives no requests").waitFor({ state: "detached" });
+    await readAgain(hostPage);
+    await hostPage.getByText("shed receives no requests").waitFor({ state: "detached" });
+    await hostPage.getByRole("link", { name: "Open local-1" }).click();
+    await closeDrawer();
+    await page.getByRole("button", { name: /^local-1/ }).click();
+  });
+
+  test("a released node is paused, and serves again once its host resumes it", async () => {
+    await page.getByRole("button", { name: "Release" }).click();
+    await page.getByRole("dialog", { name: "Release local-1?" }).getByRole("button", { name: "Release" }).click();
+    await page.getByText("Receives no requests until it is resumed.").waitFor();
+    await readAgain(hostPage);
+    await hostPage.getByRole("button", { name: "Resume" }).click();
+    await hostPage.getByText("Connected and accepting requests.").waitFor();
+    await eventually("it serves", async () => (await chat(platform, { text: "back" })).status === 200);
+  });
+
+  test("an operator creates, exports and marks a payout as paid; the ledger balances and the audit log has every action", async () => {
+    // Nothing is earned any more once the payout is created.
+    await untilCounted(platform);
+    await closeDrawer();
+    await open("Payouts");
     await page.getByRole("button", { name: "Create payout" }).first().click();
     await page.getByLabel("Note").fill("November");
     await page.getByRole("dialog").getByRole("button", { name: "Create payout" }).click();
@@ -174,7 +250,7 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await page.goto("/console/operator/books");
     await page.waitForURL("**/console/operator/ledger");
     await page.getByText("The ledger balances").waitFor();
-    await page.goto("/console/operator/audit");
+    await open("Audit log");
     const log = page.getByRole("table", { name: "Audit log" });
     for (const act of [
       /marked the payout November \(pay_\w+\) as paid/,
@@ -207,7 +283,7 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await assertBalanced(platform);
   });
 
-  test("no page complained", () => {
-    assert.deepEqual(browser.complaints(), []);
+  test("no page logs an error or asks for another origin", () => {
+    assert.deepEqual([...browser.complaints(), ...hostBrowser.complaints()], []);
   });
 });

@@ -1,0 +1,283 @@
+/** A builder at the browser: from signing up to a receipt, without a mouse, a purchase, the playground, and the end of a session. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type { Page } from "playwright-core";
+import { ConsoleClient } from "../../console-client.ts";
+import { lastRecord } from "../../ledger-check.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
+import { grant } from "../accounts.ts";
+import { type BrowserSession, buildConsole, copiedBy, NEEDS_CHROMIUM, openBrowser, untilIs } from "../browser.ts";
+import { dollars, picodollars } from "../money.ts";
+import { LONG, order, Playground, recordAfter } from "../playground.ts";
+import { run, TOLLGATE } from "../programs.ts";
+
+const SECRET = /tsk_live_\w{12}_\w{43}/;
+const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;
+
+describe("a builder's journey", NEEDS_CHROMIUM, () => {
+  let dataDir: string;
+  let platform: Platform;
+  let paymentsUrl: string;
+  let browser: BrowserSession;
+  let page: Page;
+  let playground: Playground;
+
+  before(async () => {
+    buildConsole();
+    dataDir = await newDataDir();
+    const models = ["--models", "tiny-3b,reason-32b"];
+    platform = await startPlatform(dataDir, ["--engine", "scripted", ...models, "--payments", "demo"]);
+    paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
+    browser = await openBrowser({ baseUrl: platform.ready.base_url, still: true });
+    page = browser.page;
+    playground = new Playground(page);
+  });
+  after(async () => {
+    await browser?.close();
+    await platform?.stop();
+    await removeDataDir(dataDir);
+  });
+
+  const balance = async (): Promise<bigint> => {
+    const [row] = await platform.query<{ balance: string }>(
+      "select balance from ledger_book join account using (id) where name = 'Analytical engines'",
+    );
+    return BigInt(row?.balance ?? 0);
+  };
+  /** As a client with this key would. */
+  const chat = async (key: string, content: string): Promise<string> => {
+    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 50 }),
+    });
+    assert.equal(response.status, 200, await response.clone().text());
+    const { id } = (await response.json()) as { id: string };
+    return id.replace("chatcmpl-", "req_");
+  };
+
+  test("a builder signs up, creates a key, makes a request and verifies its receipt", async () => {
+    await page.goto("/console/");
+    await page.getByRole("link", { name: "Create account" }).click();
+    await page.getByRole("heading", { name: "Create account" }).waitFor();
+    await page.getByLabel("Your name").fill("Ada");
+    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Password", { exact: true }).fill("a long enough password");
+    await page.getByRole("button", { name: "Create account" }).click();
+
+    await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
+    await page.getByLabel("Name").fill("Analytical engines");
+    await page.getByRole("button", { name: "Create builder account" }).click();
+    await page.getByRole("heading", { name: "Make your first request" }).waitFor();
+    await page.getByText("Your balance is $0.00").waitFor();
+
+    const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
+    await grant(operator, "Analytical engines", 2);
+    // Live: nothing on the page was touched.
+    await page.getByRole("definition").filter({ hasText: "$2.00" }).first().waitFor();
+
+    await page.getByRole("button", { name: "Create a key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("first key");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("Copy it now").waitFor();
+    const key = SECRET.exec(await page.getByRole("dialog").innerText())?.[0];
+    assert.ok(key !== undefined, "the secret is shown");
+    assert.equal(await copiedBy(page, page.getByRole("button", { name: "Copy" })), key);
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
+
+    const requestId = await chat(key, "Hello");
+    await page.getByText("Your first request has arrived.").waitFor();
+    await page
+      .getByRole("table", { name: "Latest requests" })
+      .getByRole("cell", { name: "tiny-3b", exact: true })
+      .waitFor();
+
+    await page.getByRole("link", { name: "Requests", exact: true }).click();
+    const row = page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1);
+    await row.getByText("first key").waitFor();
+    await row.click();
+    const drawer = page.getByRole("dialog");
+    await drawer.getByText(requestId, { exact: true }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("request"), requestId);
+
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      drawer.getByRole("button", { name: "Download receipt" }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), `${requestId}.receipt.json`);
+    const receipt = JSON.parse(await readFile(await download.path(), "utf8")) as Record<string, string>;
+    assert.equal(receipt.request_id, requestId);
+    const check = (await drawer.locator("pre").innerText()).replace(
+      download.suggestedFilename(),
+      await download.path(),
+    );
+    const [, ...args] = check.trim().split(/\s+/);
+    assert.match(run(process.execPath, [TOLLGATE, ...args]), /: valid/);
+
+    // The secret was shown once: it is nowhere on the keys page.
+    await page.goto("/console/keys");
+    await page.getByText("first key").waitFor();
+    assert.doesNotMatch(await page.content(), SECRET);
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("the keyboard alone creates a key, and the focus returns to where it was", async () => {
+    await page.goto("/console/overview");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await tabTo(page, "API keys");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    // The focus is at the new page's beginning.
+    await page.locator("#main:focus").waitFor();
+    await tabTo(page, "Create key");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Name").and(page.locator(":focus")).waitFor();
+    await page.keyboard.type("typed");
+    await page.keyboard.press("Enter");
+    await page.getByText("Copy it now").waitFor();
+    await page.getByRole("button", { name: "Copy" }).and(page.locator(":focus")).waitFor();
+    // The focus stays inside while the dialog is open.
+    for (let presses = 0; presses < 6; presses += 1) {
+      await page.keyboard.press("Tab");
+      assert.equal(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null"), true);
+    }
+    await tabTo(page, "Done");
+    await page.keyboard.press("Enter");
+    await page.getByText("typed", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Create key" }).and(page.locator(":focus")).waitFor();
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("a purchase returns to the console with the credit available and on the statement", async () => {
+    const before = await balance();
+    await page.getByRole("link", { name: "Credits", exact: true }).click();
+    await page.getByText("a journey of the console").filter({ visible: true }).waitFor();
+    const available = page.getByLabel("Credit", { exact: true }).getByRole("definition").first();
+    await untilIs("the available credit", () => available.innerText(), dollars(before));
+    await page.getByRole("button", { name: "Buy $20 of credits", exact: true }).click();
+    await page.waitForURL(`${paymentsUrl}/**`);
+    await page.getByRole("button", { name: "Pay", exact: true }).click();
+    await page.waitForURL(CHECKOUT);
+    await page.getByText("$20.00 of credit has been added").waitFor();
+    await page.getByRole("row", { name: /purchase.*\+\$20\.00/ }).waitFor();
+    await untilIs("the available credit", () => available.innerText(), dollars(before + picodollars("$20.00")));
+    assert.equal(await balance(), before + picodollars("$20.00"));
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await page.waitForURL(/\/console\/credits$/);
+    await page.getByText("has been added").waitFor({ state: "detached" });
+    // Only the provider's own pages were asked for elsewhere; they have no icon, which browsers ask for by themselves.
+    const expected = new RegExp(`^request to ${new URL(paymentsUrl).origin}$|404`);
+    assert.deepEqual(
+      browser.complaints().filter((said) => !expected.test(said)),
+      [],
+    );
+  });
+
+  test("the price sheet opens the playground with the chosen model and needs no key", async () => {
+    await page.getByRole("link", { name: "Models", exact: true }).click();
+    await page.getByRole("row", { name: /small-8b.*no nodes online/ }).waitFor();
+    await page.getByRole("link", { name: "Try reason-32b" }).click();
+    await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
+    await untilIs("the model", () => page.getByLabel("Model", { exact: true }).inputValue(), "reason-32b");
+    await page.getByText("No messages yet").waitFor();
+    // 512 tokens of output at $0.30 a million are the most of it.
+    await page
+      .getByText(/^Reserves/)
+      .filter({ hasText: /\$0\.00015.* up to 512 output tokens/ })
+      .waitFor();
+  });
+
+  test("the playground shows an answer with its reasoning apart, its tokens and its exact cost", async () => {
+    const text = "The answer is forty two, as it was before and will be again.";
+    await playground.message.fill(order({ text, reasoning: "Let me think." }));
+    await page.getByText(/^Reserves \$.* prompt tokens/).waitFor();
+    const reserved = await page.locator("#playground-hold data").first().getAttribute("value");
+    await page.keyboard.press("Enter");
+    await playground.untilEnded();
+    assert.equal(await playground.answer.innerText(), text);
+    // The thinking came before: a speed of all tokens over the time of the answer would be none.
+    await page.getByText("answer started after").waitFor();
+    assert.equal(await page.getByText("tokens/s").count(), 0);
+    await page.getByText("Reasoning", { exact: true }).click();
+    await page.getByText("Let me think.", { exact: true }).waitFor();
+
+    const record = await eventually("the record", async () => {
+      const row = await lastRecord(platform);
+      return row.model === "reason-32b" && row;
+    });
+    assert.equal(reserved, dollars(BigInt(record.hold_pico)), "what it reserves was said to the last digit");
+    assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
+    await page.getByText(`${record.prompt_tokens} in, ${record.completion_tokens} out`).waitFor();
+  });
+
+  test("the playground shows an answer as it is written and, once stopped, what was generated until then and its cost", async () => {
+    const before = await lastRecord(platform);
+    await playground.say(order(LONG));
+    const part = playground.answer.filter({ hasText: /\w/ });
+    await page.getByTestId("answer").nth(1).waitFor();
+    await part.waitFor();
+    const first = await part.innerText();
+    // It goes on to grow while it runs.
+    await eventually("there is more of it", async () => {
+      const more = await part.innerText();
+      return more.startsWith(first) && more.length > first.length;
+    });
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("stopped by you").waitFor();
+    await playground.untilEnded();
+    const record = await recordAfter(platform, before.id);
+    assert.equal(record.outcome, "client_closed");
+    assert.ok(record.completion_tokens > 0 && record.completion_tokens < LONG.tokens);
+    assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
+  });
+
+  test("an ended session leads to the sign-in page and back to the same page", async () => {
+    await page.goto("/console/requests?model=tiny-3b");
+    await page.getByRole("table", { name: "Requests" }).waitFor();
+    // The session ends once the page is at its new address: one that reads by itself would notice before.
+    const asked = /\/console\/api\/requests\?.*outcome=ok/;
+    await page.route(asked, async (route) => {
+      await browser.context.clearCookies();
+      await route.continue();
+    });
+    await page.getByLabel("Outcome").selectOption("ok");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?model=tiny-3b&outcome=ok");
+    await page.unroute(asked);
+    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Password", { exact: true }).fill("not the password");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("alert").getByText("wrong").waitFor();
+    await page.getByLabel("Password", { exact: true }).fill("a long enough password");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("table", { name: "Requests" }).waitFor();
+    await untilIs("the outcome", () => page.getByLabel("Outcome").inputValue(), "ok");
+    // Refusals are logged by the browser itself; nothing else is.
+    assert.deepEqual(
+      browser.complaints().filter((said) => !said.includes("status of 401")),
+      [],
+    );
+  });
+});
+
+/** The accessible name, near enough: label, text or title of what has the focus. */
+async function focusedName(page: Page): Promise<string> {
+  return String(
+    await page.evaluate(`(() => {
+      const it = document.activeElement;
+      return it.getAttribute("aria-label") ?? it.labels?.[0]?.innerText ?? it.innerText ?? "";
+    })()`),
+  );
+}
+
+/** Presses Tab until something of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press("Tab");
+    if ((await focusedName(page)).trim() === name) return;
+  }
+  throw new Error(`Tab never reached ${name}`);
+}

@@ -1,0 +1,180 @@
+/** A host at the browser, and a real node: added by the page's own commands, earning, paused, retired. */
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
+import type { Locator, Page } from "playwright-core";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, readAgain } from "../browser.ts";
+import { runHostCommand, startHostCommand } from "../programs.ts";
+
+describe("a host's journey", NEEDS_CHROMIUM, () => {
+  let dataDir: string;
+  let platform: Platform;
+  let browser: BrowserSession;
+  let page: Page;
+  let token = "";
+  let serving: ChildProcess | undefined;
+
+  before(async () => {
+    buildConsole();
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--no-node"], { PROBATION_ANSWERS: "20" });
+    browser = await openBrowser({ baseUrl: platform.ready.base_url, still: true });
+    page = browser.page;
+    await page.clock.install();
+    await openSession(page, platform.ready.builder);
+  });
+  after(async () => {
+    serving?.kill("SIGKILL");
+    await browser?.close();
+    await platform?.stop();
+    await removeDataDir(dataDir);
+  });
+
+  const step = (title: string): Locator => page.getByRole("listitem").filter({ hasText: title });
+  const commandOf = async (title: string): Promise<string> =>
+    (await step(title).locator("pre").innerText()).split("\n").at(-1) as string;
+  /** Runs the command of a step as it is given, and waits until the page shows the step done. */
+  const runStep = async (title: string, command: string): Promise<void> => {
+    const { code, said } = await runHostCommand(platform, command, token);
+    assert.equal(code, 0, `${command}\n${said}`);
+    await readAgain(page);
+    await step(title).getByText("(done)").waitFor({ state: "attached" });
+  };
+  /** What it prints is read, so that it never waits for a reader. */
+  const untilPrinted = (child: ChildProcess, words: string): Promise<void> =>
+    unlessHung(
+      `it prints "${words}"`,
+      new Promise((resolve, reject) => {
+        let said = "";
+        child.once("exit", (code) => reject(new Error(`ended with ${code}: ${said}`)));
+        for (const stream of [child.stdout, child.stderr]) {
+          stream?.setEncoding("utf8").on("data", (text: string) => {
+            said += text;
+            if (said.includes(words)) resolve();
+          });
+        }
+      }),
+    );
+  const nodeApi = (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${platform.ready.base_url}/node/v1/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  const openNode = async (): Promise<void> => {
+    await page.getByRole("link", { name: "Nodes", exact: true }).click();
+    await page.getByRole("button", { name: /^barn/ }).click();
+  };
+
+  test("a host adds a node with the commands that the page shows, and sees each step done", async () => {
+    await page.goto("/console/host");
+    await page.getByText("No nodes yet").waitFor();
+    await page.getByRole("link", { name: "Add a node" }).first().click();
+    await page.getByLabel("Name", { exact: true }).fill("barn");
+    await page.getByRole("button", { name: "Create token" }).click();
+    token = await page.getByTestId("secret").innerText();
+    assert.match(token, /^tht_live_\w{12}_\w{43}$/);
+
+    const login = await commandOf("Log in");
+    assert.equal(login, `tollgate-host login --gateway ${platform.ready.base_url}`);
+    await runStep("Log in", login);
+    await page.getByLabel("Node name").fill("barn");
+    await runStep("Register the machine", await commandOf("Register the machine"));
+    await page.getByRole("radio", { name: "Demo model" }).click();
+    // An engine that answers at once stands in for the demo model.
+    await runStep("Choose models", (await commandOf("Choose models")).replace("--engine demo", "--engine scripted"));
+    serving = startHostCommand(platform, await commandOf("Check and serve"), token);
+    await untilPrinted(serving, "online ");
+    await readAgain(page);
+    await page.getByText("barn is online").waitFor();
+    await page.getByRole("link", { name: "Open barn" }).click();
+    await page.getByText("Connected and accepting requests.").waitFor();
+    await page.getByText("barn is on probation").waitFor();
+    await page.getByText(/until it has answered 20 correctly\. So far: 0/).waitFor();
+  });
+
+  test("the earnings page shows a served request with its signed receipt", async () => {
+    const answer = await chat(platform, { text: "one two three" });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    const { id } = (await answer.json()) as { id: string };
+    const requestId = id.replace("chatcmpl-", "req_");
+    const { host_pico } = await eventually("the request is on record", async () => {
+      const [record] = await platform.query<{ host_pico: string }>("select host_pico from request");
+      return record;
+    });
+    await page.getByRole("link", { name: "Earnings", exact: true }).click();
+    const row = page.getByRole("table", { name: "Earnings", exact: true }).getByRole("row").nth(1);
+    await row.getByText("barn").waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: `Download receipt of ${requestId}` }).click(),
+    ]);
+    const receipt = JSON.parse(await readFile(await download.path(), "utf8"));
+    assert.deepEqual([receipt.request_id, receipt.host_share_pico], [requestId, host_pico]);
+    await page.getByRole("figure", { name: /Earnings in the last 24 hours/ }).waitFor();
+  });
+
+  test("a paused node serves no requests until its host resumes it", async () => {
+    await openNode();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("Receives no requests until it is resumed.").waitFor();
+    const refused = await chat(platform, { text: "nobody" });
+    assert.equal(refused.status, 503);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByText("Connected and accepting requests.").waitFor();
+    await eventually("it serves", async () => (await chat(platform, { text: "again" })).status === 200);
+  });
+
+  test("a host renames a node, refused where the name is taken", async () => {
+    const taken = await nodeApi("POST", "nodes", { name: "shed" });
+    assert.equal(taken.status, 200, await taken.text());
+    await page.getByRole("button", { name: "More for barn" }).click();
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    const naming = page.getByRole("dialog", { name: "Rename node" });
+    await naming.getByLabel("Name").fill("shed");
+    await naming.getByRole("button", { name: "Rename" }).click();
+    await naming.getByText("Another node of the account has this name.").waitFor();
+    await naming.getByLabel("Name").fill("old barn");
+    await naming.getByRole("button", { name: "Rename" }).click();
+    await page.getByRole("heading", { name: "old barn" }).waitFor();
+  });
+
+  test("a retired node finishes the request it runs and never comes back", async () => {
+    // All but the last click is done before: the request is still running then.
+    await page.getByRole("button", { name: "More for old barn" }).click();
+    await page.getByRole("menuitem", { name: "Retire" }).click();
+    const confirm = page.getByRole("button", { name: "Retire node" });
+    await confirm.waitFor();
+    const stream = await chat(platform, { tokens: 100, delta_ms: 50 }, { stream: true });
+    const reader = stream.body?.getReader();
+    let text = "";
+    const more = async (): Promise<boolean> => {
+      const part = await reader?.read();
+      text += Buffer.from(part?.value ?? []).toString("utf8");
+      return part?.done === false;
+    };
+    // Bytes come before a node has it.
+    while (!/"content":"[^"]/.test(text)) assert.ok(await more(), text);
+    await confirm.click();
+    await page.getByText("old barn is retired. Running requests complete.", { exact: true }).waitFor();
+    assert.equal((await chat(platform, { text: "nobody" })).status, 503);
+    while (await more());
+    assert.ok(text.trimEnd().endsWith("data: [DONE]"), "the running request came to its own end");
+    const [ran] = await platform.query<{ outcome: string }>(
+      "select outcome from request where outcome <> 'no_capacity' order by id desc limit 1",
+    );
+    assert.equal(ran?.outcome, "ok");
+    const id = page.url().match(/node_\w+/)?.[0];
+    const refused = await nodeApi("POST", `nodes/${id}/credentials`);
+    assert.deepEqual([refused.status, /is retired/.test(await refused.text())], [409, true]);
+  });
+
+  test("no page logs an error or asks for another origin", () => {
+    // The browser itself remarks on the name that was taken.
+    const said = browser.complaints().filter((each) => !/status of 409/.test(each));
+    assert.deepEqual(said, []);
+  });
+});
