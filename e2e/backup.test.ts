@@ -18,7 +18,7 @@ import type { Uuid } from "../gateway/src/base/ids.ts";
 import { pico } from "../gateway/src/base/money.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
-import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
+import { freePort } from "../gateway/src/plane/nats/testing.ts";
 import { openLedger } from "../gateway/src/ledger/ledger.ts";
 import { lineOf } from "../gateway/src/ledger/spool-lines.ts";
 import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";

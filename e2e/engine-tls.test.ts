@@ -4,7 +4,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { setDefaultCACertificates } from "node:tls";
-import { selfSignedCertificate } from "../gateway/src/dispatch/hub/testing-certificate.ts";
+import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";
 import { systemClock } from "../host/src/clock.ts";
 import { openAiEngine } from "../host/src/engines/openai.ts";
 import { chatJob, RecordingSink } from "../host/src/testing/recording-sink.ts";

@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
-import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
+import { freePort } from "../gateway/src/plane/nats/testing.ts";
 import { PEPPER, urlOf } from "./database.ts";
 import { makeKey, openBuilder, openHost } from "./fixtures.ts";
 import { chat, type Platform } from "./platform.ts";

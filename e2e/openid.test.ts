@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
+import { freePort } from "../gateway/src/plane/nats/testing.ts";
 import { skipWithout } from "../tools/peers.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";

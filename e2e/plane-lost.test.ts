@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { type Cable, layCable } from "../gateway/src/dispatch/nats/testing-cable.ts";
+import { type Cable, layCable } from "../gateway/src/plane/nats/testing-cable.ts";
 import { assertBalanced, builder, host, lastRecord, type RecordRow, untilSettled } from "./ledger-check.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "./planes.ts";
 import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { selfSignedCertificate } from "../gateway/src/dispatch/hub/testing-certificate.ts";
+import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";
 import { openNats, skipWithoutNats } from "./planes.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 

@@ -12,7 +12,7 @@ import {
   type NatsProcess,
   runNatsServer,
   skipWithoutNats as skip,
-} from "../gateway/src/dispatch/nats/testing.ts";
+} from "../gateway/src/plane/nats/testing.ts";
 import { tollgate } from "./platform.ts";
 
 export const skipWithoutNats = skip;

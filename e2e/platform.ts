@@ -64,7 +64,7 @@ export function tollgate(args: string[], env: Record<string, string> = {}): Star
   const dataDir = args[args.indexOf("--data") + 1];
   const child = spawn(process.execPath, [TOLLGATE, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    // What was earned a moment ago can be paid out: gateway/src/http/console/operator/chargeback.test.ts is about the hold-back.
+    // What was earned a moment ago can be paid out: gateway/src/routes/console/operator/chargeback.test.ts is about the hold-back.
     env: {
       ...process.env,
       LOG_LEVEL: "info",

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
-import { createKey, keyFromSeed } from "../gateway/src/dispatch/credentials/nkeys.ts";
+import { createKey, keyFromSeed } from "../gateway/src/plane/credentials/nkeys.ts";
 import { type Balanced, openBalanced } from "./balanced.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { PEPPER } from "./database.ts";

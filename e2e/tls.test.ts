@@ -5,7 +5,7 @@ import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { selfSignedCertificate } from "../gateway/src/dispatch/hub/testing-certificate.ts";
+import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];

@@ -39,7 +39,7 @@ export function affectedTests(graph: Graph, changed: readonly string[]): string[
 
 /** What starts a database, a broker, a browser or another process, for tests. */
 const STARTS_SERVERS =
-  /^gateway\/src\/(db|limits|dispatch\/nats)\/testing(\/|\.ts$)|^(e2e|chaos|engines)\/|^tools\/(go-builds|servers)\.ts$/;
+  /^gateway\/src\/(db|limits|plane\/nats)\/testing(\/|\.ts$)|^(e2e|chaos|engines)\/|^tools\/(go-builds|servers)\.ts$/;
 const STARTS_PROCESSES =
   /["']node:child_process["']|["']playwright-core["']|node-llama-cpp|["']node:worker_threads["']/;
 

@@ -213,7 +213,7 @@ test("tests, suites and tools import what their rows allow, and no more", () => 
 
 test("handlers refuse with what their routes declare", () => {
   const from = (file: string, names: string): string =>
-    refused(`gateway/src/http/${file}`, `import ${names} from "${"../".repeat(file.split("/").length)}faults.ts";`);
+    refused(`gateway/src/routes/${file}`, `import ${names} from "${"../".repeat(file.split("/").length)}faults.ts";`);
   assert.match(from("console/keys.ts", "{ fault, invalidRequest }"), /not with fault$/);
   assert.match(from("console/operator/nodes.ts", "{ notFound as gone }"), /not with notFound$/);
   assert.match(from("nodes/routes.ts", "* as faults"), /not with \*$/);

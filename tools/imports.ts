@@ -48,7 +48,7 @@ export const PARTS: Record<string, Allowed> = {
       // `tools/test.ts` starts the PostgreSQL server that tests share.
       ...ofGateway("db/testing.ts", "db/testing"),
       // The guide has the layout of the gateway's reference pages, and parses Markdown as the console does.
-      ...ofGateway("http/reference"),
+      ...ofGateway("site/reference"),
       "console/src/ui/markdown",
       "tools/dashboards/dashboards.ts",
     ],
@@ -64,7 +64,8 @@ export const PARTS: Record<string, Allowed> = {
         "base",
         "commands",
         "db",
-        "dispatch",
+        "dispatch/frame-rates.ts",
+        "plane",
         "keys",
         "ledger",
         "limits",
@@ -75,7 +76,7 @@ export const PARTS: Record<string, Allowed> = {
       "tools/dashboards/dashboards.ts",
     ],
   },
-  chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "dispatch", "limits")] },
+  chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "plane", "limits")] },
   sim: { any: ["protocol", "gateway", "stage"] },
   engines: { any: ["stage", "gateway/tools/tokenizers", "e2e/platform.ts"] },
   bench: {
@@ -140,17 +141,20 @@ const LEVELS: string[][] = [
   ["commands"],
   ["build"],
   ["assemble"],
+  ["site"],
+  ["routes"],
   ["http"],
   ["trust"],
   ["inference", "payments", "operators"],
   ["keys", "limits", "metering", "ledger", "dispatch", "fleet", "history", "accounts"],
+  ["plane"],
   ["db"],
   ["base"],
 ];
 /** Files beside the folders, and who may see them. */
 const LOOSE: Record<string, string[]> = {
   config: ["commands", "build"],
-  faults: ["http", "inference", "payments", "build"],
+  faults: ["site", "routes", "http", "inference", "payments", "build"],
   "server-secrets": ["build", "commands"],
 };
 
@@ -178,16 +182,16 @@ export function forbidden(edge: Import): string | undefined {
 
 /** Handlers of declared routes refuse by the function they are given, which knows the route's own faults and no others. */
 const FAULTS = "gateway/src/faults.ts";
-const HANDLERS = /^gateway\/src\/http\/(console|nodes)\//;
+const HANDLERS = /^gateway\/src\/routes\/(console|nodes)\//;
 const OTHER_FAULTS = [
   // Where credits are not sold, one handler answers for all their routes.
-  "gateway/src/http/console/credits.ts",
+  "gateway/src/routes/console/credits.ts",
   // Feeds that many handlers share.
-  "gateway/src/http/console/live.ts",
+  "gateway/src/routes/console/live.ts",
   // Its refusals are declared by reason, several to a code.
-  "gateway/src/http/console/sign-in.ts",
+  "gateway/src/routes/console/sign-in.ts",
   // Files, which are no routes of an API.
-  "gateway/src/http/console/static.ts",
+  "gateway/src/site/console.ts",
 ];
 
 function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {

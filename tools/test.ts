@@ -34,11 +34,7 @@ const ON_OLDEST = {
     "gateway/src/db/{migrate*,schema,functions,states,rows,pool}.test.ts",
     "gateway/src/{ledger,history}/*.test.ts",
   ],
-  nats: [
-    "gateway/src/dispatch/plane.test.ts",
-    "gateway/src/dispatch/nats/*.test.ts",
-    "e2e/{one-fleet,renewal}.test.ts",
-  ],
+  nats: ["gateway/src/plane/plane.test.ts", "gateway/src/plane/nats/*.test.ts", "e2e/{one-fleet,renewal}.test.ts"],
 };
 const OLDEST_POSTGRES = 15;
 /** Only ends a file that hangs: several of the tests in it may each reach the limit of a single wait (stage/wait.ts) first. */

@@ -15,7 +15,7 @@ import { gatewayInbox, toNode } from "@tollgate/protocol/subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
-import { openHub } from "../../gateway/src/dispatch/hub/hub.ts";
+import { openHub } from "../../gateway/src/plane/hub/hub.ts";
 import { Engine, type Pace } from "../gateway/engine.ts";
 import { Child } from "../gateway/processes.ts";
 import { cpuOf, spentUs } from "../gateway/usage.ts";

@@ -1,8 +1,8 @@
 /** What a node could send to keep a gateway busy, each an attack on one place that keeps or looks again at a peer's bytes. */
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { PROTOCOL_MAJOR } from "@tollgate/protocol/version.ts";
-import { chat } from "../../gateway/src/http/openai/chat.ts";
-import { embeddings } from "../../gateway/src/http/openai/embeddings.ts";
+import { chat } from "../../gateway/src/routes/openai/chat.ts";
+import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
 import { hostileTexts } from "../metering/texts.ts";
 import type { GatewayUnderTest, JobOptions } from "./gateway.ts";
 

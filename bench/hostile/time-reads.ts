@@ -4,7 +4,7 @@
  * garbage that happens to fall into it is taken off: it costs what the whole heap costs, whoever is read at the moment.
  */
 import { PerformanceObserver, performance } from "node:perf_hooks";
-import { Parser } from "../../gateway/src/dispatch/hub/parser.ts";
+import { Parser } from "../../gateway/src/plane/hub/parser.ts";
 
 /** Shorter ones are not worth remembering. */
 const READ_MS_MIN = 10;

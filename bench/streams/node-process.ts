@@ -4,7 +4,7 @@
  * words are stamps of the clock that all processes of the machine share.
  */
 import { connect, type Socket } from "node:net";
-import { keyFromSeed } from "../../gateway/src/dispatch/credentials/nkeys.ts";
+import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";

@@ -7,7 +7,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
-import { openNatsPlane } from "../../gateway/src/dispatch/nats/plane.ts";
+import { openNatsPlane } from "../../gateway/src/plane/nats/plane.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { startNats } from "./nats.ts";
 

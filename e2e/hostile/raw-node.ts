@@ -1,7 +1,7 @@
 /** What no client library does: a node's connection to the plane as a bare socket, and floods over either. */
 import type { NatsConnection } from "@nats-io/transport-node";
 import { unlessHung } from "@tollgate/stage/wait.ts";
-import { RawPeer } from "../../gateway/src/dispatch/hub/testing.ts";
+import { RawPeer } from "../../gateway/src/plane/hub/testing.ts";
 import { type Credentials, dial } from "./node.ts";
 
 const BATCH = 200;

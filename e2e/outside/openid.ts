@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Provider from "oidc-provider";
-import { freePort } from "../../gateway/src/dispatch/nats/testing.ts";
+import { freePort } from "../../gateway/src/plane/nats/testing.ts";
 import { startPeer } from "./process.ts";
 
 /** A secret with what has to be encoded on its way. */

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { freePort } from "../../gateway/src/dispatch/nats/testing.ts";
+import { freePort } from "../../gateway/src/plane/nats/testing.ts";
 
 const RULES = fileURLToPath(new URL("../../deploy/prometheus/alerts.yml", import.meta.url));
 

@@ -10,7 +10,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { delimiter, join } from "node:path";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { freePort } from "../../gateway/src/dispatch/nats/testing.ts";
+import { freePort } from "../../gateway/src/plane/nats/testing.ts";
 import { type PythonTool, pythonTool } from "../../tools/python-tools.ts";
 
 /** A gateway of these suites may take so long to answer a health check: the machine may be busy. */

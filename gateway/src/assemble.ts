@@ -17,10 +17,10 @@ import type { NewId } from "./base/ids.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
 import type { Traffic } from "./http/metrics/traffic.ts";
-import type { Parts } from "./http/parts.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import type { KeyParts } from "./keys/parts.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import type { Parts } from "./routes/parts.ts";
 import type { Trust } from "./trust/trust.ts";
 
 /** What each part is told, beside its ports. `settingsOf` in build.ts derives it from the configuration. */

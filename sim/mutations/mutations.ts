@@ -318,7 +318,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "the prompt of a completion costs nothing",
-    file: "gateway/src/http/openai/completions.ts",
+    file: "gateway/src/routes/openai/completions.ts",
     find: 'prompt: { kind: "text", text },',
     replace: 'prompt: { kind: "text", text: "" },',
   },

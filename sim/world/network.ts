@@ -6,8 +6,8 @@
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Dependency } from "../../gateway/src/base/dependency.ts";
-import { joined, type Plane } from "../../gateway/src/dispatch/plane.ts";
-import { covers } from "../../gateway/src/dispatch/subjects-match.ts";
+import { joined, type Plane } from "../../gateway/src/plane/plane.ts";
+import { covers } from "../../gateway/src/plane/subjects-match.ts";
 import { STATE_REQUEST } from "../../protocol/src/subjects.ts";
 import type { Life } from "./life.ts";
 import type { Scheduler } from "./scheduler.ts";

@@ -3,8 +3,8 @@
  * use pictures with a width, and comments, and these are understood here.
  */
 import { type Block, type Inline, markdownReader, type Words } from "../../console/src/ui/markdown/read.ts";
-import { block as codeBlock } from "../../gateway/src/http/reference/frame.ts";
-import { Html, html } from "../../gateway/src/http/reference/html.ts";
+import { block as codeBlock } from "../../gateway/src/site/reference/frame.ts";
+import { Html, html } from "../../gateway/src/site/reference/html.ts";
 import { anchorMaker } from "./anchors.ts";
 
 interface Picture {

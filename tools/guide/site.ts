@@ -1,9 +1,9 @@
 /** The guide as files: a page for each of its Markdown files, in the frame of the gateway's own pages, and their pictures. */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
-import { framed, GUIDE_STYLE_URL, GUIDE_URL } from "../../gateway/src/http/reference/frame.ts";
-import { type Html, html } from "../../gateway/src/http/reference/html.ts";
-import { tabs } from "../../gateway/src/http/reference/tabs.ts";
+import { framed, GUIDE_STYLE_URL, GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
+import { type Html, html } from "../../gateway/src/site/reference/html.ts";
+import { tabs } from "../../gateway/src/site/reference/tabs.ts";
 import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
 import { pictureSize } from "./picture.ts";
 import { type Heading, type Places, render } from "./render.ts";

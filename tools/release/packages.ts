@@ -25,7 +25,7 @@ export const PACKAGES: PackageSpec[] = [
     name: "tollgate",
     workspace: "gateway",
     description: "Prepaid, metered inference in the OpenAI dialect: the gateway with its console and its command line.",
-    entries: ["gateway/bin/tollgate.mjs", "gateway/src/http/reading-worker.ts", "gateway/src/metering/worker.ts"],
+    entries: ["gateway/bin/tollgate.mjs", "gateway/src/routes/reading/worker.ts", "gateway/src/metering/worker.ts"],
     // Laid out as the repository is, so that files find each other in the same way.
     base: "",
     command: "gateway/bin/tollgate.js",

@@ -1,6 +1,6 @@
 /** A node made by hand: real credentials, a bare socket, and none of the protocol that it does not want to keep. */
 import { connect, type Socket } from "node:net";
-import { keyFromSeed } from "../../../gateway/src/dispatch/credentials/nkeys.ts";
+import { keyFromSeed } from "../../../gateway/src/plane/credentials/nkeys.ts";
 import { decode, FrameError } from "../../../protocol/src/codec.ts";
 import type { Frame } from "../../../protocol/src/frames.ts";
 import type { Ready } from "../../platform.ts";

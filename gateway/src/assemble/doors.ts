@@ -1,8 +1,9 @@
 /** The two listeners, open: the public one with every route, and the internal one for health and metrics. */
 import { tidyUp } from "../base/tidy.ts";
-import { warmConsole } from "../http/console/warm.ts";
-import type { Parts } from "../http/parts.ts";
-import { type Health, internalServer, publicServer } from "../http/server.ts";
+import { type Health, internalServer } from "../http/server.ts";
+import { warmConsole } from "../routes/console/warm.ts";
+import type { Parts } from "../routes/parts.ts";
+import { publicServer } from "../site/public-server.ts";
 import type { Context, Stop } from "./context.ts";
 import type { Listener, Store } from "./ports.ts";
 

@@ -14,12 +14,12 @@ import type { Random } from "../base/random.ts";
 import type { Tracing } from "../base/tracing.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import type { Schema } from "../db/schema.ts";
-import type { Plane } from "../dispatch/plane.ts";
 import type { Bodies } from "../http/call.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import type { Disk } from "../ledger/disk.ts";
 import type { Limits, UnavailableCause } from "../limits/limits.ts";
 import type { PaymentProvider } from "../payments/provider.ts";
+import type { Plane } from "../plane/plane.ts";
 
 export interface Ports {
   clock: Clock;

@@ -1,8 +1,6 @@
 /** The request path: everything that `inference/serve.ts` needs for a request, from its key to its settlement. */
 import { sleep } from "../base/clock.ts";
 import type { Replaceable } from "../base/replaceable.ts";
-import { absentPlane } from "../dispatch/absent-plane.ts";
-import type { Plane } from "../dispatch/plane.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import type { Traffic } from "../http/metrics/traffic.ts";
 import type { Gateway } from "../inference/gateway.ts";
@@ -11,6 +9,8 @@ import { UnderWay } from "../inference/under-way.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { SecretsOptions } from "../keys/keys.ts";
 import { PEPPERS_SCHEMA } from "../keys/peppers.ts";
+import { absentPlane } from "../plane/absent-plane.ts";
+import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
 import { type Money, type MoneySettings, openMoney } from "./money.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pino from "pino";
-import { selfSignedCertificate } from "../dispatch/hub/testing-certificate.ts";
+import { selfSignedCertificate } from "../plane/hub/testing-certificate.ts";
 import { type Certificate, openCertificate } from "./certificate.ts";
 import type { Clock } from "./clock.ts";
 import { manualClock } from "./testing.ts";

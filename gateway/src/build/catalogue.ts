@@ -2,11 +2,11 @@
 import type { Models, Store } from "../assemble/ports.ts";
 import { invariant } from "../base/invariant.ts";
 import { CATALOGUE_TOPIC } from "../db/broadcast.ts";
-import { openReading } from "../http/reading.ts";
 import { recordPrices } from "../ledger/prices.ts";
 import { CATALOGUE_FILE, type Catalogue } from "../metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
 import { openMetering } from "../metering/metering.ts";
+import { openReading } from "../routes/reading/reading.ts";
 import type { BuildContext } from "./context.ts";
 
 export async function openModels(

@@ -3,11 +3,11 @@
 import type pg from "pg";
 import { openCertificate } from "../base/certificate.ts";
 import type { Config } from "../config.ts";
-import { absentPlane } from "../dispatch/absent-plane.ts";
-import { joinPlane } from "../dispatch/deployment/join.ts";
-import { openDeploymentRecord } from "../dispatch/deployment/record.ts";
-import { openHub } from "../dispatch/hub/hub.ts";
-import type { Plane } from "../dispatch/plane.ts";
+import { absentPlane } from "../plane/absent-plane.ts";
+import { joinPlane } from "../plane/deployment/join.ts";
+import { openDeploymentRecord } from "../plane/deployment/record.ts";
+import { openHub } from "../plane/hub/hub.ts";
+import type { Plane } from "../plane/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
 
@@ -19,7 +19,7 @@ export async function openPlane(context: BuildContext, secrets: ServerSecrets): 
   const common = { clock, random, log, credentialTtlMs, ...(publicUrl !== undefined && { publicUrl }) };
   if (nats !== undefined) {
     // Loaded where it is used, as every library that few gateways need: a start has enough to read.
-    const { openNatsPlane } = await import("../dispatch/nats/plane.ts");
+    const { openNatsPlane } = await import("../plane/nats/plane.ts");
     const plane = await openNatsPlane({ ...common, ...nats, ...signedBy(config.plane), gatewayId });
     onClose(() => plane.close());
     return plane;

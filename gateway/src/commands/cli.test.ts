@@ -12,7 +12,7 @@ import { writeSync } from "node:fs";
 registerHooks({ load(url, context, next) { writeSync(2, url + "\\n"); return next(url, context); } });`;
 /** The gateway itself, and the libraries that only it, or a single command, has a use for. */
 const HEAVY =
-  /\/src\/(main|build|build\/plane|accounts\/(auth|identities)|dispatch\/hub\/hub|http\/server|metering\/metering)\.ts$|\/(better-auth|kysely|fastify|@nats-io|stripe|ioredis)\//;
+  /\/src\/(main|build|build\/plane|accounts\/(auth|identities)|plane\/hub\/hub|http\/server|site\/public-server|metering\/metering)\.ts$|\/(better-auth|kysely|fastify|@nats-io|stripe|ioredis)\//;
 
 for (const args of [["--version"], ["admin", "--help"], ["admin", "account", "suspend"]]) {
   test(`tollgate ${args.join(" ")} does not load the gateway`, async () => {

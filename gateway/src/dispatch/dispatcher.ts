@@ -6,11 +6,11 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
+import type { Plane } from "../plane/plane.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import type { Peers } from "./exchange/peers.ts";
 import type { NodeLicence } from "./licences.ts";
 import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
-import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { Roster } from "./roster.ts";
 import type { Need } from "./shelves.ts";

@@ -7,8 +7,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import type { Plane } from "../plane/plane.ts";
 import type { OwnStops } from "./own-stops.ts";
-import type { Plane } from "./plane.ts";
 
 interface Rate {
   perSecond: number;

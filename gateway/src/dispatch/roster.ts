@@ -10,12 +10,12 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import type { Plane } from "../plane/plane.ts";
 import { chooseNode } from "./choice.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { Licences, type NodeLicence } from "./licences.ts";
 import { NodeMemory } from "./memory.ts";
 import { OwnStops } from "./own-stops.ts";
-import type { Plane } from "./plane.ts";
 import { type Need, Shelves } from "./shelves.ts";
 
 export interface RosterNode {

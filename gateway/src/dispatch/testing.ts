@@ -3,7 +3,7 @@ import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
-import { joined, type Plane, type PlaneOwnership } from "./plane.ts";
+import { joined, type Plane, type PlaneOwnership } from "../plane/plane.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 

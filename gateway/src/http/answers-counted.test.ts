@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { fault } from "../faults.ts";
+import { testDoor } from "../routes/testing/door.ts";
 import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
-import { testDoor } from "./testing/door.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
 test("answers by method, route and status; who left before has 499; what is no request has no route", async (t) => {

@@ -4,11 +4,11 @@ import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { testBodies, testDoor } from "../routes/testing/door.ts";
 import { BODY_BYTES_MAX, parseJson, VALUES_MAX } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { openCall } from "./call.ts";
 import { answer } from "./door.ts";
-import { testBodies, testDoor } from "./testing/door.ts";
 
 const door = testDoor();
 

@@ -6,10 +6,10 @@ import { connect as connectSecurely, Server as TlsServer } from "node:tls";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { FastifyInstance } from "fastify";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
-import { selfSignedCertificate } from "../dispatch/hub/testing-certificate.ts";
+import { selfSignedCertificate } from "../plane/hub/testing-certificate.ts";
+import { testDoor } from "../routes/testing/door.ts";
 import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
-import { testDoor } from "./testing/door.ts";
 
 const QUIET_MS = 1_000;
 const ASK = "GET /now HTTP/1.1\r\nhost: x\r\n\r\n";

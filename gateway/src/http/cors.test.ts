@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
+import { testDoor } from "../routes/testing/door.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { bareServer } from "./server.ts";
-import { testDoor } from "./testing/door.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
 const APP = "https://app.example";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
+import { testDoor } from "../routes/testing/door.ts";
 import { bareServer } from "./server.ts";
-import { testDoor } from "./testing/door.ts";
 
 const coded = (code: string, message = "secret words"): Error => Object.assign(new Error(message), { code });
 

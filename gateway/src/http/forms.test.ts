@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../base/ids.ts";
+import { Browser } from "../routes/testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { BODY_BYTES_MAX, FORM_VALUES_MAX, STRANGER_BYTES_MAX } from "./body.ts";
-import { Browser } from "./testing/browser.ts";
-import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
 
 let platform: TestPlatform;
 let node: string;

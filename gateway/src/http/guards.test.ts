@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
+import { Browser } from "../routes/testing/browser.ts";
+import { testDoor } from "../routes/testing/door.ts";
+import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { consoleGuards } from "./guards.ts";
 import { bareServer } from "./server.ts";
-import { Browser } from "./testing/browser.ts";
-import { testDoor } from "./testing/door.ts";
-import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
 /** One route behind each guard, on the same identities. */

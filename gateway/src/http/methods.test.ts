@@ -8,9 +8,9 @@ import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "../base/clock.ts";
 import { stripeProvider } from "../payments/stripe.ts";
-import { operationsOf } from "./contract/testing/operations.ts";
+import { operationsOf } from "../routes/contract/testing/operations.ts";
+import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { internalServer } from "./server.ts";
-import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"] as const;
 const ROOTS = [/^\/console\/api(\/|$)/, /^\/node\/v1(\/|$)/];

@@ -5,9 +5,9 @@ import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { manualClock } from "../base/testing.ts";
 import { fault } from "../faults.ts";
+import { testDoor } from "../routes/testing/door.ts";
 import { type OpenCall, openCall } from "./call.ts";
 import { answer } from "./door.ts";
-import { testDoor } from "./testing/door.ts";
 
 /** One request by a raw client against a handler; the client reads only when told to. */
 async function request(t: TestContext, clock: typeof systemClock, handle: (call: OpenCall) => Promise<void>) {

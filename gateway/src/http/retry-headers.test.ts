@@ -4,9 +4,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { type Fault, fault, invalidRequest, notFound, wrongMethod } from "../faults.ts";
+import { testDoor } from "../routes/testing/door.ts";
 import { openCall } from "./call.ts";
 import { answer } from "./door.ts";
-import { testDoor } from "./testing/door.ts";
 
 const door = testDoor();
 const wait = (seconds: number): { headers: Record<string, string> } => ({

@@ -12,11 +12,11 @@ import type { Gateway } from "../inference/gateway.ts";
 import { openTelling } from "../inference/story.ts";
 import { UnderWay } from "../inference/under-way.ts";
 import { memoryLimits } from "../limits/memory.ts";
+import { openAiRoutes } from "../routes/openai/routes.ts";
+import { testDoor } from "../routes/testing/door.ts";
 import type { OpenCall } from "./call.ts";
 import { takeOver } from "./door.ts";
-import { openAiRoutes } from "./openai/routes.ts";
 import { bareServer } from "./server.ts";
-import { testDoor } from "./testing/door.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
 /** As long as any machine takes for what these tests send. */

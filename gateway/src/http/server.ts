@@ -1,4 +1,4 @@
-/** The two listeners: the public one with every door, and the internal one for health and metrics. */
+/** What both listeners are made of, and the internal one, for health and metrics. `site/public-server.ts` has the public one. */
 import { type IncomingMessage, METHODS, type RequestListener, type Server } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { LiveCertificate } from "../base/certificate.ts";
@@ -7,19 +7,10 @@ import { invalidRequest, notFound } from "../faults.ts";
 import { brokenRequests } from "./broken-requests.ts";
 import { type DoorOptions, openCall } from "./call.ts";
 import { watchConnections } from "./connections.ts";
-import { consoleRoutes } from "./console/routes.ts";
 import { answerPreflights } from "./cors.ts";
 import { lacksHost, openDirect, openDoor } from "./door.ts";
-import { nodeRoutes } from "./nodes/routes.ts";
-import { openAiRoutes } from "./openai/routes.ts";
-import type { Parts } from "./parts.ts";
-import { receiptKeyRoutes } from "./receipt-keys.ts";
-import { referenceRoutes } from "./reference/routes.ts";
 import { faultHeaders } from "./reply.ts";
-import { statusRoutes } from "./status/routes.ts";
 import { tlsListener } from "./tls-listener.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
-import { webhookRoutes } from "./webhooks/stripe.ts";
 
 /** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
 interface Patience {
@@ -38,20 +29,6 @@ const KEEP_ALIVE_MS = 72_000;
 const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
 function noCompiler(): never {
   throw new Error("routes take no schemas of Fastify's: their declarations are in api/");
-}
-
-export function publicServer(parts: Parts): FastifyInstance {
-  const app = bareServer(parts.door, { certificate: parts.certificate });
-  const finish = refuseTheRest(app);
-  openAiRoutes(app, parts);
-  nodeRoutes(app, parts);
-  receiptKeyRoutes(app, parts);
-  if (parts.status.isPublic) statusRoutes(app, parts);
-  consoleRoutes(app, parts);
-  referenceRoutes(app, parts);
-  webhookRoutes(app, parts);
-  finish();
-  return app;
 }
 
 export interface Health {

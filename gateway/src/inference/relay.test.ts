@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { chat } from "../http/openai/chat.ts";
 import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { type Metering, openMetering } from "../metering/metering.ts";
+import { chat } from "../routes/openai/chat.ts";
 import { Relay } from "./relay.ts";
 
 describe("the relay", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock, turn } from "../base/testing.ts";
-import { embeddings } from "../http/openai/embeddings.ts";
+import { embeddings } from "../routes/openai/embeddings.ts";
 import { bytesOf } from "./slices.ts";
 
 const meta = { suffix: "x", created: 0, model: "embed-m3" };

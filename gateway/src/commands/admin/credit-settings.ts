@@ -4,9 +4,9 @@ import type pg from "pg";
 import { systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { exactMicro, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
-import { topUpObject } from "../../http/console/statement.ts";
 import { alertOf } from "../../payments/alerts.ts";
 import { type TopUp, topUpOf } from "../../payments/top-up-settings.ts";
+import { topUpObject } from "../../routes/console/statement.ts";
 import { dollarsText } from "../line/columns.ts";
 import { UsageError } from "../line/command.ts";
 

@@ -7,10 +7,10 @@ import { systemClock } from "../../base/clock.ts";
 import { suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { inquire } from "../../dispatch/deployment/inquiry.ts";
-import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../dispatch/deployment/record.ts";
-import type { Plane, PlaneOwnership } from "../../dispatch/plane.ts";
 import { openAudit } from "../../operators/audit.ts";
+import { inquire } from "../../plane/deployment/inquiry.ts";
+import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
+import type { Plane, PlaneOwnership } from "../../plane/plane.ts";
 import { properties } from "../line/columns.ts";
 import { UsageError } from "../line/command.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
@@ -142,7 +142,7 @@ async function withPlane<T>(run: AdminRun, use: (plane: UsedPlane) => Promise<T>
   const { nats } = run.config.plane;
   if (nats === undefined) throw new Error("NATS_URL must name the plane");
   const gatewayId = suffixOf(run.newId());
-  const { openNatsPlane } = await import("../../dispatch/nats/plane.ts");
+  const { openNatsPlane } = await import("../../plane/nats/plane.ts");
   const { signedBy } = await import("../../build/plane.ts");
   const plane = await openNatsPlane({
     ...nats,

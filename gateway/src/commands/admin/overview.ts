@@ -22,7 +22,7 @@ export async function overview({ pool, json, print, flags }: AdminRun): Promise<
   const { builders, hosts, suspended, holds, nodes } = totals;
   const traffic = byOutcome(hours);
   // Loaded here: the table of commands is read for every command.
-  const { moneyObject, trafficObject } = await import("../../http/console/operator/overview.ts");
+  const { moneyObject, trafficObject } = await import("../../routes/console/operator/overview.ts");
   const shown = {
     from: from.toISOString(),
     to: to.toISOString(),

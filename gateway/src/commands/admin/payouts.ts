@@ -82,7 +82,7 @@ async function exportCsv(run: AdminRun): Promise<number> {
   if (run.json) return show(run);
   const { id } = await find(run);
   // Loaded here: the table of commands is read for every command.
-  const { LINE_COLUMNS } = await import("../../http/console/operator/payouts.ts");
+  const { LINE_COLUMNS } = await import("../../routes/console/operator/payouts.ts");
   run.print(Object.keys(LINE_COLUMNS).join(","));
   for (const line of await everyLine(run, id, true)) {
     run.print(

@@ -4,7 +4,7 @@
  */
 import { isIP } from "node:net";
 import type { Random } from "../../base/random.ts";
-import { newAuthority } from "../../dispatch/credentials/x509.ts";
+import { newAuthority } from "../../plane/credentials/x509.ts";
 import {
   type Accounts,
   AUTHORITY_FILE,
@@ -14,7 +14,7 @@ import {
   clusterConfiguration,
   configurationFile,
   keyFile,
-} from "../../dispatch/nats/server-configuration.ts";
+} from "../../plane/nats/server-configuration.ts";
 import { UsageError } from "../line/command.ts";
 
 /** A file to write, and what it is for. */

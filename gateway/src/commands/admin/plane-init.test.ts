@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { parseConfig } from "../../config.ts";
-import { findNatsServer, skipWithoutNats } from "../../dispatch/nats/testing.ts";
+import { findNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";
 import { perform } from "../line/perform.ts";
 import { TOLLGATE } from "../tollgate.ts";
 

@@ -12,9 +12,9 @@ import {
   addressOf,
   type ClusterServer,
   configurationFile,
-} from "../../dispatch/nats/server-configuration.ts";
-import { newPlaneSetup, type PlaneSetup } from "../../dispatch/nats/setup.ts";
-import type { SystemUser } from "../../dispatch/nats/system.ts";
+} from "../../plane/nats/server-configuration.ts";
+import { newPlaneSetup, type PlaneSetup } from "../../plane/nats/setup.ts";
+import type { SystemUser } from "../../plane/nats/system.ts";
 import { type Command, type Given, UsageError } from "../line/command.ts";
 import { clusterFiles, filesFor, type PlaneFile, parseServers, urlOf } from "./plane-cluster.ts";
 

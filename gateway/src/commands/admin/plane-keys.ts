@@ -5,7 +5,7 @@
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import { parseConfig } from "../../config.ts";
-import { createKey, keyFromSeed } from "../../dispatch/credentials/nkeys.ts";
+import { createKey, keyFromSeed } from "../../plane/credentials/nkeys.ts";
 import { type Command, type Given, UsageError } from "../line/command.ts";
 
 const JSON_FLAG = { json: { help: "JSON, for scripts" } };
@@ -39,7 +39,7 @@ export const planeRetireKeys: Command = {
     if (!switches.has("yes")) {
       throw new UsageError("retire-keys cuts off whoever holds credentials of other keys; add --yes if you mean it");
     }
-    const { keepSigners } = await import("../../dispatch/nats/signers.ts");
+    const { keepSigners } = await import("../../plane/nats/signers.ts");
     const { url, system, operatorSeed } = nats;
     const operator = keyFromSeed(operatorSeed, "operator");
     const kept = signingSeeds.map((seed) => keyFromSeed(seed, "account").publicKey);

@@ -7,10 +7,10 @@ import type { Replaceable } from "../../base/replaceable.ts";
 import { othersOf } from "../../base/replaceable.ts";
 import { sessionSecrets } from "../../build/context.ts";
 import type { Config } from "../../config.ts";
-import { keyFromSeed } from "../../dispatch/credentials/nkeys.ts";
 import { publishedKeys, receiptKeyOf } from "../../history/receipts.ts";
 import { fingerprintOf, keepsPeppers, type SeenUnder, seenUnder } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
+import { keyFromSeed } from "../../plane/credentials/nkeys.ts";
 import {
   forgetReplaced,
   type KeptSecret,

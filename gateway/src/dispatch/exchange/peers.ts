@@ -9,8 +9,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
-import { PEERS, toPeer } from "../gateway-subjects.ts";
-import type { Plane } from "../plane.ts";
+import { PEERS, toPeer } from "../../plane/gateway-subjects.ts";
+import type { Plane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
 import { LargestLately } from "./largest-lately.ts";
 import { openingOf, type PeerMessage, readMessage, type Told, writeMessage } from "./messages.ts";

@@ -1,0 +1,152 @@
+/** A gateway joins a plane only with the database that those on it use. Two databases here: one is a copy of the other. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { systemClock } from "../../base/clock.ts";
+import type { Dependency } from "../../base/dependency.ts";
+import { newIds } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { type ManualClock, manualClock } from "../../base/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import { MemoryPlane } from "../../dispatch/testing.ts";
+import { DEPLOYMENTS } from "../gateway-subjects.ts";
+import { joinPlane, WrongPlane } from "./join.ts";
+import { type DeploymentRecord, openDeploymentRecord } from "./record.ts";
+
+const log = createLog("silent");
+const newId = newIds(systemClock, systemRandom());
+
+describe("joining a plane", () => {
+  let [original, copy]: TestDatabase[] = [];
+  let records: { original: DeploymentRecord; copy: DeploymentRecord };
+  let plane: MemoryPlane;
+  let leaves: (() => void)[];
+  let clock: ManualClock;
+  /** Queries that the databases have not answered yet. */
+  let pending = 0;
+  let gateways = 0;
+
+  beforeEach(async () => {
+    clock = manualClock();
+    [original, copy] = [await openTestDatabase(), await openTestDatabase()];
+    records = {
+      original: openDeploymentRecord({ pool: original.pool, newId }),
+      copy: openDeploymentRecord({ pool: copy.pool, newId }),
+    };
+    [plane, leaves] = [new MemoryPlane(), []];
+  });
+  afterEach(async () => {
+    for (const leave of leaves) leave();
+    await original?.close();
+    await copy?.close();
+  });
+
+  const counted =
+    <A extends unknown[], R>(query: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      pending++;
+      try {
+        return await query(...args);
+      } finally {
+        pending--;
+      }
+    };
+  /** Waits while time passes, but not while a database owes an answer: how fast it is must not matter. */
+  const until = (what: string, check: () => boolean): Promise<unknown> =>
+    eventually(what, () => {
+      if (pending === 0) clock.advance(100);
+      return check();
+    });
+  const join = async (
+    database: DeploymentRecord,
+    refused: (error: Error) => void = (error) => assert.fail(error),
+  ): Promise<string> => {
+    const gatewayId = `g${++gateways}`;
+    const [read, mark, hasMark] = [counted(database.read), counted(database.mark), counted(database.hasMark)];
+    const record = { ...database, read, mark, hasMark };
+    let settled = false;
+    const joining = joinPlane({ plane, record, gatewayId, clock, log, refused }).finally(() => {
+      settled = true;
+    });
+    const [joined] = await Promise.allSettled([joining, until("it has joined or was refused", () => settled)]);
+    if (joined.status === "rejected") throw joined.reason;
+    leaves.push(joined.value.leave);
+    return joined.value.deployment;
+  };
+
+  test("gateways of one database join, also at once; a copy of it is refused with a line that says what to do", async () => {
+    const { id } = await records.original.read();
+    assert.equal((await records.copy.read()).id, id, "a copy says the same of itself");
+    assert.deepEqual(await Promise.all([1, 2, 3].map(() => join(records.original))), [id, id, id]);
+    assert.equal(plane.owner, id);
+    await assert.rejects(join(records.copy), (error: Error) => {
+      assert.ok(error instanceof WrongPlane);
+      assert.match(error.message, /^this database is a copy: .*DATABASE_URL.*tollgate admin deployment fork/);
+      return !error.message.includes("\n");
+    });
+    assert.equal(await join(records.original), id, "and those that belong there still do");
+  });
+
+  test("a fork of it is refused by the plane's owner, has a plane of its own, and can take one over", async () => {
+    const { id } = await join(records.original).then(() => records.original.read());
+    const forked = await records.copy.fork();
+    assert.deepEqual([forked.forkedFrom, forked.id === id, forked.forkedAt instanceof Date], [id, false, true]);
+    await assert.rejects(join(records.copy), /belongs to deployment .*tollgate admin deployment adopt/);
+    const theirs = plane;
+    plane = new MemoryPlane();
+    assert.equal(await join(records.copy), forked.id);
+    await theirs.ownership.take(forked.id);
+    assert.equal(theirs.owner, forked.id);
+  });
+
+  test("a mark that comes late, as from a standby, is found", async () => {
+    await join({ ...records.original, hasMark: late(records.original) });
+    assert.ok(await join(records.original));
+  });
+
+  test("gateways whose database is away do not keep another from starting", async () => {
+    await join({ ...records.original, hasMark: () => Promise.reject(new Error("away")) });
+    assert.ok(await join(records.original));
+  });
+
+  test("gateways of a version that does not answer, and messages that cannot be read, are no obstacle", async () => {
+    plane.subscribe(DEPLOYMENTS, () => {});
+    const { id } = await records.original.read();
+    const joining = join(records.original);
+    for (const text of ["", "{", "7", '{"from":"x"}', '{"from":"x","mark":"none"}']) {
+      plane.publish(DEPLOYMENTS, Buffer.from(text));
+    }
+    assert.equal(await joining, id);
+  });
+
+  test("a plane that is away at the start is looked at when it is back", async () => {
+    await join(records.original);
+    const health = plane.health as { -readonly [Key in keyof Dependency]: Dependency[Key] };
+    health.isAway = true;
+    const refusals: Error[] = [];
+    await join(records.copy, (error) => refusals.push(error));
+    assert.equal(refusals.length, 0);
+    health.isAway = false;
+    await until("it is refused then", () => refusals[0] instanceof WrongPlane);
+  });
+
+  test("a database knows the gateways that use it, and its marks are not kept for ever", async () => {
+    assert.deepEqual(await records.original.inUse(), { gateways: 0, requests: 0 });
+    await original?.pool.query("insert into deployment_mark (id, made_at) values ($1, now() - interval '2 hours')", [
+      newId(),
+    ]);
+    const mark = await records.original.mark();
+    assert.deepEqual([await records.original.hasMark(mark), await records.copy.hasMark(mark)], [true, false]);
+    const { rows } = (await original?.pool.query("select id from deployment_mark")) ?? { rows: [] };
+    assert.deepEqual(rows, [{ id: mark }]);
+  });
+});
+
+/** Finds a mark at the third look. */
+function late({ hasMark }: DeploymentRecord): DeploymentRecord["hasMark"] {
+  let looks = 0;
+  return async (mark) => {
+    return ++looks > 2 && (await hasMark(mark));
+  };
+}

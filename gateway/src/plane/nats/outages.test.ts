@@ -1,0 +1,216 @@
+/**
+ * Requests in flight when a part of the plane fails: real servers, and nodes that behave as the agent does. The gateway's time
+ * stands still unless a test moves it, so no node looks silent on a busy machine.
+ */
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { decode, encode } from "@tollgate/protocol/codec.ts";
+import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type { Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { type ManualClock, manualClock } from "../../base/testing.ts";
+import { type Dispatcher, openDispatcher } from "../../dispatch/dispatcher.ts";
+import type { Attempt, DispatchSink } from "../../dispatch/offers.ts";
+import { Roster } from "../../dispatch/roster.ts";
+import { connectClient } from "../hub/testing.ts";
+import type { NodeCredentials, Plane } from "../plane.ts";
+import { freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { layCable } from "./testing-cable.ts";
+
+/** After this long the plane first tries to connect again. */
+const RETRY_MS = 50;
+const GATEWAY = "gw1";
+const MODEL = "m";
+
+describe("a part of the plane fails under requests", { skip: skipWithoutNats }, () => {
+  test("the gateway loses its connection: what reached no client is tried again, and the node stops what it ran", async (t) => {
+    const server = await startNatsServer();
+    t.after(() => server.kill().then(server.remove));
+    const cable = await layCable(t, server.port);
+    const clock = handClock();
+    const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url, clock });
+    const { dispatcher, states } = openGateway(t, plane, clock);
+    const node = new Node(await plane.mint("n1"));
+    await node.connect(t);
+    await eventually("the node is known", () => dispatcher.slots(MODEL) === 1);
+
+    const [kept, streamed] = [new Sink(false), new Sink(true)];
+    for (const [i, sink] of [kept, streamed].entries()) {
+      const ended = run(dispatcher, sink, i);
+      await eventually("it runs", () => node.running.size === 1 && sink.text !== "");
+      const [job] = node.running;
+      const away = new Promise<void>((resolve) => plane.onAway(resolve));
+      cable.cut();
+      await away;
+      clock.advance(RETRY_MS);
+      if (sink.reachedClient) {
+        assert.equal((await ended).end, "cut");
+      } else {
+        await eventually("it is tried again", () => node.running.size === 1 && !node.running.has(job as string));
+        node.finish();
+        assert.equal((await ended).end, "finished");
+        assert.equal(sink.text, "half whole");
+      }
+      await eventually("the node runs nothing", () => node.running.size === 0);
+      await eventually("the gateway knows", () => dispatcher.slots(MODEL) === 1);
+    }
+    assert.deepEqual(states, ["cut null", "finished null", "cut null"]);
+  });
+
+  for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+    test(`the node's server dies of ${signal}: its jobs are tried again where it connects next`, async (t) => {
+      const servers = await startCluster(t, 3);
+      const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
+      const clock = handClock();
+      const plane = await openTestPlane(t, own, { publicUrl: first.url, clock });
+      const { dispatcher, states } = openGateway(t, plane, clock);
+      const node = new Node(await plane.mint("n1"));
+      await node.connect(t);
+      await eventually("the node is known", () => {
+        node.report();
+        return dispatcher.slots(MODEL) === 1;
+      });
+      const sink = new Sink(false);
+      const ended = run(dispatcher, sink, 0);
+      await eventually("it runs", () => node.running.size === 1 && sink.text !== "");
+      const lost = node.connection?.closed();
+      if (signal === "SIGKILL") await first.kill();
+      else first.terminate();
+      await lost;
+      node.credentials = { ...node.credentials, url: second.url };
+      await node.connect(t);
+      await eventually("it is tried again", () => node.running.size === 1);
+      node.finish();
+      assert.equal((await ended).end, "finished");
+      assert.deepEqual(states, ["cut null", "finished null"]);
+    });
+  }
+});
+
+class Sink implements DispatchSink {
+  text = "";
+  reachedClient = false;
+  readonly #streams: boolean;
+  constructor(streams: boolean) {
+    this.#streams = streams;
+  }
+  begin(): void {
+    this.text = "";
+  }
+  delta(_channel: string, text: string): "more" {
+    this.text += text;
+    this.reachedClient ||= this.#streams;
+    return "more";
+  }
+  vectors = (): "broken" => "broken";
+  finished = (): "answered" => "answered";
+}
+
+/** Every look at the time is a microsecond later than the one before, so no two events share a moment; else it stands still. */
+function handClock(): ManualClock {
+  const clock = manualClock(Date.now());
+  let looks = 0;
+  return { ...clock, monotonic: () => clock.monotonic() + ++looks / 1000 };
+}
+
+/** Drops what it runs when it loses its connection, says so first on the next, and goes on with what it runs till then. */
+class Node {
+  credentials: NodeCredentials;
+  connection: NatsConnection | undefined;
+  readonly running = new Set<string>();
+
+  constructor(credentials: NodeCredentials) {
+    this.credentials = credentials;
+  }
+
+  async connect(t: TestContext): Promise<void> {
+    this.running.clear();
+    this.connection = await connectClient(t, this.credentials);
+    this.connection.subscribe(toNode("n1"), { callback: (_, { data }) => this.#hear(decode(data)) });
+    this.connection.subscribe(STATE_REQUEST, { callback: () => this.report() });
+    this.report();
+  }
+
+  report(): void {
+    const state = {
+      protocol: "1.0",
+      agent: "test",
+      slots: 1,
+      busy: this.running.size,
+      models: [MODEL],
+      draining: false,
+    };
+    this.connection?.publish(nodeState("n1"), encode({ kind: "state", state }));
+  }
+
+  finish(): void {
+    for (const job of this.running) {
+      this.#say({ kind: "deltas", deltas: [{ job, seq: 1, channel: "answer", text: " whole" }] });
+      this.#say({ kind: "done", job, seq: 2, finish: "stop" });
+    }
+    this.running.clear();
+    this.report();
+  }
+
+  #hear(frame: ReturnType<typeof decode>): void {
+    if (frame.kind === "cancel") {
+      this.running.delete(frame.job);
+      this.report();
+    } else if (frame.kind === "job") {
+      const { job } = frame.header;
+      this.running.add(job);
+      this.#say({ kind: "accepted", job });
+      this.#say({ kind: "deltas", deltas: [{ job, seq: 0, channel: "answer", text: "half" }] });
+    }
+  }
+
+  #say(frame: Parameters<typeof encode>[0]): void {
+    this.connection?.publish(toGateway(GATEWAY, "n1"), encode(frame));
+  }
+}
+
+function openGateway(t: TestContext, plane: Plane, clock: ManualClock): { dispatcher: Dispatcher; states: string[] } {
+  const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
+  const log = createLog("silent");
+  const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: GATEWAY, deadlineMs: 60_000 });
+  t.after(() => {
+    dispatcher.close();
+    roster.close();
+  });
+  const states: string[] = [];
+  dispatcher.onAttempt(({ state, failure }: Attempt) => states.push(`${state} ${failure}`));
+  return { dispatcher, states };
+}
+
+const run = (dispatcher: Dispatcher, sink: DispatchSink, nth: number) =>
+  dispatcher.run(
+    {
+      request: `0${nth}dfk3zq9v8n2x4m7t1c5w0rbe`,
+      header: { model: MODEL, endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
+      body: { messages: [{ role: "user", content: "hi" }] },
+    },
+    sink,
+    new AbortController().signal,
+  );
+
+async function startCluster(t: TestContext, size: number): Promise<NatsServer[]> {
+  const ports = await Promise.all(Array.from({ length: size }, () => freePort()));
+  const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(", ");
+  const servers: NatsServer[] = [];
+  for (const port of ports) {
+    const more = `cluster { name: tollgate, listen: "127.0.0.1:${port}", routes: [${routes}] }`;
+    const [first] = servers;
+    servers.push(await startNatsServer({ more, ...(first !== undefined && { setup: first.setup }) }));
+  }
+  t.after(async () => {
+    for (const server of servers) {
+      await server.kill();
+      await server.remove();
+    }
+  });
+  return servers;
+}

@@ -1,0 +1,87 @@
+/** Who is signed in, their accounts, and where else they are signed in. */
+import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
+import { grantsOf } from "@tollgate/api/roles.ts";
+import type { Membership } from "../../accounts/accounts.ts";
+import type { Identities, SignedIn } from "../../accounts/identities.ts";
+import type { AccountParts } from "../../accounts/parts.ts";
+import type { OpenSession } from "../../accounts/sessions.ts";
+import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
+import { seconds } from "../../base/time.ts";
+import { requireRole } from "../../http/guards.ts";
+import { whole } from "../../http/lists/pages.ts";
+import type { Handlers } from "../../http/routes.ts";
+
+export function accountHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof accountRoutes> {
+  return {
+    getMe: ({ who }) => meObject(identities, who),
+
+    async openAccount({ who, body, refuse }) {
+      const opened = await identities.openAccount(who.identityId, body());
+      if (opened === "account_suspended") throw refuse("account_suspended");
+      if (opened === "too_many") throw refuse("limit_reached");
+      return accountObject(opened);
+    },
+
+    async renameAccount({ who, params, body, refuse }) {
+      const theirs = await identities.accountsOf(who.identityId);
+      const account = theirs.find(({ id }) => publicId("acc", id) === params.id);
+      if (account === undefined) throw refuse("not_found");
+      if (account.suspended) throw refuse("account_suspended");
+      requireRole(account, "own");
+      const { name } = body();
+      await identities.renameAccount(account.id, name);
+      return accountObject({ ...account, name });
+    },
+
+    async listSessions({ who }) {
+      const sessions = await identities.sessions.of(who.identityId);
+      return whole(sessions.map((session) => sessionObject(session, who)));
+    },
+
+    endOtherSessions: async ({ who }) => ({
+      ended: await identities.sessions.endOthers(who.identityId, who.sessionId),
+    }),
+
+    async endSession({ who, params, refuse }) {
+      const sessions = await identities.sessions.of(who.identityId);
+      const session = sessions.find(({ id }) => sessionName(id) === params.id);
+      const ended = session !== undefined && (await identities.sessions.end(who.identityId, session.id));
+      if (!ended) throw refuse("not_found");
+      return { ended: 1 };
+    },
+  };
+}
+
+/** Who it is, and which accounts they have. */
+export async function meObject(identities: Identities, who: SignedIn) {
+  const accounts = await identities.accountsOf(who.identityId);
+  return { identity: identityObject(who), accounts: accounts.map(accountObject) };
+}
+
+function identityObject({ identityId, email, name, operator, emailVerified, twoFactor }: SignedIn) {
+  return {
+    id: publicId("usr", identityId),
+    email,
+    name,
+    operator,
+    email_verified: emailVerified,
+    two_factor: twoFactor,
+  };
+}
+
+export function accountObject({ id, kind, name, suspended, role }: Membership) {
+  return { id: publicId("acc", id), kind, name, suspended, role, may: [...grantsOf(role)] };
+}
+
+const sessionName = (id: Uuid): string => `ses_${suffixOf(id)}`;
+
+function sessionObject({ id, address, userAgent, createdAt, expiresAt }: OpenSession, who: SignedIn) {
+  return {
+    id: sessionName(id),
+    current: id === who.sessionId,
+    address,
+    user_agent: userAgent,
+    created_at: seconds(createdAt),
+    expires_at: seconds(expiresAt),
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Buying credits: the packs on offer, and the start of a checkout for one or for an amount. The buyer pays on the provider's page; the credit comes
+ * with the provider's webhook, whatever the browser does afterwards.
+ */
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { paymentRoutes } from "@tollgate/api/console/credits.ts";
+import { creditRoutes } from "@tollgate/api/console/money.ts";
+import { methodAndUrl } from "@tollgate/api/route.ts";
+import type { FastifyInstance } from "fastify";
+import { publicId } from "../../base/ids.ts";
+import { exactMicro } from "../../base/money.ts";
+import { fault, invalidRequest } from "../../faults.ts";
+import { whole } from "../../http/lists/pages.ts";
+import type { Handlers } from "../../http/routes.ts";
+import { type Scheme, schemeOf } from "../../http/scheme.ts";
+import type { Pack } from "../../payments/packs.ts";
+import type { Payments } from "../../payments/payments.ts";
+import { checkedMicro } from "./statement.ts";
+
+export function creditHandlers({
+  payments,
+  publicUrl,
+}: {
+  payments: Payments;
+  publicUrl: string | undefined;
+}): Handlers<typeof creditRoutes> {
+  return {
+    listPacks: async () => whole(payments.packs.map(packObject)),
+
+    async createCheckout({ account, call, body }) {
+      const page = consolePage(publicUrl, call.request);
+      const { pack_id: packId = "", amount_micro } = body();
+      const { id, url, pack, price } = await payments.checkout({
+        accountId: account.id,
+        what: amount_micro === undefined ? { packId } : { amount: checkedMicro(amount_micro) },
+        successUrl: (reference) => `${page}?purchase=done&checkout=${reference}`,
+        cancelUrl: (reference) => `${page}?purchase=cancelled&checkout=${reference}`,
+      });
+      return {
+        object: "checkout",
+        id: publicId("pay", id),
+        url,
+        pack_id: pack,
+        amount_micro: exactMicro(price),
+      };
+    },
+  };
+}
+
+/** Where nothing can be bought the routes are as good as absent: one answer to everybody, whatever the method. */
+export function noCredits(app: FastifyInstance): void {
+  const all = [...Object.values(creditRoutes), ...Object.values(paymentRoutes)];
+  for (const url of new Set(all.map((route) => methodAndUrl(route).url))) {
+    app.all(url, async () => {
+      throw fault("billing_disabled");
+    });
+  }
+}
+
+/** Where the provider sends the buyer's browser back to. */
+export const consolePage = (publicUrl: string | undefined, request: IncomingMessage): string =>
+  `${publicUrl === undefined ? originOf(request.headers, schemeOf(request)) : new URL(publicUrl).origin}/console`;
+
+/**
+ * The address that the browser called us by, where no configuration says it. Only its own page could be at another origin,
+ * and the request would have been refused as cross-site.
+ */
+export function originOf({ origin, host }: IncomingHttpHeaders, scheme: Scheme = "http"): string {
+  const from = URL.parse(origin ?? "");
+  const called = URL.parse(`${scheme}://${host ?? ""}`);
+  // Nothing but a name and a port: no path, no user.
+  if (called === null || called.href !== `${called.origin}/`) {
+    throw invalidRequest("host", "host must name the console's address.");
+  }
+  const sameHost = from !== null && URL.parse(`${from.protocol}//${host}`)?.host === from.host;
+  return sameHost && /^https?:$/.test(from.protocol) ? from.origin : called.origin;
+}
+
+function packObject({ id, name, price }: Pack) {
+  const micro = exactMicro(price);
+  return {
+    id,
+    object: "pack" as const,
+    name,
+    currency: "usd" as const,
+    price_micro: micro,
+    credit_micro: micro,
+  };
+}

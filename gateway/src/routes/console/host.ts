@@ -1,0 +1,107 @@
+/** A host's side of the console: its tokens and its nodes. */
+import type { HostToken, hostRoutes } from "@tollgate/api/console/host.ts";
+import type { z } from "zod";
+import { parseId, publicId } from "../../base/ids.ts";
+import { invariant } from "../../base/invariant.ts";
+import { seconds } from "../../base/time.ts";
+import type { Handlers } from "../../http/routes.ts";
+import { type SecretRecord, TooManyOpen } from "../../keys/keys.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "../nodes/insight.ts";
+import { type MarketParts, marketOf } from "../nodes/market.ts";
+import { modelsForHosts } from "../nodes/models.ts";
+import { type OwnNodesParts, ownNodes } from "../nodes/own-nodes.ts";
+import { nodeStats, type StatsParts } from "../nodes/stats.ts";
+import type { SiteParts } from "../parts.ts";
+import { secretsPage } from "./secret-lists.ts";
+
+export function hostHandlers(
+  parts: Pick<KeyParts, "hostTokens"> &
+    Pick<SiteParts, "cursors"> &
+    OwnNodesParts &
+    StatsParts &
+    InsightParts &
+    MarketParts,
+): Handlers<typeof hostRoutes> {
+  const { hostTokens, cursors, catalogue } = parts;
+  const nodes = ownNodes(parts);
+  return {
+    async listHostTokens({ account, query }) {
+      const list = `host tokens ${account.id}`;
+      return secretsPage({ secrets: hostTokens, cursors, list, accountId: account.id, query, show: tokenObject });
+    },
+
+    async createHostToken({ account, body, refuse }) {
+      const { id, token } = await hostTokens.issue(account.id, body().name).catch((cause) => {
+        throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
+      });
+      const record = await hostTokens.find(account.id, id);
+      invariant(record !== undefined, "a token that was issued is there");
+      return { ...tokenObject(record), secret: token };
+    },
+
+    async revokeHostToken({ account, params, refuse }) {
+      const id = parseId("hst", params.id);
+      const found = id === undefined ? undefined : await hostTokens.find(account.id, id);
+      if (found === undefined) throw refuse("not_found");
+      // Revoking what is revoked changes nothing and is no mistake.
+      await hostTokens.revoke(account.id, found.id);
+      return tokenObject((await hostTokens.find(account.id, found.id)) ?? found);
+    },
+
+    listNodes: ({ account, query }) => nodes.list(account.id, query),
+
+    async getNode({ account, params, refuse }) {
+      const node = await nodes.find(account.id, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return { ...nodes.show(node), stats: await nodeStats(parts, node) };
+    },
+
+    electModels: ({ account, params, body, refuse }) => nodes.elect(account.id, params.id, () => body().models, refuse),
+    pauseNode: ({ account, params, refuse }) => nodes.move(account.id, params.id, "pause", refuse),
+    resumeNode: ({ account, params, refuse }) => nodes.move(account.id, params.id, "resume", refuse),
+    renameNode: ({ account, params, body, refuse }) => nodes.rename(account.id, params.id, () => body().name, refuse),
+    retireNode: ({ account, params, refuse }) => nodes.retire(account.id, params.id, refuse),
+
+    getInsight: ({ account, query }) => hostInsight(parts, account.id, query.range),
+
+    async getNodeInsight({ account, params, query, refuse }) {
+      const node = await nodes.find(account.id, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return nodeInsight(parts, node, query.range);
+    },
+
+    async listJobs({ account, params, query, refuse }) {
+      const node = await nodes.find(account.id, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return jobsPage(parts, node.id, query);
+    },
+
+    async getMarket({ account, query, refuse }) {
+      const node = query.node === undefined ? undefined : await nodes.find(account.id, query.node);
+      if (query.node !== undefined && node === undefined) throw refuse("node_not_found");
+      return marketOf(parts, account.id, node);
+    },
+
+    listNodeModels: async () => modelsForHosts(catalogue()),
+  };
+}
+
+function tokenObject({
+  id,
+  name,
+  reference,
+  createdAt,
+  lastUsedAt,
+  revokedAt,
+}: SecretRecord): z.input<typeof HostToken> {
+  return {
+    id: publicId("hst", id),
+    object: "host_token",
+    name,
+    start: `tht_live_${reference}`,
+    created_at: seconds(createdAt),
+    last_used_at: lastUsedAt === null ? null : seconds(lastUsedAt),
+    revoked_at: revokedAt === null ? null : seconds(revokedAt),
+  };
+}

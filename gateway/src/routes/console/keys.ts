@@ -1,0 +1,194 @@
+/** API keys of a builder: list, create (the secret is shown once), change, rotate, revoke. */
+import type { ApiKey, KeyFields, keyRoutes } from "@tollgate/api/console/keys.ts";
+import type { z } from "zod";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { invariant } from "../../base/invariant.ts";
+import { exactMicro, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
+import { seconds, startOfDay, startOfMonth } from "../../base/time.ts";
+import { invalidRequest } from "../../faults.ts";
+import type { HourlySum } from "../../history/hourly-sums.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { ApiKeyRecord } from "../../keys/api-keys.ts";
+import { type LimitOverrides, TooManyOpen } from "../../keys/keys.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+import type { KeyChange } from "../../keys/settings.ts";
+import { type KeyLimits, limitsCeiling, limitsInForce } from "../../limits/limits.ts";
+import type { SiteParts } from "../parts.ts";
+import { secretsPage } from "./secret-lists.ts";
+
+/** Whatever of them was named. */
+type Fields = { [Name in keyof z.output<typeof KeyFields>]?: z.output<typeof KeyFields>[Name] | undefined };
+
+/** What each key spent, by its id. */
+interface KeySpend {
+  today: Map<Uuid, HourlySum>;
+  month: Map<Uuid, HourlySum>;
+}
+
+export function keyHandlers(
+  parts: Pick<KeyParts, "apiKeys"> &
+    Pick<HistoryParts, "usage"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<SiteParts, "cursors" | "now">,
+): Handlers<typeof keyRoutes> {
+  const { apiKeys, usage, catalogue, cursors, now } = parts;
+  const spendOf = async (accountId: Uuid): Promise<KeySpend> => {
+    const [today, month] = await Promise.all([
+      usage.byKey(accountId, startOfDay(now())),
+      usage.byKey(accountId, startOfMonth(now())),
+    ]);
+    return { today, month };
+  };
+  const find = async (accountId: Uuid, id: string): Promise<ApiKeyRecord | undefined> => {
+    const uuid = parseId("key", id);
+    return uuid === undefined ? undefined : await apiKeys.find(accountId, uuid);
+  };
+  const shown = async (accountId: Uuid, id: Uuid): Promise<z.input<typeof ApiKey>> => {
+    const record = await apiKeys.find(accountId, id);
+    invariant(record !== undefined, "a key that was there is there: none is ever deleted");
+    return keyObject(record, await spendOf(accountId));
+  };
+  /** Models that the key has already may stay, also when the catalogue has them no more. */
+  const settings = (fields: Fields, ceiling: KeyLimits, had: string[] = []): KeyChange =>
+    changeOf(fields, { ceiling, models: new Set([...had, ...catalogue().entries.map(({ id }) => id)]), now: now() });
+  return {
+    async listKeys({ account, query }) {
+      const spend = await spendOf(account.id);
+      const show = (record: ApiKeyRecord) => keyObject(record, spend);
+      const list = `keys ${account.id}`;
+      return secretsPage({ secrets: apiKeys, cursors, list, accountId: account.id, query, show });
+    },
+
+    async getKey({ account, params, refuse }) {
+      const found = await find(account.id, params.id);
+      if (found === undefined) throw refuse("not_found");
+      return keyObject(found, await spendOf(account.id));
+    },
+
+    async createKey({ who, account, body, refuse }) {
+      const { name, ...fields } = body();
+      const key = { name, by: who.identityId, settings: settings(fields, limitsCeiling(null)) };
+      const { id, token } = await apiKeys.create(account.id, key).catch((cause) => {
+        throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
+      });
+      return { ...(await shown(account.id, id)), secret: token };
+    },
+
+    async changeKey({ account, params, body, refuse }) {
+      const found = await find(account.id, params.id);
+      if (found === undefined) throw refuse("not_found");
+      const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
+      if (Object.keys(change).length === 0) throw invalidRequest("name", `name is required, or one of ${SETTINGS}`);
+      const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
+        throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
+      });
+      if (!isDone) throw refuse("not_found", REVOKED);
+      return await shown(account.id, found.id);
+    },
+
+    async rotateKey({ account, params, body, refuse }) {
+      const found = await find(account.id, params.id);
+      if (found === undefined) throw refuse("not_found");
+      const secret = await apiKeys.rotate(account.id, found.id, body().keep_old_s * 1000);
+      if (secret === undefined) throw refuse("not_found", REVOKED);
+      return { ...(await shown(account.id, found.id)), secret };
+    },
+
+    async revokeKey({ account, params, refuse }) {
+      const found = await find(account.id, params.id);
+      if (found === undefined) throw refuse("not_found");
+      // Revoking what is revoked changes nothing and is no mistake.
+      await apiKeys.revoke(account.id, found.id);
+      return await shown(account.id, found.id);
+    },
+  };
+}
+
+const SETTINGS = "budget_day_micro, budget_month_micro, expires_at, models, limits";
+const REVOKED = { message: "This key is revoked." };
+
+/** What a form says, as the keys take it. Throws the 400 that names the first field that breaks a rule. */
+function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<string>; now: number }): KeyChange {
+  const { name, budget_day_micro: day, budget_month_micro: month, expires_at: end, models, limits } = fields;
+  if (end != null && end * 1000 <= rules.now) {
+    throw invalidRequest("expires_at", "expires_at must be in the future; to end a key now, revoke it");
+  }
+  for (const [index, model] of (models ?? []).entries()) {
+    if (!rules.models.has(model)) {
+      throw invalidRequest(`models[${index}]`, `models[${index}] must be a model of the catalogue`);
+    }
+  }
+  return {
+    ...(name !== undefined && { name }),
+    ...(day !== undefined && { budgetDay: amountOf(day) }),
+    ...(month !== undefined && { budgetMonth: amountOf(month) }),
+    ...(end !== undefined && { expiresAt: end === null ? null : new Date(end * 1000) }),
+    ...(models !== undefined && { models: models === null ? null : [...new Set(models)] }),
+    ...(limits !== undefined && { ownLimits: ownLimits(limits, rules.ceiling) }),
+  };
+}
+
+const amountOf = (micro: string | null): Pico | null => (micro === null ? null : picoOfMicro(micro));
+
+const LIMIT_FIELDS = [
+  ["requests_per_minute", "requestsPerMinute"],
+  ["tokens_per_minute", "tokensPerMinute"],
+  ["in_flight", "inFlight"],
+] as const;
+
+function ownLimits(
+  limits: NonNullable<z.output<typeof KeyFields>["limits"]> | null,
+  ceiling: KeyLimits,
+): Partial<LimitOverrides> {
+  const own: Partial<LimitOverrides> = {};
+  for (const [field, name] of LIMIT_FIELDS) {
+    const limit = limits === null ? null : limits[field];
+    if (limit === undefined) continue;
+    if (limit !== null && limit > ceiling[name]) {
+      throw invalidRequest(`limits.${field}`, `limits.${field} must be ${ceiling[name]} or less, or null`);
+    }
+    own[name] = limit;
+  }
+  return own;
+}
+
+export function keyObject(record: ApiKeyRecord, spend: KeySpend): z.input<typeof ApiKey> {
+  const { id, name, reference, limits: overrides, ownLimits: own } = record;
+  const { createdByName, createdByEmail } = record;
+  return {
+    id: publicId("key", id),
+    object: "api_key",
+    name,
+    start: `tsk_live_${reference}`,
+    limits: limitsObject(limitsInForce({ overrides, own })),
+    limits_set: limitsObject(own),
+    limits_max: limitsObject(limitsCeiling(overrides)),
+    budget_day_micro: record.budgetDay === null ? null : exactMicro(record.budgetDay),
+    budget_month_micro: record.budgetMonth === null ? null : exactMicro(record.budgetMonth),
+    spend_today: spendObject(spend.today.get(id)),
+    spend_this_month: spendObject(spend.month.get(id)),
+    models: record.models,
+    expires_at: secondsOrNull(record.expiresAt),
+    old_secret_until: secondsOrNull(record.previousUntil),
+    created_by:
+      createdByName === null || createdByEmail === null ? null : { name: createdByName, email: createdByEmail },
+    created_at: seconds(record.createdAt),
+    last_used_at: secondsOrNull(record.lastUsedAt),
+    revoked_at: secondsOrNull(record.revokedAt),
+  };
+}
+
+const secondsOrNull = (moment: Date | null): number | null => (moment === null ? null : seconds(moment));
+
+const spendObject = (spend: HourlySum | undefined) => ({
+  requests: spend?.requests ?? 0,
+  charge_micro: exactMicro(spend?.amount ?? ZERO),
+});
+
+export const limitsObject = <Limit extends number | null>(limits: { [Name in keyof KeyLimits]: Limit }) => ({
+  requests_per_minute: limits.requestsPerMinute,
+  tokens_per_minute: limits.tokensPerMinute,
+  in_flight: limits.inFlight,
+});

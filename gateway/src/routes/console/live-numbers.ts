@@ -1,0 +1,73 @@
+/** What open pages are shown as it happens: a builder's money and requests, the platform's load. */
+import type { liveRoutes } from "@tollgate/api/console/live.ts";
+import type { z } from "zod";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro, ZERO } from "../../base/money.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { ConsoleGuards } from "../../http/guards.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
+import type { OperatorParts } from "../../operators/parts.ts";
+import type { NodeParts } from "../nodes/parts.ts";
+import type { SiteParts } from "../parts.ts";
+import { balanceObject } from "./money.ts";
+import { capacityOfModels } from "./operator/overview.ts";
+
+/** The events of a stream by their names, as they are declared. */
+type Numbers<Id extends keyof typeof liveRoutes> = {
+  [Name in keyof (typeof liveRoutes)[Id]["answer"]["events"]["named"]]: z.input<
+    (typeof liveRoutes)[Id]["answer"]["events"]["named"][Name]
+  >;
+};
+
+export function liveHandlers(
+  parts: Pick<SiteParts, "live"> &
+    Pick<LedgerParts, "ledger"> &
+    Pick<HistoryParts, "history"> &
+    Pick<OperatorParts, "overview"> &
+    Pick<NodeParts, "nodes"> &
+    Pick<InferenceParts, "catalogue">,
+  guards: Pick<ConsoleGuards, "builder" | "operator">,
+): Handlers<typeof liveRoutes> {
+  const { live, ledger, history, overview } = parts;
+  const ofBuilder = async (accountId: Uuid): Promise<Numbers<"watchAccount">> => {
+    const [money, inFlight, [latest]] = await Promise.all([
+      ledger.balance(accountId),
+      ledger.holds(accountId),
+      history.list(accountId, { limit: 1 }),
+    ]);
+    return {
+      balance: balanceObject(money ?? { balance: ZERO, held: ZERO }),
+      requests: { in_flight: inFlight, latest: latest === undefined ? null : publicId("req", latest.id) },
+    };
+  };
+  const ofPlatform = async (): Promise<Numbers<"watchPlatform">> => {
+    const { holds, held, nodes } = await overview.totals();
+    const connected = parts.nodes.all();
+    return {
+      load: {
+        in_flight: holds,
+        held_micro: exactMicro(held),
+        nodes,
+        slots: connected.reduce((sum, { slots }) => sum + slots, 0),
+        busy: connected.reduce((sum, { busy }) => sum + busy, 0),
+        capacity: capacityOfModels(parts),
+      },
+    };
+  };
+  return {
+    async watchAccount({ account: { id, role }, call }) {
+      // Another role ends it too: a page that comes back reads what it may do.
+      const mayLook = async () => {
+        const { account } = await guards.builder(call);
+        return account.id === id && account.role === role;
+      };
+      return (response) => live.open(`builder ${id}`, response, { read: () => ofBuilder(id), mayLook });
+    },
+    async watchPlatform({ call }) {
+      const mayLook = async () => (await guards.operator(call)).who.operator;
+      return (response) => live.open("platform", response, { read: ofPlatform, mayLook });
+    },
+  };
+}

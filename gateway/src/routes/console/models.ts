@@ -1,0 +1,106 @@
+/** The models as the console shows them, and what a chat request would hold before it is sent. */
+import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
+import { exactMicro } from "../../base/money.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { slotsOf } from "../../history/performance.ts";
+import { parseFields } from "../../http/fields.ts";
+import { whole } from "../../http/lists/pages.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { Endpoint } from "../../inference/endpoint.ts";
+import type { Gateway } from "../../inference/gateway.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import { quote } from "../../inference/quote.ts";
+import type { CatalogueEntry } from "../../metering/catalogue.ts";
+import { measuredOf, sumOf } from "../measured.ts";
+import type { NodeParts } from "../nodes/parts.ts";
+import { factsOf } from "../openai/catalogue.ts";
+import { chat } from "../openai/chat.ts";
+import type { SiteParts } from "../parts.ts";
+
+/** Reads a chat request by these fields alone. */
+export const quoteEndpoint: Endpoint = {
+  ...chat,
+  schema: "quote",
+  parse: (body) => chat.parse(parseFields(QuoteFields, body)),
+};
+
+export function modelHandlers(
+  parts: Pick<InferenceParts, "catalogue"> &
+    Pick<NodeParts, "nodes"> &
+    Pick<HistoryParts, "performance" | "availability"> &
+    Pick<SiteParts, "now"> & {
+      gateway: Pick<Gateway, "catalogue" | "meter" | "reader">;
+    },
+): Handlers<typeof modelRoutes> {
+  const { catalogue, nodes, performance, availability, now, gateway } = parts;
+  const liveOf = (entry: CatalogueEntry) => ({
+    id: entry.id,
+    object: "model" as const,
+    kind: entry.kind,
+    reasoning: entry.build?.reasoning !== undefined,
+    ...factsOf(entry, nodes.speedOf(entry.id)),
+    ...nodes.capacityOf(entry.id),
+    // An embedding has no form, whatever a node says of its engine.
+    structured_output: entry.kind === "generation" && nodes.keepsFormat(entry.id),
+  });
+  const find = (id: string): CatalogueEntry | undefined => catalogue().entries.find((entry) => entry.id === id);
+  return {
+    async listLiveModels() {
+      return whole(catalogue().entries.map(liveOf));
+    },
+
+    async readModel({ params, refuse }) {
+      const entry = find(params.id);
+      if (entry === undefined) throw refuse("model_not_found");
+      const { id, build } = entry;
+      return {
+        ...liveOf(entry),
+        listed: entry.listed,
+        build: build?.id ?? null,
+        licence: build?.licence ?? null,
+        tokenizer: build?.tokenizer ?? null,
+        vector_width: build?.vector_width ?? null,
+        waiting: nodes.waitingFor(id),
+      };
+    },
+
+    async readModelPerformance({ params, query: { range }, refuse }) {
+      const entry = find(params.id);
+      if (entry === undefined) throw refuse("model_not_found");
+      const slots = slotsOf(range, now());
+      const asked = { ...slots, scope: "platform" as const, model: entry.id, percentilesOf: ["ttft"] as const };
+      const [{ total, performed }, samples] = await Promise.all([
+        performance.each(asked, { total: [], performed: ["slot"] }),
+        availability.sums(slots, entry.id),
+      ]);
+      const starts: number[] = [];
+      for (let at = slots.from.getTime(); at < slots.to.getTime(); at += slots.slotMs) starts.push(at);
+      return {
+        object: "model.performance",
+        model: entry.id,
+        range,
+        total: measuredOf(entry, { performance: total[0], samples: sumOf(samples) }),
+        slot_seconds: slots.slotMs / 1000,
+        points: starts.map((at) => ({
+          at: at / 1000,
+          ...measuredOf(entry, {
+            performance: performed.find(({ slot }) => slot?.getTime() === at),
+            samples: samples.find(({ slot }) => slot.getTime() === at),
+          }),
+        })),
+      };
+    },
+
+    async quoteChat({ account, call }) {
+      const asked = { endpoint: quoteEndpoint, call, payer: account.id };
+      const { model, promptTokens, outputTokensMax, hold } = await quote(gateway, asked);
+      return {
+        object: "quote",
+        model,
+        prompt_tokens: promptTokens,
+        output_tokens_max: outputTokensMax,
+        hold_micro: exactMicro(hold),
+      };
+    },
+  };
+}

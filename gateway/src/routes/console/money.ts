@@ -1,0 +1,106 @@
+/** A builder's money: credits and holds, what was spent on what, the statement, and buying more. */
+import type { Balance, LedgerEntry, moneyRoutes } from "@tollgate/api/console/money.ts";
+import type { z } from "zod";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { invariant } from "../../base/invariant.ts";
+import { exactMicro, pico } from "../../base/money.ts";
+import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
+import { invalidRequest } from "../../faults.ts";
+import { SUMS_MAX } from "../../history/hourly-sums.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { Balance as AccountBalance } from "../../ledger/ledger.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
+import type { StatementLine } from "../../ledger/statement.ts";
+import type { SiteParts } from "../parts.ts";
+
+const DAYS_MAX = 400;
+const DAYS_BY_HOUR_MAX = 31;
+
+export function moneyHandlers(
+  parts: Pick<LedgerParts, "ledger" | "statement"> & Pick<HistoryParts, "usage"> & Pick<SiteParts, "cursors" | "now">,
+): Handlers<typeof moneyRoutes> {
+  const { ledger, usage, statement, cursors, now } = parts;
+  return {
+    async getBalance({ account }) {
+      const money = await ledger.balance(account.id);
+      invariant(money !== undefined, `account ${account.id} is not in the ledger`);
+      return balanceObject(money);
+    },
+
+    async getUsage({ account, query }) {
+      const { by, split, key, to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
+      if (to < from) throw invalidRequest("to", "to must not be before from");
+      const days = (to.getTime() - from.getTime()) / DAY_MS;
+      if (by === "hour" && days > DAYS_BY_HOUR_MAX) {
+        throw invalidRequest(
+          "from",
+          `from must be at most ${DAYS_BY_HOUR_MAX} days before to where the sums are by hour`,
+        );
+      }
+      if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
+      if (by === "label") {
+        if (split !== undefined) throw invalidRequest("split", "split must be absent where the sums are by label");
+        if (key !== undefined) throw invalidRequest("key", "key must be absent where the sums are by label");
+        const sums = await usage.byLabel(account.id, { from, to });
+        const data = sums.map(({ promptTokens, completionTokens, charge, ...sum }) => ({
+          ...sum,
+          prompt_tokens: promptTokens,
+          completion_tokens: completionTokens,
+          charge_micro: exactMicro(charge),
+        }));
+        return { object: "list", by, from: seconds(from), to: seconds(to), data, next_cursor: null };
+      }
+      const keyId = key === undefined ? undefined : parseId("key", key);
+      const data = bounded(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
+        [by]: by === "key" ? publicId("key", row.bucket as Uuid) : row.bucket,
+        ...(split !== undefined && { [split]: split === "key" ? publicId("key", row.part as Uuid) : row.part }),
+        requests: row.requests,
+        prompt_tokens: row.promptTokens,
+        completion_tokens: row.completionTokens,
+        charge_micro: exactMicro(row.amount),
+      }));
+      return { object: "list", by, from: seconds(from), to: seconds(to), data, next_cursor: null };
+    },
+
+    listLedger: ({ account, query }) =>
+      page({
+        cursors,
+        list: `entries ${account.id}`,
+        query,
+        read: (before, max) => statement.lines(account.id, { before, limit: max }),
+        position: ({ id }) => id,
+        show: lineObject,
+      }),
+  };
+}
+
+/** A long span, split by hundreds of keys, would be an answer of any size. */
+export function bounded<Row>(sums: Row[]): Row[] {
+  if (sums.length <= SUMS_MAX) return sums;
+  throw invalidRequest("from", `from must be nearer to to: these are more than ${SUMS_MAX} sums`);
+}
+
+export function balanceObject({ balance, held }: AccountBalance): z.input<typeof Balance> {
+  return {
+    object: "balance",
+    balance_micro: exactMicro(balance),
+    held_micro: exactMicro(held),
+    available_micro: exactMicro(pico(balance - held)),
+  };
+}
+
+function lineObject({ kind, amount, of, operation, reason, at }: StatementLine): z.input<typeof LedgerEntry> {
+  return {
+    object: "ledger_entry",
+    kind,
+    amount_micro: exactMicro(amount),
+    request_id: of === "request" ? publicId("req", operation) : null,
+    transfer_id: of === "transfer" ? publicId("pay", operation) : null,
+    // A closing stands at the end of its month.
+    month: of === "closing" ? at.toISOString().slice(0, 7) : null,
+    reason,
+    at: seconds(at),
+  };
+}

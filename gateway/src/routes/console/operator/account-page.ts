@@ -1,0 +1,153 @@
+/** What an operator reads of one account: what it did over a span, its statement, what it was paid. */
+import type { accountPageRoutes } from "@tollgate/api/console/operator-account-page.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
+import { seconds } from "../../../base/time.ts";
+import type { HourlySum } from "../../../history/hourly-sums.ts";
+import type { HistoryParts } from "../../../history/parts.ts";
+import { type PerformanceSum, type Slots, slotsOf } from "../../../history/performance.ts";
+import { page } from "../../../http/lists/pages.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { LedgerParts } from "../../../ledger/parts.ts";
+import type { StatementRow } from "../../../ledger/statement.ts";
+import type { AccountEntry } from "../../../operators/directory.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import type { HostPayout } from "../../../operators/payouts.ts";
+import type { SiteParts } from "../../parts.ts";
+import { accountFinder } from "./accounts.ts";
+import { countsObject } from "./performance.ts";
+
+type PageParts = Pick<OperatorParts, "directory" | "payouts"> &
+  Pick<HistoryParts, "performance" | "usage" | "earnings"> &
+  Pick<LedgerParts, "statement" | "hostMoney"> &
+  Pick<SiteParts, "cursors" | "now">;
+
+export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPageRoutes> {
+  const { directory, statement, payouts, hostMoney, cursors, now } = parts;
+  const find = accountFinder(directory);
+  return {
+    async getAccountActivity({ params, query: { range }, refuse }) {
+      const account = await find(params.id, refuse);
+      const span = slotsOf(range, now());
+      const { total, slots, models, ...amounts } = await activityOf(parts, account, span);
+      return {
+        object: "account_activity",
+        kind: account.kind,
+        range,
+        from: seconds(span.from),
+        to: seconds(span.to),
+        slot_s: span.slotMs / 1000,
+        total: { ...countsObject(total), amount_micro: exactMicro(sumOf(amounts.bySlot)) },
+        series: seriesOf(span, slots, amounts.bySlot),
+        models: modelsOf(models, amounts.byModel),
+      };
+    },
+
+    async listAccountStatement({ params, query, refuse }) {
+      const { id, kind } = await find(params.id, refuse);
+      if (kind !== "builder") throw refuse("not_a_builder");
+      return await page({
+        cursors,
+        list: `operator statement ${id}`,
+        query,
+        read: (before, limit) => statement.byDay(id, { before, limit }),
+        position: ({ place }) => place,
+        show: rowObject,
+      });
+    },
+
+    async listAccountPayouts({ params, query, refuse }) {
+      const { id, kind } = await find(params.id, refuse);
+      const found = await page({
+        cursors,
+        list: `operator payouts ${id}`,
+        query,
+        read: (before, limit) => payouts.ofHost(id, { before: before as Uuid | undefined, limit }),
+        position: ({ batchId }) => batchId,
+        show: payoutObject,
+      });
+      if (kind !== "host") return { ...found, balance: null };
+      const { pending, heldBack, paidOut, setOff } = await hostMoney(id);
+      return {
+        ...found,
+        balance: {
+          pending_micro: exactMicro(pending),
+          held_back_micro: exactMicro(heldBack),
+          paid_out_micro: exactMicro(paidOut),
+          set_off_micro: exactMicro(setOff),
+        },
+      };
+    },
+  };
+}
+
+interface Activity {
+  total: PerformanceSum | undefined;
+  slots: PerformanceSum[];
+  models: PerformanceSum[];
+  bySlot: HourlySum[];
+  byModel: HourlySum[];
+}
+
+/** Of a builder's own requests, or of those that a host's nodes served. */
+async function activityOf(parts: PageParts, { id, kind }: AccountEntry, span: Slots): Promise<Activity> {
+  const { performance, usage, earnings, directory } = parts;
+  const subjects = kind === "builder" ? [id] : await directory.nodes.idsOf(id);
+  const asked = { scope: kind === "builder" ? ("account" as const) : ("node" as const), subjects, ...span };
+  const amounts = (by: "hour" | "day" | "model"): Promise<HourlySum[]> =>
+    kind === "builder" ? usage.sums(id, { by, ...span }) : earnings.sums(id, { by, ...span });
+  const [{ total, slots, models }, bySlot, byModel] = await Promise.all([
+    performance.each(asked, { total: [], slots: ["slot"], models: ["model"] }),
+    amounts(span.grain === "day" ? "day" : "hour"),
+    amounts("model"),
+  ]);
+  return { total: total[0], slots, models, bySlot, byModel };
+}
+
+const sumOf = (sums: HourlySum[]): Pico => sums.reduce<Pico>((all, { amount }) => pico(all + amount), ZERO);
+
+/** Every slot of the span, those too in which nothing happened. */
+function seriesOf({ from, to, slotMs }: Slots, slots: PerformanceSum[], amounts: HourlySum[]) {
+  const sums = new Map(slots.map((sum) => [sum.slot?.getTime(), sum]));
+  const inSlot = new Map(amounts.map(({ bucket, amount }) => [Date.parse(bucket), amount]));
+  const starts = Array.from(
+    { length: (to.getTime() - from.getTime()) / slotMs },
+    (_, i) => from.getTime() + i * slotMs,
+  );
+  return starts.map((start) => ({
+    at: start / 1000,
+    ...countsObject(sums.get(start)),
+    amount_micro: exactMicro(inSlot.get(start) ?? ZERO),
+  }));
+}
+
+function modelsOf(sums: PerformanceSum[], amounts: HourlySum[]) {
+  const ofModel = new Map(amounts.map(({ bucket, amount }) => [bucket, amount]));
+  return sums
+    .flatMap((sum) => (sum.model === null ? [] : [{ sum, model: sum.model, amount: ofModel.get(sum.model) ?? ZERO }]))
+    .toSorted((a, b) => (a.amount === b.amount ? b.sum.requests - a.sum.requests : a.amount < b.amount ? 1 : -1))
+    .map(({ sum, model, amount }) => ({ model, ...countsObject(sum), amount_micro: exactMicro(amount) }));
+}
+
+const rowObject = ({ kind, day, requests, amount, balance, reason, at }: StatementRow) => ({
+  object: "account_statement_row" as const,
+  kind,
+  day,
+  requests,
+  amount_micro: exactMicro(amount),
+  balance_micro: exactMicro(balance),
+  reason,
+  at: at === null ? null : seconds(at),
+});
+
+const payoutObject = ({ batchId, note, createdAt, paidAt, amount, heldBack, setOff }: HostPayout) => ({
+  object: "account_payout" as const,
+  payout: publicId("pay", batchId),
+  note,
+  state: paidAt === null ? ("open" as const) : ("paid" as const),
+  amount_micro: exactMicro(amount),
+  held_back_micro: exactMicro(heldBack),
+  set_off_micro: exactMicro(setOff),
+  created_at: seconds(createdAt),
+  paid_at: paidAt === null ? null : seconds(paidAt),
+});

@@ -1,0 +1,155 @@
+/** Accounts, as operators handle them: search, grant, suspend, restore; and the limits of their keys. */
+import type { operatorAccountRoutes, PlatformAccount } from "@tollgate/api/console/operator-accounts.ts";
+import type { z } from "zod";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { exactMicro, floorMicro, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
+import { seconds, startOfDay, startOfMonth } from "../../../base/time.ts";
+import { type Fault, invalidRequest } from "../../../faults.ts";
+import { page } from "../../../http/lists/pages.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
+import type { LimitOverrides } from "../../../keys/keys.ts";
+import type { KeyParts } from "../../../keys/parts.ts";
+import type { LedgerParts } from "../../../ledger/parts.ts";
+import { DEFAULT_LIMITS, limitsInForce } from "../../../limits/limits.ts";
+import type { AccountEntry, Directory } from "../../../operators/directory.ts";
+import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/grants.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import type { SiteParts } from "../../parts.ts";
+import { keyObject, limitsObject } from "../keys.ts";
+import { secretsPage } from "../secret-lists.ts";
+
+export function operatorAccountHandlers(
+  parts: Pick<OperatorParts, "audit" | "directory"> &
+    Pick<LedgerParts, "ledger"> &
+    Pick<KeyParts, "apiKeys"> &
+    Pick<SiteParts, "cursors" | "newId" | "now">,
+): Handlers<typeof operatorAccountRoutes> {
+  const { audit, directory, ledger, apiKeys, cursors, newId, now } = parts;
+  const find = accountFinder(directory);
+  const setSuspended =
+    (verb: "suspend" | "restore"): Handlers<typeof operatorAccountRoutes>["suspendAccount"] =>
+    async ({ who, params, body, refuse }) => {
+      const { id } = await find(params.id, refuse);
+      const { reason } = body();
+      const act = { operator: who.email, action: `account.${verb}`, subject: publicId("acc", id), details: { reason } };
+      await audit.record(act, () => directory.setSuspended(id, verb === "suspend"));
+      return accountObject(await find(params.id, refuse));
+    };
+  return {
+    listAccounts: ({ query }) =>
+      page({
+        cursors,
+        list: "accounts",
+        query,
+        read: (before, max) =>
+          directory.search({ text: query.q, kind: query.kind, before: before as Uuid | undefined, limit: max }),
+        position: ({ id }) => id,
+        show: accountObject,
+      }),
+
+    getAccount: async ({ params, refuse }) => accountObject(await find(params.id, refuse)),
+
+    async grantCredit({ who, params, body, refuse }) {
+      const { id, kind } = await find(params.id, refuse);
+      const { amount_micro, reason } = body();
+      const amount = microAmount("amount_micro", amount_micro);
+      if (kind !== "builder") throw refuse("not_a_builder");
+      const act = {
+        operator: who.email,
+        action: "account.grant",
+        subject: publicId("acc", id),
+        details: { amount_micro: exactMicro(amount), reason },
+      };
+      await audit.record(act, async () => {
+        const granted = await grantCredit(ledger, { id: newId(), accountId: id, amount, reason });
+        if (granted === "balance_too_large") throw tooMuch();
+      });
+      return accountObject(await find(params.id, refuse));
+    },
+
+    suspendAccount: setSuspended("suspend"),
+    restoreAccount: setSuspended("restore"),
+
+    async listAccountKeys({ params, query, refuse }) {
+      const { id: accountId } = await find(params.id, refuse);
+      const [today, month] = await Promise.all([
+        directory.spendByKey(accountId, startOfDay(now())),
+        directory.spendByKey(accountId, startOfMonth(now())),
+      ]);
+      const show = (key: ApiKeyRecord) => ({ ...keyObject(key, { today, month }), ...ownAndDefault(key.limits) });
+      return secretsPage({ secrets: apiKeys, cursors, list: `operator keys ${accountId}`, accountId, query, show });
+    },
+
+    async setKeyLimits({ who, params, body, refuse }) {
+      const id = parseId("key", params.id);
+      if (id === undefined) throw refuse("not_found");
+      const limits = body();
+      const {
+        requests_per_minute: requestsPerMinute,
+        tokens_per_minute: tokensPerMinute,
+        in_flight: inFlight,
+      } = limits;
+      const overrides = { requestsPerMinute, tokensPerMinute, inFlight };
+      const subject = publicId("key", id);
+      const act = { operator: who.email, action: "key.limits", subject, details: limits };
+      const own = await audit.record(act, async () => {
+        const set = await apiKeys.setLimits(id, overrides);
+        if (set === undefined) throw refuse("not_found");
+        return set;
+      });
+      const inForce = limitsObject(limitsInForce({ overrides, own }));
+      return { object: "key_limits", id: subject, limits: inForce, ...ownAndDefault(overrides) };
+    },
+  };
+}
+
+/** Of a path that names an account. */
+export const accountFinder =
+  (directory: Directory) =>
+  async (text: string, refuse: (code: "not_found") => Fault): Promise<AccountEntry> => {
+    const id = parseId("acc", text);
+    const account = id === undefined ? undefined : await directory.find(id);
+    if (account === undefined) throw refuse("not_found");
+    return account;
+  };
+
+/** Whole microdollars, as a number or as digits, up to a million dollars. */
+export function microAmount(field: string, value: string | number): Pico {
+  const digits = String(value);
+  const amount = /^\d{1,15}$/.test(digits) ? BigInt(digits) * PICO_PER_MICRO : 0n;
+  if (amount < 1n || amount > GRANT_MAX) {
+    throw invalidRequest(field, `${field} must be a whole number of microdollars from 1 to ${floorMicro(GRANT_MAX)}`);
+  }
+  return pico(amount);
+}
+
+const tooMuch = (): Error =>
+  invalidRequest(
+    "amount_micro",
+    `amount_micro must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`,
+  );
+
+function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
+  const { id, kind, name, owners, members, suspendedAt, createdAt, balance, held } = account;
+  return {
+    id: publicId("acc", id),
+    object: "account",
+    kind,
+    name,
+    owners,
+    members,
+    balance_micro: exactMicro(balance),
+    held_micro: exactMicro(held),
+    suspended_at: suspendedAt === null ? null : seconds(suspendedAt),
+    created_at: seconds(createdAt),
+  };
+}
+
+/** Which of the limits were set for this key, null where the platform's holds; and the platform's. */
+function ownAndDefault(overrides: LimitOverrides) {
+  return {
+    own_limits: limitsObject(overrides),
+    default_limits: limitsObject(DEFAULT_LIMITS),
+  };
+}

@@ -1,0 +1,76 @@
+/** The record of what operators did: found by who, what, whom and when, with the names of what it speaks of. */
+import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
+import type { Columns } from "../../../base/csv.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { seconds } from "../../../base/time.ts";
+import { page } from "../../../http/lists/pages.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { OperatorAction } from "../../../operators/audit.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import { auditFilterOf, type Subjects } from "../../../operators/subjects.ts";
+import type { SiteParts } from "../../parts.ts";
+import { csvFile } from "../csv.ts";
+
+type Names = Awaited<ReturnType<Subjects["named"]>>;
+interface NamedAction extends OperatorAction {
+  subjectName: string | undefined;
+}
+
+export function auditHandlers(
+  parts: Pick<OperatorParts, "audit" | "subjects"> & Pick<SiteParts, "cursors">,
+): Handlers<typeof auditRoutes> {
+  const { audit, subjects, cursors } = parts;
+  return {
+    async listOperatorActions({ query }) {
+      const filter = await auditFilterOf(subjects, query);
+      const found = await page({
+        cursors,
+        list: "audit",
+        query,
+        read: (before, max) => audit.list({ ...filter, before: before as Uuid | undefined, limit: max }),
+        position: ({ id }) => id,
+        show: (action) => action,
+      });
+      const names = await subjects.named(found.data.map(({ subject }) => subject));
+      return { ...found, data: found.data.map((action) => actionObject(action, names)) };
+    },
+
+    async exportOperatorActions({ query }) {
+      const filter = await auditFilterOf(subjects, query);
+      return csvFile<NamedAction>({
+        name: "audit.csv",
+        columns: CSV_COLUMNS,
+        async read(last, limit) {
+          const rows = await audit.list({ ...filter, before: last?.id, limit });
+          const names = await subjects.named(rows.map(({ subject }) => subject));
+          return rows.map((row) => ({ ...row, subjectName: names.get(row.subject)?.name }));
+        },
+      });
+    },
+  };
+}
+
+const CSV_COLUMNS: Columns<NamedAction> = {
+  at: ({ at }) => at.toISOString(),
+  operator: ({ operator }) => operator,
+  action: ({ action }) => action,
+  subject: ({ subject }) => subject,
+  subject_name: ({ subjectName }) => subjectName,
+  outcome: ({ outcome }) => outcome,
+  details: ({ details }) => JSON.stringify(details),
+};
+
+function actionObject({ at, operator, action, subject, details, outcome }: OperatorAction, names: Names) {
+  const { name = null, account = null } = names.get(subject) ?? {};
+  return {
+    object: "operator_action" as const,
+    at: seconds(at),
+    operator,
+    action,
+    subject,
+    subject_name: name,
+    subject_account: account === null ? null : { id: publicId("acc", account.id), name: account.name },
+    details,
+    outcome,
+  };
+}

@@ -1,0 +1,115 @@
+/** Every host's nodes, as operators handle them: found, quarantined with a reason, released, cleared for work. */
+import type { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
+import type { NodeState } from "@tollgate/api/states.ts";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import type { Fault } from "../../../faults.ts";
+import type { Node } from "../../../fleet/fleet.ts";
+import { page } from "../../../http/lists/pages.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { ListedEntry, NodeEntry } from "../../../operators/nodes.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import { changed, notAllowed, showListed } from "../../nodes/own-nodes.ts";
+import type { NodeParts } from "../../nodes/parts.ts";
+import { nodeStats, type StatsParts } from "../../nodes/stats.ts";
+import type { SiteParts } from "../../parts.ts";
+
+export function operatorNodeHandlers(
+  parts: Pick<OperatorParts, "audit" | "directory"> &
+    Pick<NodeParts, "fleet" | "nodeChanged"> &
+    Pick<SiteParts, "cursors"> &
+    StatsParts,
+): Handlers<typeof operatorNodeRoutes> {
+  const { audit, directory, fleet, cursors, nodeChanged } = parts;
+  const find = async (text: string, refuse: (code: "node_not_found") => Fault): Promise<NodeEntry> => {
+    const id = parseId("node", text);
+    const node = id === undefined ? undefined : await directory.nodes.find(id);
+    if (node === undefined) throw refuse("node_not_found");
+    return node;
+  };
+  const owner = ({ accountId, hostName }: ListedEntry) => ({
+    account: publicId("acc", accountId),
+    account_name: hostName,
+  });
+  const show = (node: NodeEntry) => ({ ...showListed(parts, node), hardware: node.hardware, ...owner(node) });
+  return {
+    listPlatformNodes({ query }) {
+      const { q: text, state } = query;
+      const host = query.host === undefined ? undefined : parseId("acc", query.host);
+      const filter = { text, host, standing: standingOf(state) };
+      return page({
+        cursors,
+        list: "nodes",
+        query,
+        read: (before, max) =>
+          readMatching(
+            (from) => directory.nodes.search({ ...filter, before: from, limit: max }),
+            (node) => state === undefined || showListed(parts, node).state === state,
+            { before: before as Uuid | undefined, limit: max },
+          ),
+        position: ({ id }) => id,
+        show: (node) => ({ ...showListed(parts, node), ...owner(node) }),
+      });
+    },
+
+    async getPlatformNode({ params, refuse }) {
+      const node = await find(params.id, refuse);
+      return { ...show(node), stats: await nodeStats(parts, node) };
+    },
+
+    async quarantineNode({ who, params, body, refuse }) {
+      const { id } = await find(params.id, refuse);
+      const { reason } = body();
+      const [operator, subject] = [who.email, publicId("node", id)];
+      await audit.record(
+        { operator, action: "node.quarantine", subject, details: { reason } },
+        async (): Promise<Node> => {
+          const outcome = await fleet.quarantine(id, { reason, evidence: {}, by: operator });
+          if (outcome.kind === "refused")
+            throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
+          return changed(outcome, refuse, nodeChanged);
+        },
+      );
+      return show(await find(params.id, refuse));
+    },
+
+    async releaseNode({ who, params, refuse }) {
+      const { id } = await find(params.id, refuse);
+      const [operator, subject] = [who.email, publicId("node", id)];
+      await audit.record({ operator, action: "node.release", subject }, async (): Promise<Node> => {
+        const outcome = await fleet.release(id, operator);
+        if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
+        return changed(outcome, refuse, nodeChanged);
+      });
+      return show(await find(params.id, refuse));
+    },
+
+    async clearNode({ who, params, refuse }) {
+      const { id } = await find(params.id, refuse);
+      const [operator, subject] = [who.email, publicId("node", id)];
+      await audit.record({ operator, action: "node.clear", subject }, async (): Promise<Node> => {
+        const outcome = await fleet.clear(id, operator);
+        if (outcome.kind === "refused") throw refuse("node_state_conflict");
+        return changed(outcome, refuse, nodeChanged);
+      });
+      return show(await find(params.id, refuse));
+    },
+  };
+}
+
+/** What the records say of a node in this state: they do not know which of the ready ones are connected. */
+const standingOf = (state: NodeState | undefined) => (state === "online" ? "ready" : state);
+
+/** Reads on where rows were read that do not match, until there are enough or no more. */
+async function readMatching(
+  read: (before: Uuid | undefined) => Promise<ListedEntry[]>,
+  matches: (node: ListedEntry) => boolean,
+  { before, limit }: { before: Uuid | undefined; limit: number },
+): Promise<ListedEntry[]> {
+  const found: ListedEntry[] = [];
+  for (let from = before; ; ) {
+    const rows = await read(from);
+    found.push(...rows.filter(matches));
+    if (rows.length < limit || found.length >= limit) return found.slice(0, limit);
+    from = rows.at(-1)?.id;
+  }
+}

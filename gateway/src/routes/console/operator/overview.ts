@@ -1,0 +1,71 @@
+/** The platform at a glance, and the proof of its ledger. */
+import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
+import { exactMicro, pico } from "../../../base/money.ts";
+import { DAY_MS, seconds } from "../../../base/time.ts";
+import { invalidRequest } from "../../../faults.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { InferenceParts } from "../../../inference/parts.ts";
+import type { Totals, Traffic } from "../../../operators/overview.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import type { NodeParts } from "../../nodes/parts.ts";
+import type { SiteParts } from "../../parts.ts";
+
+const SPAN_MS_MAX = 31 * DAY_MS;
+
+export function platformHandlers(
+  parts: Pick<OperatorParts, "overview" | "books"> &
+    Pick<SiteParts, "now"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<NodeParts, "nodes">,
+): Handlers<typeof platformRoutes> {
+  const { overview, books, now } = parts;
+  return {
+    async getOverview({ query }) {
+      const { to = new Date(now()), from = new Date(to.getTime() - DAY_MS) } = query;
+      if (to < from || to.getTime() - from.getTime() > SPAN_MS_MAX) {
+        throw invalidRequest("from", "from must be at most 31 days before to");
+      }
+      const [totals, traffic] = await Promise.all([overview.totals(), overview.traffic({ from, to })]);
+      return {
+        object: "overview",
+        from: seconds(from),
+        to: seconds(to),
+        money: moneyObject(totals),
+        accounts: { builders: totals.builders, hosts: totals.hosts, suspended: totals.suspended },
+        holds: totals.holds,
+        nodes: totals.nodes,
+        capacity: capacityOfModels(parts),
+        traffic: traffic.map(({ hour, ...sums }) => ({ hour: seconds(hour), ...trafficObject(sums) })),
+      };
+    },
+
+    async checkBooks({ who }) {
+      const { at, askedBy, tookMs, balanced, checks } = await books.prove(who.email);
+      return { object: "ledger_check", at: seconds(at), asked_by: askedBy, took_ms: tookMs, balanced, checks };
+    },
+  };
+}
+
+export const capacityOfModels = ({ catalogue, nodes }: Pick<InferenceParts, "catalogue"> & Pick<NodeParts, "nodes">) =>
+  [...catalogue().active.keys()].map((model) => ({ model, ...nodes.capacityOf(model) }));
+
+/** Liabilities: what builders own and hosts are owed. */
+export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }: Totals) {
+  return {
+    builder_credit_micro: exactMicro(builderCredit),
+    held_micro: exactMicro(held),
+    hosts_owed_micro: exactMicro(hostsOwed),
+    liabilities_micro: exactMicro(pico(builderCredit + hostsOwed)),
+    platform_revenue_micro: exactMicro(platformRevenue),
+  };
+}
+
+export function trafficObject({ outcome, requests, promptTokens, completionTokens, charge }: Traffic) {
+  return {
+    outcome,
+    requests,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    charge_micro: exactMicro(charge),
+  };
+}

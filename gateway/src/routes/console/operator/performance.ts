@@ -1,0 +1,149 @@
+/** How the platform did over a span, out of the rollups. */
+import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-performance.ts";
+import { publicId } from "../../../base/ids.ts";
+import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
+import { seconds } from "../../../base/time.ts";
+import type { HistoryParts } from "../../../history/parts.ts";
+import { type PerformanceSum, type Slots, slotsOf } from "../../../history/performance.ts";
+import type { PresenceSum } from "../../../history/presence.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { NodeToLookAt } from "../../../operators/attention.ts";
+import type { Verdict } from "../../../operators/books.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import type { NodeParts } from "../../nodes/parts.ts";
+import { tenth } from "../../nodes/stats.ts";
+import type { SiteParts } from "../../parts.ts";
+import { moneyObject } from "./overview.ts";
+
+const MODELS_MAX = 50;
+const ACCOUNTS_MAX = 10;
+const NODES_MAX = 20;
+/** Of less than this no rate is told: one request would make a peak. */
+const RATE_AFTER_MS = 60_000;
+
+export function platformPerformanceHandlers(
+  parts: Pick<HistoryParts, "performance" | "presence"> &
+    Pick<OperatorParts, "overview" | "spend" | "attention" | "books"> &
+    Pick<NodeParts, "nodes"> &
+    Pick<SiteParts, "now">,
+): Handlers<typeof platformPerformanceRoutes> {
+  const { performance, presence, overview, spend, attention, books, nodes } = parts;
+  return {
+    async getPlatformPerformance({ query: { range } }) {
+      const now = parts.now();
+      const span = slotsOf(range, now);
+      const asked = { scope: "platform" as const, ...span };
+      const connected = nodes.all().map(({ id }) => id);
+      const [sums, seen, charged, spenders, pressing, totals, verdict] = await Promise.all([
+        performance.each(asked, { total: [], slots: ["slot"], models: ["model"] }),
+        presence.sums(span),
+        spend.models(span),
+        spend.accounts(span, ACCOUNTS_MAX),
+        attention.nodes({ connected, span, limit: NODES_MAX }),
+        overview.totals(),
+        books.last(),
+      ]);
+      const total = charged.reduce<Pico>((all, { charge }) => pico(all + charge), ZERO);
+      return {
+        object: "platform_performance",
+        range,
+        from: seconds(span.from),
+        to: seconds(span.to),
+        slot_s: span.slotMs / 1000,
+        total: {
+          ...loadObject(sums.total[0], seen, now - span.from.getTime()),
+          charge_micro: exactMicro(total),
+        },
+        series: seriesOf(span, { slots: sums.slots, seen, now }),
+        models: modelsOf(sums.models, charged),
+        top_accounts: spenders.map(({ accountId, name, requests, failed, charge }) => ({
+          account: publicId("acc", accountId),
+          name,
+          requests,
+          failed,
+          charge_micro: exactMicro(charge),
+        })),
+        nodes_to_look_at: { total: pressing.total, data: pressing.nodes.map(nodeObject) },
+        money: moneyObject(totals),
+        accounts: { builders: totals.builders, hosts: totals.hosts, suspended: totals.suspended },
+        books: verdict === undefined ? null : verdictObject(verdict),
+      };
+    },
+  };
+}
+
+interface Course {
+  slots: PerformanceSum[];
+  seen: PresenceSum[];
+  now: number;
+}
+
+/** Every slot of the span, those too in which nothing was asked. */
+function seriesOf({ from, to, slotMs }: Slots, { slots, seen, now }: Course) {
+  const sums = new Map(slots.map((sum) => [sum.slot?.getTime(), sum]));
+  const samples = Map.groupBy(seen, ({ slot }) => slot.getTime());
+  const starts = Array.from(
+    { length: (to.getTime() - from.getTime()) / slotMs },
+    (_, i) => from.getTime() + i * slotMs,
+  );
+  return starts.map((start) => ({
+    at: start / 1000,
+    ...loadObject(sums.get(start), samples.get(start) ?? [], Math.min(slotMs, now - start)),
+  }));
+}
+
+/** `lastedMs`: how much of the span has passed. */
+function loadObject(sum: PerformanceSum | undefined, seen: PresenceSum[], lastedMs: number) {
+  const samples = seen.reduce((all, one) => all + one.samples, 0);
+  const mean = (of: (one: PresenceSum) => number): number | null =>
+    samples === 0 ? null : seen.reduce((all, one) => all + of(one) * one.samples, 0) / samples;
+  const [nodes, slots, busy] = [mean((one) => one.nodes), mean((one) => one.slots), mean((one) => one.busy)];
+  return {
+    ...countsObject(sum),
+    rate_per_s: lastedMs < RATE_AFTER_MS ? null : ((sum?.requests ?? 0) * 1000) / lastedMs,
+    ttft_p95_ms: sum?.ttft.p95 ?? null,
+    nodes: tenth(nodes),
+    slots: tenth(slots),
+    busy_share: slots === null || busy === null || slots === 0 ? null : Math.min(1, busy / slots),
+  };
+}
+
+export const countsObject = (sum: PerformanceSum | undefined) => ({
+  requests: sum?.requests ?? 0,
+  failed: sum?.failed ?? 0,
+  error_share: sum?.errorShare ?? null,
+});
+
+function modelsOf(sums: PerformanceSum[], charged: { model: string; charge: Pico }[]) {
+  const charges = new Map(charged.map(({ model, charge }) => [model, charge]));
+  const rows = sums.flatMap((sum) =>
+    sum.model === null ? [] : [{ sum, model: sum.model, charge: charges.get(sum.model) ?? ZERO }],
+  );
+  return rows
+    .toSorted((a, b) => (a.charge === b.charge ? b.sum.requests - a.sum.requests : a.charge < b.charge ? 1 : -1))
+    .slice(0, MODELS_MAX)
+    .map(({ sum, model, charge }) => ({
+      model,
+      ...countsObject(sum),
+      ttft_ms: { p50: sum.ttft.p50, p95: sum.ttft.p95 },
+      duration_ms: { p50: sum.duration.p50, p95: sum.duration.p95 },
+      tokens_per_second: sum.tokensPerSecond,
+      charge_micro: exactMicro(charge),
+    }));
+}
+
+const nodeObject = ({ id, name, accountId, hostName, reasons }: NodeToLookAt) => ({
+  node: publicId("node", id),
+  name,
+  account: publicId("acc", accountId),
+  account_name: hostName,
+  reasons: reasons.map(({ code, text, since }) => ({ code, text, since: since === null ? null : seconds(since) })),
+});
+
+const verdictObject = ({ at, askedBy, tookMs, balanced, checks }: Verdict) => ({
+  at: seconds(at),
+  asked_by: askedBy,
+  took_ms: tookMs,
+  balanced,
+  failed_checks: checks.filter(({ differences }) => differences.length > 0).map(({ name }) => name),
+});

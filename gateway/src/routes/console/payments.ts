@@ -1,0 +1,92 @@
+/** Automatic top-up with a saved card, and what was paid. */
+import type { Payment as PaymentObject, paymentRoutes } from "@tollgate/api/console/credits.ts";
+import type { z } from "zod";
+import { parseId, publicId } from "../../base/ids.ts";
+import { exactMicro } from "../../base/money.ts";
+import { seconds } from "../../base/time.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
+import { findPack } from "../../payments/packs.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
+import type { Payment } from "../../payments/payment-list.ts";
+import type { Payments } from "../../payments/payments.ts";
+import type { SiteParts } from "../parts.ts";
+import { consolePage } from "./credits.ts";
+import { checkedMicro, creditsOf } from "./statement.ts";
+
+type CreditParts = Pick<LedgerParts, "ledger"> &
+  Pick<HistoryParts, "usage"> &
+  Pick<PaymentParts, "alerts" | "sendsMail"> &
+  Pick<SiteParts, "cursors" | "publicUrl" | "now"> & {
+    payments: Payments;
+  };
+
+export function paymentHandlers(parts: CreditParts): Handlers<typeof paymentRoutes> {
+  const { payments, publicUrl, cursors } = parts;
+  return {
+    async setTopUp({ account, body, refuse }) {
+      const { enabled, amount_micro, mark_micro, month_max_micro } = body();
+      const isSet = await payments.topUps.set(account.id, {
+        enabled,
+        amount: checkedMicro(amount_micro),
+        mark: checkedMicro(mark_micro),
+        monthMax: checkedMicro(month_max_micro),
+      });
+      if (!isSet) throw refuse("no_payment_method");
+      return await creditsOf(parts, account.id);
+    },
+
+    async openSetup({ account, call }) {
+      const back = `${consolePage(publicUrl, call.request)}?purchase=`;
+      const request = { accountId: account.id, successUrl: `${back}saved`, cancelUrl: `${back}cancelled` };
+      const { url } = await payments.openSetup(request);
+      return { object: "setup_page", url };
+    },
+
+    async removeMethod({ account, refuse }) {
+      if (!(await payments.removeMethod(account.id))) throw refuse("no_payment_method");
+      return await creditsOf(parts, account.id);
+    },
+
+    listPayments: ({ account, query }) =>
+      page({
+        cursors,
+        list: `payments ${account.id}`,
+        query,
+        read: (before, limit) => payments.list(account.id, { before, limit }),
+        position: ({ place }) => place,
+        show: paymentObject,
+      }),
+
+    async getPaymentReceipt({ account, params, refuse }) {
+      const id = parseId("pay", params.id);
+      const found = id === undefined ? undefined : await payments.receipts(account.id, id);
+      if (found === undefined) throw refuse("not_found");
+      return { object: "payment_receipt", receipt_url: found.receipt, invoice_url: found.invoice };
+    },
+  };
+}
+
+function paymentObject({
+  kind,
+  state,
+  amount,
+  purchaseId,
+  providerId,
+  pack,
+  at,
+}: Payment): z.input<typeof PaymentObject> {
+  return {
+    object: "payment",
+    kind,
+    state,
+    amount_micro: exactMicro(amount),
+    purchase_id: publicId("pay", purchaseId),
+    provider_id: providerId,
+    pack_id: findPack(pack)?.id ?? null,
+    has_receipt: providerId === null && state === "paid",
+    at: seconds(at),
+  };
+}

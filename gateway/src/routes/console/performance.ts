@@ -1,0 +1,75 @@
+/** How a builder's requests went, out of the rollups. */
+import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
+import { PLAYGROUND } from "@tollgate/api/console/playground.ts";
+import { publicId } from "../../base/ids.ts";
+import { seconds } from "../../base/time.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { type PerformanceSum, slotsOf } from "../../history/performance.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+import type { SiteParts } from "../parts.ts";
+import { namedKeys } from "./named-keys.ts";
+
+const NOTHING: Figures = {
+  requests: 0,
+  ok: 0,
+  closed: 0,
+  failed: 0,
+  errorShare: null,
+  ttft: { p50: null, p95: null, p99: null },
+  duration: { p50: null, p95: null, p99: null },
+  tokensPerSecond: null,
+};
+
+export function performanceHandlers(
+  parts: Pick<HistoryParts, "performance"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<KeyParts, "sessionKeys"> &
+    Pick<SiteParts, "now">,
+): Handlers<typeof performanceRoutes> {
+  const { performance, catalogue, sessionKeys, now } = parts;
+  return {
+    async getPerformance({ account, query: { range, by, model, key }, refuse }) {
+      if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
+      const slots = slotsOf(range, now());
+      const [keyIds, ofPlayground] = await Promise.all([
+        namedKeys(sessionKeys, account.id, key),
+        by === "key" ? sessionKeys.ofAccount(account.id) : [],
+      ]);
+      const asked = { scope: "account" as const, subjects: [account.id], ...slots, model, keyIds, asOne: ofPlayground };
+      const { total, rows, points } = await performance.each(asked, { total: [], rows: [by], points: ["slot"] });
+      return {
+        object: "performance",
+        range,
+        by,
+        from: seconds(slots.from),
+        to: seconds(slots.to),
+        slot_s: slots.slotMs / 1000,
+        total: figures(total[0] ?? NOTHING),
+        data: rows.map((sum) => ({
+          ...(sum.model !== null && { model: sum.model }),
+          ...(sum.key !== null && { key: sum.key === ofPlayground[0] ? PLAYGROUND : publicId("key", sum.key) }),
+          ...figures(sum),
+        })),
+        series: points.flatMap((sum) => (sum.slot === null ? [] : [{ at: seconds(sum.slot), ...figures(sum) }])),
+      };
+    },
+  };
+}
+
+type Figures = Pick<
+  PerformanceSum,
+  "requests" | "ok" | "closed" | "failed" | "errorShare" | "ttft" | "duration" | "tokensPerSecond"
+>;
+
+const figures = ({ requests, ok, closed, failed, errorShare, ttft, duration, tokensPerSecond }: Figures) => ({
+  requests,
+  ok,
+  closed,
+  failed,
+  error_share: errorShare,
+  ttft_ms: ttft,
+  duration_ms: duration,
+  tokens_per_second: tokensPerSecond,
+});

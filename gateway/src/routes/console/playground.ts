@@ -1,0 +1,22 @@
+/** The playground's key: one for each session and account, instead of one that the person would have to make and keep. */
+import type { playgroundRoutes } from "@tollgate/api/console/playground.ts";
+import { publicId } from "../../base/ids.ts";
+import { seconds } from "../../base/time.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+
+export function playgroundHandlers({ sessionKeys }: Pick<KeyParts, "sessionKeys">): Handlers<typeof playgroundRoutes> {
+  return {
+    async issuePlaygroundKey({ account, who, refuse }) {
+      const issued = await sessionKeys.issue({ accountId: account.id, sessionId: who.sessionId });
+      // It ended since the guard looked.
+      if (issued === undefined) throw refuse("not_authenticated");
+      return {
+        id: publicId("key", issued.id),
+        object: "playground_key",
+        secret: issued.token,
+        expires_at: seconds(issued.expiresAt),
+      };
+    },
+  };
+}

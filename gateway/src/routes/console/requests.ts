@@ -1,0 +1,222 @@
+/** A builder's request history: pages with filters, one record, all of it as CSV, and signed receipts. */
+import type { Request, RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
+import { RequestOutcome } from "@tollgate/api/values.ts";
+import type { z } from "zod";
+import type { Columns } from "../../base/csv.ts";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro, pico } from "../../base/money.ts";
+import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
+import { invalidRequest } from "../../faults.ts";
+import type { Filter } from "../../history/filter.ts";
+import type { RequestRecord } from "../../history/history.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { noSuchRequest } from "../../http/lists/no-such-request.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { Asked, Handlers } from "../../http/routes.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+import type { SiteParts } from "../parts.ts";
+import { csvFile } from "./csv.ts";
+import { namedKeys } from "./named-keys.ts";
+
+type Named = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
+
+const SORTED_DAYS_MAX = 31;
+/** What is read to find the largest, or to sum up what no rollup has. */
+const READ_MAX = 200_000;
+const UNFUNDED_DAYS_MAX = 400;
+/** An answer's id ends as its request's does. */
+const ANSWER_ID = /^(chatcmpl|cmpl)-/;
+
+export function requestHandlers(
+  parts: Pick<HistoryParts, "history" | "receipts" | "unfunded"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<SiteParts, "cursors" | "now"> &
+    Pick<KeyParts, "sessionKeys">,
+): Handlers<typeof requestRoutes> {
+  const { history, catalogue, cursors, receipts, unfunded, sessionKeys, now } = parts;
+  const filterOf = async (
+    accountId: Uuid,
+    { model, key, outcome, label, from, to }: Named,
+    refuse: Asked<typeof requestRoutes.exportRequests>["refuse"],
+  ): Promise<Filter> => {
+    if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
+    const known = RequestOutcome.safeParse(outcome);
+    if (outcome !== undefined && !known.success) throw refuse("unknown_outcome");
+    const keyIds = await namedKeys(sessionKeys, accountId, key);
+    return { model, keyIds, outcome: known.data, label, from, to };
+  };
+  const find = async (
+    accountId: Uuid,
+    text: string,
+    refuse: Asked<typeof requestRoutes.getRequest>["refuse"],
+  ): Promise<RequestRecord> => {
+    const id = parseId("req", text.replace(ANSWER_ID, "req_"));
+    const record = id === undefined ? undefined : await history.find(accountId, id);
+    if (record === undefined) throw await noSuchRequest(history, id, refuse);
+    return record;
+  };
+  const withKept = async <Page extends object>(read: Promise<Page>) => {
+    const [list, from] = await Promise.all([read, history.keptFrom()]);
+    return { ...list, kept_from: from && seconds(from) };
+  };
+  /** The largest are found by reading all there are: of a span that is not too much to read. */
+  const sortable = async (accountId: Uuid, sort: string, filter: Filter): Promise<Filter & { from: Date }> => {
+    const { from, to = new Date(now()), label } = filter;
+    if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
+      throw invalidRequest(
+        "from",
+        `from must be at most ${SORTED_DAYS_MAX} days before to where the order is by ${sort}`,
+      );
+    }
+    const span = { from, to: filter.to };
+    const read =
+      label === undefined
+        ? (await history.total(accountId, span, now())).requests
+        : await history.labelled(accountId, label, span);
+    if (read <= READ_MAX) return { ...filter, from };
+    throw invalidRequest("from", `from must be nearer to to: by ${sort} at most ${READ_MAX} requests are put in order`);
+  };
+  return {
+    async listRequests({ account, query, refuse }) {
+      const filter = await filterOf(account.id, query, refuse);
+      const { sort } = query;
+      const list = `requests ${account.id}`;
+      if (sort === "newest" || sort === "oldest") {
+        const oldestFirst = sort === "oldest";
+        return withKept(
+          page({
+            cursors,
+            list: oldestFirst ? `${list} oldest` : list,
+            query,
+            read: (last, limit) =>
+              history.list(account.id, { ...filter, oldestFirst, before: last as Uuid | undefined, limit }),
+            position: ({ id }) => id,
+            show: requestObject,
+          }),
+        );
+      }
+      const within = await sortable(account.id, sort, filter);
+      return withKept(
+        page({
+          cursors,
+          list: `${list} ${sort}`,
+          query,
+          read: (last, limit) => history.largest(account.id, { ...within, by: sort, after: sizeAndId(last), limit }),
+          position: ({ id, charge, durationMs }) => `${sort === "cost" ? charge : (durationMs ?? -1)} ${id}`,
+          show: requestObject,
+        }),
+      );
+    },
+
+    async getRequestTotals({ account, query, refuse }) {
+      const filter = await filterOf(account.id, query, refuse);
+      const { label, model, keyIds, outcome } = filter;
+      const alone = model === undefined && keyIds === undefined && outcome === undefined;
+      if (label !== undefined && !alone && (await history.labelled(account.id, label, filter)) > READ_MAX) {
+        throw invalidRequest("from", `from must be nearer to to: more than ${READ_MAX} requests have this label`);
+      }
+      const { requests, promptTokens, completionTokens, charge } = await history.total(account.id, filter, now());
+      return {
+        object: "request_totals",
+        requests,
+        prompt_tokens: promptTokens,
+        completion_tokens: completionTokens,
+        charge_micro: exactMicro(charge),
+      };
+    },
+
+    async listUnfunded({ account, query }) {
+      const { to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
+      if (to < from) throw invalidRequest("to", "to must not be before from");
+      if (to.getTime() - from.getTime() > UNFUNDED_DAYS_MAX * DAY_MS) {
+        throw invalidRequest("from", `from must be at most ${UNFUNDED_DAYS_MAX} days before to`);
+      }
+      const sums = await unfunded.sums(account.id, { from, to });
+      const data = sums.map(({ keyId, reason, requests }) => ({ key: publicId("key", keyId), reason, requests }));
+      return { object: "list", from: seconds(from), to: seconds(to), data, next_cursor: null };
+    },
+
+    async exportRequests({ account, query, refuse }) {
+      const filter = await filterOf(account.id, query, refuse);
+      return csvFile({
+        name: "requests.csv",
+        columns: CSV_COLUMNS,
+        read: (last, limit) => history.list(account.id, { ...filter, before: last?.id, limit }),
+      });
+    },
+
+    async getRequest({ account, params, refuse }) {
+      return requestObject(await find(account.id, params.id, refuse));
+    },
+
+    async getReceipt({ account, params, refuse }) {
+      return receipts.of(await find(account.id, params.id, refuse));
+    },
+  };
+}
+
+/** Where a page by size goes on: the last one's size and id. */
+function sizeAndId(position: string | undefined): { size: bigint; id: Uuid } | undefined {
+  if (position === undefined) return undefined;
+  const [size = "", id = ""] = position.split(" ");
+  return { size: BigInt(size), id: id as Uuid };
+}
+
+/** As a builder sees it: which node served stays the platform's business. */
+function requestObject(record: RequestRecord): z.input<typeof Request> {
+  return {
+    id: publicId("req", record.id),
+    object: "request",
+    created_at: seconds(record.createdAt),
+    finished_at: seconds(record.finishedAt),
+    key: { id: publicId("key", record.keyId), name: record.keyName },
+    endpoint: record.endpoint,
+    model: record.model,
+    build: record.build,
+    tokenizer: record.tokenizer,
+    stream: record.stream,
+    outcome: record.outcome,
+    http_status: record.httpStatus,
+    finish_reason: record.finishReason,
+    usage: {
+      prompt_tokens: record.promptTokens,
+      completion_tokens: record.completionTokens,
+      reasoning_tokens: record.reasoningTokens,
+    },
+    hold_micro: exactMicro(record.hold),
+    charge_micro: exactMicro(record.charge),
+    refund_micro: exactMicro(pico(record.hold - record.charge)),
+    price_version: record.priceVersion,
+    attempts: record.attempts,
+    queue_ms: record.queueMs,
+    ttft_ms: record.ttftMs,
+    duration_ms: record.durationMs,
+    client: record.client,
+    label: record.label,
+    count: record.count,
+  };
+}
+
+const CSV_COLUMNS: Columns<RequestRecord> = {
+  id: ({ id }) => publicId("req", id),
+  created_at: ({ createdAt }) => createdAt.toISOString(),
+  finished_at: ({ finishedAt }) => finishedAt.toISOString(),
+  key: ({ keyName }) => keyName,
+  endpoint: ({ endpoint }) => endpoint,
+  model: ({ model }) => model,
+  stream: ({ stream }) => stream,
+  outcome: ({ outcome }) => outcome,
+  http_status: ({ httpStatus }) => httpStatus,
+  finish_reason: ({ finishReason }) => finishReason,
+  prompt_tokens: ({ promptTokens }) => promptTokens,
+  completion_tokens: ({ completionTokens }) => completionTokens,
+  reasoning_tokens: ({ reasoningTokens }) => reasoningTokens,
+  hold_micro: ({ hold }) => exactMicro(hold),
+  charge_micro: ({ charge }) => exactMicro(charge),
+  duration_ms: ({ durationMs }) => durationMs,
+  ttft_ms: ({ ttftMs }) => ttftMs,
+  client: ({ client }) => client,
+  count: ({ count }) => count,
+  label: ({ label }) => label,
+};

@@ -1,0 +1,27 @@
+/** Pages of API keys and host tokens: those that work, then those that were revoked, each the newest first. */
+import type { Uuid } from "../../base/ids.ts";
+import type { Cursors } from "../../http/lists/cursors.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { SecretPosition, SecretRecord, Secrets } from "../../keys/keys.ts";
+
+export function secretsPage<Record extends SecretRecord, Shown>(parts: {
+  secrets: Secrets<Record>;
+  cursors: Cursors;
+  list: string;
+  accountId: Uuid;
+  query: { cursor?: string | undefined; limit: number };
+  show: (record: Record) => Shown;
+}) {
+  const { secrets, accountId, ...rest } = parts;
+  return page({
+    ...rest,
+    read: (after, max) => secrets.list(accountId, { after: positionFrom(after), limit: max }),
+    position: ({ id, revokedAt }) => `${revokedAt === null ? "open" : "revoked"} ${id}`,
+  });
+}
+
+function positionFrom(text: string | undefined): SecretPosition | undefined {
+  if (text === undefined) return undefined;
+  const [state, id] = text.split(" ");
+  return { id: id as Uuid, revoked: state === "revoked" };
+}

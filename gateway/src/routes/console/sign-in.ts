@@ -1,0 +1,142 @@
+/**
+ * The console's sign-in routes: how people are let in is the identities' business. An answer never holds a session's token:
+ * that is in the cookie alone.
+ */
+import { PATIENCE_S, SIGN_IN_REFUSALS, type signInRoutes, tooManyAttempts } from "@tollgate/api/console/sign-in.ts";
+import type { Caller } from "../../accounts/ask.ts";
+import type { SignedIn } from "../../accounts/identities.ts";
+import type { AccountParts } from "../../accounts/parts.ts";
+import { SignInRefusal } from "../../accounts/refusals.ts";
+import type { Owner } from "../../accounts/two-factor.ts";
+import { Fault } from "../../faults.ts";
+import type { OpenCall } from "../../http/call.ts";
+import type { Handlers } from "../../http/routes.ts";
+import { meObject } from "./accounts.ts";
+
+/** Where a browser lands that comes back from a provider. What became of it is in `sign_in`. */
+const HOME = "/console/";
+
+export function signInHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof signInRoutes> {
+  const { signIn, passwords, twoFactor, openId, offers } = identities;
+  return refusing({
+    getSignInMethods: async () => ({
+      password: true,
+      password_reset: offers.resetByMail,
+      email_verification: offers.verifiesEmails,
+      providers: openId.providers,
+    }),
+
+    async signUp(asked) {
+      const { remember_me: remember, ...who } = asked.body();
+      return keep(asked, await signIn.signUp({ ...who, remember }, callerOf(asked)));
+    },
+    async signIn(asked) {
+      const { remember_me: remember, ...who } = asked.body();
+      return keep(asked, await signIn.enter({ ...who, remember }, callerOf(asked)));
+    },
+    async signInWithCode(asked) {
+      return keep(asked, await signIn.enterCode(asked.body().code, callerOf(asked)));
+    },
+    async signOut(asked) {
+      return keep(asked, { status: "signed_out" as const, ...(await signIn.leave(callerOf(asked))) });
+    },
+    async getSession(asked) {
+      const { who, cookies } = await signIn.renew(callerOf(asked));
+      const me = who === undefined ? { identity: null, accounts: [] } : await meObject(identities, who);
+      return keep(asked, { cookies, ...me });
+    },
+
+    async signInWithOpenId(asked) {
+      return keep(asked, await openId.begin(asked.body().provider, callerOf(asked)));
+    },
+    async finishOpenId({ params, ...asked }) {
+      const query = new URL(asked.call.request.url ?? "", "http://gateway").searchParams;
+      const { outcome, cookies } = await openId.finish(params.provider, query, callerOf(asked));
+      return keep(asked, { cookies, location: outcome === "signed_in" ? HOME : `${HOME}?sign_in=${outcome}` });
+    },
+
+    async requestPasswordReset(asked) {
+      await passwords.requestReset(asked.body().email, callerOf(asked));
+      return { status: "sent_if_known" };
+    },
+    async resetPassword(asked) {
+      await passwords.reset(asked.body(), callerOf(asked));
+      return { status: "password_changed" };
+    },
+    async requestEmailVerification(asked) {
+      await passwords.requestVerification(asked.body().email, callerOf(asked));
+      return { status: "sent_if_known" };
+    },
+    async verifyEmail(asked) {
+      await passwords.verify(asked.body().token, callerOf(asked));
+      return { status: "email_verified" };
+    },
+    async changePassword(asked) {
+      const { password, new_password: newPassword } = asked.body();
+      const { cookies } = await passwords.change({ password, newPassword }, ownerOf(asked));
+      return keep(asked, { status: "password_changed" as const, cookies });
+    },
+
+    async enableTwoFactor(asked) {
+      const { uri, secret, backupCodes } = await twoFactor.begin(asked.body().password, ownerOf(asked));
+      return { status: "to_confirm", uri, secret, backup_codes: backupCodes };
+    },
+    async confirmTwoFactor(asked) {
+      return keep(asked, {
+        status: "enabled" as const,
+        ...(await twoFactor.confirm(asked.body().code, ownerOf(asked))),
+      });
+    },
+    replaceBackupCodes: async (asked) => ({
+      backup_codes: await twoFactor.newBackupCodes(asked.body().password, ownerOf(asked)),
+    }),
+    async disableTwoFactor(asked) {
+      return keep(asked, {
+        status: "disabled" as const,
+        ...(await twoFactor.end(asked.body().password, ownerOf(asked))),
+      });
+    },
+  });
+}
+
+/** Why somebody was not let in, in the words and codes of the envelope. */
+export function refusing<Table extends Record<string, (asked: never) => Promise<unknown>>>(handlers: Table): Table {
+  const wrapped = Object.entries(handlers).map(([id, handle]) => [
+    id,
+    (asked: never) =>
+      handle(asked).catch((error) => {
+        throw error instanceof SignInRefusal ? faultOf(error) : error;
+      }),
+  ]);
+  return Object.fromEntries(wrapped) as Table;
+}
+
+function faultOf(refused: SignInRefusal): Fault {
+  const { reason, waitS = PATIENCE_S } = refused;
+  const declared = SIGN_IN_REFUSALS[reason];
+  if (reason !== "too_many_attempts") return new Fault({ ...declared, cause: refused });
+  return new Fault({
+    ...declared,
+    retry: waitS > PATIENCE_S ? "never" : "later",
+    message: tooManyAttempts(waitS),
+    headers: { "retry-after": String(waitS) },
+  });
+}
+
+function callerOf({ call }: { call: OpenCall }): Caller {
+  const { cookie, "user-agent": userAgent } = call.request.headers;
+  return { cookie, address: call.address(), userAgent };
+}
+
+function ownerOf(asked: { call: OpenCall; who: SignedIn }): Owner {
+  return { identityId: asked.who.identityId, caller: callerOf(asked) };
+}
+
+/** Sets the cookies, and leaves them out of the answer. */
+function keep<T extends { cookies: string[] }>(
+  { setHeader }: { setHeader: (name: string, value: string[]) => void },
+  { cookies, ...answer }: T,
+): Omit<T, "cookies"> {
+  if (cookies.length > 0) setHeader("set-cookie", cookies);
+  return answer;
+}

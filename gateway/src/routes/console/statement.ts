@@ -1,0 +1,143 @@
+/** How long a builder's credit lasts and what looks after it, and the statement by day. */
+import type { Credits, StatementRow, statementRoutes } from "@tollgate/api/console/credits.ts";
+import { picoOfMicro } from "@tollgate/api/micro.ts";
+import type { z } from "zod";
+import type { Columns } from "../../base/csv.ts";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { invariant } from "../../base/invariant.ts";
+import { exactMicro, type Pico, pico } from "../../base/money.ts";
+import { seconds } from "../../base/time.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
+import type { StatementRow as Row } from "../../ledger/statement.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
+import type { TopUp } from "../../payments/top-up-settings.ts";
+import type { SiteParts } from "../parts.ts";
+import { csvFile } from "./csv.ts";
+
+type CreditParts = Pick<LedgerParts, "ledger"> &
+  Pick<HistoryParts, "usage"> &
+  Pick<PaymentParts, "alerts" | "sendsMail" | "payments"> &
+  Pick<SiteParts, "now">;
+
+export function statementHandlers(
+  parts: CreditParts & Pick<LedgerParts, "statement"> & Pick<SiteParts, "cursors">,
+): Handlers<typeof statementRoutes> {
+  const { statement, cursors, alerts } = parts;
+  return {
+    getCredits: ({ account }) => creditsOf(parts, account.id),
+
+    async setAlert({ account, body }) {
+      const { mark_micro: mark } = body();
+      await alerts.set(account.id, mark === undefined ? null : checkedMicro(mark));
+      return await creditsOf(parts, account.id);
+    },
+
+    listStatement: ({ account, query }) =>
+      page({
+        cursors,
+        list: `statement ${account.id}`,
+        query,
+        read: (before, limit) => statement.byDay(account.id, { before, limit }),
+        position: ({ place }) => place,
+        show: rowObject,
+      }),
+
+    exportStatement: async ({ account }) =>
+      csvFile({
+        name: "statement.csv",
+        columns: CSV_COLUMNS,
+        // All at once, so that its balances are of one moment: a row a day is not much.
+        read: async (last) => (last === undefined ? await statement.byDay(account.id) : []),
+      }),
+  };
+}
+
+/** Of a field that was checked at the door. */
+export function checkedMicro(text: string): Pico {
+  const amount = picoOfMicro(text);
+  invariant(amount !== undefined, `not an amount: ${text}`);
+  return pico(amount);
+}
+
+const DAY_S = 86_400n;
+const LASTS_S_MAX = 3_650n * DAY_S;
+
+/** At so much a day; undefined where nothing is spent. */
+export function lastsS(balance: Pico, perDay: Pico): number | null {
+  if (perDay <= 0n) return null;
+  const lasts = balance <= 0n ? 0n : (balance * DAY_S) / perDay;
+  return Number(lasts < LASTS_S_MAX ? lasts : LASTS_S_MAX);
+}
+
+export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<z.input<typeof Credits>> {
+  const { ledger, usage, alerts, sendsMail, payments, now } = parts;
+  const [money, burn, alert, topUp, method] = await Promise.all([
+    ledger.balance(accountId),
+    usage.burn(accountId, now()),
+    alerts.of(accountId),
+    payments?.topUps.of(accountId),
+    payments?.method(accountId),
+  ]);
+  invariant(money !== undefined, `account ${accountId} is not in the ledger`);
+  return {
+    object: "credits",
+    can_buy: payments !== undefined,
+    can_mail: sendsMail,
+    spending: {
+      last_day_micro: exactMicro(burn.day),
+      last_week_micro: exactMicro(burn.week),
+      per_day_micro: exactMicro(burn.perDay),
+      lasts_s: lastsS(money.balance, burn.perDay),
+    },
+    alert: {
+      mark_micro: alert === undefined ? null : exactMicro(alert.mark),
+      is_below: alert !== undefined && money.balance < alert.mark,
+    },
+    top_up: topUp === undefined ? null : topUpObject(topUp),
+    method: method === undefined ? null : { object: "payment_method", brand: method.brand, last4: method.last4 },
+  };
+}
+
+export function topUpObject({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: TopUp) {
+  return {
+    enabled,
+    amount_micro: exactMicro(amount),
+    mark_micro: exactMicro(mark),
+    month_max_micro: exactMicro(monthMax),
+    month_spent_micro: exactMicro(monthSpent),
+    failure,
+    failed_at: failedAt === null ? null : seconds(failedAt),
+  };
+}
+
+function rowObject(row: Row): z.input<typeof StatementRow> {
+  return {
+    object: "statement_row",
+    kind: row.kind,
+    day: row.day,
+    requests: row.requests,
+    prompt_tokens: row.promptTokens,
+    completion_tokens: row.completionTokens,
+    amount_micro: exactMicro(row.amount),
+    balance_micro: exactMicro(row.balance),
+    transfer_id: row.transferId === null ? null : publicId("pay", row.transferId),
+    reason: row.reason,
+    at: row.at === null ? null : seconds(row.at),
+  };
+}
+
+const CSV_COLUMNS: Columns<Row> = {
+  kind: ({ kind }) => kind,
+  day: ({ day }) => day,
+  at: ({ at }) => at?.toISOString(),
+  requests: ({ requests }) => requests,
+  prompt_tokens: ({ promptTokens }) => promptTokens,
+  completion_tokens: ({ completionTokens }) => completionTokens,
+  amount_micro: ({ amount }) => exactMicro(amount),
+  balance_micro: ({ balance }) => exactMicro(balance),
+  transfer_id: ({ transferId }) => (transferId === null ? null : publicId("pay", transferId)),
+  reason: ({ reason }) => reason,
+};

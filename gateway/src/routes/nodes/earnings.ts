@@ -1,0 +1,68 @@
+/** What every request earned a host, and what of it is owed. */
+import type { Earning, EarningList } from "@tollgate/api/nodes/answers.ts";
+import type { EarningsQuery } from "@tollgate/api/nodes/fields.ts";
+import type { z } from "zod";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro, pico } from "../../base/money.ts";
+import { seconds, startOfDay } from "../../base/time.ts";
+import type { EarningLine } from "../../history/earnings.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
+import type { SiteParts } from "../parts.ts";
+
+export type EarningsParts = Pick<HistoryParts, "earnings"> &
+  Pick<LedgerParts, "hostMoney"> &
+  Pick<SiteParts, "cursors" | "now">;
+
+export const namedNode = ({ node }: { node?: string | undefined }): Uuid | undefined =>
+  node === undefined ? undefined : parseId("node", node);
+
+export async function earningsPage(
+  { earnings, hostMoney, cursors, now }: EarningsParts,
+  accountId: Uuid,
+  query: z.output<typeof EarningsQuery>,
+): Promise<z.input<typeof EarningList>> {
+  const { from, to } = query;
+  const nodeId = namedNode(query);
+  const [{ pending, paidOut, setOff, heldBack }, own, today, lines] = await Promise.all([
+    hostMoney(accountId),
+    earnings.own(accountId),
+    earnings.sum(accountId, { nodeId, from: startOfDay(now()) }),
+    page({
+      cursors,
+      list: `earnings ${accountId}`,
+      query,
+      read: (before, max) =>
+        earnings.lines(accountId, { nodeId, from, to, before: before as Uuid | undefined, limit: max }),
+      position: ({ id }) => id,
+      show: earningObject,
+    }),
+  ]);
+  return {
+    ...lines,
+    balance: {
+      earned_micro: exactMicro(pico(pending + paidOut + setOff)),
+      own_micro: exactMicro(own),
+      paid_out_micro: exactMicro(paidOut),
+      set_off_micro: exactMicro(setOff),
+      pending_micro: exactMicro(pending),
+      held_back_micro: exactMicro(heldBack),
+    },
+    today_micro: exactMicro(today.earned),
+  };
+}
+
+function earningObject(line: EarningLine): z.input<typeof Earning> {
+  return {
+    request_id: publicId("req", line.id),
+    node: line.nodeId === null ? null : publicId("node", line.nodeId),
+    model: line.model,
+    finished_at: seconds(line.finishedAt),
+    prompt_tokens: line.promptTokens,
+    completion_tokens: line.completionTokens,
+    outcome: line.outcome,
+    earned_micro: exactMicro(line.earned),
+    own: line.own,
+  };
+}

@@ -1,0 +1,138 @@
+/** How a host's nodes did over time, and their jobs one by one, whichever API it came by. */
+import type {
+  HostInsight,
+  InsightQuery,
+  Job as JobShown,
+  JobsQuery,
+  NodeInsight,
+} from "@tollgate/api/nodes/insight.ts";
+import type { z } from "zod";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro } from "../../base/money.ts";
+import type { RequestOutcome } from "../../base/states.ts";
+import { seconds } from "../../base/time.ts";
+import type { InsightFigures, Insights } from "../../history/insight.ts";
+import type { Job } from "../../history/jobs.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { slotsOf } from "../../history/performance.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { SiteParts } from "../parts.ts";
+import type { NodeParts } from "./parts.ts";
+import { tenth } from "./stats.ts";
+
+export type InsightParts = Pick<NodeParts, "fleet"> &
+  Pick<HistoryParts, "insights" | "jobs"> &
+  Pick<SiteParts, "cursors" | "now">;
+
+type Range = z.output<typeof InsightQuery>["range"];
+
+export async function nodeInsight(
+  { insights, now }: InsightParts,
+  node: { id: Uuid; accountId: Uuid },
+  range: Range,
+): Promise<z.input<typeof NodeInsight>> {
+  const insight = await insights.of(node.accountId, [node.id], range, now());
+  return { object: "node_insight", node: publicId("node", node.id), ...show(insight, range) };
+}
+
+export async function hostInsight(
+  { insights, fleet, now }: InsightParts,
+  accountId: Uuid,
+  range: Range,
+): Promise<z.input<typeof HostInsight>> {
+  const ids = await fleet.atWork(accountId, slotsOf(range, now()).from);
+  const insight = await insights.of(accountId, ids, range, now());
+  return {
+    object: "host_insight",
+    ...show(insight, range),
+    nodes: insight.nodes.map(({ id, total, utilisation }) => ({
+      node: publicId("node", id),
+      total: showTotal(total),
+      utilisation: utilisation.map(share),
+    })),
+  };
+}
+
+type Insight = Awaited<ReturnType<Insights["of"]>>;
+
+const show = ({ slots, total, series, earningsSlotMs, earnings }: Insight, range: Range) => ({
+  range,
+  from: seconds(slots.from),
+  to: seconds(slots.to),
+  slot_s: slots.slotMs / 1000,
+  total: showTotal(total),
+  series: series.map((point) => ({ at: seconds(point.at), ...showFigures(point) })),
+  earnings_slot_s: earningsSlotMs / 1000,
+  earnings: earnings.map(({ at, earned }) => ({ at: seconds(at), earned_micro: exactMicro(earned) })),
+});
+
+const showTotal = (total: Insight["total"]) => ({ ...showFigures(total), earned_micro: exactMicro(total.earned) });
+
+const showFigures = ({ performed, utilisation, connected }: InsightFigures) => ({
+  requests: performed?.requests ?? 0,
+  ok: performed?.ok ?? 0,
+  closed: performed?.closed ?? 0,
+  failed: performed?.failed ?? 0,
+  failed_share: performed?.errorShare ?? null,
+  prompt_tokens: performed?.promptTokens ?? 0,
+  completion_tokens: performed?.completionTokens ?? 0,
+  ttft_p50_ms: performed?.ttft.p50 ?? null,
+  ttft_p95_ms: performed?.ttft.p95 ?? null,
+  tps: tenth(performed?.tokensPerSecond ?? null),
+  utilisation: share(utilisation),
+  connected: share(connected),
+});
+
+/** As many digits as anybody reads. */
+const share = (value: number | null): number | null => (value === null ? null : Math.round(value * 10_000) / 10_000);
+
+export const jobsPage = (
+  { jobs, cursors }: InsightParts,
+  nodeId: Uuid,
+  query: z.output<typeof JobsQuery>,
+): Promise<{ object: "list"; data: z.input<typeof JobShown>[]; next_cursor: string | null }> => {
+  const { model, outcome, from, to } = query;
+  return page({
+    cursors,
+    list: `jobs ${nodeId}`,
+    query,
+    read: (before, limit) => jobs.list(nodeId, { model, outcome, from, to, before: before as Uuid | undefined, limit }),
+    position: ({ id }) => id,
+    show: jobObject,
+  });
+};
+
+type Ending = Pick<z.input<typeof JobShown>, "says" | "by">;
+
+/** How a job ended, as its host should read it. Requests that a limit refused never reach a node. */
+const ENDINGS: Partial<Record<RequestOutcome, Ending>> = {
+  ok: { says: "Completed.", by: null },
+  upstream_failed: { says: "The node failed it: its engine reported an error, or the line was cut.", by: "engine" },
+  upstream_stall: { says: "The node went quiet for two seconds, or took longer than a job may.", by: "quiet" },
+  client_closed: { says: "The client left before the end. It does not count against the node.", by: "client" },
+  no_capacity: { says: "No node took it in time. It does not count against the node.", by: "platform" },
+  plane_lost: { says: "The platform lost its line to the node. It does not count against the node.", by: "platform" },
+  gateway_stopped: { says: "The platform stopped it. It does not count against the node.", by: "platform" },
+  gateway_lost: { says: "The platform lost it. It does not count against the node.", by: "platform" },
+};
+
+function jobObject(job: Job): z.input<typeof JobShown> {
+  const { ttftMs, durationMs, completionTokens } = job;
+  const flowMs = ttftMs === null || durationMs === null ? 0 : durationMs - ttftMs;
+  return {
+    request_id: publicId("req", job.id),
+    model: job.model,
+    created_at: seconds(job.createdAt),
+    finished_at: seconds(job.finishedAt),
+    outcome: job.outcome,
+    ...(ENDINGS[job.outcome] ?? { says: "The platform refused it.", by: "platform" }),
+    prompt_tokens: job.promptTokens,
+    completion_tokens: completionTokens,
+    queue_ms: job.queueMs,
+    ttft_ms: ttftMs,
+    duration_ms: durationMs,
+    tps: completionTokens > 1 && flowMs > 0 ? tenth(((completionTokens - 1) * 1000) / flowMs) : null,
+    earned_micro: exactMicro(job.earned),
+    own: job.own,
+  };
+}

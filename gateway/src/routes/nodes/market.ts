@@ -1,0 +1,64 @@
+/** What each model could earn a host: demand, who serves it, and an estimate. Nothing of a single builder or host is in it. */
+import type { MarketModel, Market as MarketShown } from "@tollgate/api/nodes/insight.ts";
+import type { z } from "zod";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
+import type { Node } from "../../fleet/fleet.ts";
+import { type ModelWork, meanHour, slotHour } from "../../history/market.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { whole } from "../../http/lists/pages.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { CatalogueEntry } from "../../metering/catalogue.ts";
+import type { NodeParts } from "./parts.ts";
+import { tenth } from "./stats.ts";
+
+export type MarketParts = Pick<HistoryParts, "market"> &
+  Pick<InferenceParts, "catalogue"> &
+  Pick<NodeParts, "nodes" | "fleet">;
+
+/** `node`: whose speeds and slots are meant, of those of `accountId`. */
+export async function marketOf(
+  { market, catalogue, nodes, fleet }: MarketParts,
+  accountId: Uuid,
+  node: Node | undefined,
+): Promise<z.input<typeof MarketShown>> {
+  const { entries, active } = catalogue();
+  const [models, own, elected] = await Promise.all([
+    market.models(),
+    node === undefined ? [] : market.workOf(node.id),
+    node === undefined ? fleet.electedBy(accountId) : node.models,
+  ]);
+  const slots = node === undefined ? null : (nodes.find(publicId("node", node.id))?.slots ?? null);
+  const rowOf = (entry: CatalogueEntry): z.input<typeof MarketModel> => {
+    const { id: model, kind, price_in_micro_1m, price_out_micro_1m } = entry;
+    const everybody = models.get(model);
+    const byNode = own.find((work) => work.model === model && work.busyMs > 0);
+    const work = byNode ?? everybody?.work;
+    const prices = { in: BigInt(price_in_micro_1m ?? 0), out: BigInt(price_out_micro_1m ?? 0) };
+    const hour = work === undefined ? null : slotHour(work, { ...prices, sharePercent: HOST_SHARE_PERCENT });
+    const mean = everybody === undefined ? null : meanHour(everybody, accountId);
+    return {
+      ...{ model, kind, price_in_micro_1m, price_out_micro_1m },
+      tokens_per_hour_24h: twoDigits(everybody?.hourTokens24h ?? 0),
+      tokens_per_hour_7d: twoDigits(everybody?.hourTokens7d ?? 0),
+      waiting: nodes.waitingFor(model),
+      ...nodes.capacityOf(model),
+      elected: elected.includes(model),
+      speed: work === undefined ? null : speedOf(work, byNode === undefined ? "model" : "node"),
+      slot_hour_micro: hour === null ? null : exactMicro(hour),
+      node_hour_micro: hour === null || slots === null ? null : exactMicro(pico(hour * BigInt(slots))),
+      mean_hour_micro: mean === null ? null : exactMicro(mean),
+    };
+  };
+  const data = entries.filter(({ id }) => active.has(id)).map(rowOf);
+  return { ...whole(data), share_percent: HOST_SHARE_PERCENT, slots };
+}
+
+function speedOf({ promptTokens, completionTokens, busyMs }: ModelWork, of: "node" | "model") {
+  if (busyMs <= 0) return null;
+  const perSecond = (tokens: number): number => tenth((tokens * 1000) / busyMs) ?? 0;
+  return { of, prompt_tokens_per_s: perSecond(promptTokens), completion_tokens_per_s: perSecond(completionTokens) };
+}
+
+/** Enough to choose by, and too little to follow one builder's use by. */
+const twoDigits = (value: number): number => (value < 1 ? 0 : Number(value.toPrecision(2)));

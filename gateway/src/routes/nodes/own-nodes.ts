@@ -1,0 +1,134 @@
+/** What a host may do with its nodes, whichever API it came by: the node API with a token, the console with a session. */
+import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api/nodes/answers.ts";
+import type { z } from "zod";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { seconds } from "../../base/time.ts";
+import { type Fault, type FaultOptions, invalidRequest } from "../../faults.ts";
+import { type ListedNode, type MoveOutcome, type Node, NodeNameTaken } from "../../fleet/fleet.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { SiteParts } from "../parts.ts";
+import type { NodeParts } from "./parts.ts";
+
+export type OwnNodesParts = Pick<NodeParts, "fleet" | "nodes" | "nodeChanged"> &
+  Pick<InferenceParts, "catalogue"> &
+  Pick<SiteParts, "cursors">;
+
+/** Of a route that declares these codes. */
+type Refuse<Code extends string> = (code: Code, more?: FaultOptions) => Fault;
+type RefuseMove = Refuse<"node_not_found" | "node_quarantined" | "node_state_conflict">;
+
+export function ownNodes(parts: OwnNodesParts) {
+  const { fleet, catalogue, cursors, nodeChanged } = parts;
+  const find = async (accountId: Uuid, text: string): Promise<Node | undefined> => {
+    const id = parseId("node", text);
+    return id === undefined ? undefined : await fleet.find(accountId, id);
+  };
+  const show = (node: Node): z.input<typeof NodeShown> => ({ ...showListed(parts, node), hardware: node.hardware });
+  return {
+    find,
+    show,
+
+    list: (accountId: Uuid, query: { cursor?: string | undefined; limit: number }) =>
+      page({
+        cursors,
+        list: `own nodes ${accountId}`,
+        query,
+        read: (after, max) => fleet.list(accountId, { after: after as Uuid | undefined, limit: max }),
+        position: ({ id }) => id,
+        show: (node) => showListed(parts, node),
+      }),
+
+    async elect(
+      accountId: Uuid,
+      text: string,
+      chosen: () => string[],
+      refuse: Refuse<"node_not_found" | "node_state_conflict">,
+    ) {
+      const node = await find(accountId, text);
+      if (node === undefined) throw refuse("node_not_found");
+      const models = chosen();
+      for (const [i, model] of models.entries()) {
+        if (!catalogue().active.has(model))
+          throw invalidRequest(`models[${i}]`, `models[${i}] must be an active model of the catalogue`);
+      }
+      const outcome = await fleet.elect(accountId, node.id, [...new Set(models)]);
+      if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
+      return show(await changed(outcome, refuse, nodeChanged));
+    },
+
+    async rename(
+      accountId: Uuid,
+      text: string,
+      chosen: () => string,
+      refuse: Refuse<"node_not_found" | "node_name_taken">,
+    ) {
+      const id = parseId("node", text);
+      const renamed =
+        id &&
+        (await fleet.find(accountId, id)) &&
+        (await fleet.rename(accountId, id, chosen()).catch((cause) => {
+          throw cause instanceof NodeNameTaken ? refuse("node_name_taken", { cause }) : cause;
+        }));
+      if (renamed === undefined) throw refuse("node_not_found");
+      return show(renamed);
+    },
+
+    async retire(accountId: Uuid, text: string, refuse: Refuse<"node_not_found" | "node_state_conflict">) {
+      const node = await find(accountId, text);
+      if (node === undefined) throw refuse("node_not_found");
+      const outcome = await fleet.move(accountId, node.id, "retire");
+      if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
+      return show(await changed(outcome, refuse, nodeChanged));
+    },
+
+    async move(accountId: Uuid, text: string, move: "pause" | "resume", refuse: RefuseMove) {
+      const node = await find(accountId, text);
+      if (node === undefined) throw refuse("node_not_found");
+      const outcome = await fleet.move(accountId, node.id, move);
+      if (outcome.kind === "refused") throw refusedMove(outcome.standing, refuse);
+      return show(await changed(outcome, refuse, nodeChanged));
+    },
+  };
+}
+
+/** A node that was moved, once every gateway has been told. */
+export async function changed(
+  outcome: Exclude<MoveOutcome, { kind: "refused" }>,
+  refuse: Refuse<"node_not_found">,
+  nodeChanged: NodeParts["nodeChanged"],
+): Promise<Node> {
+  if (outcome.kind === "absent") throw refuse("node_not_found");
+  await nodeChanged(publicId("node", outcome.node.id));
+  return outcome.node;
+}
+
+function refusedMove(standing: string, refuse: RefuseMove): Fault {
+  if (standing === "quarantined") return refuse("node_quarantined");
+  return refuse("node_state_conflict", { message: notAllowed(standing) });
+}
+
+export const notAllowed = (standing: string): string => `The node is ${standing}, which does not allow this.`;
+
+/** Without the facts of its machine: 100 machines at length are no page. */
+export function showListed({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
+  const id = publicId("node", node.id);
+  return {
+    id,
+    object: "node",
+    name: node.name,
+    state: node.standing === "ready" && nodes.find(id) !== undefined ? "online" : node.standing,
+    models: node.models,
+    agent: node.agent,
+    quarantine: quarantineObject(node),
+    probation: node.probation,
+    withheld: node.withheld,
+    created_at: seconds(node.createdAt),
+  };
+}
+
+function quarantineObject({ quarantine }: ListedNode) {
+  if (quarantine === null) return null;
+  const { reason, evidence, at } = quarantine;
+  return { reason, evidence, at: seconds(at) };
+}

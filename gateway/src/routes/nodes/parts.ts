@@ -1,0 +1,40 @@
+/** Nodes as routes use them: their records, and what this gateway sees of those that are connected. */
+
+import type { MedianSpeed } from "../../dispatch/speeds.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { SeenNode } from "../../history/presence.ts";
+import type { NodeCredentials } from "../../plane/plane.ts";
+import type { Standing } from "../../trust/trust.ts";
+
+export interface NodeParts {
+  fleet: Fleet;
+  /** The records of a node changed: every gateway's dispatcher must look again. */
+  nodeChanged: (nodeId: string) => Promise<void>;
+  /** The nodes as this gateway sees them, by their public ids. */
+  nodes: ConnectedNodes;
+  /** Credentials for the dispatch plane. Undefined: the platform has none. */
+  mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
+}
+
+interface Capacity {
+  nodes: number;
+  slots: number;
+  busy: number;
+}
+
+export interface ConnectedNodes {
+  count: () => number;
+  /** Each of them once, whatever it serves. */
+  all: () => SeenNode[];
+  /** The node as it reports itself; undefined when it is not connected. */
+  find: (nodeId: string) => { slots: number; outstanding: number; draining: boolean } | undefined;
+  /** Over all that serve the model, both of these. */
+  speedOf: (model: string) => MedianSpeed;
+  capacityOf: (model: string) => Capacity;
+  /** Requests of this gateway for which none of them has a free slot. */
+  waitingFor: (model: string) => number;
+  /** Whether one of them keeps to an output format. */
+  keepsFormat: (model: string) => boolean;
+  speedOfNode: (nodeId: string, model: string) => MedianSpeed;
+  reliabilityOf: (nodeId: string) => Standing;
+}

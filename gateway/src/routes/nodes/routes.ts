@@ -1,0 +1,177 @@
+/** The node API: what a host's agent and CLI speak to. Every route acts for the account of a host token. */
+import { nodeRoutes as declared } from "@tollgate/api/nodes/routes.ts";
+import { nodePermissions } from "@tollgate/protocol/subjects.ts";
+import type { FastifyInstance } from "fastify";
+import { parseId, publicId } from "../../base/ids.ts";
+import { sparingLog } from "../../base/sparing-log.ts";
+import { invalidRequest } from "../../faults.ts";
+import { TooManyNodes } from "../../fleet/fleet.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { hostTokenGuard } from "../../http/guards.ts";
+import { noSuchRequest } from "../../http/lists/no-such-request.ts";
+import { type Handlers, serveRoutes } from "../../http/routes.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { PrivateResult } from "../../inference/private-job.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+import type { ActiveModel } from "../../metering/catalogue.ts";
+import type { SiteParts } from "../parts.ts";
+import { type EarningsParts, earningsPage } from "./earnings.ts";
+import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "./insight.ts";
+import { type MarketParts, marketOf } from "./market.ts";
+import { modelsForHosts } from "./models.ts";
+import { notAllowed, type OwnNodesParts, ownNodes } from "./own-nodes.ts";
+import type { NodeParts } from "./parts.ts";
+import { nodeStats, type StatsParts, tenth } from "./stats.ts";
+
+type NodeApiParts = OwnNodesParts &
+  StatsParts &
+  EarningsParts &
+  InsightParts &
+  MarketParts &
+  Pick<SiteParts, "door" | "log" | "newId"> &
+  Pick<KeyParts, "hostTokens"> &
+  Pick<NodeParts, "mint"> &
+  Pick<InferenceParts, "runPrivately"> &
+  Pick<HistoryParts, "history" | "receipts">;
+
+export function nodeRoutes(app: FastifyInstance, parts: NodeApiParts): void {
+  const guards = hostTokenGuard(parts.hostTokens);
+  serveRoutes(app, { door: parts.door, guards }, declared, nodeHandlers(parts));
+}
+
+function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
+  const { fleet, catalogue, history, receipts, mint } = parts;
+  const log = sparingLog(parts.log, parts.door.clock);
+  const nodes = ownNodes(parts);
+  return {
+    async registerNode({ accountId, body, refuse }) {
+      const node = await fleet.register(accountId, body()).catch((cause) => {
+        throw cause instanceof TooManyNodes ? refuse("too_many_nodes", { cause }) : cause;
+      });
+      return nodes.show(node);
+    },
+
+    listNodes: ({ accountId, query }) => nodes.list(accountId, query),
+
+    async getNode({ accountId, params, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return nodes.show(node);
+    },
+
+    electModels: ({ accountId, params, body, refuse }) =>
+      nodes.elect(accountId, params.id, () => body().models, refuse),
+    pauseNode: ({ accountId, params, refuse }) => nodes.move(accountId, params.id, "pause", refuse),
+    resumeNode: ({ accountId, params, refuse }) => nodes.move(accountId, params.id, "resume", refuse),
+
+    renameNode: ({ accountId, params, body, refuse }) => nodes.rename(accountId, params.id, () => body().name, refuse),
+    retireNode: ({ accountId, params, refuse }) => nodes.retire(accountId, params.id, refuse),
+
+    getInsight: ({ accountId, query }) => hostInsight(parts, accountId, query.range),
+
+    async getNodeInsight({ accountId, params, query, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return nodeInsight(parts, node, query.range);
+    },
+
+    async listJobs({ accountId, params, query, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return jobsPage(parts, node.id, query);
+    },
+
+    async getMarket({ accountId, query, refuse }) {
+      const node = query.node === undefined ? undefined : await nodes.find(accountId, query.node);
+      if (query.node !== undefined && node === undefined) throw refuse("node_not_found");
+      return marketOf(parts, accountId, node);
+    },
+
+    async getNodeStats({ accountId, params, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return nodeStats(parts, node);
+    },
+
+    /** A private request to one's own node: unbilled, unrecorded. */
+    async tryNode({ accountId, params, body, call, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      const { model: modelId, prompt, max_tokens } = body();
+      const model = catalogue().active.get(modelId);
+      if (model === undefined) throw invalidRequest("model", "model must be an active model of the catalogue");
+      const outputTokensMax = model.kind === "embedding" ? 0 : max_tokens;
+      const job = {
+        id: parts.newId(),
+        nodeId: publicId("node", node.id),
+        model,
+        texts: [prompt],
+        outputTokensMax,
+      };
+      const result = await parts.runPrivately(job, call.gone);
+      if (result === undefined) {
+        const message =
+          node.withheld === null
+            ? `The node is not connected, or does not serve ${model.id} right now.`
+            : "The node gets no work while another node of its host is in quarantine.";
+        throw refuse("node_state_conflict", { message });
+      }
+      if (result.end === "no_capacity") throw refuse("node_state_conflict");
+      if (result.end === "failed") throw refuse("upstream_failed");
+      if (result.end === "quiet") throw refuse("upstream_stall");
+      return tryObject(model, result);
+    },
+
+    async issueCredentials({ accountId, params, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      if (node.standing === "quarantined") throw refuse("node_quarantined");
+      if (node.standing === "retired") throw refuse("node_state_conflict", { message: notAllowed("retired") });
+      if (node.models.length === 0) throw refuse("no_elected_builds");
+      if (mint === undefined) throw refuse("not_implemented");
+      const nodeId = publicId("node", node.id);
+      const minted = await mint(nodeId).catch((cause) => {
+        log.error(nodeId, { node: nodeId, err: cause }, "the dispatch plane minted no credentials");
+        throw refuse("dispatch_admin_error", { cause });
+      });
+      const { active } = catalogue();
+      return {
+        plane_url: minted.url,
+        jwt: minted.jwt,
+        seed: minted.seed,
+        expires_at: Math.floor(minted.expiresAt / 1000),
+        subjects: nodePermissions(nodeId),
+        builds: node.models.flatMap((model) => {
+          const build = active.get(model)?.build;
+          return build === undefined ? [] : [{ model, build: build.id, tokenizer: build.tokenizer }];
+        }),
+      };
+    },
+
+    listModels: async () => modelsForHosts(catalogue()),
+    listEarnings: ({ accountId, query }) => earningsPage(parts, accountId, query),
+
+    async getReceipt({ accountId, params, refuse }) {
+      const id = parseId("req", params.id);
+      const record = id === undefined ? undefined : await history.findServed(accountId, id);
+      if (record === undefined) throw await noSuchRequest(history, id, refuse);
+      return receipts.of(record);
+    },
+  };
+}
+
+function tryObject(model: ActiveModel, result: PrivateResult) {
+  const { text, reasoning, vectors, finish, promptTokens, completionTokens, ttftMs, tokensPerSecond } = result;
+  return {
+    object: "node_try" as const,
+    model: model.id,
+    text,
+    ...(model.build.reasoning !== undefined && { vendor_reasoning_content: reasoning }),
+    ...(model.kind === "embedding" && { vectors: { count: vectors.length, width: vectors[0]?.length ?? 0 } }),
+    finish_reason: finish,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    ttft_ms: tenth(ttftMs),
+    tps: tenth(tokensPerSecond),
+  };
+}

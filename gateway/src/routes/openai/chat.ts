@@ -1,0 +1,67 @@
+/** POST /v1/chat/completions. */
+import { isPlainChat } from "@tollgate/api/public/plain-chat.ts";
+import { publicRoutes } from "@tollgate/api/public/routes.ts";
+import type { JsonOf } from "@tollgate/api/route.ts";
+import { parseFields } from "../../http/fields.ts";
+import type { Endpoint } from "../../inference/endpoint.ts";
+import { renderedRole } from "../../metering/templates.ts";
+import { formatOf, generationAsk, usageObject, withoutIdleOptions } from "./generation.ts";
+
+const route = publicRoutes.createChatCompletion;
+
+export const chat: Endpoint = {
+  name: "chat",
+  schema: "chat",
+  kind: "generation",
+
+  parse(body) {
+    const fields = isPlainChat(body) ? body : parseFields(route.body.fields, withoutIdleOptions(body));
+    const messages = fields.messages.map(({ role, content }) => ({
+      // What the template renders is what is counted, so it is also what the node is sent.
+      role: renderedRole(role),
+      content: typeof content === "string" ? content : (content ?? []).map((part) => part.text).join(""),
+    }));
+    return {
+      ...generationAsk(fields, body),
+      prompt: { kind: "chat", messages },
+      promptField: "messages",
+      body: { messages, ...formatOf(fields) },
+      vectorsDue: 0,
+    };
+  },
+
+  whole(meta, { text, reasoning, finish, usage }) {
+    const thinking = reasoning === undefined ? {} : { vendor_reasoning_content: reasoning };
+    return JSON.stringify({
+      id: `chatcmpl-${meta.suffix}`,
+      object: "chat.completion",
+      created: meta.created,
+      model: meta.model,
+      choices: [{ index: 0, message: { role: "assistant", content: text, ...thinking }, finish_reason: finish }],
+      usage: usageObject(usage),
+    } satisfies JsonOf<typeof route>);
+  },
+
+  stream(meta, { includeUsage }) {
+    // One chunk is a template around its text: building the whole object again for every delta costs six times as much.
+    const head = JSON.stringify({
+      id: `chatcmpl-${meta.suffix}`,
+      object: "chat.completion.chunk",
+      created: meta.created,
+      model: meta.model,
+    }).slice(0, -1);
+    const tail = includeUsage ? ',"usage":null}' : "}";
+    const chunk = (delta: string, finish: string): string =>
+      `${head},"choices":[{"index":0,"delta":${delta},"finish_reason":${finish}}]${tail}`;
+    return {
+      open: () => chunk('{"role":"assistant","content":""}', "null"),
+      delta: (text) => chunk(`{"content":${JSON.stringify(text)}}`, "null"),
+      finish: ({ finish, reasoning }) =>
+        chunk(
+          reasoning === undefined ? "{}" : `{"vendor_reasoning_content":${JSON.stringify(reasoning)}}`,
+          `"${finish}"`,
+        ),
+      usage: (usage) => `${head},"choices":[],"usage":${JSON.stringify(usageObject(usage))}}`,
+    };
+  },
+};

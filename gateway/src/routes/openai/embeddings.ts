@@ -1,0 +1,89 @@
+/** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
+import { IGNORED_FIELDS, IGNORED_OF_EMBEDDINGS } from "@tollgate/api/public/ignored.ts";
+import { publicRoutes } from "@tollgate/api/public/routes.ts";
+import type { JsonOf } from "@tollgate/api/route.ts";
+import { parseFields, presentOf } from "../../http/fields.ts";
+import type { Answer, AnswerMeta, Ask, Endpoint, Sdk } from "../../inference/endpoint.ts";
+import { labelOf } from "./label.ts";
+
+const route = publicRoutes.createEmbedding;
+type List = JsonOf<typeof route>;
+/** Base64 is what the declaration does not know of: nobody gets it who can read floats. */
+type Entry = Omit<List["data"][number], "embedding"> & { embedding: number[] | string };
+
+/** `base64Compat`: answer base64 to the library versions that turn floats into zeros when they asked for base64. */
+export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }): Endpoint {
+  return {
+    name: "embedding",
+    schema: "embedding",
+    kind: "embedding",
+
+    parse(body, sdk = null) {
+      const { model, input } = parseFields(route.body.fields, body);
+      const texts = typeof input === "string" ? [input] : input;
+      const { encoding_format: asked } = body as { encoding_format?: unknown };
+      const vectorsAs = base64Compat && asked === "base64" && corruptsFloats(sdk) ? "base64" : "floats";
+      const ignored = presentOf(body, [...IGNORED_FIELDS, ...IGNORED_OF_EMBEDDINGS]);
+      return {
+        model,
+        prompt: { kind: "texts", texts },
+        promptField: "input",
+        body: { input: texts },
+        vectorsDue: texts.length,
+        stream: false,
+        includeUsage: false,
+        outputTokensMax: undefined,
+        sampling: {},
+        formatted: false,
+        vectorsAs,
+        label: labelOf(body),
+        ignored: vectorsAs === "base64" ? ignored.filter((name) => name !== "encoding_format") : ignored,
+      };
+    },
+
+    whole: (meta, answer, ask) => [...listParts(meta, answer, ask)].join(""),
+
+    parts: listParts,
+
+    stream: null,
+  };
+}
+
+/** One part for each vector: two thousand of them are forty megabytes of digits, and take a second and a half to write. */
+function* listParts(
+  meta: AnswerMeta,
+  { vectors, usage }: Pick<Answer, "vectors" | "usage">,
+  ask?: Pick<Ask, "vectorsAs">,
+): Generator<string> {
+  const shown = ask?.vectorsAs === "base64" ? base64 : (vector: Float32Array) => Array.from(vector);
+  yield '{"object":"list","data":[';
+  for (const [index, vector] of vectors.entries()) {
+    const entry = JSON.stringify({ object: "embedding", index, embedding: shown(vector) } satisfies Entry);
+    yield index === 0 ? entry : `,${entry}`;
+  }
+  const { promptTokens } = usage;
+  const rest: Pick<List, "model" | "usage"> = {
+    model: meta.model,
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  };
+  yield `],${JSON.stringify(rest).slice(1)}`;
+}
+
+/** As the contract has it: floats, whatever was asked for. */
+export const embeddings = embeddingsEndpoint({ base64Compat: false });
+
+/** openai for JavaScript, 4.91 to 7.11: asks for base64 unless told otherwise, and decodes whatever comes as such. */
+function corruptsFloats(sdk: Sdk | null): boolean {
+  if (sdk?.language !== "js") return false;
+  const match = /^(\d+)\.(\d+)\./.exec(sdk.version);
+  if (match === null) return false;
+  const [major, minor] = [Number(match[1]), Number(match[2])];
+  return (major > 4 || (major === 4 && minor >= 91)) && (major < 7 || (major === 7 && minor <= 11));
+}
+
+/** Little-endian 32-bit floats, which is what the dialect means by base64. */
+function base64(vector: Float32Array): string {
+  const bytes = Buffer.alloc(vector.length * 4);
+  for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4);
+  return bytes.toString("base64");
+}

@@ -1,0 +1,68 @@
+/** What chat and completions share: the decoding parameters, the form of the answer, what they ignore, and the shape of usage. */
+import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
+import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
+import { IGNORED_FIELDS } from "@tollgate/api/public/ignored.ts";
+import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
+import type { z } from "zod";
+import { presentOf } from "../../http/fields.ts";
+import type { Ask, Usage } from "../../inference/endpoint.ts";
+import { labelOf } from "./label.ts";
+
+const IGNORED_UNSTREAMED: readonly string[] = [...IGNORED_FIELDS, "stream_options"];
+
+type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
+
+/** Out of the fields of a body, and the body itself. */
+export function generationAsk(
+  fields: Generation,
+  body: unknown,
+): Omit<Ask, "prompt" | "promptField" | "body" | "vectorsDue"> {
+  const stream = fields.stream ?? false;
+  return {
+    model: fields.model,
+    stream,
+    includeUsage: stream && fields.stream_options?.include_usage === true,
+    outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
+    sampling: sampling(fields),
+    formatted: "format" in formatOf(fields),
+    vectorsAs: "floats",
+    label: labelOf(body),
+    ignored: presentOf(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
+  };
+}
+
+/** A body as it is checked: without a stream its options say nothing, whatever they hold. */
+export function withoutIdleOptions(body: unknown): unknown {
+  if (typeof body !== "object" || body === null || !("stream_options" in body)) return body;
+  return "stream" in body && body.stream === true ? body : { ...body, stream_options: null };
+}
+
+/** As the job's body carries it. Any text will do: nothing is carried. */
+export function formatOf({ response_format: asked }: Generation): { format?: OutputFormat } {
+  if (asked === undefined || asked.type === "text") return {};
+  if (asked.type === "json_object") return { format: { type: "json_object" } };
+  const { name, schema, strict } = asked.json_schema;
+  return { format: { type: "json_schema", name, schema, ...(strict != null && { strict }) } };
+}
+
+/** Only what was said. */
+function sampling({ temperature, top_p, presence_penalty, frequency_penalty, seed, stop }: Generation): Sampling {
+  const said: Sampling = {};
+  if (temperature !== undefined) said.temperature = temperature;
+  if (top_p !== undefined) said.top_p = top_p;
+  if (presence_penalty !== undefined) said.presence_penalty = presence_penalty;
+  if (frequency_penalty !== undefined) said.frequency_penalty = frequency_penalty;
+  if (seed !== undefined) said.seed = seed;
+  if (stop !== undefined && stop.length > 0) said.stop = typeof stop === "string" ? [stop] : stop;
+  return said;
+}
+
+export function usageObject(usage: Usage): z.input<typeof UsageObject> {
+  const { promptTokens, completionTokens, reasoningTokens } = usage;
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    ...(reasoningTokens !== undefined && { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
+  };
+}

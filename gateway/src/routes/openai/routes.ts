@@ -1,0 +1,78 @@
+/** The public API: three endpoints that generate, and the catalogue. */
+import { publicRoutes } from "@tollgate/api/public/routes.ts";
+import { methodAndUrl, type Route } from "@tollgate/api/route.ts";
+import type { FastifyInstance } from "fastify";
+import { fault } from "../../faults.ts";
+import { sendCached } from "../../http/cached.ts";
+import type { OpenCall } from "../../http/call.ts";
+import { takeOver } from "../../http/door.ts";
+import type { Endpoint } from "../../inference/endpoint.ts";
+import { checkLength, enterKey } from "../../inference/gate.ts";
+import type { Gateway } from "../../inference/gateway.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import { serve } from "../../inference/serve.ts";
+import type { Holder } from "../../keys/keys.ts";
+import { modelList, modelObject, rateSheet } from "./catalogue.ts";
+import { chat } from "./chat.ts";
+import { completions } from "./completions.ts";
+import { embeddingsEndpoint } from "./embeddings.ts";
+
+export function openAiRoutes(
+  app: FastifyInstance,
+  { gateway, base64Compat }: Pick<InferenceParts, "gateway" | "base64Compat">,
+): void {
+  const endpoints: [Route, Endpoint][] = [
+    [publicRoutes.createChatCompletion, chat],
+    [publicRoutes.createCompletion, completions],
+    [publicRoutes.createEmbedding, embeddingsEndpoint({ base64Compat })],
+  ];
+  for (const [route, endpoint] of endpoints) {
+    const { method, url } = methodAndUrl(route);
+    const handle = (call: OpenCall): Promise<void> => serve(gateway, endpoint, call);
+    app.direct.set(url, handle);
+    app.route({ method, url, handler: (request, reply) => takeOver(request, reply, handle) });
+  }
+
+  /** A key that may ask for some models sees no others. */
+  const entriesFor = ({ models }: Holder) =>
+    gateway.catalogue().entries.filter(({ id }) => models === null || models.includes(id));
+
+  app.route({
+    ...methodAndUrl(publicRoutes.listModels),
+    async handler({ call }, reply) {
+      const key = await countAsRequest(gateway, call);
+      return reply.type(JSON_TYPE).send(modelList(entriesFor(key), gateway.dispatcher));
+    },
+  });
+
+  app.route<{ Params: { id: string } }>({
+    ...methodAndUrl(publicRoutes.retrieveModel),
+    async handler({ call, params }, reply) {
+      const key = await countAsRequest(gateway, call);
+      const entry = entriesFor(key).find(({ id }) => id === params.id);
+      if (entry === undefined) throw fault("model_not_found");
+      return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, gateway.dispatcher)));
+    },
+  });
+
+  app.route({
+    ...methodAndUrl(publicRoutes.listRates),
+    async handler(request, reply) {
+      request.call.checkDeclaredLength();
+      return sendCached(request, reply, { body: rateSheet(gateway.catalogue().entries) });
+    },
+  });
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** What is asked of the catalogue counts against the key's minute, and holds a slot no longer than that takes. */
+async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<Holder> {
+  const key = await gateway.keys.authenticate(call.authorization);
+  if (key === undefined) throw fault("invalid_api_key");
+  const caller = { call, key, endpoint: "models" as const };
+  await checkLength(gateway, caller);
+  const pass = await enterKey(gateway, caller);
+  await pass.leave(0);
+  return key;
+}

@@ -1,0 +1,44 @@
+/**
+ * What the routes stand on. Each domain declares its own slice (`parts.ts` in its folder), each file of routes picks what it uses, and
+ * one flat object has all of them. `assemble/site.ts` opens it, once.
+ */
+import type { AccountParts } from "../accounts/parts.ts";
+import type { LiveCertificate } from "../base/certificate.ts";
+import type { NewId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { HistoryParts } from "../history/parts.ts";
+import type { DoorOptions } from "../http/call.ts";
+import type { Cursors } from "../http/lists/cursors.ts";
+import type { InferenceParts } from "../inference/parts.ts";
+import type { KeyParts } from "../keys/parts.ts";
+import type { LedgerParts } from "../ledger/parts.ts";
+import type { OperatorParts } from "../operators/parts.ts";
+import type { PaymentParts } from "../payments/parts.ts";
+import type { Live } from "./console/live.ts";
+import type { NodeParts } from "./nodes/parts.ts";
+
+/** What belongs to no domain. */
+export interface SiteParts {
+  door: DoorOptions;
+  log: Log;
+  newId: NewId;
+  /** Unix milliseconds. */
+  now: () => number;
+  cursors: Cursors;
+  /** How browsers and clients reach the gateway, where that is known. */
+  publicUrl: string | undefined;
+  /** What the public listener speaks TLS with. Undefined: plain HTTP. */
+  certificate?: LiveCertificate | undefined;
+  live: Live;
+  status: { isPublic: boolean; sampleEveryMs: number };
+}
+
+export type Parts = SiteParts &
+  Pick<AccountParts, "identities"> &
+  KeyParts &
+  LedgerParts &
+  HistoryParts &
+  PaymentParts &
+  InferenceParts &
+  NodeParts &
+  OperatorParts;

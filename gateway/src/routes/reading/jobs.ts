@@ -1,0 +1,23 @@
+/** What the threads that read large bodies are given, and what they make of it. */
+import type { Fault, FaultParts } from "../../faults.ts";
+import type { ReadAsk, ReadOrder } from "../../inference/call.ts";
+import type { Tables, TokenizerName } from "../../metering/tokenizers.ts";
+
+/** When it starts. */
+export interface ReadingData {
+  tables: Map<TokenizerName, Tables>;
+  base64Compat: boolean;
+}
+
+export interface ReadJob {
+  /** In shared memory, which this body has until it was read. */
+  pieces: Uint8Array[];
+  order: ReadOrder | "form";
+}
+
+export type Read = { ask: ReadAsk; promptTokens: number } | { form: unknown } | { fault: FaultParts };
+
+/** A fault as it travels between threads: its cause stays behind. */
+export function writeFault({ status, retry, type, code, message, extra, headers }: Fault): FaultParts {
+  return { status, retry, type, message, extra, headers, ...(code !== undefined && { code }) };
+}

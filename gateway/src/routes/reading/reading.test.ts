@@ -1,0 +1,193 @@
+/** Large bodies are read on another thread, and nobody can tell: the same requests, the same faults, in the same order. */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { invariant } from "../../base/invariant.ts";
+import { createLog } from "../../base/log.ts";
+import { Fault } from "../../faults.ts";
+import { parseJson } from "../../http/body.ts";
+import { PIECE_BYTES, takePiece } from "../../http/shared-pieces.ts";
+import type { Body } from "../../inference/call.ts";
+import type { Endpoint } from "../../inference/endpoint.ts";
+import { readFields, writeModels } from "../../inference/read.ts";
+import { type Catalogue, loadCatalogue } from "../../metering/catalogue.ts";
+import { openMetering } from "../../metering/metering.ts";
+import { quoteEndpoint } from "../console/models.ts";
+import { chat } from "../openai/chat.ts";
+import { completions } from "../openai/completions.ts";
+import { embeddings } from "../openai/embeddings.ts";
+import { openReading } from "./reading.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const says = (content: unknown) => [{ role: "user", content }];
+const words = (count: number): string => "word ".repeat(count);
+const json = (fields: object): string => JSON.stringify(fields);
+const padding = "x".repeat(100_000);
+
+const formOf = (chars: number) => ({
+  response_format: { type: "json_schema", json_schema: { name: "a", schema: { const: "x".repeat(chars) } } },
+});
+
+/** What it is about, its endpoint, and its text. */
+const BODIES: [string, Endpoint, string | Buffer][] = [
+  ["a chat", chat, json({ model: "tiny-3b", messages: says(words(5_000)), max_tokens: 5, stop: ["a", "b"] })],
+  [
+    "a chat in parts, streamed",
+    chat,
+    json({ model: "reason-32b", stream: true, messages: says([{ type: "text", text: words(20_000) }]) }),
+  ],
+  ["a chat with fields that are ignored", chat, json({ model: "tiny-3b", messages: says("hi"), metadata: padding })],
+  [
+    "a chat with fields that are named",
+    chat,
+    json({ model: "tiny-3b", messages: says("hi"), tools: [padding], stream_options: { include_usage: 1 } }),
+  ],
+  ["a tool that is demanded", chat, json({ model: "tiny-3b", messages: says("hi"), tool_choice: { name: padding } })],
+  ["ignored fields, and no such model", chat, json({ model: "no-such", messages: says("hi"), user: padding })],
+  [
+    "ignored fields, and a prompt that is too long",
+    chat,
+    json({ model: "tiny-3b", messages: says(words(50_000)), logprobs: true, tools: [] }),
+  ],
+  ["token ids", embeddings, json({ model: "embed-m3", input: Array(1_000).fill([1, 2, 3]), metadata: padding })],
+  ["a completion", completions, json({ model: "small-8b", prompt: Array(10_000).fill("a"), metadata: padding })],
+  ["embeddings", embeddings, json({ model: "embed-m3", input: Array(100).fill(words(500)) })],
+  ["a quote", quoteEndpoint, json({ model: "mid-14b", messages: says(words(20_000)), temperature: "hot" })],
+  ["a form that is asked for", chat, json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(40_000) })],
+  ["a completion of a form", completions, json({ model: "tiny-3b", prompt: padding.slice(30_000), ...formOf(40_000) })],
+  ["a quote of a form", quoteEndpoint, json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(70_000) })],
+  ["a schema that is too long", chat, json({ model: "no-such", messages: says("hi"), ...formOf(70_000) })],
+  ["no JSON", chat, `{"model":"${padding}`],
+  ["no UTF-8", chat, Buffer.concat([Buffer.from('{"model":"'), Buffer.alloc(100_000, 0xff)])],
+  ["no object", chat, json([padding])],
+  ["nested too deep", chat, "[".repeat(100_000)],
+  ["too many values", chat, `[${"1,".repeat(100_000)}1]`],
+  ["a field that is missing", chat, json({ model: "tiny-3b", metadata: padding })],
+  ["a field that is wrong", chat, json({ model: "no-such", messages: [...says(words(5_000)), { role: "nobody" }] })],
+  ["an endless list", completions, json({ model: "tiny-3b", prompt: Array(33_000).fill("a") })],
+  ["too many inputs", embeddings, json({ model: "embed-m3", input: Array(2_049).fill("a"), metadata: padding })],
+  ["no such model", chat, json({ model: "no-such", messages: says(words(50_000)) })],
+  ["a model to come", chat, json({ model: "large-70b", messages: says(words(50_000)) })],
+  ["a model of the other kind", embeddings, json({ model: "tiny-3b", input: padding })],
+  ["a prompt that is too long", chat, json({ model: "tiny-3b", messages: says(words(50_000)) })],
+  ["an input that is too long", embeddings, json({ model: "embed-m3", input: ["short", words(50_000)] })],
+  [
+    "ten mebibytes of one text",
+    chat,
+    json({ model: "tiny-3b", messages: says(" long".repeat((10 * MEBIBYTE) / 5 - 50)) }),
+  ],
+];
+
+describe("reading on another thread", async () => {
+  const log = createLog("silent");
+  const metering = await openMetering({ log });
+  const reading = openReading({ log, tables: metering.tables, base64Compat: false });
+  after(async () => {
+    await reading.close();
+    await metering.close();
+  });
+  const catalogue = await loadCatalogue(new URL("../../../catalogue/models.json", import.meta.url));
+  const models = writeModels(catalogue);
+  const meter = (name: string) => {
+    const found = metering.meter(name);
+    invariant(found !== undefined, name);
+    return found;
+  };
+  /** In pieces of shared memory, as the door has it. */
+  const bodyOf = (bytes: Buffer): Body => {
+    const pieces: Uint8Array[] = [];
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      const part = bytes.subarray(at, at + PIECE_BYTES);
+      const piece = takePiece();
+      piece.set(part);
+      pieces.push(piece.subarray(0, part.length));
+    }
+    return { isSmall: false, json: () => assert.fail("it is not parsed here"), pieces, keep: () => {} };
+  };
+  const outcome = async (work: Promise<unknown>): Promise<unknown> =>
+    work.catch((error) => {
+      assert.ok(error instanceof Fault, String(error));
+      const { status, retry, headers } = error;
+      return { status, retry, headers, ...error.body() };
+    });
+
+  for (const [name, endpoint, text] of BODIES) {
+    test(`${name}: as it is read on this thread`, async () => {
+      const bytes = Buffer.from(text);
+      const here = (async () => {
+        const sdk = null;
+        const json = parseJson(bytes);
+        const asked = { endpoint, json, sdk, payer: "a" };
+        const { ask, promptTokens } = await readFields({ catalogue: () => catalogue, meter }, asked);
+        const { prompt: _, ...rest } = ask;
+        return { ask: { ...rest, body: JSON.parse(JSON.stringify(ask.body)) }, promptTokens };
+      })();
+      const there = (async () => {
+        const body = bodyOf(bytes);
+        const read = await reading.read(body, {
+          schema: endpoint.schema,
+          sdk: null,
+          models,
+          allowed: null,
+          payer: "a",
+        });
+        assert.deepEqual(body.pieces, [], "its memory is another's now");
+        assert.ok(read.ask.body instanceof Uint8Array);
+        return { ...read, ask: { ...read.ask, body: JSON.parse(Buffer.from(read.ask.body).toString()) } };
+      })();
+      const [due, got] = await Promise.all([outcome(here), outcome(there)]);
+      assert.deepEqual(got, due);
+    });
+  }
+
+  test("what was ignored comes back with the request, and with a refusal as its header", async () => {
+    const read = (fields: object) =>
+      reading.read(bodyOf(Buffer.from(json({ messages: says(words(5_000)), tools: [], logprobs: 1, ...fields }))), {
+        ...{ schema: "chat", sdk: null, models, allowed: null, payer: "a" },
+      });
+    assert.deepEqual((await read({ model: "tiny-3b" })).ask.ignored, ["tools", "logprobs"]);
+    await assert.rejects(read({ model: "no-such" }), { headers: { "x-tollgate-ignored": "tools, logprobs" } });
+    const long = { model: "tiny-3b", messages: says(words(50_000)) };
+    await assert.rejects(read(long), { status: 400, headers: { "x-tollgate-ignored": "tools, logprobs" } });
+    await assert.rejects(read({ model: 1 }), { status: 400, headers: {} });
+  });
+
+  test("the catalogue that it is given is the one that counts", async () => {
+    const bytes = Buffer.from(json({ model: "tiny-3b", messages: says(words(5_000)) }));
+    const read = (of: Catalogue["active"], allowed: string[] | null = null) =>
+      reading.read(bodyOf(bytes), {
+        ...{ schema: "chat", sdk: null, allowed, payer: "a" },
+        models: writeModels({ ...catalogue, active: of }),
+      });
+    const { active } = catalogue;
+    const narrow = new Map([...active].map(([id, model]) => [id, { ...model, contextLimit: 100 }]));
+    assert.equal((await read(active)).promptTokens > 5_000, true);
+    await assert.rejects(read(narrow), /100 tokens/);
+    await assert.rejects(read(new Map()), { code: "model_not_found" });
+    assert.equal((await read(active, ["tiny-3b"])).promptTokens > 5_000, true);
+    await assert.rejects(read(active, ["embed-m3"]), { code: "model_not_found" });
+  });
+
+  test("bodies use the same memory one after the other, and each is read as itself", async () => {
+    const used = new Set<ArrayBufferLike>();
+    const read = async (round: number, index: number) => {
+      // Large and larger ones, so that one's rest would be behind another's end.
+      const content = words(20_000 + 10_000 * ((round + index) % 5)).replaceAll("word", `w${round}${index}`);
+      const form = { content };
+      const body = bodyOf(Buffer.from(json(form)));
+      for (const { buffer } of body.pieces) used.add(buffer);
+      const parsed = (await reading.parseForm(body, `payer ${index}`)) as typeof form;
+      assert.equal(parsed.content, content.slice(0, 65_537));
+    };
+    for (let round = 0; round < 10; round++)
+      await Promise.all(Array.from({ length: 8 }, (_, index) => read(round, index)));
+    assert.ok(used.size <= 32, `${used.size} pieces of memory for 80 bodies`);
+  });
+
+  test("a form comes back as it is, but for texts that no field takes", async () => {
+    const form = { name: "a", list: [1, null, "b"], long: "y".repeat(200_000), ["k".repeat(90_000)]: true };
+    const parsed = (await reading.parseForm(bodyOf(Buffer.from(json(form))), "a")) as typeof form;
+    assert.deepEqual([parsed.name, parsed.list], [form.name, form.list]);
+    assert.equal(parsed.long.length, 65_537);
+    await assert.rejects(reading.parseForm(bodyOf(Buffer.from(`[${"1,".repeat(20_000)}1]`)), "a"), /10000 values/);
+  });
+});

@@ -1,0 +1,63 @@
+/** Large bodies are read on worker threads: hands them over and takes back what is small, or the fault that is due. */
+import { availableParallelism } from "node:os";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Log } from "../../base/log.ts";
+import { Fault, fault } from "../../faults.ts";
+import type { Bodies } from "../../http/call.ts";
+import { givePieces } from "../../http/shared-pieces.ts";
+import type { Body, Reader } from "../../inference/call.ts";
+import { PoolBusyError, WorkerPool } from "../../metering/pool.ts";
+import type { Read, ReadingData, ReadJob } from "./jobs.ts";
+
+const WAITING_MAX = 256;
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+
+interface Reading extends Reader, Pick<Bodies, "parseForm"> {
+  close(): Promise<void>;
+}
+
+export function openReading(options: ReadingData & { log: Log; workersMax?: number }): Reading {
+  const { log, tables, base64Compat, workersMax = Math.max(1, Math.min(2, availableParallelism() - 1)) } = options;
+  const pool = new WorkerPool<Read>({
+    startWorker: () => startWorker({ tables, base64Compat }),
+    workersMax,
+    waitingMax: WAITING_MAX,
+    waitingUnitsMax: WAITING_BYTES_MAX,
+    onCrash: (error) => log.error({ err: error }, "a reading worker died"),
+  });
+  const run = async (body: Body, order: ReadJob["order"], payer: string): Promise<Read> => {
+    // Out of the body: once they are given back they are another's.
+    const pieces = body.pieces.splice(0);
+    const job: ReadJob = { pieces, order };
+    const units = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const read = await pool.run(job, { units, lane: payer }).catch((cause) => {
+      // More large bodies wait to be read than the threads can take: as with nodes, trying again is safe.
+      throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
+    });
+    givePieces(pieces);
+    if ("fault" in read) throw new Fault(read.fault);
+    return read;
+  };
+  return {
+    async read(body, order) {
+      const read = await run(body, order, order.payer);
+      if (!("ask" in read)) throw new Error("a request was read as a form");
+      return read;
+    },
+    async parseForm(body, payer) {
+      const read = await run(body, "form", payer);
+      if (!("form" in read)) throw new Error("a form was read as a request");
+      return read.form;
+    },
+    close: () => pool.close(),
+  };
+}
+
+function startWorker(data: ReadingData): Worker {
+  // Flags that the process was started with, such as one for its own script's type, are not for the worker.
+  const options = { workerData: data, name: "reading", execArgv: [] };
+  // In the npm package both are JavaScript.
+  const file = `./worker${extname(import.meta.filename)}`;
+  return new Worker(new URL(file, import.meta.url), options);
+}

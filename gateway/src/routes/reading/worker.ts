@@ -1,0 +1,69 @@
+/**
+ * A worker thread: reads large bodies so that the event loop need not wait for them. A request of the public API is checked,
+ * counted and encoded for its node; a form is only parsed, and cut to what any form can hold.
+ */
+import { parentPort, type Transferable, workerData } from "node:worker_threads";
+import { invariant } from "../../base/invariant.ts";
+import { stepBack } from "../../base/threads.ts";
+import { Fault } from "../../faults.ts";
+import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
+import { cutLongTexts } from "../../http/long-texts.ts";
+import type { ReadOrder } from "../../inference/call.ts";
+import type { Endpoint } from "../../inference/endpoint.ts";
+import { readFields, readModels } from "../../inference/read.ts";
+import type { Meter } from "../../metering/meter.ts";
+import { openMeter } from "../../metering/metering.ts";
+import type { Reply } from "../../metering/pool.ts";
+import { quoteEndpoint } from "../console/models.ts";
+import { chat } from "../openai/chat.ts";
+import { completions } from "../openai/completions.ts";
+import { embeddingsEndpoint } from "../openai/embeddings.ts";
+import { type Read, type ReadingData, type ReadJob, writeFault } from "./jobs.ts";
+
+const port = parentPort;
+invariant(port !== null, "reading-worker.ts runs as a worker thread");
+stepBack();
+const { tables, base64Compat } = workerData as ReadingData;
+const meters = new Map<string, Meter>();
+for (const [name, found] of tables) meters.set(name, openMeter(name, found, null));
+const endpoints: Record<Endpoint["schema"], Endpoint> = {
+  chat,
+  completion: completions,
+  embedding: embeddingsEndpoint({ base64Compat }),
+  quote: quoteEndpoint,
+};
+const utf8 = new TextEncoder();
+/** The models of the last order, as they came and as they are looked up. */
+let catalogue = { models: "[]", active: readModels("[]") };
+
+port.on("message", async ({ pieces, order }: ReadJob) => {
+  const transfer: Transferable[] = [];
+  let reply: Reply<Read>;
+  try {
+    reply = { result: await read(Buffer.concat(pieces), order, transfer) };
+  } catch (error) {
+    if (error instanceof Fault) reply = { result: { fault: writeFault(error) } };
+    else reply = { error: error instanceof Error ? error.message : String(error) };
+  }
+  port.postMessage(reply, transfer);
+});
+
+async function read(bytes: Buffer, order: ReadOrder | "form", transfer: Transferable[]): Promise<Read> {
+  if (order === "form") return { form: cutLongTexts(parseJson(bytes, FORM_VALUES_MAX)) };
+  const { schema, sdk, models, allowed, payer } = order;
+  if (models !== catalogue.models) catalogue = { models, active: readModels(models) };
+  const { active } = catalogue;
+  const gateway = { catalogue: () => ({ active }), meter: meterOf };
+  const asked = { endpoint: endpoints[schema], json: parseJson(bytes), sdk, payer, allowed };
+  const { ask, promptTokens } = await readFields(gateway, asked);
+  const { prompt: _, ...rest } = ask;
+  const body = ask.body instanceof Uint8Array ? ask.body : utf8.encode(JSON.stringify(ask.body));
+  transfer.push(body.buffer as ArrayBuffer);
+  return { ask: { ...rest, body }, promptTokens };
+}
+
+function meterOf(tokenizer: string): Meter {
+  const meter = meters.get(tokenizer);
+  invariant(meter !== undefined, `there is no tokenizer ${tokenizer}`);
+  return meter;
+}

@@ -1,0 +1,33 @@
+/** For tests: what a server needs of its platform, with room for large bodies as the gateway has it by default. Forms are parsed on this thread. */
+import { systemClock } from "../../base/clock.ts";
+import { newIds } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { sparingLog } from "../../base/sparing-log.ts";
+import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
+import { openBodyBudget } from "../../http/body-budget.ts";
+import type { Bodies, DoorOptions } from "../../http/call.ts";
+import { cutLongTexts } from "../../http/long-texts.ts";
+import type { Reader } from "../../inference/call.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+export const testDoor = (more: Partial<DoorOptions> = {}): DoorOptions => {
+  const { clock = systemClock, log = createLog("silent") } = more;
+  return {
+    clock,
+    newId: newIds(systemClock, systemRandom()),
+    log,
+    troubles: sparingLog(log, clock),
+    bodies: testBodies(),
+    ...more,
+  };
+};
+
+export const testBodies = (): Bodies => ({
+  budget: openBodyBudget({ gatewayBytesMax: 256 * MEBIBYTE, payerBytesMax: 64 * MEBIBYTE }),
+  parseForm: async ({ pieces }) => cutLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
+});
+
+/** Where no test sends a request so large that another thread would read it. */
+export const NO_THREADS: Reader = { read: () => Promise.reject(new Error("no test sends a large request here")) };

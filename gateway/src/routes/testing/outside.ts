@@ -1,0 +1,88 @@
+/** For tests: what lies beyond the database, as the test decides it: connected nodes, the plane, the payment provider, token counts. */
+import { parseId } from "../../base/ids.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { PrivateResult } from "../../inference/private-job.ts";
+import type { Meter } from "../../metering/meter.ts";
+import type { PaymentParts } from "../../payments/parts.ts";
+import type { Payments } from "../../payments/payments.ts";
+import type { NodeCredentials } from "../../plane/plane.ts";
+import type { ConnectedNodes, NodeParts } from "../nodes/parts.ts";
+
+export interface Outside {
+  /** The connected nodes, by public id. */
+  connected: Set<string>;
+  /** What a node answers to a test of its host. */
+  tried: PrivateResult | undefined;
+  mint: (nodeId: string) => Promise<NodeCredentials>;
+  /** Whether the payment provider answers to what is no checkout. */
+  provider: "there" | "away";
+  /** In place of the payment provider. */
+  checkout: Payments["checkout"] | undefined;
+  /** How prompts are counted in place of their words. */
+  counting: Partial<Pick<Meter, "countPrompt">>;
+}
+
+export const nothingOutside = (): Outside => ({
+  connected: new Set(),
+  tried: undefined,
+  mint: () => Promise.reject(new Error("the plane is away")),
+  provider: "there",
+  checkout: undefined,
+  counting: {},
+});
+
+/** Counts words, where nothing hangs on which tokens there are. */
+export const WORDS: Meter = {
+  tokenizer: "words",
+  tokenizerSha256: "",
+  async countPrompt(prompt, limit) {
+    const texts = prompt.kind === "chat" ? prompt.messages.map(({ content }) => content) : [];
+    const tokens = texts.join(" ").split(" ").length;
+    return { tokens, over: tokens > limit ? { index: 0, tokens, isExact: true } : null };
+  },
+  openOutput: () => {
+    throw new Error("nothing is generated here");
+  },
+};
+
+/** What the test decides in place of nodes and the payment provider. */
+export function scripted(
+  { payments }: PaymentParts,
+  outside: Outside,
+): Pick<NodeParts, "nodes"> & Pick<InferenceParts, "runPrivately"> & Pick<PaymentParts, "payments"> {
+  return {
+    nodes: scriptedNodes(outside.connected),
+    runPrivately: async () => outside.tried,
+    payments: payments && {
+      ...payments,
+      checkout: (request) => (outside.checkout ?? payments.checkout)(request),
+    },
+  };
+}
+
+const NO_SPEED = { ttftMs: null, tokensPerSecond: null };
+
+/** Each connected node has four slots, one of them busy, and serves as fast as the others. */
+function scriptedNodes(connected: ReadonlySet<string>): ConnectedNodes {
+  const isAny = (): boolean => connected.size > 0;
+  return {
+    count: () => connected.size,
+    all: () =>
+      [...connected].flatMap((text) => {
+        const id = parseId("node", text);
+        return id === undefined ? [] : [{ id, slots: 4, busy: 1 }];
+      }),
+    find: (id) => (connected.has(id) ? { slots: 4, outstanding: 1, draining: false } : undefined),
+    speedOf: (model) => (isAny() && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED),
+    capacityOf: () => (isAny() ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
+    waitingFor: () => (isAny() ? 2 : 0),
+    keepsFormat: (model) => isAny() && model === "tiny-3b",
+    speedOfNode: (id) => (connected.has(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
+    reliabilityOf: (id) => ({
+      jobs: connected.has(id) ? 3 : 0,
+      failures: connected.has(id) ? 1 : 0,
+      jobsWindow: 20,
+      failuresMax: 5,
+    }),
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * For tests: the whole gateway on a real database. Everything is real but the nodes: what is connected, and what the dispatch
+ * plane and the payment provider answer, the test decides. Answers and refusals are held to what their routes declare.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import type { AccountKind } from "../../accounts/accounts.ts";
+import type { Identities } from "../../accounts/identities.ts";
+import type { Listener, Ports } from "../../assemble/ports.ts";
+import { TEST_SECRET, testSettings, testStore } from "../../assemble/testing.ts";
+import { assemble, type Settings } from "../../assemble.ts";
+import { systemClock } from "../../base/clock.ts";
+import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { dollars } from "../../base/money.ts";
+import { systemRandom } from "../../base/random.ts";
+import { noTracing } from "../../base/tracing.ts";
+import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import { memoryLimits } from "../../limits/memory.ts";
+import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
+import { absentPlane } from "../../plane/absent-plane.ts";
+import { publicServer } from "../../site/public-server.ts";
+import type { Parts } from "../parts.ts";
+import { PASSWORD } from "./browser.ts";
+import { NO_THREADS, testBodies } from "./door.ts";
+import { nothingOutside, type Outside, scripted, WORDS } from "./outside.ts";
+
+export interface TestPlatform {
+  app: FastifyInstance;
+  parts: Parts;
+  identities: Identities;
+  ledger: Ledger;
+  newId: NewId;
+  pool: TestDatabase["pool"];
+  /** Signs its cookies. */
+  secret: string;
+  /** What lies beyond the database. */
+  outside: Outside;
+  /** An identity of its own with these accounts; a builder account starts with $5. */
+  person(
+    accounts?: { kind: AccountKind; suspended?: boolean }[],
+    more?: { operator?: boolean },
+  ): Promise<{ email: string; identityId: Uuid; accountIds: Uuid[] }>;
+  /** Counts what has ended into the rollups. */
+  rollUp(): Promise<void>;
+  /** Another server on the same parts, but for these. */
+  serve(others: Partial<Parts>): FastifyInstance;
+  close(): Promise<void>;
+}
+
+type TestPlatformOptions = Partial<
+  Pick<Ports, "log" | "mail" | "payments"> &
+    Pick<Settings, "publicUrl" | "verifyEmails" | "oidcProviders" | "trustedProxies" | "payoutHoldDays">
+>;
+
+/** Tests speak to the server directly. */
+const NO_SOCKETS: Listener = { open: async () => 0 };
+
+export async function openTestPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
+  const { log, mail, payments, ...settings } = options;
+  const outside = nothingOutside();
+  const database = await openTestDatabase();
+  const { pool } = database;
+  const ports = { ...(await portsOn(database, outside)), mail, payments, ...(log && { log }) };
+  const gateway = await assemble(ports, testSettings({ ...SETTINGS, ...settings }));
+  const parts: Parts = { ...gateway.parts, ...scripted(gateway.parts, outside) };
+  const apps: FastifyInstance[] = [];
+  const serve = (others: Partial<Parts>): FastifyInstance => {
+    const app = publicServer({ ...parts, ...others });
+    apps.push(app);
+    return app;
+  };
+  const { identities, ledger, newId, accounts } = gateway;
+  const openAccount = async ({ kind, suspended = false }: { kind: AccountKind; suspended?: boolean }) => {
+    const id = await accounts.open(kind, `A ${kind}`);
+    if (suspended) await pool.query("update account set suspended_at = now() where id = $1", [id]);
+    if (kind === "builder") {
+      await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: dollars(5), reason: "a test" });
+    }
+    return id;
+  };
+  return {
+    app: serve({}),
+    parts,
+    identities,
+    ledger,
+    newId,
+    pool,
+    secret: TEST_SECRET,
+    outside,
+    async person(kinds = [], { operator = false } = {}) {
+      const email = `person-${newId()}@example.test`;
+      const identityId = await identities.create({ email, password: PASSWORD, name: "A person", operator });
+      const accountIds: Uuid[] = [];
+      for (const kind of kinds) {
+        const id = await openAccount(kind);
+        await identities.own(identityId, id);
+        accountIds.push(id);
+      }
+      return { email, identityId, accountIds };
+    },
+    async rollUp() {
+      await pool.query("select history_roll_up(1000)");
+    },
+    serve,
+    async close() {
+      parts.live.close();
+      for (const app of apps) await app.close();
+      await gateway.close();
+    },
+  };
+}
+
+const SETTINGS: Partial<Settings> = {
+  linkOrigin: "http://console.test",
+  version: "1.2.0",
+  corsOrigins: [],
+  // What is earned can be paid out at once, unless a test is about it.
+  payoutHoldDays: 0,
+  // No test lasts until the first sweep of leases: what is in the database is what the test did.
+  holdLeaseMs: 24 * 60 * 60 * 1000,
+  checkAnswers: true,
+};
+
+async function portsOn(database: TestDatabase, outside: Outside): Promise<Ports & { listener: Listener }> {
+  const [clock, random] = [systemClock, systemRandom()];
+  const catalogue = await loadCatalogue(CATALOGUE_FILE);
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));
+  return {
+    clock,
+    random,
+    newId: newIds(clock, random),
+    gatewayId: "test",
+    log: createLog("silent"),
+    tracing: noTracing,
+    store: testStore(database),
+    models: {
+      catalogue: () => catalogue,
+      meter: () => ({ ...WORDS, ...outside.counting }),
+      // Requests themselves are served in inference/ and e2e/; here they are only quoted.
+      reader: NO_THREADS,
+      parseForm: testBodies().parseForm,
+    },
+    plane: { ...absentPlane(), mint: (nodeId) => outside.mint(nodeId) },
+    deployment: Promise.resolve("test"),
+    limits: async () => memoryLimits({ clock }),
+    spool: { directory },
+    mail: undefined,
+    payments: undefined,
+    listener: NO_SOCKETS,
+    async close() {
+      await database.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

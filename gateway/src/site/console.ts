@@ -1,0 +1,142 @@
+/**
+ * The console's built files under /console. Files whose name holds their content's hash are kept by browsers for a year; the
+ * page itself is asked for again each time, so that after an upgrade no old script meets a new API. Every path that names no
+ * file is a page of the console's own and gets the one page there is.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { extname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { notFound } from "../faults.ts";
+
+const BUILD_COMMAND = "node tools/build-console.mjs";
+const DIST = fileURLToPath(new URL("../../../console/dist", import.meta.url));
+
+const TYPES: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+};
+/** By preference; each lies beside the file it stands for. */
+const ENCODINGS = [
+  { name: "br", suffix: ".br" },
+  { name: "gzip", suffix: ".gz" },
+];
+
+/** Nothing inline, nothing from elsewhere: what runs and styles the page are files of this build. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+const SAFETY = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": POLICY,
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+};
+
+interface BuiltFile {
+  type: string;
+  hashed: boolean;
+  plain: Buffer;
+  encoded: Map<string, Buffer>;
+}
+
+interface BuiltConsole {
+  /** By path below /console, without a slash at its front. */
+  files: Map<string, BuiltFile>;
+  page: BuiltFile;
+}
+
+/** Undefined when there is no build. */
+function readBuild(dist = DIST): BuiltConsole | undefined {
+  const names = filesBelow(dist);
+  const files = new Map(
+    names.flatMap((name) => {
+      const type = TYPES[extname(name)];
+      if (type === undefined || name.startsWith(".")) return [];
+      const at = (suffix: string): Buffer => readFileSync(join(dist, `${name}${suffix}`));
+      const encoded = ENCODINGS.filter(({ suffix }) => names.includes(`${name}${suffix}`));
+      const file: BuiltFile = {
+        type,
+        hashed: name.startsWith("assets/"),
+        plain: at(""),
+        encoded: new Map(encoded.map((encoding) => [encoding.name, at(encoding.suffix)])),
+      };
+      return [[name, file] as const];
+    }),
+  );
+  const page = files.get("index.html");
+  return page === undefined ? undefined : { files, page };
+}
+
+export function staticRoutes(app: FastifyInstance, dist = DIST): void {
+  let built = readBuild(dist);
+  for (const url of ["/console", "/console/", "/console/*"]) {
+    app.get<{ Params: { "*"?: string } }>(url, async (request, reply) => {
+      // A build that was made after the start is found too.
+      built ??= readBuild(dist);
+      if (built === undefined) return sayThereIsNone(reply);
+      return send(request, reply, fileFor(built, request.params["*"] ?? ""));
+    });
+  }
+}
+
+function fileFor({ files, page }: BuiltConsole, path: string): BuiltFile {
+  const file = files.get(path);
+  if (file !== undefined) return file;
+  // A page of the console has no extension; a file that is missing must not be answered with HTML.
+  if (path.startsWith("assets/") || extname(path) !== "")
+    throw notFound(`The console has no file ${path.slice(0, 100)}.`);
+  return page;
+}
+
+function send({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltFile): FastifyReply {
+  const { type, hashed, plain, encoded } = file;
+  const accepted = acceptedEncodings(headers["accept-encoding"]);
+  const encoding = ENCODINGS.find(({ name }) => encoded.has(name) && accepted.has(name))?.name;
+  const body = encoding === undefined ? plain : (encoded.get(encoding) ?? plain);
+  return reply
+    .headers({
+      ...SAFETY,
+      "content-type": type,
+      "cache-control": hashed ? "public, max-age=31536000, immutable" : "no-cache",
+      vary: "accept-encoding",
+      ...(encoding !== undefined && { "content-encoding": encoding }),
+    })
+    .send(body);
+}
+
+/** `gzip, br;q=0.8, deflate;q=0` → gzip, br. */
+function acceptedEncodings(header: string | string[] | undefined): Set<string> {
+  const parts = String(header ?? "").split(",");
+  return new Set(
+    parts.filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part)).map((part) => part.split(";")[0]?.trim() ?? ""),
+  );
+}
+
+function sayThereIsNone(reply: FastifyReply): FastifyReply {
+  const text = `The console is not built yet. Build it with:\n\n  ${BUILD_COMMAND}\n\nthen load this page again. The API works without it.\n`;
+  return reply.code(503).headers(SAFETY).type("text/plain; charset=utf-8").send(text);
+}
+
+/** Paths with slashes, whatever the system's separator. A folder that is not there has no files. */
+function filesBelow(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,28 @@
+/** The public listener: every route of the APIs, and every page. */
+import type { FastifyInstance } from "fastify";
+import { bareServer } from "../http/server.ts";
+import { refuseTheRest } from "../http/unknown-paths.ts";
+import { consoleRoutes } from "../routes/console/routes.ts";
+import { nodeRoutes } from "../routes/nodes/routes.ts";
+import { openAiRoutes } from "../routes/openai/routes.ts";
+import type { Parts } from "../routes/parts.ts";
+import { receiptKeyRoutes } from "../routes/receipt-keys.ts";
+import { webhookRoutes } from "../routes/webhooks/stripe.ts";
+import { staticRoutes } from "./console.ts";
+import { referenceRoutes } from "./reference/routes.ts";
+import { statusRoutes } from "./status/routes.ts";
+
+export function publicServer(parts: Parts): FastifyInstance {
+  const app = bareServer(parts.door, { certificate: parts.certificate });
+  const finish = refuseTheRest(app);
+  openAiRoutes(app, parts);
+  nodeRoutes(app, parts);
+  receiptKeyRoutes(app, parts);
+  if (parts.status.isPublic) statusRoutes(app, parts);
+  consoleRoutes(app, parts);
+  staticRoutes(app);
+  referenceRoutes(app, parts);
+  webhookRoutes(app, parts);
+  finish();
+  return app;
+}

@@ -1,0 +1,27 @@
+/** The address to call this gateway by, as its reader reached it: the configured one, or what the request itself says. */
+import type { IncomingMessage } from "node:http";
+import { schemeOf } from "../../http/scheme.ts";
+
+/** The address of `npm start`, where no other is known. */
+const LOCAL_URL = "http://localhost:8080";
+
+/**
+ * A name or an address, and a port. Whoever calls chooses the Host header, and readers paste what is made of it into a shell:
+ * nothing else passes, though an URL could hold more.
+ */
+const HOST = /^([a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
+
+interface Known {
+  publicUrl?: string | undefined;
+  /** Proxies before us, which say whether they were called by HTTPS. */
+  trustedProxies?: number | undefined;
+}
+
+/** Without a slash at its end. */
+export function addressOf(request: Pick<IncomingMessage, "headers" | "socket">, known: Known): string {
+  const { publicUrl, trustedProxies } = known;
+  if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, "");
+  const { host = "" } = request.headers;
+  if (!HOST.test(host)) return LOCAL_URL;
+  return URL.parse(`${schemeOf(request, trustedProxies)}://${host}`)?.origin ?? LOCAL_URL;
+}

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { documentOf } from "@tollgate/api/openapi/document.ts";
+import { textOf } from "@tollgate/api/openapi/openapi.ts";
+import { DOCUMENTS } from "./documents.ts";
+
+for (const { name, file, api } of DOCUMENTS) {
+  test(`the document of the ${name} is committed as the API declares it`, () => {
+    const committed = readFileSync(new URL(`../../../openapi/${file}`, import.meta.url), "utf8").split("\n");
+    const current = textOf(documentOf(api)).split("\n");
+    const at = current.findIndex((line, i) => line !== committed[i]);
+    const same = at < 0 && committed.length === current.length;
+    const where = `line ${at + 1} is\n  ${committed[at]}\nand should be\n  ${current[at]}`;
+    const remedy = "Run: node gateway/src/site/reference/write.ts, and commit the file.";
+    assert.ok(same, `gateway/openapi/${file} is stale. ${remedy}\n${where}`);
+  });
+}

@@ -1,0 +1,86 @@
+/** What the gateway's doors serve and name, against what the APIs declare. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { consoleApi } from "@tollgate/api/console/api.ts";
+import { type FaultCode, faults } from "@tollgate/api/faults.ts";
+import { nodeApi } from "@tollgate/api/nodes/api.ts";
+import type { Api } from "@tollgate/api/openapi/api.ts";
+import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
+import { publicApi } from "@tollgate/api/public/api.ts";
+import { methodAndUrl, type Route } from "@tollgate/api/route.ts";
+import { bareServer } from "../../http/server.ts";
+import { consoleRoutes } from "../../routes/console/routes.ts";
+import { nodeRoutes } from "../../routes/nodes/routes.ts";
+import { openAiRoutes } from "../../routes/openai/routes.ts";
+import type { Parts } from "../../routes/parts.ts";
+import { receiptKeyRoutes } from "../../routes/receipt-keys.ts";
+import { testDoor } from "../../routes/testing/door.ts";
+import { statusRoutes } from "../status/routes.ts";
+
+const routesOf = ({ tables }: Api): Route[] => tables.flatMap(({ routes }) => Object.values(routes));
+const codesOf = (api: Api): FaultCode[] =>
+  routesOf(api).flatMap((route) => faultsOf(route).flatMap((one) => one.code ?? []));
+
+describe("what is declared is what is served, path by path", () => {
+  /** Routes are only registered here, and no request reaches what stands behind them. */
+  const anything: unknown = new Proxy(() => anything, {
+    get: (_target, name) => (name === "then" ? undefined : anything),
+  });
+  const status = { isPublic: true, sampleEveryMs: 60_000 };
+  const parts = new Proxy({ door: testDoor(), publicUrl: undefined, status } as unknown as Parts, {
+    get: (target, name) => (Object.hasOwn(target, name) ? target[name as keyof Parts] : anything),
+  });
+  const served: string[] = [];
+  const app = bareServer(testDoor());
+  app.addHook("onRoute", ({ method, url }) => void served.push(`${method} ${url}`));
+  openAiRoutes(app, parts);
+  receiptKeyRoutes(app, parts);
+  statusRoutes(app, parts);
+  nodeRoutes(app, parts);
+  consoleRoutes(app, parts);
+
+  for (const [name, api, below] of [
+    ["public", publicApi, /^\/(v1\/|\.well-known\/|status\.json$)/],
+    ["node", nodeApi, /^\/node\//],
+    ["console", consoleApi, /^\/console\/api\//],
+  ] as [string, Api, RegExp][]) {
+    test(`the ${name} API`, () => {
+      const declared = routesOf(api).map((route) => {
+        const { method, url } = methodAndUrl(route);
+        return `${method} ${url}`;
+      });
+      const found = served.filter((one) => below.test(one.split(" ")[1] ?? ""));
+      assert.deepEqual(declared.sort(), found.sort());
+    });
+  }
+});
+
+describe("a code that the sources name is one that the API declares", () => {
+  const src = fileURLToPath(new URL("../..", import.meta.url));
+  const textOf = (...globs: string[]): string => {
+    const files = globSync(globs, { cwd: src }).filter((file) => !/test(ing)?(\.ts$|\/)/.test(file));
+    return files.map((file) => readFileSync(`${src}/${file}`, "utf8")).join("\n");
+  };
+
+  for (const [name, api, sources] of [
+    ["console", consoleApi, "routes/console/**/*.ts"],
+    ["node", nodeApi, "routes/nodes/*.ts"],
+  ] as [string, Api, string][]) {
+    test(`by the routes of the ${name} API`, () => {
+      const named = new Set([...textOf(sources).matchAll(/\b(?:fault|refuse)\("(\w+)"/g)].map(([, code]) => code));
+      assert.ok(named.size > 3, "the sources were found");
+      assert.deepEqual([...named.difference(new Set<string | undefined>(codesOf(api)))], []);
+    });
+  }
+
+  test("on the public path", () => {
+    // What every door has, less the guards of the others.
+    const ofAllDoors = globSync("http/*.ts", { cwd: src }).filter((file) => !file.endsWith("/guards.ts"));
+    const text = textOf("inference/**/*.ts", "limits/**/*.ts", "routes/openai/**/*.ts", ...ofAllDoors);
+    const named = (Object.keys(faults) as FaultCode[]).filter((code) => text.includes(`"${code}"`));
+    assert.ok(named.includes("upstream_stall"), "the sources were found");
+    assert.deepEqual([...new Set(named).difference(new Set(codesOf(publicApi)))], []);
+  });
+});

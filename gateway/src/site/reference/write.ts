@@ -1,0 +1,18 @@
+/** `node gateway/src/site/reference/write.ts` writes the committed API documents anew. A test fails when they are stale. */
+import { writeFileSync } from "node:fs";
+import { documentOf } from "@tollgate/api/openapi/document.ts";
+import { mistakesIn, textOf } from "@tollgate/api/openapi/openapi.ts";
+import { DOCUMENTS } from "./documents.ts";
+
+const documents = DOCUMENTS.map(({ file, api }) => ({ file, document: documentOf(api) }));
+const mistakes = documents.flatMap(({ file, document }) =>
+  mistakesIn(document).map((mistake) => `${file}: ${mistake}`),
+);
+if (mistakes.length > 0) {
+  console.error(`The documents have mistakes; nothing is written:\n${mistakes.join("\n")}`);
+  process.exit(1);
+}
+for (const { file, document } of documents) {
+  writeFileSync(new URL(`../../../openapi/${file}`, import.meta.url), textOf(document));
+  console.log(`wrote gateway/openapi/${file}`);
+}

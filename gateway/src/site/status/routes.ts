@@ -1,0 +1,44 @@
+/** GET /status.json and the page GET /status: how the models are doing, for anybody, without a key. */
+import { readFileSync } from "node:fs";
+import { publicRoutes } from "@tollgate/api/public/routes.ts";
+import { methodAndUrl } from "@tollgate/api/route.ts";
+import type { FastifyInstance } from "fastify";
+import { etagOf, sendCached } from "../../http/cached.ts";
+import { SAFETY } from "../reference/frame.ts";
+import type { Status } from "./document.ts";
+import { STYLE_URL, statusPage } from "./page.ts";
+import { openStatus, type StatusParts } from "./status.ts";
+
+const KEEP_S = 10;
+
+/** A text of the newest status, made once for it. */
+function textOf(make: (status: Status) => string) {
+  let made: { of: Status; body: string; etag: string } | undefined;
+  return (status: Status) => {
+    if (made?.of !== status) {
+      const body = make(status);
+      made = { of: status, body, etag: etagOf(body) };
+    }
+    return { body: made.body, etag: made.etag, keepS: KEEP_S };
+  };
+}
+
+export function statusRoutes(app: FastifyInstance, parts: StatusParts): void {
+  const current = openStatus(parts);
+  const [json, page] = [textOf((status) => JSON.stringify(status)), textOf(statusPage)];
+  app.route({
+    ...methodAndUrl(publicRoutes.readStatus),
+    handler: async (request, reply) => sendCached(request, reply, json(await current())),
+  });
+  for (const url of ["/status", "/status/"]) {
+    app.get(url, async (request, reply) =>
+      sendCached(request, reply.headers(SAFETY), { ...page(await current()), type: "text/html; charset=utf-8" }),
+    );
+  }
+  app.get(STYLE_URL, async (request, reply) =>
+    sendCached(request, reply.headers(SAFETY), {
+      body: readFileSync(new URL("page/status.css", import.meta.url), "utf8"),
+      type: "text/css; charset=utf-8",
+    }),
+  );
+}

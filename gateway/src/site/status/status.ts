@@ -1,0 +1,108 @@
+/**
+ * The status as it is told to anybody: made anew every ten seconds at most, however many ask and never while nobody does. While
+ * the store does not answer, it is the last one that was made.
+ */
+import { isAway } from "../../db/errors.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { slotsOf } from "../../history/performance.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { NodeParts } from "../../routes/nodes/parts.ts";
+import type { SiteParts } from "../../routes/parts.ts";
+import { type Days, type Status, statusOf } from "./document.ts";
+
+const MADE_EVERY_MS = 10_000;
+/** Days that are over change no more, but for requests that began in them. */
+const PAST_KEPT_MS = 600_000;
+/** Nobody waits longer for a store that is slow. */
+const WAIT_MAX_MS = 2_000;
+const INCIDENTS_MAX = 50;
+
+export type StatusParts = Pick<HistoryParts, "availability"> &
+  Pick<InferenceParts, "catalogue"> &
+  Pick<NodeParts, "nodes"> &
+  Pick<SiteParts, "status"> & {
+    performance: Pick<HistoryParts["performance"], "sums">;
+    door: Pick<SiteParts["door"], "clock" | "log">;
+  };
+
+export function openStatus({
+  availability,
+  performance,
+  catalogue,
+  nodes,
+  status,
+  door,
+}: StatusParts): () => Promise<Status> {
+  const { clock, log } = door;
+  const everyMs = Math.min(MADE_EVERY_MS, status.sampleEveryMs);
+  let past: { until: number; readAt: number; days: Days } | undefined;
+  let last: Status | undefined;
+  /** Those who ask while it is made wait for this. */
+  let waited: Promise<void> | undefined;
+  let madeAt = Number.NEGATIVE_INFINITY;
+
+  const read = async (from: Date, to: Date): Promise<Days> => {
+    const slots = { ...slotsOf("90d", clock.now()), from, to };
+    const [sums, samples] = await Promise.all([
+      performance.sums({ ...slots, scope: "platform", by: ["slot", "model"], percentilesOf: ["ttft"] }),
+      availability.sums(slots),
+    ]);
+    return { performance: sums, samples };
+  };
+  const make = async (): Promise<Status> => {
+    const at = clock.now();
+    const slots = slotsOf("90d", at);
+    const today = new Date(slots.to.getTime() - slots.slotMs);
+    if (past?.until !== today.getTime() || clock.monotonic() - past.readAt > PAST_KEPT_MS) {
+      past = { until: today.getTime(), readAt: clock.monotonic(), days: await read(slots.from, today) };
+    }
+    const now = await read(today, slots.to);
+    const days = {
+      performance: [...past.days.performance, ...now.performance],
+      samples: [...past.days.samples, ...now.samples],
+    };
+    const incidents = await availability.incidents({ from: slots.from, limit: INCIDENTS_MAX });
+    const { entries } = catalogue();
+    return statusOf({ at, sampleEveryMs: status.sampleEveryMs, slots, days, incidents, entries, nodes });
+  };
+  const lastKnown = (): Status => {
+    const at = clock.now();
+    const slots = slotsOf("90d", at);
+    const nothing = {
+      slots,
+      days: { performance: [], samples: [] },
+      incidents: [],
+      entries: catalogue().entries,
+      nodes,
+    };
+    return { ...(last ?? statusOf({ at, sampleEveryMs: status.sampleEveryMs, ...nothing })), stale: true };
+  };
+
+  const begin = (): void => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stopWaiting = clock.after(WAIT_MAX_MS, resolve);
+    waited = promise;
+    void make()
+      .then(
+        (made) => {
+          last = made;
+        },
+        (error) => {
+          log[isAway(error) ? "debug" : "warn"]({ err: error }, "the status could not be made anew");
+          last = lastKnown();
+        },
+      )
+      .finally(() => {
+        stopWaiting();
+        madeAt = clock.monotonic();
+        waited = undefined;
+        resolve();
+      });
+  };
+  return async () => {
+    if (waited === undefined && clock.monotonic() - madeAt >= everyMs) begin();
+    await waited;
+    // Not made in time: the store is slow, or away and not known to be yet.
+    return waited === undefined && last !== undefined ? last : lastKnown();
+  };
+}
