@@ -49,7 +49,7 @@ export interface InProcessPlatform {
   close(): Promise<void>;
 }
 
-export interface InProcessNode {
+interface InProcessNode {
   /** `node_…` */
   id: string;
   stop(): Promise<void>;
