@@ -8,15 +8,20 @@ import type { Ask, Item, Plan } from "./plan.ts";
 
 /** What every scene asks for: all models are served there, and somebody has room. */
 const MODEL = "tiny-3b";
-const EVERY_MODEL = ["tiny-3b", "small-8b", "reason-32b", "embed-m3"];
+const EMBEDDING = "embed-m3";
+const EVERY_MODEL = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
 const RICH = "5000000000000";
 const WORDS = 20;
+
+/** What could end an attempt that the scene is not about. */
+const TROUBLE = /^(store|cut|slow|crash|drain)/;
 
 export function addScenes(chance: Chance, plan: Plan): void {
   const hasStoreTrouble = plan.items.some(({ do: what }) => what.startsWith("store"));
   if (chance.oneIn(5)) plan.items.push(...limitsAway(chance, plan));
   else if (chance.oneIn(6) && plan.gateways.length > 1) plan.items.push(...cutFromStore(chance, plan));
   else if (chance.oneIn(3) && !hasStoreTrouble) addImpostor(plan);
+  else if (!plan.items.some(({ do: what }) => TROUBLE.test(what))) plan.items.push(...embeddings(chance, plan));
 }
 
 /**
@@ -72,6 +77,27 @@ function cutFromStore(chance: Chance, plan: Plan): Item[] {
 function addImpostor(plan: Plan): void {
   const last = plan.nodes[2];
   if (last !== undefined) Object.assign(last, { kind: "constant", models: EVERY_MODEL });
+}
+
+/**
+ * Embeddings, several texts each: asked of nodes that send wrong vectors, or of honest ones whose first attempt falls silent after a
+ * vector. Whatever the gateway kept of that attempt would be held against the node that answers next.
+ */
+function embeddings(chance: Chance, plan: Plan): Item[] {
+  makeRoom(plan);
+  const isSilent = chance.oneIn(2);
+  const bad = { kind: "bad vectors", models: [EMBEDDING] };
+  if (!isSilent) for (const node of plan.nodes.slice(1, 3)) Object.assign(node, bad);
+  const account = chance.below(plan.accounts.length);
+  const unlimited = { inFlight: null, requestsPerMinute: null, tokensPerMinute: null, budgetDay: null };
+  Object.assign(plan.accounts[account] as object, { credit: RICH, ...unlimited });
+  const gateway = chance.below(plan.gateways.length);
+  return Array.from({ length: 24 }, (_, i): Item => {
+    const { script, ...plain } = plainAsk({ account, gateway, lastsMs: 100, stream: false });
+    const fault = isSilent ? { kind: "stall" as const, attempt: 1, after: 1 } : null;
+    const ask = { ...plain, model: EMBEDDING, texts: chance.between(2, 4), script: { ...script, fault } };
+    return { atMs: 1_000 + 1_000 * i, do: "ask", ask };
+  });
 }
 
 /** Two honest nodes that serve everything. */
