@@ -23,6 +23,8 @@ const IS_STALE = new Set(["26000", "0A000"]);
 
 /** pg calls these methods as the server's messages come in. */
 export class PreparedQuery implements pg.Submittable {
+  /** Which statement it is. Not `name`, by which pg would keep account of it as of one of its own. */
+  readonly statement: string;
   /** Not the name itself: a client may have pg prepare the same query, and each keeps account of its own. */
   readonly #name: string;
   readonly #text: string;
@@ -36,6 +38,7 @@ export class PreparedQuery implements pg.Submittable {
   #failure: Error | undefined;
 
   constructor({ name, text }: { name: string; text: string }, values: unknown[]) {
+    this.statement = name;
     this.#name = `+${name}`;
     this.#text = text;
     this.#bind = bind(this.#name, values);

@@ -56,7 +56,7 @@ describe("a store in trouble", () => {
   const open = async (t: TestContext, options: { directory?: string; gatewayId?: string; trouble?: Trouble } = {}) => {
     const { directory = await newDirectory(t), gatewayId = newId(), trouble = {} } = options;
     const lines: { level: number; msg: string; request?: string }[] = [];
-    const done: string[] = [];
+    const [asked, done]: [string[], string[]] = [[], []];
     const clock = manualClock(Date.now());
     const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
     const spool = await openSpool({ directory, gatewayId, clock, log });
@@ -65,10 +65,12 @@ describe("a store in trouble", () => {
         const value = Reflect.get(target, name);
         if (name !== "query") return typeof value === "function" ? value.bind(target) : value;
         return async (...args: Parameters<pg.Pool["query"]>) => {
+          const query = (args[0] as unknown as { statement?: string }).statement ?? "";
+          asked.push(query);
           await trouble.hangs;
           if (trouble.before !== undefined) throw trouble.before();
           const result = await (target.query as (...all: unknown[]) => Promise<unknown>)(...args);
-          done.push((args[0] as { name?: string }).name ?? "");
+          done.push(query);
           if (trouble.after !== undefined) throw trouble.after();
           return result;
         };
@@ -79,7 +81,7 @@ describe("a store in trouble", () => {
       await ledger.close();
       await spool.close();
     });
-    return { ledger, clock, trouble, lines, directory, spool, done };
+    return { ledger, clock, trouble, lines, directory, spool, asked, done };
   };
   const held = async (ledger: Ledger): Promise<HoldOrder> => {
     const hold = holdOf(builder);
@@ -270,14 +272,14 @@ describe("a store in trouble", () => {
   });
 
   test("a hold that hangs is refused after two seconds, and given back if the store took it after all", async (t) => {
-    const { ledger, clock, trouble, done } = await open(t);
+    const { ledger, clock, trouble, asked, done } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
-    const asked = ledger.hold(holdOf(builder));
-    // It leaves in this turn of the event loop.
-    await new Promise((resolve) => setImmediate(resolve));
+    const hold = ledger.hold(holdOf(builder));
+    const refused = assert.rejects(hold, Away);
+    await eventually("the database is asked", () => asked.includes("ledger_hold_one"));
     clock.advance(ANSWER_MS);
-    await assert.rejects(asked, Away);
+    await refused;
     without(trouble);
     hanging.resolve();
     await eventually("it was taken and given back", () => done.includes("ledger_void"));
