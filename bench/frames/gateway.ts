@@ -7,11 +7,11 @@ import { systemRandom } from "../../gateway/src/base/random.ts";
 import { type Dispatcher, openDispatcher } from "../../gateway/src/dispatch/dispatcher.ts";
 import { Roster } from "../../gateway/src/dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../../gateway/src/dispatch/testing.ts";
-import { chat } from "../../gateway/src/routes/openai/chat.ts";
 import type { Reply } from "../../gateway/src/inference/call.ts";
 import { Relay } from "../../gateway/src/inference/relay.ts";
 import type { ActiveModel } from "../../gateway/src/metering/catalogue.ts";
 import type { Metering } from "../../gateway/src/metering/metering.ts";
+import { chat } from "../../gateway/src/routes/openai/chat.ts";
 
 const GATEWAY = "gw1";
 const NODE = "node_1";

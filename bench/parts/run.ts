@@ -11,8 +11,8 @@ import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { PRIVATE_DATABASE } from "../../e2e/database.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "../../e2e/platform.ts";
-import { findNatsServer, freePort } from "../../gateway/src/plane/nats/testing.ts";
 import { command, findServer, startServer } from "../../gateway/src/limits/testing.ts";
+import { findNatsServer, freePort } from "../../gateway/src/plane/nats/testing.ts";
 import { Connection } from "../gateway/connection.ts";
 import { cpuOf, spentUs, type Watched } from "../gateway/usage.ts";
 
