@@ -17,7 +17,7 @@ const SOURCES = {
   "tools/guide": /\.ts$/,
   "console/src/ui/markdown": /\.ts$/,
   console: /^package\.json$/,
-  "gateway/src/http/reference": /^(documents|frame|html|tabs)\.ts$/,
+  "gateway/src/site/reference": /^(documents|frame|html|tabs)\.ts$/,
 };
 
 const hash = createHash("sha256");
