@@ -26,13 +26,15 @@ const formOf = (url: string): RegExp => {
   return new RegExp(`^${parts.join("/")}$`);
 };
 
-/** The router's order: plain words go before parameters, and these before whatever may come. */
+const PAST_THE_END = 3;
+
+/** The router's order: plain words go before parameters, and these before whatever may come; the longer of two before its beginning. */
 function compareUrls(a: string, b: string): number {
   const [left, right] = [a, b].map((url) =>
     url.split("/").map((part) => (part === "*" ? 2 : isParameter(part) ? 1 : 0)),
-  );
-  for (const [i, rank] of (left as number[]).entries()) {
-    const difference = rank - ((right as number[])[i] ?? 0);
+  ) as [number[], number[]];
+  for (let i = 0; i < Math.max(left.length, right.length); i++) {
+    const difference = (left[i] ?? PAST_THE_END) - (right[i] ?? PAST_THE_END);
     if (difference !== 0) return difference;
   }
   return 0;
