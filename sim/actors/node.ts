@@ -144,11 +144,20 @@ export class SimNode {
       if (by === "node") running.facts.isAtFault = true;
       this.#end(running, "dropped");
     }
+    if (by === "node") this.#takeAlong();
     this.#joining.clear();
     const moved = this.#moves;
     this.#moves = false;
     this.#world.scheduler.after(this.#comeBackMs, () => this.connect({ moved }));
     this.#comeBackMs = 1_000;
+  }
+
+  /** What it has just ended is lost with the connection too, if its last frames are still on their way. */
+  #takeAlong(): void {
+    const { scheduler, network } = this.#world;
+    for (const facts of this.jobs.values()) {
+      if (facts.endedMs !== null && scheduler.nowMs - facts.endedMs <= network.delayMsMax) facts.isAtFault = true;
+    }
   }
 
   /** Within a moment, however often it changes meanwhile. */
