@@ -103,7 +103,7 @@ async function measureAttacks(wanted: string): Promise<void> {
     await users.terminate();
   } finally {
     agent?.kill("SIGKILL");
-    // A process that is inspected waits at its end for whoever looks.
+    // A process with a connected inspector does not exit by itself.
     probe?.close();
     await stage.close();
   }

@@ -66,7 +66,7 @@ test("a front leads to whom it is told, swallows, refuses, and heals", async (t)
   await fence(t, one.port);
   assert.deepEqual([first.ended, second.ended], ["", ""]);
   await front.heal();
-  await eventually("both are told", () => first.ended === "ECONNRESET" && second.ended === "ECONNRESET");
+  await eventually("both connections are reset", () => first.ended === "ECONNRESET" && second.ended === "ECONNRESET");
 
   const third = dial(t, front);
   third.socket.write("d");
