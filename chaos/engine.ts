@@ -3,12 +3,12 @@
  * served as before. The load goes on all the time and knows nothing of it.
  */
 
+import type { Chance } from "@tollgate/stage/chance.ts";
+import { KINDS } from "@tollgate/stage/load/kinds.ts";
+import { answerOf, type Sight } from "@tollgate/stage/load/sight.ts";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import type { Episode } from "./audit/audit.ts";
-import type { Chance } from "./chance.ts";
 import type { Fault } from "./faults.ts";
-import { KINDS } from "./load/kinds.ts";
-import { answerOf, type Sight } from "./load/sight.ts";
 import { pardonNodes } from "./stage/pardon.ts";
 import type { Stage } from "./stage/stage.ts";
 

@@ -2,7 +2,7 @@
  * The faults, as a list: what is done, for how long, and what clients may be told of it meanwhile. Everything that is not listed
  * for a fault is a violation, and so is every error outside of faults.
  */
-import type { Chance } from "./chance.ts";
+import type { Chance } from "@tollgate/stage/chance.ts";
 import { rollingRestart, rollingUpgrade } from "./stage/rolling.ts";
 import type { Stage } from "./stage/stage.ts";
 

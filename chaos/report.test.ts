@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Chance } from "@tollgate/stage/chance.ts";
+import type { Sight } from "@tollgate/stage/load/sight.ts";
 import type { Episode } from "./audit/audit.ts";
-import { chanceOf } from "./chance.ts";
-import type { Sight } from "./load/sight.ts";
 import { reportOf, tableOf } from "./report.ts";
 
 const sight = (beganAt: number, endedAt: number, changes: Partial<Sight> = {}): Sight => ({
@@ -44,7 +44,7 @@ test("a row for each fault: what its clients saw, and when the last of them fail
 });
 
 test("the same seed is the same order", () => {
-  const order = (seed: number): number[] => chanceOf(seed).shuffled([1, 2, 3, 4, 5, 6, 7, 8]);
+  const order = (seed: number): number[] => new Chance(String(seed)).shuffled([1, 2, 3, 4, 5, 6, 7, 8]);
   assert.deepEqual(order(7), order(7));
   assert.notDeepEqual(order(7), order(8));
   assert.deepEqual(order(7).sort(), [1, 2, 3, 4, 5, 6, 7, 8]);

@@ -1,7 +1,8 @@
 /** What came of a run: a row for each fault, as a table for people and as JSON for everything else. */
+
+import { answerOf, type Sight } from "@tollgate/stage/load/sight.ts";
 import { type Episode, faultOf, QUIET, type Violation } from "./audit/audit.ts";
 import { recoveredAfterMs } from "./engine.ts";
-import { answerOf, type Sight } from "./load/sight.ts";
 
 interface Row {
   fault: string;

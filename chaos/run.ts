@@ -4,6 +4,10 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Chance } from "@tollgate/stage/chance.ts";
+import { startLoad } from "@tollgate/stage/load/load.ts";
+import { whyNoClock } from "@tollgate/stage/servers/clock.ts";
+import { whyNoNetwork } from "@tollgate/stage/servers/network.ts";
 import { unpackVersion } from "@tollgate/stage/versions.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
@@ -12,13 +16,9 @@ import { builder, natsReleases } from "../tools/nats-servers.ts";
 import { ensureServers } from "../tools/servers.ts";
 import { audit, isJudged, type Violation } from "./audit/audit.ts";
 import { type Books, readBooks } from "./audit/books.ts";
-import { chanceOf } from "./chance.ts";
 import { runFaults } from "./engine.ts";
 import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
-import { startLoad } from "./load/load.ts";
-import { whyNoClock } from "./parts/clock.ts";
-import { whyNoNetwork } from "./parts/network.ts";
 import { reportOf, tableOf } from "./report.ts";
 import { ROOT } from "./stage/gateway.ts";
 import { findOldVersion } from "./stage/old-version.ts";
@@ -72,11 +72,20 @@ async function run(flags: Flags): Promise<boolean> {
       if (why !== undefined) leftOut.push(`${name}: ${why}`);
       return why === undefined;
     });
-    const load = startLoad({ customers: stage.customers, chance: chanceOf(seed), now });
+    const load = startLoad({ customers: stage.customers, chance: new Chance(String(seed)), now });
     const first = root === ROOT ? undefined : ROLLING_UPGRADE;
     const endsAt = now() + minutes * 60_000;
     const episodes = await runFaults({
-      ...{ stage, sights: load.sights, faults, first, chance: chanceOf(seed), now, endsAt, rounds: flags.rounds },
+      ...{
+        stage,
+        sights: load.sights,
+        faults,
+        first,
+        chance: new Chance(String(seed)),
+        now,
+        endsAt,
+        rounds: flags.rounds,
+      },
       say,
     });
     say("all faults are healed; what is under way ends");

@@ -2,6 +2,7 @@
  * Every `tollgate admin` command on a live platform and on a stopped one, as text and as JSON, and what each says to bad
  * input. Commands run in this process, which is how so many of them can; some are run as a person does, for exit codes.
  */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -9,6 +10,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, mock, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
+import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
@@ -19,8 +23,6 @@ import { perform } from "../gateway/src/commands/line/perform.ts";
 import { TOLLGATE as COMMANDS } from "../gateway/src/commands/tollgate.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { PRIVATE_DATABASE } from "./database.ts";
-import { chat, isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 

@@ -2,6 +2,7 @@
  * A gateway's machine and its database are lost, and come back from `tollgate admin backup` and `pg_dump`: first as a drill, which proves the
  * books on a copy, then for good. The key from before works, the node from before comes back by itself, the books balance.
  */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { cp, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
@@ -11,6 +12,12 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { PEPPER } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
+import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
+import { ask, CHAT } from "@tollgate/stage/load/steady.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
@@ -22,11 +29,6 @@ import { openLedger } from "../gateway/src/ledger/ledger.ts";
 import { lineOf } from "../gateway/src/ledger/spool-lines.ts";
 import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
 import { freePort } from "../gateway/src/plane/nats/testing.ts";
-import { PEPPER } from "./database.ts";
-import { makeKey, openBuilder, openHost, startNode } from "./fixtures.ts";
-import { type Gateway, serve } from "./hostile/stage.ts";
-import { newDataDir, type Platform, removeDataDir, tollgate } from "./platform.ts";
-import { ask, CHAT } from "./steady-load.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 /** The oldest that we run on: its tools are beside it. */
@@ -43,7 +45,7 @@ const skip = (await whyNoPostgres(MAJOR)) ?? false;
 describe("backup and restore", { skip }, () => {
   let serverUrl: string;
   let live: pg.Pool;
-  let gateway: Gateway | undefined;
+  let gateway: GatewayProcess | undefined;
   let env: Record<string, string>;
   let [dataDir, place, key, builder, host] = ["", "", "", "", ""];
   let node: ChildProcess | undefined;
@@ -147,8 +149,8 @@ describe("backup and restore", { skip }, () => {
     const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: PEPPER });
     assert.deepEqual([inUse.code, /1 gateways use this database/.test(inUse.out)], [1, true], inUse.out);
 
-    (gateway as Gateway).process.kill("SIGKILL");
-    await (gateway as Gateway).stop();
+    (gateway as GatewayProcess).process.kill("SIGKILL");
+    await (gateway as GatewayProcess).stop();
     await leaveSpool();
     const folder = join(place, "backup");
     const taken = await take(folder);

@@ -2,13 +2,15 @@
  * Nodes that are killed, frozen, cut off the network or flood the plane: the client gets its defined ending, other requests
  * are untouched, and slots, holds and limits come back.
  */
+
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { connect as connectNats, credsAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { isAlive, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, lastRecord, untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { encode } from "../protocol/src/codec.ts";
-import { assertBalanced, lastRecord, untilSettled } from "./ledger-check.ts";
-import { chat, isAlive, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const SLOW = { tokens: 200, delta_ms: 40 };
 /** Far more than a busy machine needs to find a node: what is refused here found none. */

@@ -1,11 +1,13 @@
 /** The console's API on a whole platform: what an operator does takes hold at once, on work that is running and on the books. */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { inOne } from "@tollgate/stage/periods.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { inOne } from "./fixtures.ts";
-import { assertBalanced } from "./ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 interface Account {
   id: string;

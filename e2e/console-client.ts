@@ -1,6 +1,6 @@
 /** Somebody with a browser on a platform's console: keeps cookies, and says where its requests come from. */
 import assert from "node:assert/strict";
-import type { Ready } from "./platform.ts";
+import type { Ready } from "@tollgate/stage/dev.ts";
 
 export interface Answer {
   status: number;

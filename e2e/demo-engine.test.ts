@@ -1,9 +1,9 @@
 /** The demo model through the whole platform: real text from a real engine, counted and billed. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import OpenAI from "openai";
-import { assertBalanced } from "./ledger-check.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 describe("the demo model behind the gateway", () => {
   let dataDir: string;

@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { PEPPER, urlOf } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
-import { PEPPER, urlOf } from "./database.ts";
-import { type NatsPlane, openNats, skipWithoutNats as skip } from "./planes.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 describe("deployments", { skip }, () => {
   /** Both from one template: a copy and its original are the same until one of them is used. */

@@ -2,16 +2,17 @@
  * A gateway that is asked to stop: what is told of it, what is still served, and how what has not ended in time is ended and billed.
  * When each step comes is in gateway/src/assemble/drain.test.ts.
  */
+
 import assert from "node:assert/strict";
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
+import type { Host } from "@tollgate/stage/accounts.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { ask, codeIn, said } from "@tollgate/stage/requests.ts";
+import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { type Host, startNode } from "./fixtures.ts";
-import { ask, type Builder, codeIn, Stage, said } from "./hostile/stage.ts";
-import { assertBalanced } from "./ledger-check.ts";
 
 const MODEL = "tiny-3b";
 const PRICE = { in: 20_000n, out: 40_000n };
@@ -28,28 +29,24 @@ interface Look {
 }
 
 describe("a gateway that stops", () => {
-  let stage: Stage;
+  let stage: ProcessStage;
   let builder: Builder;
   let host: Host;
-  let node: ChildProcess;
   before(async () => {
-    stage = await Stage.open(async () => ({
+    const env = {
       DRAIN_DELAY_S: String(DELAY_S),
       DRAIN_GRACE_S: String(GRACE_S),
       // Nothing but these requests is to take a slot, and those that wait are to wait to the end.
       AUTO_QUARANTINE: "false",
       PROBATION_ANSWERS: "0",
       DISPATCH_DEADLINE_MS: "600000",
-    }));
-    [builder, host] = [await stage.builder(), await stage.host()];
-    const ready = { base_url: stage.baseUrl, host_token: host.token };
-    node = await startNode({ ready }, { name: "far", model: MODEL, slots: 2 });
+    };
+    stage = await openStage({ as: "processes", env });
+    builder = await stage.builder();
+    ({ host } = await stage.node({ name: "far", models: [MODEL], slots: 2 }));
     await eventually("it serves", async () => (await chat("#script {}")).status === 200);
   });
-  after(async () => {
-    node?.kill("SIGKILL");
-    await stage?.close();
-  });
+  after(() => stage?.close());
 
   const chat = (prompt: string, more: object = {}): Promise<Response> =>
     ask(stage, builder.key, { model: MODEL, prompt, max_tokens: 5_000, ...more });

@@ -2,13 +2,22 @@
  * Every way a request can end, driven through the whole platform by the scripted engine, and what ledger and history say
  * of it afterwards. (A gateway that dies is in lifecycle.test.ts.)
  */
+
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import {
+  assertBalanced,
+  builder,
+  host,
+  lastRecord,
+  type RecordRow,
+  untilSettled,
+} from "@tollgate/stage/ledger-check.ts";
+import { type OpenPlane, onEveryPlane } from "@tollgate/stage/plane.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { assertBalanced, builder, host, lastRecord, type RecordRow, untilSettled } from "./ledger-check.ts";
-import { type OpenPlane, onEveryPlane } from "./planes.ts";
-import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 

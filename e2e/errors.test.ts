@@ -2,14 +2,16 @@
  * Every error of the public API, every stream's form and every whole answer, produced on a whole platform and compared
  * with golden files: status, the contract's headers, and the body byte for byte.
  */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { events, type Got, requestUuid, type Sent, send } from "@tollgate/stage/raw-http.ts";
+import { keepBusy } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type KeyTraits, keepBusy, makeKey, openBuilder } from "./fixtures.ts";
 import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
-import { events, type Got, requestUuid, type Sent, send } from "./raw-http.ts";
 
 const UNSERVED = "mid-14b";
 const FULL = "small-8b";

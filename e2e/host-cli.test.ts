@@ -1,15 +1,17 @@
 /** From nothing to earning with the commands a host types, against a whole platform. */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder, host, lastRecord, untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { clearOfMidnight } from "@tollgate/stage/periods.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { clearOfMidnight } from "./fixtures.ts";
-import { assertBalanced, builder, host, lastRecord, untilSettled } from "./ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 

@@ -2,6 +2,7 @@
  * The image's file trees, started as containers start them: a read-only root with nothing else on it, a user of no rights, /data
  * alone to write to, secrets in files. No engine for containers is needed for it: bubblewrap makes the namespaces.
  */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -14,12 +15,13 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { PEPPER, urlOf } from "@tollgate/stage/database.ts";
+import type { Platform } from "@tollgate/stage/dev.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { freePort } from "../gateway/src/plane/nats/testing.ts";
-import { PEPPER, urlOf } from "./database.ts";
-import { makeKey, openBuilder, openHost } from "./fixtures.ts";
-import { chat, type Platform } from "./platform.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const NODE = join(ROOT, "node_modules", "node", "bin", "node");

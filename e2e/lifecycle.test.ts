@@ -1,14 +1,16 @@
 /** Starting, stopping, dying and starting again: what a person at the terminal sees, and what is left behind. */
+
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { openDatabase, PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
+import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { openDatabase, PRIVATE_DATABASE } from "./database.ts";
-import { assertBalanced, builder } from "./ledger-check.ts";
-import { chat, isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 

@@ -1,11 +1,13 @@
 /** A gateway whose limits server freezes: one that refuses, and one that counts alone. */
+
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const binary = findServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";

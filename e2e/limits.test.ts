@@ -2,14 +2,17 @@
  * The limits of a key and of a model on a whole platform: refused exactly at the bound, told when to come back, recorded. How windows turn
  * with the minute, and the bounds of whole minutes, are in gateway/src/limits/limits.test.ts.
  */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { inOne } from "@tollgate/stage/periods.ts";
+import { requestUuid } from "@tollgate/stage/raw-http.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { inOne, type KeyTraits, makeKey, openBuilder, startNode } from "./fixtures.ts";
-import { assertBalanced, type RecordRow } from "./ledger-check.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
-import { requestUuid } from "./raw-http.ts";
 
 /** The catalogue lets in two of these, whatever the nodes could take. */
 const CAPPED = "small-8b";

@@ -2,14 +2,16 @@
  * A node whose network is cut, without a word of goodbye: it runs in a network namespace of its own, and its cable (a pair
  * of virtual interfaces) is pulled. Needs root and `ip`; elsewhere the suite leaves itself out by name.
  */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, lastRecord, untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { assertBalanced, lastRecord, untilSettled } from "./ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const HOST_AGENT = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 /** Names and addresses of this run's own, so that two runs do not meet. */

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { clearOfMidnight } from "@tollgate/stage/periods.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { clearOfMidnight } from "./fixtures.ts";
-import { untilSettled } from "./ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 interface NodeObject {
   id: string;

@@ -8,9 +8,9 @@ import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { openDatabase } from "@tollgate/stage/database.ts";
+import { isAlive, newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { openDatabase } from "./database.ts";
-import { isAlive, newDataDir, removeDataDir, startPlatform } from "./platform.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 const HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));

@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { freePort } from "../gateway/src/plane/nats/testing.ts";
 import { skipWithout } from "../tools/peers.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";
 import { Visitor } from "./outside/visitor.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 interface Refusal {
   msg: string;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 describe("operating a platform", () => {
   let dataDir: string;

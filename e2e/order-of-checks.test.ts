@@ -2,14 +2,17 @@
  * The order of the checks is part of the contract: a request that breaks two rules gets the answer of the earlier one. Every
  * pair of checks is tried, whole and streamed, and afterwards the history holds exactly the requests it should.
  */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { inOne } from "@tollgate/stage/periods.ts";
+import { events, type Got, requestUuid, type Sent, send } from "@tollgate/stage/raw-http.ts";
+import { keepBusy } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { inOne, type KeyTraits, keepBusy, makeKey, openBuilder } from "./fixtures.ts";
-import { assertBalanced } from "./ledger-check.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
-import { events, type Got, requestUuid, type Sent, send } from "./raw-http.ts";
 
 const FREE = "tiny-3b";
 const FULL = "small-8b";

@@ -1,10 +1,13 @@
 /** An account can never spend what it does not have, and a dying gateway can never charge what it did not finish. */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { makeKey } from "@tollgate/stage/accounts.ts";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
+import { inOne } from "@tollgate/stage/periods.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { inOne, makeKey } from "./fixtures.ts";
-import { assertBalanced, builder } from "./ledger-check.ts";
-import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 /** Of the hundred, in each round: more than must be running when the kill comes, fewer than the node has slots. */
 const LONG_STREAMS = 40;

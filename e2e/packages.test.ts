@@ -2,6 +2,7 @@
  * The npm packages as people get them: packed, installed in empty folders, and run there. Nothing of the workspace is near them,
  * so that what they lack shows.
  */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { globSync, statSync } from "node:fs";
@@ -11,12 +12,13 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { connect, openDatabase, readIfThere } from "@tollgate/stage/database.ts";
+import { newDataDir, type Ready, removeDataDir } from "@tollgate/stage/dev.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { packPackage } from "../tools/release/build.ts";
 import { PACKAGES } from "../tools/release/packages.ts";
 import { versionOf } from "../tools/release/versions.ts";
-import { connect, openDatabase, readIfThere } from "./database.ts";
-import { chat, newDataDir, type Ready, removeDataDir } from "./platform.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));

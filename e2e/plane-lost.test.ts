@@ -2,14 +2,23 @@
  * The gateway loses its connection to the plane, over a cable that can be cut: requests that nobody has seen anything of are
  * tried again, streams end with what reached their clients, no node is blamed, and while it lasts there is one answer.
  */
+
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import {
+  assertBalanced,
+  builder,
+  host,
+  lastRecord,
+  type RecordRow,
+  untilSettled,
+} from "@tollgate/stage/ledger-check.ts";
+import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { type Cable, layCable } from "../gateway/src/plane/nats/testing-cable.ts";
-import { assertBalanced, builder, host, lastRecord, type RecordRow, untilSettled } from "./ledger-check.ts";
-import { type NatsPlane, openNats, skipWithoutNats as skip } from "./planes.ts";
-import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 /** Enough for a busy machine to be back on the plane; the last test waits until it is over. */

@@ -1,4 +1,5 @@
 /** The plane under TLS, with a certificate that only those trust who were told to (NODE_EXTRA_CA_CERTS). */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,10 +7,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";
-import { openNats, skipWithoutNats } from "./planes.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const HOST_AGENT = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];

@@ -1,11 +1,11 @@
 /** The good path of every public endpoint on a whole platform, by the official client and by raw HTTP. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder, host, lastRecord, platformAccount } from "@tollgate/stage/ledger-check.ts";
+import { events, requestUuid } from "@tollgate/stage/raw-http.ts";
 import OpenAI from "openai";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { assertBalanced, builder, host, lastRecord, platformAccount } from "./ledger-check.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
-import { events, requestUuid } from "./raw-http.ts";
 
 const script = (orders: object): { role: "user"; content: string }[] => [
   { role: "user", content: `#script ${JSON.stringify(orders)}` },

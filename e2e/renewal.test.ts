@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { lastRecord } from "./ledger-check.ts";
-import { type OpenPlane, onEveryPlane } from "./planes.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { lastRecord } from "@tollgate/stage/ledger-check.ts";
+import { type OpenPlane, onEveryPlane } from "@tollgate/stage/plane.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 
 /** Renewed after two thirds: the rest, 8 s, is enough for a machine that is very busy. */
 const LIFE_S = 24;

@@ -3,19 +3,21 @@
  * without the old. The agent's own process lives through it, what runs at a restart ends well, and nobody hears anything but "try again" before
  * the agent is back.
  */
+
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { urlOf } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev.ts";
+import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
+import { ask, CHAT } from "@tollgate/stage/load/steady.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { createKey } from "../gateway/src/plane/credentials/nkeys.ts";
 import { freePort } from "../gateway/src/plane/nats/testing.ts";
-import { urlOf } from "./database.ts";
-import { makeKey, openBuilder, openHost, startNode } from "./fixtures.ts";
-import { type Gateway, serve } from "./hostile/stage.ts";
-import { newDataDir, type Platform, removeDataDir } from "./platform.ts";
-import { ask, CHAT } from "./steady-load.ts";
 
 const newSeed = (): string => createKey("account", systemRandom()).seed;
 const [FIRST, SECOND] = [newSeed(), newSeed()];
@@ -35,13 +37,13 @@ describe("replacing the key of the embedded plane", () => {
   let db: TestDatabase;
   let dataDir: string;
   let env: Record<string, string>;
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   let node: ChildProcess;
   let key: string;
   let starts = 0;
 
   const query: Platform["query"] = async (sql, values = []) => (await db.pool.query(sql, values)).rows;
-  const start = (seeds: Record<string, string>): Promise<Gateway> => {
+  const start = (seeds: Record<string, string>): Promise<GatewayProcess> => {
     starts += 1;
     return serve(dataDir, { ...env, ...seeds }, `gateway-${starts}`);
   };

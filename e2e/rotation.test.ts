@@ -4,15 +4,16 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { openBalanced, STEADY_MODELS } from "@tollgate/stage/balanced.ts";
+import { PEPPER } from "@tollgate/stage/database.ts";
+import { tollgate } from "@tollgate/stage/dev.ts";
+import { ask, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { createKey, keyFromSeed } from "../gateway/src/plane/credentials/nkeys.ts";
-import { type Balanced, openBalanced } from "./balanced.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { PEPPER } from "./database.ts";
-import { skipWithoutNats as skip } from "./planes.ts";
-import { tollgate } from "./platform.ts";
-import { ask, CHAT, startSteadyLoad } from "./steady-load.ts";
 
 const NEW_PEPPER = "the pepper that takes its place, in these tests";
 const SESSION = "a secret of sessions that is not drawn from the pepper";
@@ -29,35 +30,32 @@ interface Told {
 }
 
 describe("replacing secrets", { skip }, () => {
-  let balanced: Balanced;
+  let stage: ProcessStage;
   /** What every gateway is told now, besides. */
   let told: Record<string, string>;
   let [key, quietKey, hostToken] = ["", "", ""];
 
   before(async () => {
     const env = { RECEIPT_SEED: RECEIPT_SEEDS[0], PLANE_CREDENTIAL_TTL_S: String(CREDENTIALS_S) };
-    balanced = await openBalanced({ env, redis: false });
+    stage = await openBalanced({ env });
     told = {};
-    await Promise.all([balanced.start(), balanced.start()]);
-    await balanced.joined();
-    const accounts = await balanced.openAccounts(2);
-    [key, quietKey] = accounts.keys as [string, string];
-    hostToken = accounts.hostToken;
-    await balanced.addNode("one", hostToken);
-    for (const { baseUrl } of balanced.gateways) {
+    [key, quietKey] = [(await stage.builder()).key, (await stage.builder()).key];
+    const { host } = await stage.node({ models: STEADY_MODELS });
+    hostToken = host.token;
+    for (const { baseUrl } of stage.gateways) {
       await eventually("it serves", async () => (await ask(baseUrl, key, CHAT)).status === 200);
     }
   });
-  after(() => balanced?.close());
+  after(() => stage?.close());
 
   /** How often the gateways that run now were asked for credentials of the plane. */
   const credentialsGiven = async (): Promise<number> => {
-    const pages = [...balanced.gateways].map(({ internalPort }) => fetch(`http://127.0.0.1:${internalPort}/metrics`));
+    const pages = [...stage.gateways].map(({ internalPort }) => fetch(`http://127.0.0.1:${internalPort}/metrics`));
     const texts = await Promise.all(pages.map(async (page) => (await page).text()));
     const given = texts.join("").matchAll(/^tollgate_http_answers_total\{.*nodes\/:id\/credentials".*\} (\d+)$/gm);
     return [...given].reduce((sum, [, count]) => sum + Number(count), 0);
   };
-  const command = (...args: string[]) => tollgate(["admin", ...args], { ...balanced.env, ...told });
+  const command = (...args: string[]) => tollgate(["admin", ...args], { ...stage.env, ...told });
   async function secrets(): Promise<Told & { code: number | null }> {
     const asked = command("secrets", "--json");
     const code = await asked.ended;
@@ -65,11 +63,11 @@ describe("replacing secrets", { skip }, () => {
   }
 
   test("pepper, session secret, receipt key and the plane's: no client sees an error, keys and sessions go on", async () => {
-    const { query, url } = balanced;
+    const { query, baseUrl: url } = stage;
     const person = new ConsoleClient({ ready: { base_url: url } });
     await person.send("POST", "auth/sign-up/email", { ...PERSON, name: "Ada" });
     const stays = async (): Promise<void> => {
-      for (const { baseUrl } of balanced.gateways) {
+      for (const { baseUrl } of stage.gateways) {
         const { status } = await fetch(`${baseUrl}/console/api/me`, { headers: { cookie: person.cookie } });
         assert.equal(status, 200);
       }
@@ -79,15 +77,15 @@ describe("replacing secrets", { skip }, () => {
     /** Each gateway in turn gives way to one that is told this too, which starts while the old one ends what it has. */
     const roll = async (changes: Record<string, string>): Promise<void> => {
       told = { ...told, ...changes };
-      for (const gateway of [...balanced.gateways]) {
-        await Promise.all([balanced.stop(gateway), balanced.start(told)]);
-        await balanced.joined();
+      for (const gateway of [...stage.gateways]) {
+        await Promise.all([stage.removeGateway(gateway), stage.addGateway(told)]);
+        await stage.joined();
         await load.more(30);
         await stays();
       }
     };
     const [first, second] = [newPlaneKey(), newPlaneKey()];
-    const { PLANE_SEED: seed = "" } = balanced.env;
+    const { PLANE_SEED: seed = "" } = stage.env;
     await roll({ KEY_PEPPER_NEXT: NEW_PEPPER, PLANE_SIGNING_SEED: `${seed},${first}` });
     await roll({
       KEY_PEPPER: NEW_PEPPER,

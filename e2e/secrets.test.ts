@@ -2,11 +2,15 @@
  * A platform through a busy time with every kind of secret, and canary words in prompts and outputs; then all that it wrote
  * and answered is searched for them: logs at their most talkative, screen, every table, every file, every other answer.
  */
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestMailbox, type TestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
@@ -14,8 +18,6 @@ import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { type DemoProvider, openDemoProvider } from "../gateway/src/payments/demo-provider/demo-provider.ts";
 import { type Answer, ConsoleClient } from "./console-client.ts";
-import { PRIVATE_DATABASE } from "./database.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 /** By what it is. Whoever makes a secret is shown it once: in that answer it may stand. */
 const secrets = new Map<string, { value: string; shownIn?: Answer | undefined }>();

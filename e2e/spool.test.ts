@@ -2,15 +2,17 @@
  * Answered while the store is away, and the gateway killed before it is back: the answers are charged all the same, once,
  * from the disk of the gateway that gave them. The database is cut off by a proxy in front of it.
  */
+
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
+import { connect, openDatabase } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder, type RecordRow } from "@tollgate/stage/ledger-check.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { connect, openDatabase } from "./database.ts";
-import { assertBalanced, builder, type RecordRow } from "./ledger-check.ts";
-import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"];
 const LEASE_S = 6;

@@ -2,18 +2,20 @@
  * The database freezes, is gone, and comes back: everybody is told to try again, and nothing is told twice. How soon an outage is known
  * is in gateway/src/base/breaker.test.ts.
  */
+
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
+import { openDatabase } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { z } from "zod";
 import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
-import { openDatabase } from "./database.ts";
-import { startNode } from "./fixtures.ts";
-import { assertBalanced } from "./ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 type Status = z.infer<typeof StatusSchema>;
 

@@ -5,12 +5,12 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { skipWithout } from "../tools/peers.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { assertBalanced, builder } from "./ledger-check.ts";
 import { deliver, eventOf, openStripe, type StripePeer } from "./outside/stripe.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 

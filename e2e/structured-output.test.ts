@@ -2,15 +2,16 @@
  * Answers in a form that the request asks for: from nodes whose engine keeps to it, at the price of any other answer. Beside
  * the platform's own node there is an older one, which knows nothing of forms and serves a model that nobody else does.
  */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder, lastRecord, untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { formsKept, untilFormsAreKept } from "@tollgate/stage/nodes/agent.ts";
+import { honest } from "@tollgate/stage/nodes/behaviours.ts";
+import { HandMadeNode, type Job } from "@tollgate/stage/nodes/hand-made.ts";
+import { events } from "@tollgate/stage/raw-http.ts";
 import OpenAI from "openai";
-import { formsKept, untilFormsAreKept } from "./fixtures.ts";
-import { honest } from "./hostile/behaviours.ts";
-import { HandMadeNode, type Job } from "./hostile/node.ts";
-import { assertBalanced, builder, lastRecord, untilSettled } from "./ledger-check.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
-import { events } from "./raw-http.ts";
 
 /** What only the older node serves. */
 const UNFORMED = "small-8b";

@@ -2,6 +2,7 @@
  * What operators are told of a platform under load: metrics that a real Prometheus scrapes, with every alert and every panel of deploy/ asked
  * of it; a line of the log and a trace for each request.
  */
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -12,12 +13,13 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
+import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { openDatabase } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { fill, nameLine, readDashboards } from "../tools/dashboards/dashboards.ts";
-import { openDatabase } from "./database.ts";
-import { makeKey, openBuilder } from "./fixtures.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
 /** Grafana would have longer ones: here is no time for that. */

@@ -1,10 +1,12 @@
 /** How far a platform trusts nodes that it does not know: one request at a time, and no work for a barred host's new ones. */
+
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { startNode } from "./fixtures.ts";
-import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 interface NodeObject {
   id: string;

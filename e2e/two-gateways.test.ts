@@ -2,11 +2,17 @@
  * Two gateways on one database and one Redis are one platform: its limits hold to the last request wherever it arrives, a
  * revoked key is revoked everywhere, and without Redis nothing is let through.
  */
+
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { type KeyTraits, type MadeKey, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { PEPPER, urlOf } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { inOne } from "@tollgate/stage/periods.ts";
+import { events, send } from "@tollgate/stage/raw-http.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { newIds, type Uuid } from "../gateway/src/base/ids.ts";
@@ -16,11 +22,7 @@ import { announce } from "../gateway/src/db/broadcast.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { type ApiKeys, openApiKeys } from "../gateway/src/keys/api-keys.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { PEPPER, urlOf } from "./database.ts";
-import { inOne, type KeyTraits, type MadeKey, makeKey, openBuilder } from "./fixtures.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
-import { events, send } from "./raw-http.ts";
 
 const binary = findServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";

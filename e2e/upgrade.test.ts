@@ -8,27 +8,28 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { openBalanced, STEADY_MODELS } from "@tollgate/stage/balanced.ts";
+import { ask, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { skipWithoutNats } from "@tollgate/stage/plane.ts";
+import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { findCommit, ROOT, unpackVersion } from "@tollgate/stage/versions.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { lastRelease } from "../gateway/src/db/testing/release.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
-import { type Balanced, openBalanced } from "./balanced.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
-import { skipWithoutNats } from "./planes.ts";
-import { ask, CHAT, startSteadyLoad } from "./steady-load.ts";
 
 const found = findCommit(lastRelease().commit);
 const skip = skipWithoutNats || ("why" in found && found.why);
 
 describe("upgrade", { skip }, () => {
-  let balanced: Balanced;
+  let stage: ProcessStage;
   let released: string;
   let next: NextVersion;
 
   /** A command of that version: its exit code and what it said. */
   async function command(root: string, ...args: string[]): Promise<{ code: number | null; said: string }> {
     const program = join(root, "gateway/bin/tollgate.mjs");
-    const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...balanced.env } });
+    const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...stage.env } });
     let said = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
@@ -52,7 +53,7 @@ describe("upgrade", { skip }, () => {
   /** The connections of a gateway that has stopped are closed a moment later. */
   const oneVersionIsConnected = () =>
     eventually("one version is connected", async () => {
-      const versions = await balanced.query(
+      const versions = await stage.query(
         `select distinct coalesce(substring(application_name from 'schema \\d+$'), '') from pg_stat_activity
           where datname = current_database() and application_name <> 'tollgate broadcast'
             and (application_name = 'tollgate' or application_name like 'tollgate %')`,
@@ -64,24 +65,23 @@ describe("upgrade", { skip }, () => {
     released = await unpackVersion((found as { commit: string }).commit);
     next = await makeNextVersion();
     // Empty: the release makes its own schema, as it did where it runs.
-    balanced = await openBalanced({ sql: await makeSqlDirectory({ after }) });
+    stage = await openBalanced({ sql: await makeSqlDirectory({ after }), gateways: 0 });
   });
-  after(() => balanced?.close());
+  after(() => stage?.close());
 
   test("from the last release to the next: no client sees an error, every answer is charged once", async () => {
-    const { url, query, start, stop, joined, openAccounts, addNode } = balanced;
-    const old = await start({}, released);
-    const { keys, hostToken } = await openAccounts(1);
-    const [key] = keys as [string];
-    await joined();
-    for (const name of ["one", "two"]) await addNode(name, hostToken);
+    const { query, baseUrl } = stage;
+    const old = await stage.addGateway({}, released);
+    const { key } = await stage.builder();
+    await stage.joined();
+    for (let i = 0; i < 2; i++) await stage.node({ models: STEADY_MODELS });
     await eventually("it serves", async () => (await ask(old.baseUrl, key, CHAT)).status === 200);
-    const load = await startSteadyLoad({ query, baseUrl: url, key });
+    const load = await startSteadyLoad({ query, baseUrl, key });
     await load.more(30);
 
     // These sources work on the schema of the release before.
-    const here = await start({ MIGRATE: "check" });
-    await joined();
+    const here = await stage.addGateway({ MIGRATE: "check" });
+    await stage.joined();
     await load.more(30);
     await booksBalance(ROOT);
 
@@ -95,7 +95,7 @@ describe("upgrade", { skip }, () => {
       assert.equal(tooEarly.code, 1, tooEarly.said);
       assert.match(tooEarly.said, /some are connected: 0\.1\.0 or older, \d+ connections/);
     }
-    await stop(old);
+    await stage.removeGateway(old);
     await load.more(20);
     await oneVersionIsConnected();
     const cleared = await command(ROOT, "migrate", "--finish");
@@ -110,19 +110,19 @@ describe("upgrade", { skip }, () => {
     await load.more(30);
 
     // Another one of this version meets a database that is newer, and serves.
-    const meets = await start();
+    const meets = await stage.addGateway();
     assert.match(await readFile(meets.logFile, "utf8"), /newer than this program, which works with it/);
-    await joined();
-    await stop(here);
+    await stage.joined();
+    await stage.removeGateway(here);
     await load.more(30);
     const tooEarlyAgain = await command(next.root, "migrate", "--finish");
     assert.equal(tooEarlyAgain.code, 1, tooEarlyAgain.said);
     assert.match(tooEarlyAgain.said, /some are connected: .* \(schema \d+\)/);
 
-    await start({ MIGRATE: "check" }, next.root);
-    await joined();
+    await stage.addGateway({ MIGRATE: "check" }, next.root);
+    await stage.joined();
     await load.more(20);
-    await stop(meets);
+    await stage.removeGateway(meets);
     await load.more(20);
     await oneVersionIsConnected();
 
@@ -135,7 +135,10 @@ describe("upgrade", { skip }, () => {
 
     const again = await command(next.root, "migrate", "--plan");
     assert.equal(again.code, 0, again.said);
-    await assert.rejects(start(), /The database is newer than this program: it has migration \d+_next_after\.sql/);
+    await assert.rejects(
+      stage.addGateway(),
+      /The database is newer than this program: it has migration \d+_next_after\.sql/,
+    );
     await booksBalance(next.root);
   });
 });

@@ -28,9 +28,14 @@ export class Chance implements Random {
     for (let i = 0; i < bytes.length; i++) bytes[i] = this.#word() & 0xff;
   }
 
+  /** From 0 to 1, without 1. */
+  next(): number {
+    return this.#word() / 2 ** 32;
+  }
+
   /** 0 ≤ n < bound. */
   below(bound: number): number {
-    return Math.floor((this.#word() / 2 ** 32) * bound);
+    return Math.floor(this.next() * bound);
   }
 
   /** Both ends among them. */
@@ -44,7 +49,17 @@ export class Chance implements Random {
   }
 
   pick<T>(things: readonly T[]): T {
+    if (things.length === 0) throw new Error("there is nothing to pick from");
     return things[this.below(things.length)] as T;
+  }
+
+  shuffled<T>(things: readonly T[]): T[] {
+    const cards = [...things];
+    for (let i = cards.length - 1; i > 0; i--) {
+      const j = this.below(i + 1);
+      [cards[i], cards[j]] = [cards[j] as T, cards[i] as T];
+    }
+    return cards;
   }
 
   /** sfc32. */

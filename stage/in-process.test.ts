@@ -1,9 +1,11 @@
 /** A whole platform in this process, on a clock that only the test moves. */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
+import type { Uuid } from "../gateway/src/base/ids.ts";
 import { type Pico, pico } from "../gateway/src/base/money.ts";
+import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";
-import { type InProcessPlatform, startInProcess } from "./in-process.ts";
+import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, hangSignal, unlessHung } from "./wait.ts";
 
 const MODEL = "tiny-3b";
@@ -14,11 +16,11 @@ interface Chunk {
   error?: { code: string };
 }
 
-let platform: InProcessPlatform;
+let stage: InProcessStage;
 
 /** Asks for a streamed chat, and reads it event by event. */
 async function* chat(key: string, script: object): AsyncGenerator<Chunk> {
-  const response = await fetch(`${platform.baseUrl}/v1/chat/completions`, {
+  const response = await fetch(`${stage.baseUrl}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({
@@ -43,22 +45,21 @@ async function* chat(key: string, script: object): AsyncGenerator<Chunk> {
 }
 
 const priceOf = (tokens: { prompt_tokens: number; completion_tokens: number }): Pico => {
-  const prices = platform.gateway.parts.catalogue().active.get(MODEL)?.prices;
+  const prices = stage.gateway.parts.catalogue().active.get(MODEL)?.prices;
   assert.ok(prices);
   return pico(BigInt(tokens.prompt_tokens) * prices.in + BigInt(tokens.completion_tokens) * prices.out);
 };
 
 describe("an in-process platform", () => {
   before(async () => {
-    platform = await startInProcess();
-    await unlessHung("the node takes requests", platform.node([MODEL]));
+    stage = await openStage({ as: "in-process", nodes: [{ models: [MODEL] }] });
   });
 
   test("charges one streamed chat exactly, while its clock stands still", async () => {
-    const { clock, gateway, database } = platform;
-    const { accountId, key } = await platform.builder();
+    const { clock, gateway, shared } = stage;
+    const { account, key } = await stage.builder();
     const began = clock.now();
-    const granted = (await gateway.ledger.balance(accountId))?.balance ?? 0n;
+    const granted = (await gateway.ledger.balance(account as Uuid))?.balance ?? 0n;
     const chunks: Chunk[] = [];
     for await (const chunk of chat(key, { text: "One two three four five." })) chunks.push(chunk);
     const content = chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("");
@@ -67,14 +68,15 @@ describe("an in-process platform", () => {
     assert.ok(usage);
     const charge = priceOf(usage);
     assert.ok(charge > 0n);
-    assert.deepEqual(await gateway.ledger.balance(accountId), { balance: granted - charge, held: 0n });
+    assert.deepEqual(await gateway.ledger.balance(account as Uuid), { balance: granted - charge, held: 0n });
     assert.equal(clock.now(), began);
-    for (const { name, differences } of await checkLedger(database.pool)) assert.deepEqual(differences, [], name);
+    for (const { name, differences } of await checkLedger((shared.database as TestDatabase).pool))
+      assert.deepEqual(differences, [], name);
   });
 
   test("waits for a silent node until the clock says so", async () => {
-    const { clock, gateway } = platform;
-    const { accountId, key } = await platform.builder();
+    const { clock, gateway } = stage;
+    const { account, key } = await stage.builder();
     const stream = chat(key, { text: "One two three four five.", stall_after: 2 });
     let content = "";
     let last: Chunk | undefined;
@@ -84,12 +86,12 @@ describe("an in-process platform", () => {
       if (content.trimEnd() === "One two") clock.advance(3_000);
     }
     assert.equal(last?.error?.code, "upstream_stall", JSON.stringify(last));
-    await eventually("nothing is held", async () => (await gateway.ledger.balance(accountId))?.held === 0n);
+    await eventually("nothing is held", async () => (await gateway.ledger.balance(account as Uuid))?.held === 0n);
   });
 
   test("closes with nothing left to run, however far its clock moves", async () => {
-    const { clock, baseUrl, logged } = platform;
-    await unlessHung("the platform closes", platform.close());
+    const { clock, baseUrl, logged } = stage;
+    await unlessHung("the platform closes", stage.close());
     await assert.rejects(fetch(baseUrl, { signal: hangSignal() }), ({ cause }) => cause.code === "ECONNREFUSED");
     logged.splice(0);
     clock.advance(24 * 60 * 60 * 1000);

@@ -1,95 +1,157 @@
 /**
- * A platform in the test's own process: a gateway with the program's own ports (test database, embedded hub, limits in memory) and
- * agents with the scripted engine, all on one clock that the test moves. No deadline of the product passes because the machine is
- * slow; README.md says what needs the clock to be moved.
+ * A stage in the test's own process: gateways with the program's own ports and agents with the scripted engine, all on one clock. No
+ * deadline of the product passes because the machine is slow: the clock moves when the test moves it, or, where the test asks for
+ * it, by a step in each turn of the event loop, which stands still as long as the process does. README.md says what needs time.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cheapHash } from "../gateway/src/accounts/testing/cheap-hash.ts";
 import type { Stop } from "../gateway/src/assemble/context.ts";
-import type { Listener, Ports } from "../gateway/src/assemble/ports.ts";
+import type { Listener, Ports, Store } from "../gateway/src/assemble/ports.ts";
 import { testStore } from "../gateway/src/assemble/testing.ts";
 import { assemble, type ServedGateway } from "../gateway/src/assemble.ts";
-import { newIds, publicId, suffixOf, type Uuid } from "../gateway/src/base/ids.ts";
+import { newIds, suffixOf } from "../gateway/src/base/ids.ts";
 import { createLog, type Log } from "../gateway/src/base/log.ts";
-import { dollars, type Pico } from "../gateway/src/base/money.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { type ManualClock, manualClock } from "../gateway/src/base/testing.ts";
 import { noTracing } from "../gateway/src/base/tracing.ts";
 import { openModels } from "../gateway/src/build/catalogue.ts";
+import type { BuildContext } from "../gateway/src/build/context.ts";
 import { limitsOf } from "../gateway/src/build/limits.ts";
 import { openListener } from "../gateway/src/build/listener.ts";
 import { openPlane } from "../gateway/src/build/plane.ts";
 import { settingsOf } from "../gateway/src/build/settings.ts";
 import { parseConfig } from "../gateway/src/config.ts";
-import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { openBroadcast } from "../gateway/src/db/broadcast.ts";
+import { openPool } from "../gateway/src/db/pool.ts";
+import { PATIENCE_MS, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { serverSecrets } from "../gateway/src/server-secrets.ts";
 import { Agent } from "../host/src/agent/agent.ts";
 import { dialNats } from "../host/src/agent/nats.ts";
 import { scriptedEngine } from "../host/src/engines/scripted.ts";
 import { WireFaults } from "../host/src/engines/wire-faults.ts";
+import { type NodeTraits, Stage, type StageNode } from "./common.ts";
+import { credentialsOf, enrol } from "./nodes/hand-made.ts";
+import { openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
 
 /** Longer than an agent ever waits before it dials again. */
 const DIAL_AGAIN_MS = 5_000;
+/** A step of a clock that runs. */
+const STEP_MS = 10;
 
-export interface InProcessPlatform {
-  clock: ManualClock;
-  gateway: ServedGateway;
-  database: TestDatabase;
-  /** Of the public API. */
+export interface InProcessOptions extends SharedOptions {
+  store?: "shared" | { sql: string };
+  /** How many gateways (default: 1). */
+  gateways?: number;
+  nodes?: NodeTraits[];
+  /** Settings of every gateway, beside those that place it in this process. */
+  env?: Record<string, string>;
+  /** "manual" (default): it stands still unless the test moves it. "running": it also moves by itself. */
+  clock?: "manual" | "running";
+}
+
+interface InProcessGateway extends ServedGateway {
   baseUrl: string;
-  /** What the gateway and its agents logged, parsed; warnings and errors alone. */
-  logged: Record<string, unknown>[];
-  /** A builder account with this much credit and a key of its own. */
-  builder(credit?: Pico): Promise<{ accountId: Uuid; key: string }>;
-  /** An agent of a host of its own. Resolves once its node takes requests. */
-  node(models: string[]): Promise<InProcessNode>;
-  /** Stops the agents and closes the gateway; nothing is left running. */
-  close(): Promise<void>;
+  internalUrl: string;
 }
 
-interface InProcessNode {
-  /** `node_…` */
-  id: string;
-  stop(): Promise<void>;
+export class InProcessStage extends Stage {
+  readonly clock: ManualClock;
+  readonly gateways: InProcessGateway[] = [];
+  /** What gateways and agents logged, parsed; warnings and errors alone. */
+  readonly logged: Record<string, unknown>[] = [];
+  readonly #log: Log;
+  readonly #nodes = new Set<StageNode>();
+  #stopClock: () => void = () => {};
+
+  private constructor(shared: Surroundings) {
+    super(shared);
+    // Beginning with the database's own time: leases are kept there.
+    this.clock = manualClock(Date.now());
+    this.#log = createLog("warn", { write: (line: string) => void this.logged.push(JSON.parse(line)) });
+  }
+
+  static async open(options: InProcessOptions): Promise<InProcessStage> {
+    const { gateways = 1, nodes = [], env = {}, clock = "manual" } = options;
+    const shared = await openSurroundings(options);
+    const stage = new InProcessStage(shared);
+    // On NATS a gateway that starts waits for what others say.
+    stage.#stopClock = running(stage.clock);
+    try {
+      for (let i = 0; i < gateways; i++) stage.gateways.push(await stage.#startGateway({ ...shared.env, ...env }));
+      for (const node of nodes) await stage.node(node);
+    } catch (error) {
+      await stage.close();
+      throw error;
+    }
+    if (clock === "manual") stage.#stopClock();
+    return stage;
+  }
+
+  /** The first. */
+  get gateway(): InProcessGateway {
+    return this.gateways[0] as InProcessGateway;
+  }
+
+  get baseUrl(): string {
+    return this.gateway.baseUrl;
+  }
+
+  async node({ models, name, slots, host }: NodeTraits): Promise<StageNode> {
+    const { clock } = this;
+    const its = host ?? (await this.host());
+    const { id } = await enrol(this, its, { name: name ?? `node-${this.#nodes.size + 1}`, models });
+    const faults = new WireFaults();
+    const agent = new Agent({
+      node: id,
+      version: "tollgate-host/stage",
+      engine: scriptedEngine({ models, clock, faults, slots }),
+      models,
+      credentials: () => credentialsOf(this, its, id),
+      dial: faults.decorate(dialNats),
+      clock,
+      log: this.#log,
+      status({ type }) {
+        // The NATS client's own patience is real time. What it gave up is dialled again when the clock moves.
+        if (type !== "online") clock.soon(() => clock.advance(DIAL_AGAIN_MS));
+      },
+    });
+    agent.start();
+    await Promise.all(this.gateways.map((gateway) => gateway.nodeOnline(id)));
+    const node = { id, host: its, stop: () => agent.stop() };
+    this.#nodes.add(node);
+    return node;
+  }
+
+  async close(): Promise<void> {
+    this.#stopClock();
+    for (const node of this.#nodes) await node.stop();
+    for (const gateway of this.gateways) await gateway.close();
+    await this.shared.close();
+  }
+
+  async #startGateway(env: Record<string, string>): Promise<InProcessGateway> {
+    const { clock, shared } = this;
+    const { ports, settings } = await openPorts({
+      clock,
+      log: this.#log,
+      database: shared.database as TestDatabase,
+      env,
+    });
+    const gateway = await assemble(ports, settings);
+    const at = (port: number): string => `http://127.0.0.1:${port}`;
+    return { ...gateway, baseUrl: at(gateway.port), internalUrl: at(gateway.internalPort) };
+  }
 }
 
-/** `env`: settings of the gateway, beside those that place it in this process. */
-export async function startInProcess(env: Record<string, string> = {}): Promise<InProcessPlatform> {
-  // Beginning with the database's own time: leases are kept there.
-  const clock = manualClock(Date.now());
-  const logged: Record<string, unknown>[] = [];
-  const log = createLog("warn", { write: (line: string) => void logged.push(JSON.parse(line)) });
-  const database = await openTestDatabase();
-  const { ports, settings } = await openPorts({ clock, log, database, env });
-  const gateway = await assemble(ports, settings);
-  const nodes = new Set<InProcessNode>();
-  return {
-    clock,
-    gateway,
-    database,
-    baseUrl: `http://127.0.0.1:${gateway.port}`,
-    logged,
-    async builder(credit = dollars(5)) {
-      const { accounts, ledger, apiKeys, newId } = gateway;
-      const accountId = await accounts.open("builder", "A builder");
-      await ledger.transfer({ id: newId(), kind: "grant", accountId, amount: credit, reason: "a test" });
-      return { accountId, key: (await apiKeys.issue(accountId, "key")).token };
-    },
-    async node(models) {
-      const node = await startNode({ gateway, clock, log }, models);
-      nodes.add(node);
-      return node;
-    },
-    async close() {
-      for (const node of nodes) await node.stop();
-      await gateway.close();
-    },
-  };
+/** Moves the clock by a step in each turn of the event loop that comes; turns that a busy machine left out are not made up for. */
+function running(clock: ManualClock): () => void {
+  const steps = setInterval(() => clock.advance(STEP_MS), STEP_MS);
+  return () => clearInterval(steps);
 }
 
-interface Surroundings {
+interface Place {
   clock: ManualClock;
   log: Log;
   database: TestDatabase;
@@ -97,7 +159,7 @@ interface Surroundings {
 }
 
 /** The program's own adapters, but for the store: nobody judges how soon the test database answers. */
-async function openPorts({ clock, log, database, env }: Surroundings) {
+async function openPorts({ clock, log, database, env }: Place) {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-stage-"));
   const config = parseConfig({
     PORT: "0",
@@ -111,12 +173,12 @@ async function openPorts({ clock, log, database, env }: Surroundings) {
   const random = systemRandom();
   const newId = newIds(clock, random);
   const gatewayId = suffixOf(newId());
-  const stops: Stop[] = [() => rm(directory, { recursive: true }), () => database.close()];
+  const stops: Stop[] = [() => rm(directory, { recursive: true })];
   const onClose = (stop: Stop): void => void stops.push(stop);
   const progress = (): void => {};
   const onLost = (error: Error): void => log.error({ err: error }, "the gateway cannot go on");
-  const context = { config, log, clock, random, newId, gatewayId, onClose, progress, onLost };
-  const store = testStore(database);
+  const context: BuildContext = { config, log, clock, random, newId, gatewayId, onClose, progress, onLost };
+  const store = await openStore(context, database);
   const secrets = await serverSecrets(config);
   const ports: Ports & { listener: Listener } = {
     clock,
@@ -142,33 +204,13 @@ async function openPorts({ clock, log, database, env }: Surroundings) {
   return { ports, settings: { ...settings, passwordHash: cheapHash, drain: { delayMs: 0, graceMs: 1_000 } } };
 }
 
-async function startNode(
-  { gateway, clock, log }: Pick<InProcessPlatform, "gateway" | "clock"> & { log: Log },
-  models: string[],
-): Promise<InProcessNode> {
-  const { accounts, fleet, parts, newId } = gateway;
-  const host = await accounts.open("host", "A host");
-  const { id } = await fleet.register(host, { name: `node-${newId()}`, hardware: {}, agent: "stage" });
-  await fleet.elect(host, id, models);
-  const node = publicId("node", id);
-  const { mint } = parts;
-  if (mint === undefined) throw new Error("the gateway has no dispatch plane");
-  const faults = new WireFaults();
-  const agent = new Agent({
-    node,
-    version: "tollgate-host/stage",
-    engine: scriptedEngine({ models, clock, faults }),
-    models,
-    credentials: () => mint(node),
-    dial: faults.decorate(dialNats),
-    clock,
-    log,
-    status({ type }) {
-      // The NATS client's own patience is real time. What it gave up is dialled again when the clock moves.
-      if (type !== "online") clock.soon(() => clock.advance(DIAL_AGAIN_MS));
-    },
-  });
-  agent.start();
-  await gateway.nodeOnline(node);
-  return { id: node, stop: () => agent.stop() };
+/** Connections of its own, and what gateways tell each other through the database. */
+async function openStore({ clock, log, onClose }: BuildContext, { connection }: TestDatabase): Promise<Store> {
+  const pool = openPool(connection, { log, sizeMax: 10, connectMsMax: PATIENCE_MS });
+  onClose(() => pool.end());
+  const store = testStore({ pool });
+  const guard = { health: { isAway: false, suspect: async () => false }, adopt: () => {} };
+  const broadcast = await openBroadcast({ pool, connection, guard, clock, log });
+  onClose(() => broadcast.close());
+  return { ...store, broadcast };
 }

@@ -40,8 +40,8 @@ test("every folder with sources has a row in the table", () => {
 
 test("every folder and file that the table allows is imported", () => {
   assert.deepEqual(unusedEntries(readImports(root)), []);
-  const needed = readImports(root).filter(({ to }) => to !== "e2e/platform.ts");
-  assert.deepEqual(unusedEntries(needed), ["engines: e2e/platform.ts", "bench: e2e/platform.ts"]);
+  const needed = readImports(root).filter(({ to }) => to !== "e2e/console-client.ts");
+  assert.deepEqual(unusedEntries(needed), ["bench: e2e/console-client.ts"]);
 });
 
 test("there is no import cycle", () => {
@@ -184,7 +184,7 @@ test("tests, suites and tools import what their rows allow, and no more", () => 
     [
       "chaos/a.ts",
       ["@tollgate/stage/b.ts", "../gateway/src/db/embedded/b.ts", "../tools/servers.ts"],
-      ["../gateway/src/inference/b.ts", "../e2e/platform.ts", "../host/src/b.ts", "../tools/dashboards/run.ts"],
+      ["../gateway/src/inference/b.ts", "../e2e/fuzz/b.ts", "../host/src/b.ts", "../tools/dashboards/run.ts"],
     ],
     [
       "sim/actors/a.ts",
@@ -193,13 +193,13 @@ test("tests, suites and tools import what their rows allow, and no more", () => 
     ],
     [
       "engines/a.ts",
-      ["@tollgate/stage/b.ts", "../e2e/platform.ts", "../gateway/tools/tokenizers/b.ts"],
-      ["../e2e/fixtures.ts", "../gateway/src/b.ts", "../host/src/b.ts", "../gateway/tools/b.ts"],
+      ["@tollgate/stage/b.ts", "../gateway/tools/tokenizers/b.ts"],
+      ["../e2e/golden/b.ts", "../gateway/src/b.ts", "../host/src/b.ts", "../gateway/tools/b.ts"],
     ],
     [
       "bench/gateway/a.ts",
-      ["@tollgate/stage/b.ts", "../../gateway/src/ledger/b.ts", "../../e2e/platform.ts", "../../host/src/b.ts"],
-      ["../../sim/b.ts", "../../chaos/b.ts", "../../e2e/balanced.ts", "../../console/src/b.ts"],
+      ["@tollgate/stage/b.ts", "../../gateway/src/ledger/b.ts", "../../e2e/fuzz/b.ts", "../../host/src/b.ts"],
+      ["../../sim/b.ts", "../../chaos/b.ts", "../../e2e/golden/b.ts", "../../console/src/b.ts"],
     ],
   ];
   for (const [file, allowed, others] of rows) {

@@ -76,14 +76,14 @@ export const PARTS: Record<string, Allowed> = {
       "tools/dashboards/dashboards.ts",
     ],
   },
-  chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "plane", "limits")] },
+  chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "limits")] },
   sim: { any: ["protocol", "gateway", "stage"] },
-  engines: { any: ["stage", "gateway/tools/tokenizers", "e2e/platform.ts"] },
+  engines: { any: ["stage", "gateway/tools/tokenizers"] },
   bench: {
     any: [
       ...["api", "protocol", "gateway", "host", "stage", "tools"],
       // bench measures the platforms, browsers and attacks that the end-to-end suites have.
-      ...["e2e/platform.ts", "e2e/database.ts", "e2e/fixtures.ts", "e2e/console-client.ts", "e2e/console/browser.ts"],
+      ...["e2e/console-client.ts", "e2e/console/browser.ts"],
       ...["e2e/console/lifelike", "e2e/hostile", "e2e/fuzz"],
     ],
   },

@@ -1,11 +1,11 @@
 /** One visit to a page, and two journeys. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, openBrowser } from "../../e2e/console/browser.ts";
 import { PERSON } from "../../e2e/console/lifelike/cast.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
-import type { Platform } from "../../e2e/platform.ts";
 import { type Figures, figuresOf, freeFrom, type Loaded, type Processor, type Seen, type Visit } from "./figures.ts";
 import { type MeasuredPage, OVERVIEW, REQUESTS, SIGN_IN, type Wanted } from "./pages.ts";
 

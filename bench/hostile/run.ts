@@ -7,15 +7,17 @@
  *
  * Linux only: figures come from /proc.
  */
+
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { ask } from "@tollgate/stage/requests.ts";
+import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { PRIVATE_DATABASE } from "../../e2e/database.ts";
-import { startNode } from "../../e2e/fixtures.ts";
 import { INSPECTED, MemoryProbe } from "../../e2e/fuzz/memory.ts";
 import {
   brokenOperations,
@@ -35,7 +37,6 @@ import {
   outputOfNoJob,
   statesOfManyModels,
 } from "../../e2e/hostile/plane-floods.ts";
-import { ask, Stage } from "../../e2e/hostile/stage.ts";
 import { cpuOf, forgetPeak, peakMib, residentMib, spentUs } from "../gateway/usage.ts";
 import { measureFrames } from "./frames.ts";
 import { LoopMeter, TIME_READS } from "./loop-meter.ts";
@@ -72,7 +73,7 @@ interface Measured extends Figures {
 async function measureAttacks(wanted: string): Promise<void> {
   const unwatched = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
   const inspected = { NODE_OPTIONS: `${INSPECTED} ${TIME_READS}` };
-  const stage = await Stage.open(async () => ({ ...PRIVATE_DATABASE, ...unwatched, ...inspected }));
+  const stage = await openStage({ as: "processes", store: "private", env: { ...unwatched, ...inspected } });
   let agent: ChildProcess | undefined;
   let probe: MemoryProbe | undefined;
   try {
@@ -109,7 +110,7 @@ async function measureAttacks(wanted: string): Promise<void> {
   }
 }
 
-async function attacksOn(stage: Stage): Promise<[string, Attack][]> {
+async function attacksOn(stage: ProcessStage): Promise<[string, Attack][]> {
   const [attacker, poor, gateway] = [await stage.builder(), await stage.builder(0n), await gatewayName(stage)];
   return [
     ["white space before the thinking", whiteSpaceWithoutEnd(stage, attacker, "")],
@@ -122,7 +123,11 @@ async function attacksOn(stage: Stage): Promise<[string, Attack][]> {
   ];
 }
 
-function measureOf(stage: Stage, users: Worker, loop: LoopMeter): (run: () => Promise<void>) => Promise<Measured> {
+function measureOf(
+  stage: ProcessStage,
+  users: Worker,
+  loop: LoopMeter,
+): (run: () => Promise<void>) => Promise<Measured> {
   const watched = { pid: stage.pid, withChildren: false };
   const figures = async (): Promise<Figures> => {
     users.postMessage("report");

@@ -3,8 +3,8 @@
  * afresh and the browser has a new profile. What the system itself keeps of the database's files stays.
  */
 import { cpus, loadavg } from "node:os";
-import { PRIVATE_DATABASE } from "../../e2e/database.ts";
-import { type Platform, startPlatform } from "../../e2e/platform.ts";
+import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
+import { type Platform, startPlatform } from "@tollgate/stage/dev.ts";
 import { type Figures, figuresOf } from "../console/figures.ts";
 import { type Session, sessionOf, visit } from "../console/measure.ts";
 import { type MeasuredPage, PAGES_OF_THE_PAST } from "../console/pages.ts";

@@ -1,7 +1,7 @@
 /** The auditor can fail: a good run passes, and each thing that can be wrong with one is found. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Sight } from "../load/sight.ts";
+import type { Sight } from "@tollgate/stage/load/sight.ts";
 import { audit, type Episode, isJudged, type Rule, type Violation } from "./audit.ts";
 import type { BookRecord, Books } from "./books.ts";
 

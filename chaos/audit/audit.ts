@@ -2,7 +2,7 @@
  * The auditor: compares what every client saw with history and ledger, after everything is healed, quiet and a lease has passed.
  * Pure, and naive on purpose: it shares no code with the product, and its own tests show that it can fail.
  */
-import { answerOf, type Sight, wordsIn } from "../load/sight.ts";
+import { answerOf, type Sight, wordsIn } from "@tollgate/stage/load/sight.ts";
 import type { BookRecord, Books } from "./books.ts";
 import { wrongCharge } from "./charges.ts";
 import { match } from "./match.ts";

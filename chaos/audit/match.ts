@@ -2,7 +2,7 @@
  * Brings what clients saw and what the books say together: by the request's id where a client was told one, otherwise (its
  * connection broke before) by account, endpoint, model and `max_tokens`.
  */
-import type { Sight } from "../load/sight.ts";
+import type { Sight } from "@tollgate/stage/load/sight.ts";
 import { uuidOf } from "../uuid-of.ts";
 import type { BookRecord } from "./books.ts";
 import { capOf } from "./charges.ts";

@@ -1,6 +1,6 @@
 /** The agents of the stage: one host's, with the scripted engine, each under a supervisor. */
 import { join } from "node:path";
-import { newProcess } from "../parts/processes.ts";
+import { newProcess } from "@tollgate/stage/servers/processes.ts";
 import { type Apart, openApart } from "./apart.ts";
 import { bareEnvironment, ROOT } from "./gateway.ts";
 import { type Supervised, supervise } from "./supervised.ts";

@@ -1,6 +1,6 @@
 /** Who uses the stage: builders with and without money, a host, an operator; all made by the commands that operators have. */
 
-import type { Customers, Payer } from "../load/load.ts";
+import type { Customers, Payer } from "@tollgate/stage/load/load.ts";
 import { uuidOf } from "../uuid-of.ts";
 import { type Admin, ask } from "./admin.ts";
 

@@ -3,9 +3,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { FakeClock } from "@tollgate/stage/servers/clock.ts";
+import { freePort, newProcess, type Process } from "@tollgate/stage/servers/processes.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import type { FakeClock } from "../parts/clock.ts";
-import { freePort, newProcess, type Process } from "../parts/processes.ts";
 import { type Apart, openApart } from "./apart.ts";
 import { type Supervised, supervise } from "./supervised.ts";
 

@@ -1,6 +1,7 @@
 /** A process that is started again a second after it died, as systemd would, until it is told to end. */
+
+import type { Process } from "@tollgate/stage/servers/processes.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import type { Process } from "../parts/processes.ts";
 
 const LOOK_EVERY_MS = 100;
 const RESTART_AFTER_MS = 1_000;

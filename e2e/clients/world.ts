@@ -1,9 +1,11 @@
 /** What a client meets: one platform for all of them, and for each its own accounts and keys, so that they can run at once. */
 
+import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { untilFormsAreKept } from "@tollgate/stage/nodes/agent.ts";
+import { keepBusy } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { keepBusy, makeKey, openBuilder, untilFormsAreKept } from "../fixtures.ts";
-import { assertBalanced } from "../ledger-check.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import type { Connection } from "./client.ts";
 
 const SERVED = "tiny-3b,reason-32b,embed-m3";

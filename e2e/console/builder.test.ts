@@ -1,13 +1,14 @@
 /** The builder's pages beyond the journey (journeys/builder.test.ts): keys, requests, figures, search, several accounts. */
+
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { untilCounted } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { untilCounted } from "../fixtures.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { grant } from "./accounts.ts";
 import {
   type BrowserSession,

@@ -1,10 +1,12 @@
 /** The pages of somebody who buys credit and hosts a node, beyond the journeys: purchases, the statement, what a node did, tokens. */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { assertBalanced, builder } from "../ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertLooksRight,
   type BrowserSession,

@@ -1,10 +1,10 @@
 /** What the early script asks for is what the page will ask for, to the letter, and for the same account. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page, Request } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { type BrowserSession, buildConsole, endSession, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 const API = "/console/api/";

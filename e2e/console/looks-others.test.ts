@@ -1,10 +1,12 @@
 /** The pages for spending, hosting and operating, in both themes, on a telephone, a small screen and a desk. */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { untilCounted } from "@tollgate/stage/ledger-check.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { untilCounted } from "../fixtures.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertLooksRightEverywhere,
   buildConsole,

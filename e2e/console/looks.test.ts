@@ -1,12 +1,14 @@
 /** Every page of the builder, in both themes, on a telephone, a small screen and a desk: nothing but trifles for axe, nothing to scroll sideways. */
+
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { untilCounted } from "@tollgate/stage/ledger-check.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { hangSignal } from "@tollgate/stage/wait.ts";
-import { untilCounted } from "../fixtures.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertFitsEverywhere,
   assertLooksRightEverywhere,

@@ -6,8 +6,8 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Page } from "playwright-core";
-import type { Platform } from "../platform.ts";
 import { buildConsole, openBrowser, type Theme } from "./browser.ts";
 import { openStage, type Stage } from "./lifelike/stage.ts";
 import { CHAPTERS, type Picture } from "./pictures/pages.ts";

@@ -1,13 +1,15 @@
 /** The playground beyond the journey (journeys/builder.test.ts), with a node that answers as it is told. */
+
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { lastRecord } from "@tollgate/stage/ledger-check.ts";
+import { untilFormsAreKept } from "@tollgate/stage/nodes/agent.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { untilFormsAreKept } from "../fixtures.ts";
-import { lastRecord } from "../ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   assertLooksRight,
   type BrowserSession,

@@ -1,8 +1,9 @@
 /** Somebody at the playground: sends messages and reads answers with their cost. */
+
+import type { Platform } from "@tollgate/stage/dev.ts";
+import { lastRecord, type RecordRow } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
-import { lastRecord, type RecordRow } from "../ledger-check.ts";
-import type { Platform } from "../platform.ts";
 
 /** An answer of two minutes: whatever is done meanwhile is done before its end. */
 export const LONG = { tokens: 500, delta_ms: 250 };

@@ -1,9 +1,11 @@
 /** When something is wrong: the API fails or is gone, an address makes no sense, a session or an account comes to its end. */
+
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { chat, isAlive, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { accountNamed } from "./accounts.ts";
 import {
   type BrowserSession,

@@ -1,12 +1,13 @@
 /** The programs of examples/, run as a builder runs them, in both languages, against a whole platform. */
+
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { untilFormsAreKept } from "@tollgate/stage/nodes/agent.ts";
 import { installExamples } from "../clients/install.ts";
-import { untilFormsAreKept } from "../fixtures.ts";
-import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../platform.ts";
 import { type Language, languages, run } from "./languages.ts";
 import { retryTests } from "./retry.ts";
 

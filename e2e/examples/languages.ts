@@ -1,8 +1,8 @@
 /** How the examples of each language are run. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import type { Ready } from "@tollgate/stage/dev.ts";
 import type { Python } from "../clients/install.ts";
-import type { Ready } from "../platform.ts";
 
 export interface Language {
   name: string;

@@ -1,13 +1,16 @@
 /** `streamWithRetry` in both languages: what it begins again, what it never does, and that nothing of a failed try is seen. */
+
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { makeKey } from "@tollgate/stage/accounts.ts";
+import type { Platform } from "@tollgate/stage/dev.ts";
+import { builder } from "@tollgate/stage/ledger-check.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { keepBusy } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import OpenAI, { type APIError } from "openai";
 import { streamWithRetry } from "../../examples/typescript/retry-stream.ts";
-import { keepBusy, makeKey, startNode } from "../fixtures.ts";
-import { builder } from "../ledger-check.ts";
-import type { Platform } from "../platform.ts";
 import { type Language, run } from "./languages.ts";
 
 interface Case {

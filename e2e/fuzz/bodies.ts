@@ -38,8 +38,8 @@ function sharedFields(random: Random): Body {
   const maybe = (share: number, fields: () => Body): Body => (random.chance(share) ? fields() : {});
   return {
     model: random.pick(GENERATION_MODELS),
-    ...maybe(0.95, () => ({ max_tokens: random.int(1, 12) })),
-    ...maybe(0.1, () => ({ max_completion_tokens: random.int(1, 9) })),
+    ...maybe(0.95, () => ({ max_tokens: random.between(1, 12) })),
+    ...maybe(0.1, () => ({ max_completion_tokens: random.between(1, 9) })),
     ...maybe(0.2, () => ({ temperature: random.pick([0, 1, 2, 0.7]) })),
     ...maybe(0.2, () => ({ top_p: random.pick([0, 1, 0.5]) })),
     ...maybe(0.1, () => ({ presence_penalty: random.pick([-2, 0, 2]) })),
@@ -80,5 +80,5 @@ function message(random: Random): Body {
 /** Never begins as an order to the scripted engine does: a random order could be to fail. */
 function words(random: Random): string {
   if (random.chance(0.15)) return hostileText(random);
-  return random.times(0, 12, () => random.word(random.int(1, 9))).join(" ");
+  return random.times(0, 12, () => random.word(random.between(1, 9))).join(" ");
 }

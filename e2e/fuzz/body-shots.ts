@@ -76,7 +76,7 @@ export function tooMuch(random: Random): AgentShot {
 export function heavy(random: Random): AgentShot {
   const endpoint = anyEndpoint(random);
   const filler = random.pick(["x", "\\u0041", "[", "漢", '\\"']);
-  const text = filler.repeat(Math.floor(random.int(1, 9_000_000) / Buffer.byteLength(filler)));
+  const text = filler.repeat(Math.floor(random.between(1, 9_000_000) / Buffer.byteLength(filler)));
   const body = writeJson(validBody(random, endpoint)).replace(/^\{/, () => `{"metadata":"${text}",`);
   return post(endpoint, Buffer.from(body));
 }
@@ -84,7 +84,7 @@ export function heavy(random: Random): AgentShot {
 /** Over 10 MiB, without saying so first. */
 export function tooLarge(random: Random): AgentShot {
   const headers = { ...KEYED, "transfer-encoding": "chunked" };
-  const body = Buffer.alloc(10 * 1024 * 1024 + random.int(1, 100_000), 0x20);
+  const body = Buffer.alloc(10 * 1024 * 1024 + random.between(1, 100_000), 0x20);
   const expected: Expected[] = [{ status: 413, code: "request_too_large" }];
   return { via: "agent", method: "POST", path: PATHS.chat, headers, body, expected };
 }

@@ -32,7 +32,7 @@ export function pipelined(random: Random): SocketShot {
 
 /** Asks for words at a pace, so that there is a middle to leave in. */
 function pacedBody(random: Random, more: object): Buffer {
-  const orders = JSON.stringify({ tokens: random.int(40, 120), delta_ms: 2, ttft_ms: random.pick([0, 30]) });
+  const orders = JSON.stringify({ tokens: random.between(40, 120), delta_ms: 2, ttft_ms: random.pick([0, 30]) });
   return Buffer.from(
     JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: `#script ${orders}` }], ...more }),
   );
@@ -45,14 +45,14 @@ function leaving(body: Buffer): SocketShot {
 
 export function leftInTheMiddle(random: Random): SocketShot {
   const body = pacedBody(random, { stream: true, max_tokens: 200 });
-  return { ...leaving(body), leaveAfterBytes: random.int(1, 12_000) };
+  return { ...leaving(body), leaveAfterBytes: random.between(1, 12_000) };
 }
 
 export function leftAtOnce(random: Random): SocketShot {
   const shot = leaving(pacedBody(random, { stream: random.chance(0.5), max_tokens: 200 }));
   if (random.chance(0.5)) return shot;
   const bytes = shot.pieces[0] as Buffer;
-  return { ...shot, pieces: cut(random, bytes.subarray(0, random.int(0, bytes.length)), 3) };
+  return { ...shot, pieces: cut(random, bytes.subarray(0, random.between(0, bytes.length)), 3) };
 }
 
 /** What follows a stream that is under way must not get into it. */

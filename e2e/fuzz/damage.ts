@@ -79,12 +79,12 @@ export function spoilField(random: Random, endpoint: Endpoint, body: Body): Body
 /** Something anywhere inside the body is replaced, removed or moved. */
 export function mutate(random: Random, body: Body): unknown {
   const copy = structuredClone(body);
-  for (let left = random.int(1, 4); left > 0; left--) {
+  for (let left = random.between(1, 4); left > 0; left--) {
     const places = placesIn(copy);
     if (places.length === 0) return copy;
     const { holder, key } = random.pick(places);
     const held = holder as Record<string | number, unknown>;
-    switch (random.int(0, 5)) {
+    switch (random.between(0, 5)) {
       case 0:
         if (Array.isArray(holder)) holder.splice(Number(key), 1);
         else delete held[key];
@@ -114,12 +114,12 @@ function placesIn(value: unknown): { holder: object; key: string | number }[] {
 /** Bytes that were JSON, or nearly were. */
 export function spoilText(random: Random, text: string): Buffer {
   const bytes = Buffer.from(text);
-  const at = random.int(0, Math.max(0, bytes.length - 1));
+  const at = random.between(0, Math.max(0, bytes.length - 1));
   const insert = (more: Uint8Array): Buffer => Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);
   const makers: (() => Buffer)[] = [
     () => bytes.subarray(0, at),
-    () => Buffer.from(bytes.map((byte, i) => (i === at ? byte ^ (1 << random.int(0, 7)) : byte))),
-    () => insert(random.bytes(random.int(1, 4))),
+    () => Buffer.from(bytes.map((byte, i) => (i === at ? byte ^ (1 << random.between(0, 7)) : byte))),
+    () => insert(random.bytes(random.between(1, 4))),
     () =>
       insert(random.pick([Buffer.of(0xff), Buffer.of(0xc0, 0x80), Buffer.of(0xed, 0xa0, 0x80), Buffer.of(0xf4, 0x90)])),
     () => Buffer.concat([bytes, random.pick([Buffer.from("}"), Buffer.from("\0"), bytes, Buffer.from("//")])]),
@@ -138,7 +138,7 @@ export function spoilText(random: Random, text: string): Buffer {
     () => Buffer.alloc(0),
     () =>
       Buffer.from(random.pick(["null", "0", '"x"', "[]", "[{}]", "true", " ", "\n", "{}", "--", "a=b&c=d", "<xml/>"])),
-    () => random.bytes(random.int(1, 200)),
+    () => random.bytes(random.between(1, 200)),
   ];
   return random.pick(makers)();
 }

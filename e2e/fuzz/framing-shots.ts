@@ -89,7 +89,7 @@ export function conflictingLengths(random: Random): SocketShot {
 /** What follows the length that was told is no request. */
 export function lengthTooSmall(random: Random): SocketShot {
   const { endpoint, body } = anyPost(random);
-  const told = random.int(0, body.length - 1);
+  const told = random.between(0, body.length - 1);
   const bytes = Buffer.concat([postHead(endpoint, `content-length: ${told}`), body]);
   const answers = [...expectedOf(endpoint, body.subarray(0, told)), NOT_HTTP];
   return { ...listen([bytes], answers), last: [NOT_HTTP] };
@@ -107,7 +107,7 @@ export function truncated(random: Random): SocketShot {
   const { endpoint, body } = anyPost(random);
   const framing = random.chance(0.5) ? `content-length: ${body.length}` : "transfer-encoding: chunked";
   const bytes = Buffer.concat([postHead(endpoint, framing), body]);
-  const pieces = [bytes.subarray(0, random.int(0, bytes.length - 1))];
+  const pieces = [bytes.subarray(0, random.between(0, bytes.length - 1))];
   return { via: "socket", pieces, afterwards: "end", answers: [[NOT_HTTP]], mayStaySilent: true };
 }
 
@@ -136,10 +136,11 @@ export function notHttp(random: Random): SocketShot {
   const silent = { afterwards: "end", mayStaySilent: true } as const;
   return random.pick<() => SocketShot>([
     () => listen([Buffer.from(random.pick(NONSENSE) as string, "latin1")], [NOT_HTTP]),
-    () => listen([head(`GET /${"a".repeat(random.int(17_000, 40_000))} HTTP/1.1`)], [{ status: 431 }]),
-    () => listen([head("GET /v1/models HTTP/1.1", `x: ${"a".repeat(random.int(17_000, 40_000))}`)], [{ status: 431 }]),
+    () => listen([head(`GET /${"a".repeat(random.between(17_000, 40_000))} HTTP/1.1`)], [{ status: 431 }]),
+    () =>
+      listen([head("GET /v1/models HTTP/1.1", `x: ${"a".repeat(random.between(17_000, 40_000))}`)], [{ status: 431 }]),
     () => listen([Buffer.from(`GET /v1/models HTTP/1.1\r\n${AUTHORIZATION}\r\n\r\n`)], [NOT_HTTP]),
-    () => ({ ...listen([random.bytes(random.int(1, 300))], [NOT_HTTP]), ...silent }),
+    () => ({ ...listen([random.bytes(random.between(1, 300))], [NOT_HTTP]), ...silent }),
     () => ({
       ...listen([Buffer.from("CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n")], [{ status: 405 }]),
       ...silent,

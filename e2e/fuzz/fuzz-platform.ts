@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
+import { isAlive, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
-import { PRIVATE_DATABASE } from "../database.ts";
-import { assertBalanced, builder } from "../ledger-check.ts";
-import { isAlive, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../platform.ts";
 import type { Target } from "./target.ts";
 
 const CREDIT_PICO = 1_000n * 10n ** 12n;

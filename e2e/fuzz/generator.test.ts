@@ -22,7 +22,7 @@ test("choices are as likely as they weigh, and bounds are kept", () => {
   ];
   const rare = Array.from({ length: 5000 }, () => random.weighted(list)).filter(({ name }) => name === "rare").length;
   assert.ok(rare > 350 && rare < 650, `${rare} of 5000`);
-  const numbers = new Set(Array.from({ length: 500 }, () => random.int(-2, 2)));
+  const numbers = new Set(Array.from({ length: 500 }, () => random.between(-2, 2)));
   assert.deepEqual(
     [...numbers].sort((a, b) => a - b),
     [-2, -1, 0, 1, 2],

@@ -24,7 +24,7 @@ export function badKey(random: Random): AgentShot {
     () => `Bearer ${token()}`,
     () => `Bearer ${token().replace("tsk", "tht")}`,
     () => `Bearer ${token().toLowerCase()}`,
-    () => `Bearer tsk_live_${random.word(random.int(0, 8000))}`,
+    () => `Bearer tsk_live_${random.word(random.between(0, 8000))}`,
     () => `Bearer \u00ff\u00fe${random.word(5)}`,
     () => "Bearer null",
   ])();
@@ -101,7 +101,7 @@ const PLACES: [path: string, ...expected: Expected[]][] = [
 export function otherPath(random: Random): AgentShot {
   const places: typeof PLACES = [
     ...PLACES,
-    [`/v1/${random.word(random.int(1, 9000))}`, NOT_FOUND],
+    [`/v1/${random.word(random.between(1, 9000))}`, NOT_FOUND],
     [`/v1/${encodeURIComponent(random.word(3, "äß漢 \n\0\u2028"))}`, NOT_FOUND],
   ];
   const [path, ...expected] = random.pick(places);
@@ -126,7 +126,7 @@ export function strangeHeaders(random: Random): AgentShot {
     }),
     () => ({ accept: random.pick(["text/html", "image/*", latin(500)]) }),
     () => ({ "accept-version": random.pick(["1.x", "9.9.9", latin(9)]) }),
-    () => ({ "user-agent": latin(random.int(0, 4000)) }),
+    () => ({ "user-agent": latin(random.between(0, 4000)) }),
     () => ({ "x-stainless-lang": "js", "x-stainless-package-version": random.pick(["5.0.0", "x", latin(99)]) }),
     () => ({ cookie: latin(6000) }),
     () => ({ host: random.pick(["", "evil.example", "a:99999", latin(20)]) }),

@@ -47,8 +47,9 @@ const TEXTS = [
 
 export function hostileText(random: Random): string {
   if (random.chance(0.6)) return random.pick(TEXTS);
-  if (random.chance(0.3)) return random.pick(["a", " ", "漢", "é", "\n", "😀", "\u0300"]).repeat(random.int(1, 600));
-  return random.times(1, 40, () => String.fromCharCode(random.int(0, 0xffff))).join("");
+  if (random.chance(0.3))
+    return random.pick(["a", " ", "漢", "é", "\n", "😀", "\u0300"]).repeat(random.between(1, 600));
+  return random.times(1, 40, () => String.fromCharCode(random.between(0, 0xffff))).join("");
 }
 
 /** Written as they stand: most have no exact place in a double, and some have none at all. */
@@ -85,7 +86,7 @@ export const hostileNumber = (random: Random): RawJson => new RawJson(random.pic
 /** Any value at all, of any type. */
 export function anyValue(random: Random, depth = 0): unknown {
   const kinds = depth > 3 ? 5 : 7;
-  switch (random.int(0, kinds)) {
+  switch (random.between(0, kinds)) {
     case 0:
       return null;
     case 1:
@@ -93,7 +94,7 @@ export function anyValue(random: Random, depth = 0): unknown {
     case 2:
       return hostileNumber(random);
     case 3:
-      return random.int(-3, 5000);
+      return random.between(-3, 5000);
     case 4:
     case 5:
       return hostileText(random);

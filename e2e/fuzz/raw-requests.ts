@@ -31,6 +31,8 @@ export function listen(pieces: Buffer[], ...answers: Expected[][]): SocketShot {
 
 /** Cut at random places. */
 export function cut(random: Random, bytes: Buffer, countMax: number): Buffer[] {
-  const at = [0, ...random.times(0, countMax, () => random.int(0, bytes.length)), bytes.length].sort((a, b) => a - b);
+  const at = [0, ...random.times(0, countMax, () => random.between(0, bytes.length)), bytes.length].sort(
+    (a, b) => a - b,
+  );
   return at.slice(1).map((end, i) => bytes.subarray(at[i], end));
 }

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Got } from "../raw-http.ts";
+import type { Got } from "@tollgate/stage/raw-http.ts";
 
 /** The headers that the contract speaks of. */
 const HEADERS = [

@@ -1,13 +1,16 @@
 /** Attacks on the gateway's time, memory or disk, each with what must become of it. Honest users are served beside them. */
+
 import assert from "node:assert/strict";
-import { hangSignal } from "@tollgate/stage/wait.ts";
-import { send } from "../raw-http.ts";
-import { whiteSpace } from "./behaviours.ts";
+import { whiteSpace } from "@tollgate/stage/nodes/behaviours.ts";
+import { HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import { send } from "@tollgate/stage/raw-http.ts";
+import { ask } from "@tollgate/stage/requests.ts";
+import type { Builder, Stage } from "@tollgate/stage/stage.ts";
+import { hangSignal, unlessHung } from "@tollgate/stage/wait.ts";
+import { flood as floodAgain } from "./flood.ts";
 import type { Attack } from "./honest-users.ts";
-import { enrol, HandMadeNode } from "./node.ts";
 import { type Flood, floodUntilCut, join, outputOfNoJob } from "./plane-floods.ts";
-import { flood as floodAgain, rawNode, sayUnread, untilCut } from "./raw-node.ts";
-import { ask, type Builder, type Stage } from "./stage.ts";
 
 export const CHAT = "/v1/chat/completions";
 /** Nobody who attacks serves it. */
@@ -57,27 +60,28 @@ export const unreadPings =
   async (isOver) => {
     const host = await stage.host();
     const names = Array.from({ length: 8 }, (_, i) => `stranger ${i}`);
-    const nodes = await Promise.all(names.map((name) => enrol(stage, host, { name, models: ["small-8b"] })));
-    const peers = await Promise.all(nodes.flatMap(({ credentials }) => [0, 1, 2, 3].map(() => rawNode(credentials))));
+    const nodes = await Promise.all(names.map((name) => RawNode.join(stage, host, { name, models: ["small-8b"] })));
+    const lines = nodes.flatMap((node) => [node, node.twin(), node.twin(), node.twin()]);
+    await Promise.all(lines.map(async (line) => assert.equal(await line.connect(), true)));
     const pings = "PING\r\n".repeat(10_000);
-    await Promise.all(peers.map((peer) => sayUnread(peer, pings, isOver)));
-    for (const peer of peers) peer.socket.destroy();
+    await Promise.all(lines.map((line) => line.sayUnread(pings, isOver)));
+    for (const line of lines) line.leave();
   };
 
 /** Operations of the broker's protocol that are none, half of one, or without end. Each ends its connection. */
 export const brokenOperations =
   (stage: Stage): Attack =>
   async () => {
-    const { credentials } = await enrol(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
+    const node = await RawNode.join(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
     for (const text of [
       "NONSENSE\r\n",
       "PUB tg.s 99999999999\r\n",
       `SUB ${"x".repeat(8_000)}\r\n`,
       "PUB x -1\r\n\r\n",
     ]) {
-      const peer = await rawNode(credentials);
-      peer.say(text);
-      await untilCut(peer);
+      assert.equal(await node.connect(), true);
+      await node.say(Buffer.from(text));
+      await unlessHung("the plane cuts the connection", node.gone());
     }
   };
 

@@ -2,15 +2,17 @@
  * What one stranger may have, guess or leave behind: keys, tokens, nodes, codes of a second factor, rows of the history; and the
  * port that is no stranger's business.
  */
+
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { isAlive } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { ask } from "@tollgate/stage/requests.ts";
+import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { ConsoleClient } from "../console-client.ts";
-import { assertBalanced } from "../ledger-check.ts";
-import { isAlive } from "../platform.ts";
-import { nodeApi } from "./node.ts";
-import { ask, Stage, serve } from "./stage.ts";
 
 /** No platform lets one account have more of anything than this. */
 const PLENTY = 1_000;
@@ -22,13 +24,11 @@ const CHALLENGES = 12;
 const REFUSALS_KEPT_MAX = 1_000;
 
 describe("bounds", () => {
-  let stage: Stage;
+  let stage: ProcessStage;
   before(async () => {
-    stage = await Stage.open(async () => ({ TRUST_PROXY: "1" }));
+    stage = await openStage({ as: "processes", env: { TRUST_PROXY: "1" } });
   });
-  after(async () => {
-    assert.equal(await stage?.close(), 0);
-  });
+  after(() => stage?.close());
   afterEach(async () => {
     assert.ok(isAlive(stage.pid), "the gateway lives");
     await stage.noHolds();
@@ -182,7 +182,7 @@ describe("bounds", () => {
 
   test("the internal port is on this machine alone, wherever the gateway listens", async () => {
     // Another address of this machine stands for a public one: no test listens where others could come.
-    const second = await serve(stage.dataDir, { HOST: "127.0.0.2" }, "second");
+    const second = await stage.addGateway({ HOST: "127.0.0.2" });
     try {
       const reached = (host: string, port: number, path: string): Promise<number> =>
         fetch(`http://${host}:${port}${path}`).then(
@@ -195,7 +195,7 @@ describe("bounds", () => {
       assert.equal(await reached("127.0.0.2", second.internalPort, "/readyz"), 0);
       assert.equal(await reached("127.0.0.2", second.internalPort, "/metrics"), 0);
     } finally {
-      assert.equal(await second.stop(), 0);
+      await stage.removeGateway(second);
     }
   });
 });

@@ -2,12 +2,12 @@
  * Nodes that want to be paid for nothing, and builders that want honest nodes barred, on a platform that quarantines by itself.
  * Every test has hosts of its own; where a rule is about the requests of one model, no other test uses that model meanwhile.
  */
+
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
-import { assertBalanced } from "../ledger-check.ts";
-import { isAlive, tollgate } from "../platform.ts";
+import { isAlive } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import {
   BREAKS,
   constantAnswer,
@@ -20,33 +20,36 @@ import {
   onMarked,
   refusesPrompt,
   WRONG_VECTORS,
-} from "./behaviours.ts";
-import { type Behaviour, HandMadeNode, nodeApi } from "./node.ts";
-import { ask, type Builder, codeIn, type Generation, Stage, said } from "./stage.ts";
+} from "@tollgate/stage/nodes/behaviours.ts";
+import { type Behaviour, HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { ask, codeIn, type Generation, said } from "@tollgate/stage/requests.ts";
+import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 
 /** More than the 20 jobs that are looked at. */
 const MANY = 25;
 const CONTEXT = 8192;
 
 describe("cheats", () => {
-  let stage: Stage;
+  let stage: ProcessStage;
   let builder: Builder;
   let constant: HandMadeNode;
   before(async () => {
-    stage = await Stage.open(async (dataDir) => {
+    const env = async (dataDir: string): Promise<Record<string, string>> => {
       // Only one model is asked canaries, so that they decide nothing elsewhere.
       const none = { canaries: [] };
       const models = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3"];
       const file = await writeCatalogue(dataDir, Object.fromEntries(models.map((model) => [model, none])));
       return { AUTO_QUARANTINE: "true", CATALOGUE_FILE: file, DISPATCH_DEADLINE_MS: "120000" };
-    });
+    };
+    stage = await openStage({ as: "processes", env });
     builder = await stage.builder();
     const traits = { name: "constant", models: ["mid-14b"], behaviour: constantAnswer };
     constant = await HandMadeNode.join(stage, await stage.host(), traits);
   });
   after(async () => {
     await constant?.leave();
-    assert.equal(await stage?.close(), 0);
+    await stage?.close();
   });
   afterEach(async () => {
     // Also after a test that failed: the next one must find no node but its own.
@@ -73,10 +76,6 @@ describe("cheats", () => {
     const response = await ask(stage, builder.key, order, signal);
     const text = await response.clone().text();
     return { response, text, record: await stage.record(response), status: response.status };
-  };
-  const admin = async (...args: string[]): Promise<void> => {
-    const run = tollgate(["admin", ...args, "--data", stage.dataDir]);
-    assert.equal(await run.ended, 0, run.output());
   };
   const assertTrusted = async (...nodes: HandMadeNode[]): Promise<void> => {
     for (const node of nodes) assert.equal(await node.state(), "online");
@@ -121,7 +120,7 @@ describe("cheats", () => {
 
   test("a host with a node in quarantine gets no work on nodes that it registers afterwards, until that one is released", async () => {
     const { host, id } = await join("small-8b", honest());
-    await admin("node", "quarantine", id, "--reason", "seen cheating");
+    await stage.admin("node", "quarantine", id, "--reason", "seen cheating");
     const traits = { name: "another", models: ["small-8b"], behaviour: honest(), waits: false };
     const next = await HandMadeNode.join(stage, host, traits);
     present.push(next);
@@ -134,7 +133,7 @@ describe("cheats", () => {
       next.prompts.filter((prompt) => prompt.includes(MARK)),
       [],
     );
-    await admin("node", "release", id);
+    await stage.admin("node", "release", id);
     await eventually("it works", async () => {
       next.report();
       return (await asked(marked("small-8b"))).status === 200;

@@ -3,15 +3,20 @@
  * served while the attack goes on, the log stays short, and the ledger balances. What it costs in time and memory is measured by
  * `npm run bench -- hostile`.
  */
+
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, afterEach, before, describe, test } from "node:test";
+import { isAlive } from "@tollgate/stage/dev.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { overrun } from "@tollgate/stage/nodes/behaviours.ts";
+import { dial, enrol, HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
+import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import { send } from "@tollgate/stage/raw-http.ts";
+import { ask, codeIn } from "@tollgate/stage/requests.ts";
+import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
-import { startNode } from "../fixtures.ts";
-import { assertBalanced } from "../ledger-check.ts";
-import { type NatsPlane, openNats, skipWithoutNats as skip } from "../planes.ts";
-import { isAlive } from "../platform.ts";
-import { send } from "../raw-http.ts";
 import {
   brokenOperations,
   CHAT,
@@ -22,9 +27,7 @@ import {
   unreadPings,
   whiteSpaceWithoutEnd,
 } from "./attacks.ts";
-import { overrun } from "./behaviours.ts";
 import { type Attack, HonestUsers } from "./honest-users.ts";
-import { dial, enrol, HandMadeNode } from "./node.ts";
 import {
   type Flood,
   floodUntilCut,
@@ -35,7 +38,6 @@ import {
   outputOfNoJob,
   statesOfManyModels,
 } from "./plane-floods.ts";
-import { ask, type Builder, codeIn, Stage } from "./stage.ts";
 
 const MIB = 1024 * 1024;
 /** Lines about one round of an attack, whatever its length: few. */
@@ -51,13 +53,13 @@ const FLOODS: [string, Flood][] = [
   ["output of jobs that are nobody's", outputOfNoJob],
 ];
 
-const greet = (stage: Stage, key: string): Promise<Response> => {
+const greet = (stage: ProcessStage, key: string): Promise<Response> => {
   const prompt = `#script ${JSON.stringify({ text: "hello" })}`;
   return ask(stage, key, { model: HONEST_MODEL, prompt, max_tokens: 5 });
 };
 
 /** The node that serves those who do no harm. */
-async function honestAgent(stage: Stage, key: string): Promise<ChildProcess> {
+async function honestAgent(stage: ProcessStage, key: string): Promise<ChildProcess> {
   const { token } = await stage.host();
   const ready = { base_url: stage.baseUrl, host_token: token };
   const agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
@@ -66,14 +68,14 @@ async function honestAgent(stage: Stage, key: string): Promise<ChildProcess> {
 }
 
 describe("floods", () => {
-  let stage: Stage;
+  let stage: ProcessStage;
   let users: HonestUsers;
   let agent: ChildProcess;
   let attacker: Builder;
   /** The name of the gateway. */
   let gateway: string;
   before(async () => {
-    stage = await Stage.open(async () => UNWATCHED);
+    stage = await openStage({ as: "processes", env: UNWATCHED });
     const { key } = await stage.builder();
     agent = await honestAgent(stage, key);
     attacker = await stage.builder();
@@ -82,7 +84,7 @@ describe("floods", () => {
   });
   after(async () => {
     agent?.kill("SIGKILL");
-    assert.equal(await stage?.close(), 0);
+    await stage?.close();
   });
   afterEach(async () => {
     assert.ok(isAlive(stage.pid), "the gateway lives");
@@ -167,14 +169,12 @@ describe("floods", () => {
 });
 
 describe("floods of the plane, on NATS", { skip }, () => {
-  let nats: NatsPlane;
-  let stage: Stage;
+  let stage: ProcessStage;
   let users: HonestUsers;
   let agent: ChildProcess;
   let gateway = "";
   before(async () => {
-    nats = await openNats();
-    stage = await Stage.open(async () => ({ ...UNWATCHED, ...nats.env }));
+    stage = await openStage({ as: "processes", plane: "nats", env: UNWATCHED });
     const { key } = await stage.builder();
     agent = await honestAgent(stage, key);
     gateway = await gatewayName(stage);
@@ -183,8 +183,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
   });
   after(async () => {
     agent?.kill("SIGKILL");
-    assert.equal(await stage?.close(), 0);
-    await nats?.close();
+    await stage?.close();
   });
 
   for (const [what, flood] of FLOODS) {
@@ -205,7 +204,7 @@ function planeIsLost(error: Error): undefined {
 }
 
 /** Honest users are served while the attack goes on, and each of its rounds leaves a few lines in the log. */
-async function assertServedDuring(stage: Stage, users: HonestUsers, attack: Attack): Promise<void> {
+async function assertServedDuring(stage: ProcessStage, users: HonestUsers, attack: Attack): Promise<void> {
   const before = await stage.logBytes();
   const rounds = await users.servedDuring(attack);
   const grown = (await stage.logBytes()) - before;

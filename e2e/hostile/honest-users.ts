@@ -3,10 +3,11 @@
  * others. The attack goes on until they were served, so that "beside the attack" depends on no clock. How much longer they wait
  * is measured by `npm run bench -- hostile`.
  */
+
 import assert from "node:assert/strict";
+import type { Stage } from "@tollgate/stage/stage.ts";
 import { unlessHung } from "@tollgate/stage/wait.ts";
 import OpenAI from "openai";
-import type { Stage } from "./stage.ts";
 
 /** Served beside every attack. */
 const SERVED_MIN = 24;

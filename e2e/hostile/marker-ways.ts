@@ -1,7 +1,7 @@
 /** Ways into the platform that are many of a kind: what is wrong in a field, a header, a path, a form, or on the plane. */
 import { connect } from "node:net";
+import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
 import { unlessHung } from "@tollgate/stage/wait.ts";
-import type { Behaviour } from "./node.ts";
 
 /** Makes a new word for the way in that it names. */
 type Word = (way: string) => string;

@@ -3,6 +3,7 @@
  * forms, webhooks. Then everything that was written is searched for them: logs at their most talkative, screen, metrics, every
  * table, every file. Only names that somebody chose are kept, each in its own table.
  */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
@@ -12,16 +13,16 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { eventually } from "@tollgate/stage/wait.ts";
+import type { Host } from "@tollgate/stage/accounts.ts";
+import { type Behaviour, HandMadeNode, nodeApi, stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import { ask } from "@tollgate/stage/requests.ts";
+import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import { nodeState } from "../../protocol/src/subjects.ts";
 import { ConsoleClient } from "../console-client.ts";
-import { PRIVATE_DATABASE } from "../database.ts";
-import type { Host } from "../fixtures.ts";
 import { HEADERS, notHttp, PREFIXES, rawHttp, talkers, WRONG_FIELDS, wrongForms } from "./marker-ways.ts";
 import { everyFile, everyRow, Markers } from "./markers.ts";
-import { type Behaviour, enrol, HandMadeNode, nodeApi, stateFrame } from "./node.ts";
-import { rawNode, untilHeard } from "./raw-node.ts";
-import { ask, type Builder, Stage } from "./stage.ts";
 
 const AGENT = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const WEBHOOK_SECRET = "whsec_of_the_marker_test";
@@ -49,20 +50,20 @@ const markers = new Markers();
 const word = (way: string): string => markers.of(way, KEPT[way] ?? []);
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
-let stage: Stage;
+let stage: ProcessStage;
 let builder: Builder;
 let host: Host;
 let agent: ChildProcess;
 before(async () => {
-  stage = await Stage.open(async () => ({
-    ...PRIVATE_DATABASE,
+  const env = {
     LOG_LEVEL: "trace",
     AUTO_QUARANTINE: "false",
     PROBATION_ANSWERS: "0",
     STRIPE_SECRET_KEY: "sk_test_marker",
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     STRIPE_API_BASE: "http://127.0.0.1:9",
-  }));
+  };
+  stage = await openStage({ as: "processes", store: "private", env });
   builder = await stage.builder();
   host = await stage.host();
   const flags = ["--gateway", stage.baseUrl, "--name", "scripted", "--engine", "scripted", "--log-level", "trace"];
@@ -236,18 +237,19 @@ describe("no text is kept", () => {
     node.line.publish(`tg.g.${word("a gateway")}.${node.id}`, Buffer.from(word("a frame to nobody")));
     await node.line.flush();
     await node.leave();
-    const { credentials } = await enrol(stage, host, { name: "raw", models: ["small-8b"] });
+    const raw = await RawNode.join(stage, host, { name: "raw", models: ["small-8b"] });
     for (const text of [
       `${word("an operation")}\r\n`,
       `PUB tg.s.${word("a subject")} 1\r\nx\r\n`,
       `SUB ${word("a subscription")} 1\r\n`,
     ]) {
-      const peer = await rawNode(credentials);
-      peer.say(text);
-      await untilHeard(peer);
-      peer.socket.destroy();
+      assert.equal(await raw.connect(), true);
+      await raw.say(Buffer.from(text));
+      // The plane has taken it in, or has cut the connection for it.
+      await unlessHung("the plane hears or cuts", raw.heardOut());
+      raw.leave();
     }
-    const stranger = connect(Number(new URL(credentials.url).port), "127.0.0.1");
+    const stranger = connect(Number(new URL(raw.credentials.url).port), "127.0.0.1");
     stranger.on("error", () => {});
     stranger.write(
       `CONNECT ${JSON.stringify({ jwt: word("a JWT"), sig: word("a signature"), name: word("a client") })}\r\n`,

@@ -2,10 +2,11 @@
  * Words that stand nowhere else, one for every way into the platform, and the search for them afterwards. What may be kept, and
  * where, is said when a word is made: a name that somebody chose stands in its own table and nowhere else.
  */
+
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Stage } from "./stage.ts";
+import type { Stage } from "@tollgate/stage/stage.ts";
 
 interface Marker {
   word: string;

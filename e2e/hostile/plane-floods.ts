@@ -1,11 +1,12 @@
 /** Floods of the dispatch plane: what a node can send without end, and sending it with all the connections it may have. */
+
 import assert from "node:assert/strict";
+import { stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import type { Stage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { encode } from "../../protocol/src/codec.ts";
 import { nodeState } from "../../protocol/src/subjects.ts";
-import { RawNode } from "../fuzz/plane/raw-node.ts";
-import { stateFrame } from "./node.ts";
-import type { Stage } from "./stage.ts";
 
 /** Connections that a node may have. */
 const CONNECTIONS = 4;
@@ -61,9 +62,7 @@ let joined = 0;
 
 /** A node of a new host. */
 export async function join(stage: Stage): Promise<RawNode> {
-  const { token } = await stage.host();
-  const ready = { base_url: stage.baseUrl, host_token: token };
-  return await RawNode.join({ ready }, `flooding-${joined++}`, [MODEL]);
+  return await RawNode.join(stage, await stage.host(), { name: `flooding-${joined++}`, models: [MODEL] });
 }
 
 /** A gateway's name stands in the jobs it sends: a node that joins is sent one to try it. */

@@ -2,20 +2,22 @@
  * Two gateways behind nginx, HAProxy, Caddy and Envoy, each with the file that deploy/proxies has for it, all at the same time: what is
  * proven of one is proven of all of them. Which of them cannot run here is skipped by name.
  */
+
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
+import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { PEPPER, urlOf } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev.ts";
+import { serve } from "@tollgate/stage/gateway-process.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import { freePort } from "../../gateway/src/plane/nats/testing.ts";
-import { PEPPER, urlOf } from "../database.ts";
-import { makeKey, openBuilder, openHost, startNode } from "../fixtures.ts";
-import { serve } from "../hostile/stage.ts";
-import { type NatsPlane, openNats, skipWithoutNats } from "../planes.ts";
-import { newDataDir, type Platform, removeDataDir } from "../platform.ts";
 import { GATEWAY_ADDRESSES, PROXIES, type RunningProxy, startProxy, type Upstream, whyNot } from "./proxy.ts";
 
 type Gateway = Awaited<ReturnType<typeof serve>>;

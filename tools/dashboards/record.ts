@@ -4,9 +4,9 @@
  */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { chanceOf } from "../../chaos/chance.ts";
+import { Chance } from "@tollgate/stage/chance.ts";
+import { startLoad } from "@tollgate/stage/load/load.ts";
 import { FAULTS } from "../../chaos/faults.ts";
-import { startLoad } from "../../chaos/load/load.ts";
 import { ROOT } from "../../chaos/stage/gateway.ts";
 import { pardonNodes } from "../../chaos/stage/pardon.ts";
 import { openStage, type Stage } from "../../chaos/stage/stage.ts";
@@ -73,7 +73,11 @@ export async function record(folder: string, say: (line: string) => void): Promi
 
 async function play(stage: Stage, folder: string, say: (line: string) => void): Promise<Recording> {
   await stage.admin(["ledger", "check"]);
-  const load = startLoad({ customers: stage.customers, chance: chanceOf(SEED), now: () => performance.now() });
+  const load = startLoad({
+    customers: stage.customers,
+    chance: new Chance(String(SEED)),
+    now: () => performance.now(),
+  });
   const trouble = await makeTrouble(stage);
   const from = Date.now() / 1000;
   for (const [name, scene] of Object.entries(SCENES)) {
@@ -92,7 +96,7 @@ async function play(stage: Stage, folder: string, say: (line: string) => void): 
 function fault(name: string): Scene {
   const { strike, lasts } = FAULTS.find((one) => one.name === name) ?? failOn(name);
   return async (stage) => {
-    const heal = await strike(stage, chanceOf(SEED));
+    const heal = await strike(stage, new Chance(String(SEED)));
     await sleep(lasts);
     await heal();
   };

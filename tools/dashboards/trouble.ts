@@ -2,7 +2,7 @@
  * What chaos' load lacks, because there it would be a violation: clients that ask wrongly, too often or for too much, engines that
  * fail, the payment provider's events. With it every panel has something to show.
  */
-import type { Payer } from "../../chaos/load/load.ts";
+import type { Payer } from "@tollgate/stage/load/load.ts";
 import { ask } from "../../chaos/stage/admin.ts";
 import type { Stage } from "../../chaos/stage/stage.ts";
 import { deliver, eventOf } from "../../e2e/outside/stripe.ts";

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { lastRecord } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { lastRecord } from "../../ledger-check.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
 import { grant } from "../accounts.ts";
 import { type BrowserSession, buildConsole, copiedBy, NEEDS_CHROMIUM, openBrowser, untilIs } from "../browser.ts";
 import { dollars, picodollars } from "../money.ts";

@@ -1,11 +1,13 @@
 /** A host at the browser, and a real node: added by the page's own commands, earning, paused, retired. */
+
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { chat } from "@tollgate/stage/requests.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, readAgain } from "../browser.ts";
 import { runHostCommand, startHostCommand } from "../programs.ts";
 

@@ -1,12 +1,13 @@
 /** An operator at the browser: the platform as it runs, accounts, nodes in quarantine, payouts, the ledger and the audit log. */
+
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { assertBalanced, host, untilCounted } from "@tollgate/stage/ledger-check.ts";
+import { chat, keepBusy } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { keepBusy, untilCounted } from "../../fixtures.ts";
-import { assertBalanced, host } from "../../ledger-check.ts";
-import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
 import {
   type BrowserSession,
   buildConsole,

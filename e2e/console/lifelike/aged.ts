@@ -3,7 +3,7 @@
  * its counts, its charge, its order. Only its time changes, with the id that holds it and the hour it is summed up in. Such
  * a thing is forbidden by the database itself; its guards are put aside for this one transaction.
  */
-import type { Platform } from "../../platform.ts";
+import type { Platform } from "@tollgate/stage/dev.ts";
 import { performAgain } from "./performed.ts";
 import { chances } from "./traffic.ts";
 

@@ -1,8 +1,9 @@
 /** Who is on the platform that is looked at: a builder who also hosts, other builders, machines, and what each calls its own. */
+
 import type { ChildProcess } from "node:child_process";
+import type { Platform } from "@tollgate/stage/dev.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { ConsoleClient } from "../../console-client.ts";
-import { startNode } from "../../fixtures.ts";
-import type { Platform } from "../../platform.ts";
 
 export const PERSON = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };
 const KEYS = ["production", "staging", "nightly summaries", "evaluation"] as const;

@@ -1,5 +1,5 @@
 /** How requests went is counted anew in their new times, and the nodes that served them are said to have been seen all along. */
-import type { Platform } from "../../platform.ts";
+import type { Platform } from "@tollgate/stage/dev.ts";
 import { MACHINES } from "./cast.ts";
 
 const PLATFORM = "00000000-0000-0000-0000-000000000000";

@@ -4,8 +4,8 @@
  * the doors that people and programs use; afterwards its times were moved into the past.
  */
 
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import type { ConsoleClient } from "../../console-client.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
 import { age, DAYS } from "./aged.ts";
 import { assemble, type Cast } from "./cast.ts";
 import { NIGHTLY, send } from "./traffic.ts";

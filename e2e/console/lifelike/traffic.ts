@@ -1,5 +1,5 @@
 /** Requests as a product would send them: several keys, models and lengths; most end well, some do not. The same in every run. */
-import type { Platform } from "../../platform.ts";
+import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Cast } from "./cast.ts";
 
 const AT_ONCE = 30;

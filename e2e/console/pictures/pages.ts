@@ -1,6 +1,7 @@
 /** What is taken a picture of: each page, with what has to be there first and what is opened on it. */
+
+import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Page } from "playwright-core";
-import type { Platform } from "../../platform.ts";
 import { signIn } from "../browser.ts";
 import { PERSON } from "../lifelike/cast.ts";
 import { answer, compare } from "./answer.ts";

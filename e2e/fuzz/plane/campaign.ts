@@ -1,11 +1,12 @@
 /** A run: hostile nodes that send the frames of a seed, honest clients beside them, and everything that must stay true. */
+
+import { pause } from "@tollgate/stage/nodes/pace.ts";
+import type { RawNode } from "@tollgate/stage/nodes/raw.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { pause } from "../../hostile/pace.ts";
 import { Random } from "../random.ts";
 import type { Target } from "../target.ts";
 import { type Answer, ask, BAIT_MODEL, baitBody, judgeBait, judgeHonest, type Known, knownTexts } from "./clients.ts";
 import { MISDEEDS } from "./lines.ts";
-import type { RawNode } from "./raw-node.ts";
 import { type Message, messageOf } from "./recipes.ts";
 
 /** Frames that leave in one write. */

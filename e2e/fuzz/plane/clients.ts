@@ -61,7 +61,7 @@ export const BAIT_MODEL = "small-8b";
 
 export function knownTexts(random: Random): Omit<Known, "usage">[] {
   return Array.from({ length: 24 }, (_, i) => {
-    const text = random.times(1, 60, () => random.word(random.int(1, 9))).join(" ");
+    const text = random.times(1, 60, () => random.word(random.between(1, 9))).join(" ");
     const content = `#script ${JSON.stringify({ text })}`;
     const body = { model: HONEST_MODEL, messages: [{ role: "user", content }], max_tokens: 2_000, stream: i % 2 === 0 };
     return { text, body };
@@ -79,7 +79,7 @@ export function judgeHonest(known: Known, answer: Answer): string | undefined {
 
 export const baitBody = (random: Random): object => ({
   model: BAIT_MODEL,
-  messages: [{ role: "user", content: random.word(random.int(1, 30)) }],
+  messages: [{ role: "user", content: random.word(random.between(1, 30)) }],
   max_tokens: random.pick([1, 100, 1_000, 1_000]),
   stream: random.chance(0.5),
 });

@@ -1,14 +1,14 @@
 /** What a node can do wrong below its frames: the broker's own protocol, and the connection itself. */
-import { pause } from "../../hostile/pace.ts";
+import { pause } from "@tollgate/stage/nodes/pace.ts";
+import type { RawNode } from "@tollgate/stage/nodes/raw.ts";
 import type { Random } from "../random.ts";
-import type { RawNode } from "./raw-node.ts";
 
 type Misdeed = (random: Random, node: RawNode) => Promise<void>;
 
 const say = (node: RawNode, text: string): Promise<void> => node.say(Buffer.from(text, "latin1"));
 
 export const MISDEEDS: { kind: string; weight: number; commit: Misdeed }[] = [
-  { kind: "line: pings", weight: 3, commit: (random, node) => say(node, "PING\r\n".repeat(random.int(1, 2_000))) },
+  { kind: "line: pings", weight: 3, commit: (random, node) => say(node, "PING\r\n".repeat(random.between(1, 2_000))) },
   {
     kind: "line: foreign subjects",
     weight: 3,
@@ -23,7 +23,7 @@ export const MISDEEDS: { kind: string; weight: number; commit: Misdeed }[] = [
         node,
         Array.from(
           { length: 40 },
-          (_, i) => `SUB ${random.pick([">", "tg.q", "tg.g.*.x"])} s${i}\r\nUNSUB s${i} ${random.int(0, 3)}\r\n`,
+          (_, i) => `SUB ${random.pick([">", "tg.q", "tg.g.*.x"])} s${i}\r\nUNSUB s${i} ${random.between(0, 3)}\r\n`,
         ).join(""),
       ),
   },
@@ -44,7 +44,7 @@ export const MISDEEDS: { kind: string; weight: number; commit: Misdeed }[] = [
       }
     },
   },
-  { kind: "line: pause", weight: 2, commit: (random) => pause(random.int(1, 20)) },
+  { kind: "line: pause", weight: 2, commit: (random) => pause(random.between(1, 20)) },
   {
     kind: "line: broken",
     weight: 1,

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Platform } from "@tollgate/stage/dev.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw.ts";
 import { parseId } from "../../../gateway/src/base/ids.ts";
-import type { Platform } from "../../platform.ts";
 import { assertIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
 import { INSPECTED, MemoryProbe } from "../memory.ts";
 import type { Tally } from "./campaign.ts";
 import { BAIT_MODEL, HONEST_MODEL } from "./clients.ts";
-import { RawNode } from "./raw-node.ts";
 
 const HOSTILE_NODES = 4;
 /** What a run may write to the log: so much whatever it does, and a line for each request that ended badly. */
@@ -32,7 +32,10 @@ export async function openPlanePlatform({ load = [] }: { load?: string[] } = {})
   });
   const { platform } = fuzzed;
   const names = Array.from({ length: HOSTILE_NODES }, (_, i) => `hostile-${i}`);
-  const nodes = await Promise.all(names.map((name) => RawNode.join(platform, name, [BAIT_MODEL])));
+  const { base_url: baseUrl, host_token: token } = platform.ready;
+  const nodes = await Promise.all(
+    names.map((name) => RawNode.join({ baseUrl }, { token }, { name, models: [BAIT_MODEL] })),
+  );
   const probe = await MemoryProbe.open(platform.output());
   const logBytes = async (): Promise<number> => (await stat(join(platform.dataDir, "gateway.log"))).size;
   return {

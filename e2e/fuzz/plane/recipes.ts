@@ -2,12 +2,13 @@
  * The frames of a run. Frame `index` depends on the seed, its index and the node's situation (the jobs it was offered, those
  * of others) alone. Some are right, so that jobs begin, go on and end; the rest is wrong in every way.
  */
+
+import type { OpenJob } from "@tollgate/stage/nodes/raw.ts";
 import { encode } from "../../../protocol/src/codec.ts";
 import type { Channel, Frame } from "../../../protocol/src/frames.ts";
 import { anyValue, hostileText } from "../hostile.ts";
 import { RawJson } from "../json.ts";
 import type { Random } from "../random.ts";
-import type { OpenJob } from "./raw-node.ts";
 
 /** Stands in every output that is made for a job of another node: no client may ever read it. */
 export const EVIL = "evil";
@@ -57,7 +58,7 @@ const RECIPES: { kind: string; weight: number; make: Recipe }[] = [
   { kind: "damaged", weight: 12, make: (random, here) => toGateway(here, damage(random, bytesOf(random, here))) },
   { kind: "any JSON", weight: 5, make: (random, here) => toGateway(here, anyJson(random, random.pick(JSON_KINDS))) },
   { kind: "any kind", weight: 3, make: (random, here) => toGateway(here, anyKind(random)) },
-  { kind: "noise", weight: 4, make: (random, here) => toGateway(here, random.bytes(random.int(0, 300))) },
+  { kind: "noise", weight: 4, make: (random, here) => toGateway(here, random.bytes(random.between(0, 300))) },
   { kind: "gateway's own kinds", weight: 2, make: (random, here) => toGateway(here, gatewaysOwn(random, here)) },
   { kind: "vectors", weight: 2, make: (random, here) => toGateway(here, vectors(random, anyJob(random, here))) },
   { kind: "deep JSON", weight: 0.3, make: (random, here) => toGateway(here, deepJson(random)) },
@@ -92,7 +93,7 @@ const state = ({ node }: Situation, payload: Uint8Array): Omit<Message, "kind"> 
 
 /** What an honest node would say next about one of its jobs. */
 function rightStep(random: Random, { jobs }: Situation): Sendable {
-  const open = jobs[random.int(0, Math.min(3, Math.max(0, jobs.length - 1)))];
+  const open = jobs[random.between(0, Math.min(3, Math.max(0, jobs.length - 1)))];
   if (open === undefined) return { kind: "busy", job: unknown(random).job };
   if (!open.accepted) {
     open.accepted = true;
@@ -124,7 +125,7 @@ function severalDeltas(random: Random, here: Situation): Sendable {
 
 /** Any frame about a job, in whatever state the job is. */
 function anyStep(random: Random, { job, text, seq: due }: AimedAt): Sendable {
-  const seq = due !== undefined && random.chance(0.7) ? due : random.int(0, 5);
+  const seq = due !== undefined && random.chance(0.7) ? due : random.between(0, 5);
   const makers: (() => Sendable)[] = [
     () => ({ kind: "accepted", job }),
     () => ({ kind: "busy", job }),
@@ -138,7 +139,7 @@ function anyStep(random: Random, { job, text, seq: due }: AimedAt): Sendable {
       cause: random.pick(["engine", "prompt", "agent"]),
       message: text.slice(0, 400),
     }),
-    () => ({ kind: "vectors", job, seq, first: random.int(0, 3), width: 4, values: new Float32Array(8).fill(0.5) }),
+    () => ({ kind: "vectors", job, seq, first: random.between(0, 3), width: 4, values: new Float32Array(8).fill(0.5) }),
   ];
   return random.pick(makers)();
 }
@@ -178,7 +179,7 @@ const unknown = (random: Random): AimedAt => ({
 const anyJob = (random: Random, here: Situation): AimedAt => random.pick([own, foreign, unknown])(random, here);
 
 function anyState(random: Random, { models }: Situation) {
-  const many = random.times(0, random.pick([2, 250]), () => random.word(random.int(1, 40)));
+  const many = random.times(0, random.pick([2, 250]), () => random.word(random.between(1, 40)));
   return {
     protocol: random.pick(["1.0", "1.1", "1.2", "1.999"]),
     agent: hostileText(random).slice(0, 60).toWellFormed(),
@@ -205,13 +206,13 @@ function bytesOf(random: Random, here: Situation): Buffer {
 function damage(random: Random, bytes: Buffer): Buffer {
   let damaged: Buffer = Buffer.from(bytes);
   for (let left = random.pick([1, 1, 2, 5]); left > 0; left--) {
-    const at = random.int(0, Math.max(0, damaged.length - 1));
+    const at = random.between(0, Math.max(0, damaged.length - 1));
     const put = (more: Uint8Array): Buffer => Buffer.concat([damaged.subarray(0, at), more, damaged.subarray(at)]);
     const makers: (() => Buffer)[] = [
-      () => Buffer.from(damaged.map((byte, i) => (i === at ? byte ^ (1 << random.int(0, 7)) : byte))),
-      () => Buffer.from(damaged.map((byte, i) => (i === at ? random.int(0, 255) : byte))),
+      () => Buffer.from(damaged.map((byte, i) => (i === at ? byte ^ (1 << random.between(0, 7)) : byte))),
+      () => Buffer.from(damaged.map((byte, i) => (i === at ? random.between(0, 255) : byte))),
       () => damaged.subarray(0, at),
-      () => put(random.bytes(random.int(1, 8))),
+      () => put(random.bytes(random.between(1, 8))),
       () => put(Buffer.of(0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80)),
       () => Buffer.concat([damaged, damaged.subarray(at)]),
       () => Buffer.concat([damaged.subarray(0, 2), Buffer.of(0xff, 0xff, 0xff, 0xff), damaged.subarray(2)]),
@@ -227,13 +228,16 @@ function anyJson(random: Random, kind: number): Buffer {
 }
 
 const anyKind = (random: Random): Buffer =>
-  Buffer.concat([Buffer.of(random.pick([0, 1, 1, 1, 2, 255]), random.int(0, 255)), random.bytes(random.int(0, 80))]);
+  Buffer.concat([
+    Buffer.of(random.pick([0, 1, 1, 1, 2, 255]), random.between(0, 255)),
+    random.bytes(random.between(0, 80)),
+  ]);
 
 function gatewaysOwn(random: Random, here: Situation): Sendable {
   const { job } = anyJob(random, here);
-  const piece = random.bytes(random.int(0, 200));
+  const piece = random.bytes(random.between(0, 200));
   if (random.chance(0.5)) return { kind: "cancel", job };
-  if (random.chance(0.5)) return { kind: "piece", job, index: random.int(0, 47), piece };
+  if (random.chance(0.5)) return { kind: "piece", job, index: random.between(0, 47), piece };
   const header = { job, gateway: here.gateway, model: "tiny-3b", endpoint: "chat" as const, stream: true };
   const sizes = { output_tokens_max: 9, sampling: {}, body_bytes: 2 + piece.length, pieces: 1 };
   return { kind: "job", header: { ...header, ...sizes }, piece };
@@ -241,11 +245,11 @@ function gatewaysOwn(random: Random, here: Situation): Sendable {
 
 function vectors(random: Random, { job }: AimedAt): Buffer {
   const width = random.pick([1, 4, 1024]);
-  const values = new Float32Array(width * random.int(1, 4)).fill(0.25);
+  const values = new Float32Array(width * random.between(1, 4)).fill(0.25);
   const bytes = encode({
     kind: "vectors",
     job,
-    seq: random.int(0, 2),
+    seq: random.between(0, 2),
     first: random.pick([0, 1, 2 ** 31]),
     width,
     values,

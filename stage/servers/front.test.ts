@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually } from "../wait.ts";
 import { type Front, openFront } from "./front.ts";
 
 /** A server that says back what it hears, after its name. */

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
 import { openNatsPlane } from "../../gateway/src/plane/nats/plane.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
+import { eventually } from "../wait.ts";
 import { startNats } from "./nats.ts";
 
 const skip = natsReleases().length === 0 && "nats-server is not installed";

@@ -1,9 +1,9 @@
 /** Every operation on the pair, seen from a client that goes through the front. On both ends of the supported versions. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
+import { eventually, HANG_LIMIT_MS } from "../wait.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 
 /** For statements on a server that never answers, or may never. */

@@ -2,15 +2,16 @@
  * A node made by hand: real credentials, a real NATS client, and behind them no engine but a function that does with each job
  * what it likes. `enrol` alone is for peers that speak the protocol over a socket of their own.
  */
+
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
-import { eventually } from "@tollgate/stage/wait.ts";
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
-import type { Host } from "../fixtures.ts";
+import type { Host } from "../accounts.ts";
+import type { Stage } from "../common.ts";
+import { eventually } from "../wait.ts";
 import { every } from "./pace.ts";
-import type { Stage } from "./stage.ts";
 
 /** Where it joins, and who knows what it earned. */
 type Platform = Pick<Stage, "baseUrl" | "balance">;
@@ -53,7 +54,8 @@ async function must<T>(answer: Promise<ApiAnswer<T>>): Promise<T> {
   return body;
 }
 
-interface NodeTraits {
+/** What a node says of itself when it registers. */
+export interface Enrolled {
   name: string;
   models: string[];
   hardware?: object;
@@ -64,14 +66,14 @@ interface NodeTraits {
 export async function enrol(
   stage: Pick<Stage, "baseUrl">,
   { token }: Pick<Host, "token">,
-  { name, models, hardware = {}, agent = "handmade" }: NodeTraits,
+  { name, models, hardware = {}, agent = "handmade" }: Enrolled,
 ): Promise<{ id: string; credentials: Credentials }> {
   const { id } = await must(nodeApi<{ id: string }>(stage, token, "POST", "/nodes", { name, hardware, agent }));
   await must(nodeApi(stage, token, "PUT", `/nodes/${id}/elections`, { models }));
   return { id, credentials: await credentialsOf(stage, { token }, id) };
 }
 
-async function credentialsOf(
+export async function credentialsOf(
   stage: Pick<Stage, "baseUrl">,
   { token }: Pick<Host, "token">,
   id: string,
@@ -160,7 +162,7 @@ export class HandMadeNode {
   static async join(
     stage: Platform,
     host: Host,
-    traits: NodeTraits & { behaviour: Behaviour; waits?: boolean },
+    traits: Enrolled & { behaviour: Behaviour; waits?: boolean },
   ): Promise<HandMadeNode> {
     const { id, credentials } = await enrol(stage, host, traits);
     const node = new HandMadeNode(stage, host, id, await dial(credentials), traits);

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually } from "../wait.ts";
 import { openClock, whyNoClock } from "./clock.ts";
 import { newProcess } from "./processes.ts";
 

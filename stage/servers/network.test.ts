@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
+import { eventually, unlessHung } from "../wait.ts";
 import { openNetwork, whyNoNetwork } from "./network.ts";
 import { newProcess } from "./processes.ts";
 

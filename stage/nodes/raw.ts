@@ -1,9 +1,10 @@
 /** A node made by hand: real credentials, a bare socket, and none of the protocol that it does not want to keep. */
 import { connect, type Socket } from "node:net";
-import { keyFromSeed } from "../../../gateway/src/plane/credentials/nkeys.ts";
-import { decode, FrameError } from "../../../protocol/src/codec.ts";
-import type { Frame } from "../../../protocol/src/frames.ts";
-import type { Ready } from "../../platform.ts";
+import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
+import { decode, FrameError } from "../../protocol/src/codec.ts";
+import type { Frame } from "../../protocol/src/frames.ts";
+import type { Host } from "../accounts.ts";
+import { type Credentials, type Enrolled, enrol } from "./hand-made.ts";
 
 /** A job it was offered and has not ended by itself. */
 export interface OpenJob {
@@ -14,59 +15,37 @@ export interface OpenJob {
   seq: number;
 }
 
-interface Credentials {
-  plane_url: string;
-  jwt: string;
-  seed: string;
-}
-
 /** Jobs it keeps in mind: those that the gateway gave up long ago are of no more use than foreign ones. */
 const JOBS_MAX = 64;
+/** Waits in this process before it goes on writing. */
+const UNREAD_BYTES_MAX = 1024 * 1024;
 
 export class RawNode {
   readonly id: string;
+  /** What other clients of the plane connect with, too. */
+  readonly credentials: Credentials;
   readonly jobs: OpenJob[] = [];
   /** How often it had to connect. */
   connects = 0;
   gateway = "nobody";
-  readonly #credentials: Credentials;
   #socket: Socket | undefined;
   #heard: Buffer = Buffer.alloc(0);
   #pongs = 0;
   #wake = (): void => {};
 
-  static async join(
-    platform: { ready: Pick<Ready, "base_url" | "host_token"> },
-    name: string,
-    models: string[],
-  ): Promise<RawNode> {
-    const { base_url: baseUrl, host_token: token } = platform.ready;
-    const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
-      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-      const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-      const response = await fetch(`${baseUrl}/node/v1${path}`, init);
-      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-      return (await response.json()) as T;
-    };
-    const { id } = await ask<{ id: string }>("POST", "/nodes", { name });
-    await ask("PUT", `/nodes/${id}/elections`, { models });
-    return new RawNode(id, await ask<Credentials>("POST", `/nodes/${id}/credentials`));
+  static async join(stage: { baseUrl: string }, host: Pick<Host, "token">, traits: Enrolled): Promise<RawNode> {
+    const { id, credentials } = await enrol(stage, host, traits);
+    return new RawNode(id, credentials);
   }
 
-  private constructor(id: string, credentials: Credentials) {
+  constructor(id: string, credentials: Credentials) {
     this.id = id;
-    this.#credentials = credentials;
-  }
-
-  /** What other clients of the plane connect with. */
-  get credentials(): { url: string; jwt: string; seed: string } {
-    const { plane_url: url, jwt, seed } = this.#credentials;
-    return { url, jwt, seed };
+    this.credentials = credentials;
   }
 
   /** The same node again, for another connection. */
   twin(): RawNode {
-    return new RawNode(this.id, this.#credentials);
+    return new RawNode(this.id, this.credentials);
   }
 
   get isConnected(): boolean {
@@ -79,7 +58,7 @@ export class RawNode {
     this.leave();
     this.jobs.length = 0;
     this.#heard = Buffer.alloc(0);
-    const { hostname, port } = new URL(this.#credentials.plane_url);
+    const { hostname, port } = new URL(this.credentials.url);
     const socket = connect({ host: hostname, port: Number(port) });
     this.#socket = socket;
     const gone = new Promise<false>((resolve) => {
@@ -94,7 +73,7 @@ export class RawNode {
     const hello = await Promise.race([greeting, gone]);
     if (hello === false) return false;
     const nonce = /"nonce":"([^"]+)"/.exec(hello)?.[1] ?? "";
-    const { jwt, seed } = this.#credentials;
+    const { jwt, seed } = this.credentials;
     const sig = keyFromSeed(seed).sign(Buffer.from(nonce)).toString("base64url");
     socket.on("data", (chunk: Buffer) => this.#hear(chunk));
     socket.write(`CONNECT ${JSON.stringify({ jwt, sig, verbose: false })}\r\nSUB tg.n.${this.id} 1\r\nPING\r\n`);
@@ -133,6 +112,17 @@ export class RawNode {
     await this.say(Buffer.from("PING\r\n"));
     while (this.#pongs === pongs && this.isConnected) await this.#news();
     return this.#pongs > pongs;
+  }
+
+  /** Says this until it is over or cut off, as fast as the other side reads, and reads nothing. */
+  async sayUnread(text: string, isOver: () => boolean): Promise<void> {
+    const bytes = Buffer.from(text);
+    this.#socket?.pause();
+    while (!isOver() && this.isConnected) {
+      if ((this.#socket?.writableLength ?? 0) < UNREAD_BYTES_MAX) this.#socket?.write(bytes);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.#socket?.resume();
   }
 
   /** Resolves when the connection is gone. */

@@ -12,9 +12,9 @@
 
 import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, rm } from "node:fs/promises";
-import { eventually } from "@tollgate/stage/wait.ts";
 import { chooseRunAs } from "../../gateway/src/db/embedded/user.ts";
 import { binariesOf } from "../../gateway/src/db/testing/versions.ts";
+import { eventually } from "../wait.ts";
 import { openFront } from "./front.ts";
 import { newOperator } from "./postgres-operator.ts";
 import { newPostgresServer, type PostgresServer } from "./postgres-server.ts";

@@ -1,9 +1,9 @@
 /** A steady mixed load, over and over until it is told to end; then every answer must have been whole, and charged once. */
 import assert from "node:assert/strict";
-import { eventually } from "@tollgate/stage/wait.ts";
-import { assertBalanced, type RecordRow } from "./ledger-check.ts";
-import type { Platform } from "./platform.ts";
-import { requestUuid } from "./raw-http.ts";
+import type { Platform } from "../dev.ts";
+import { assertBalanced, type RecordRow } from "../ledger-check.ts";
+import { requestUuid } from "../raw-http.ts";
+import { eventually } from "../wait.ts";
 
 interface Asked {
   path: string;

@@ -13,7 +13,7 @@ import {
   runNatsServer,
   skipWithoutNats as skip,
 } from "../gateway/src/plane/nats/testing.ts";
-import { tollgate } from "./platform.ts";
+import { tollgate } from "./dev.ts";
 
 export const skipWithoutNats = skip;
 

@@ -4,7 +4,7 @@
  */
 import { normalise, unitVector } from "../../host/src/engines/prose.ts";
 import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
-import type { Behaviour, Job } from "./node.ts";
+import type { Behaviour, Job } from "./hand-made.ts";
 import { pause } from "./pace.ts";
 
 /** Stands in every prompt of a test that is meant for the behaviour under test. */

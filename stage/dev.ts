@@ -7,9 +7,9 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
-import { connect, databaseOf, dropDatabase, openDatabase, readIfThere } from "./database.ts";
+import { connect, databaseOf, dropDatabase, openDatabase, type Query, readIfThere } from "./database.ts";
+import { eventually } from "./wait.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 /** The end of what the screen says once the platform is ready. */
@@ -34,7 +34,7 @@ export interface Platform {
   process: ChildProcess;
   /** Resolves with the exit code once the process has ended. */
   ended: Promise<number | null>;
-  query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
+  query: Query;
   /** As `kill -9` does to the gateway. */
   kill(): Promise<void>;
   /** As Ctrl-C does; returns the exit code. */
@@ -99,7 +99,7 @@ export async function startPlatform(
   const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...flags], env);
   const ready = await untilReady(started, readyFile);
   let client: pg.Client | undefined;
-  const query = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> => {
+  const query: Query = async (sql, values = []) => {
     client ??= await connect(dataDir);
     return (await client.query(sql, values)).rows;
   };
@@ -137,25 +137,6 @@ async function untilReady(started: Started, readyFile: string): Promise<Ready> {
     started.process.kill("SIGKILL");
     throw new Error(`the platform did not become ready:\n${started.output()}`, { cause });
   }
-}
-
-/** A chat request that the scripted engine answers as it is ordered to. */
-export function chat(
-  platform: { ready: Pick<Ready, "base_url" | "api_key"> },
-  orders: object,
-  more: object = {},
-  signal: AbortSignal | null = null,
-): Promise<Response> {
-  return fetch(`${platform.ready.base_url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "tiny-3b",
-      messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
-      ...more,
-    }),
-    signal,
-  });
 }
 
 /** For suites that send more at once than a key may. Call it before the key is used: a verified key is remembered. */

@@ -8,8 +8,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { eventually } from "@tollgate/stage/wait.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
+import { eventually } from "../wait.ts";
 import { freePort, newProcess, type Process } from "./processes.ts";
 
 interface NatsOptions {

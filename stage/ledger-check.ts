@@ -1,8 +1,8 @@
 /** Reading a platform's books from outside, with plain SQL that knows nothing of the gateway's code but the published share. */
 import assert from "node:assert/strict";
-import { eventually } from "@tollgate/stage/wait.ts";
 import { HOST_SHARE_PERCENT } from "../gateway/src/base/money.ts";
-import type { Platform } from "./platform.ts";
+import type { Platform } from "./dev.ts";
+import { eventually } from "./wait.ts";
 
 type Books = Pick<Platform, "query">;
 
@@ -44,11 +44,19 @@ export interface RecordRow {
 }
 
 /**
- * Resolves when every request that was answered is in the tables, and none is in flight. Where the database takes longer than a second,
+ * Resolves when every request that was answered (or this one) is in the tables, and none is in flight. Where the database takes longer than a second,
  * a gateway answers first: the settlement is safe on its disk and reaches the tables later. Until then the request's hold is there.
  */
-export async function untilSettled({ query }: Books): Promise<void> {
-  await eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
+export async function untilSettled({ query }: Books, request?: string): Promise<void> {
+  const holds = (): Promise<object[]> =>
+    request === undefined ? query("select id from hold") : query("select id from hold where id = $1", [request]);
+  await eventually("no hold is left", async () => (await holds()).length === 0);
+}
+
+/** Figures and courses have a request a few seconds after it ended: resolves when none runs and all that ended are in them. */
+export async function untilCounted({ query }: Books): Promise<void> {
+  const open = "select 1 from hold union all select 1 from unrolled";
+  await eventually("every request is counted", async () => (await query(open)).length === 0);
 }
 
 /** The newest record, once nothing is in flight. */

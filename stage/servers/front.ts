@@ -6,7 +6,7 @@
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually } from "../wait.ts";
 
 type FrontMode = "open" | "black-hole" | "refusing";
 

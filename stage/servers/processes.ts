@@ -10,7 +10,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually } from "../wait.ts";
 
 interface ProcessOptions {
   name: string;

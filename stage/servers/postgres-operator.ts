@@ -2,7 +2,7 @@
  * Who looks after a primary and its standby: switches synchronous replication on while the standby follows and off when it has
  * not for a while, and makes a standby anew that cannot follow any more. What the faults themselves took down is left alone.
  */
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually } from "../wait.ts";
 import type { PostgresServer } from "./postgres-server.ts";
 import { until } from "./processes.ts";
 

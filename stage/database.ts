@@ -14,6 +14,8 @@ export const PEPPER = "the pepper of the end-to-end tests";
 /** An empty variable is one that is not set. */
 export const PRIVATE_DATABASE = { DATABASE_URL: "" };
 
+export type Query = <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
+
 const databases = new Map<string, TestDatabase>();
 
 type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string };
@@ -45,7 +47,7 @@ export async function connect(dataDir: string): Promise<pg.Client> {
 }
 
 /** Found by the files that its server keeps. */
-async function privateDatabase(dataDir: string): Promise<pg.ClientConfig> {
+export async function privateDatabase(dataDir: string): Promise<pg.ClientConfig> {
   const note = await readIfThere(join(dataDir, "postgres-location.txt"));
   const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");
   const pidFile = (await readFile(join(home, "cluster", "postmaster.pid"), "utf8")).split("\n");

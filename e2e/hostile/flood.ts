@@ -1,0 +1,38 @@
+/** A flood of messages over an ordinary NATS client. */
+import type { NatsConnection } from "@nats-io/transport-node";
+import { type Credentials, dial } from "@tollgate/stage/nodes/hand-made.ts";
+
+const BATCH = 200;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Publishes as fast as it can until it is over, and dials again whenever it is cut off, as a stubborn attacker would. Returns how
+ * often it was cut off, or refused when it came back.
+ */
+export async function flood(
+  credentials: Omit<Credentials, "expiresAt">,
+  next: () => { subject: string; payload: Uint8Array },
+  isOver: (cuts: number) => boolean,
+): Promise<number> {
+  let cuts = 0;
+  let line: NatsConnection | undefined;
+  while (!isOver(cuts)) {
+    if (line === undefined || line.isClosed()) {
+      if (line !== undefined) cuts += 1;
+      line = await dial(credentials).catch(() => {
+        cuts += 1;
+        return undefined;
+      });
+      continue;
+    }
+    for (let i = 0; i < BATCH && !line.isClosed(); i++) {
+      const { subject, payload } = next();
+      line.publish(subject, payload);
+    }
+    // Waits for the other side where that side is slow: what counts is what it has to read. A flush may outlive its connection.
+    await Promise.race([line.flush().catch(() => {}), line.closed()]);
+    await turn();
+  }
+  await line?.close();
+  return cuts;
+}

@@ -1,0 +1,93 @@
+/** Accounts, keys and host tokens, put in place by plain SQL: so that no test of the API depends on the API that makes them. */
+import { createHmac, randomBytes } from "node:crypto";
+import { PEPPER, type Query } from "./database.ts";
+
+/** $100, in picodollars. */
+export const CREDIT = 100_000_000_000_000n;
+/** More than any suite sends. */
+export const NO_LIMITS: KeyTraits = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
+
+export interface Builder {
+  account: string;
+  key: string;
+}
+
+/** A builder account with this much credit, in picodollars. */
+export async function openBuilder(query: Query, credit: bigint): Promise<string> {
+  const [row] = await query<{ id: string }>(
+    `with opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'more') returning id)
+     insert into ledger_account (id, kind) select id, 'builder' from opened returning id`,
+  );
+  const id = row?.id as string;
+  if (credit > 0n) {
+    await query("select ledger_transfer(gen_random_uuid(), 'grant', $1, $2, 'test')", [id, credit.toString()]);
+  }
+  return id;
+}
+
+export interface Host {
+  account: string;
+  token: string;
+}
+
+/** A host account with a token for its nodes. */
+export async function openHost(query: Query): Promise<Host> {
+  const reference = randomBytes(6).toString("hex");
+  const token = `tht_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
+  const hash = createHmac("sha256", PEPPER).update(token).digest();
+  const [row] = await query<{ id: string }>(
+    `with opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'host', 'strangers') returning id),
+          booked as (insert into ledger_account (id, kind) select id, 'host' from opened)
+     insert into host_token (id, account_id, name, reference, secret_hash)
+     select gen_random_uuid(), id, 'made', $1, $2 from opened returning account_id as id`,
+    [reference, hash],
+  );
+  return { account: row?.id as string, token };
+}
+
+export interface KeyTraits {
+  requests?: number;
+  tokens?: number;
+  inFlight?: number;
+  revoked?: boolean;
+  /** In picodollars. */
+  budgetDay?: bigint;
+  budgetMonth?: bigint;
+  models?: string[];
+  /** In seconds from now; below zero: ago. */
+  expiresInS?: number;
+}
+
+export interface MadeKey {
+  id: string;
+  token: string;
+}
+
+/** A key of the account, with an operator's limits where they are given. */
+export async function makeKey(query: Query, account: string, traits: KeyTraits = {}): Promise<MadeKey> {
+  const reference = randomBytes(6).toString("hex");
+  const token = `tsk_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
+  const hash = createHmac("sha256", PEPPER).update(token).digest();
+  const { requests = null, tokens = null, inFlight = null, revoked = false } = traits;
+  const [row] = await query<{ id: string }>(
+    `insert into api_key (id, account_id, name, reference, secret_hash, requests_per_minute_max, tokens_per_minute_max,
+                          in_flight_max, revoked_at)
+     values (gen_random_uuid(), $1, 'made', $2, $3, $4, $5, $6, case when $7 then now() end) returning id`,
+    [account, reference, hash, requests, tokens, inFlight, revoked],
+  );
+  const id = row?.id as string;
+  const { budgetDay, budgetMonth, models, expiresInS } = traits;
+  if (budgetDay !== undefined || budgetMonth !== undefined) {
+    await query("select key_budget_set($1, $2, $3, $4)", [
+      account,
+      id,
+      budgetDay?.toString() ?? null,
+      budgetMonth?.toString() ?? null,
+    ]);
+  }
+  if (models !== undefined) await query("update api_key set models = $2 where id = $1", [id, models]);
+  if (expiresInS !== undefined) {
+    await query("update api_key set expires_at = now() + make_interval(secs => $2) where id = $1", [id, expiresInS]);
+  }
+  return { id, token };
+}

@@ -1,0 +1,156 @@
+/** A stage of processes: `tollgate serve` and `tollgate-host up`, as operators and hosts run them; for what ends, starts and is killed. */
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { readFile, stat } from "node:fs/promises";
+import { type Balancer, startBalancer } from "./balancer.ts";
+import { type NodeTraits, Stage, type StageNode } from "./common.ts";
+import { newDataDir, removeDataDir, tollgate } from "./dev.ts";
+import { type GatewayProcess, serve } from "./gateway-process.ts";
+import { startNode } from "./nodes/agent.ts";
+import { nodeApi } from "./nodes/hand-made.ts";
+import { openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
+import { eventually } from "./wait.ts";
+
+const SLOTS = 16;
+
+export interface ProcessOptions extends SharedOptions {
+  /** How many are started (default: 1). Where it is not 1 a balancer stands before them that follows `/readyz`. */
+  gateways?: number;
+  nodes?: NodeTraits[];
+  /** Settings of every gateway. A function may write files into the first gateway's data directory and name them. */
+  env?: Record<string, string> | ((dataDir: string) => Promise<Record<string, string>>);
+}
+
+export class ProcessStage extends Stage {
+  /** Those that are not stopped. */
+  readonly gateways: Set<GatewayProcess>;
+  readonly balancer: Balancer | undefined;
+  /** What every gateway has in its environment. */
+  readonly env: Record<string, string>;
+  /** The first gateway's. Each start has one of its own, as a new machine has. */
+  readonly dataDir: string;
+  readonly #dataDirs: string[] = [];
+  readonly #nodes: ChildProcess[] = [];
+  #first: GatewayProcess | undefined;
+  #ended: Promise<number | null> | undefined;
+
+  private constructor(
+    shared: Surroundings,
+    { env, dataDir, gateways, balancer }: Pick<ProcessStage, "env" | "dataDir" | "gateways" | "balancer">,
+  ) {
+    super(shared);
+    this.env = env;
+    this.dataDir = dataDir;
+    this.gateways = gateways;
+    this.balancer = balancer;
+  }
+
+  static async open(options: ProcessOptions): Promise<ProcessStage> {
+    const { gateways: count = 1, nodes = [] } = options;
+    const dataDir = await newDataDir();
+    const shared = await openSurroundings(options, dataDir);
+    const more = typeof options.env === "function" ? await options.env(dataDir) : options.env;
+    const gateways = new Set<GatewayProcess>();
+    const balancer = count === 1 ? undefined : await startBalancer({ gateways: () => [...gateways].map(portsOf) });
+    const stage = new ProcessStage(shared, { env: { ...shared.env, ...more }, dataDir, gateways, balancer });
+    try {
+      await Promise.all(Array.from({ length: count }, () => stage.addGateway()));
+      await stage.joined();
+      for (const node of nodes) await stage.node(node);
+    } catch (error) {
+      await stage.close();
+      throw error;
+    }
+    return stage;
+  }
+
+  get baseUrl(): string {
+    return this.balancer?.url ?? this.gateway.baseUrl;
+  }
+
+  /** The first that was started. */
+  get gateway(): GatewayProcess {
+    if (this.#first === undefined) throw new Error("no gateway was started");
+    return this.#first;
+  }
+
+  get pid(): number {
+    return this.gateway.process.pid as number;
+  }
+
+  /** One more, of these sources or of others, with these settings besides. */
+  async addGateway(settings: Record<string, string> = {}, root?: string): Promise<GatewayProcess> {
+    const isFirst = this.#dataDirs.length === 0;
+    const dataDir = isFirst ? this.dataDir : await newDataDir();
+    this.#dataDirs.push(dataDir);
+    const gateway = await serve(dataDir, { ...this.env, ...settings }, "gateway", root);
+    if (isFirst) this.#first = gateway;
+    this.gateways.add(gateway);
+    return gateway;
+  }
+
+  /** As SIGTERM does; it must end well. */
+  async removeGateway(gateway: GatewayProcess): Promise<void> {
+    assert.equal(await gateway.stop(), 0, await readFile(gateway.logFile, "utf8"));
+    this.gateways.delete(gateway);
+  }
+
+  /** Resolves when the balancer sends to every gateway. */
+  async joined(): Promise<void> {
+    const { balancer, gateways } = this;
+    if (balancer !== undefined) await eventually("all gateways are ready", () => balancer.ready() === gateways.size);
+  }
+
+  async node({ models, name, slots = SLOTS, host }: NodeTraits): Promise<StageNode & { process: ChildProcess }> {
+    const its = host ?? (await this.host());
+    const called = name ?? `node-${this.#nodes.length + 1}`;
+    const ready = { base_url: this.baseUrl, host_token: its.token };
+    const process = await startNode({ ready }, { name: called, model: models.join(","), slots });
+    this.#nodes.push(process);
+    const { body } = await nodeApi<{ data: { id: string; name: string }[] }>(this, its.token, "GET", "/nodes");
+    const id = body.data.find((node) => node.name === called)?.id as string;
+    const stop = async (): Promise<void> => {
+      const ended = new Promise((resolve) => process.once("exit", resolve));
+      if (process.kill("SIGTERM")) await ended;
+    };
+    return { id, host: its, process, stop };
+  }
+
+  /** `tollgate admin …`, with the settings of the gateways. What it printed; it must end well. */
+  async admin(...args: string[]): Promise<string> {
+    const run = tollgate(["admin", ...args], this.env);
+    assert.equal(await run.ended, 0, run.output());
+    return run.output();
+  }
+
+  async metrics(): Promise<string> {
+    return await (await fetch(`http://127.0.0.1:${this.gateway.internalPort}/metrics`)).text();
+  }
+
+  async logBytes(): Promise<number> {
+    return (await stat(this.gateway.logFile)).size;
+  }
+
+  /** Ends nodes and gateways; what they wrote stays. The first gateway's exit code. */
+  stop(): Promise<number | null> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async close(): Promise<void> {
+    const code = await this.stop();
+    await this.shared.close();
+    for (const dataDir of this.#dataDirs) await removeDataDir(dataDir);
+    if (code !== null && code !== 0) throw new Error(`the gateway ended with ${code}`);
+  }
+
+  async #end(): Promise<number | null> {
+    for (const node of this.#nodes) node.kill("SIGKILL");
+    await this.balancer?.close();
+    await this.shared.stopLooking();
+    const codes = await Promise.all([...this.gateways].map((gateway) => gateway.stop()));
+    return codes[0] ?? null;
+  }
+}
+
+const portsOf = ({ baseUrl, internalPort }: GatewayProcess) => ({ port: Number(new URL(baseUrl).port), internalPort });

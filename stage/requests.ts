@@ -1,0 +1,69 @@
+/** Requests of builders, as plain HTTP, and what came of them. */
+
+import type { Stage } from "./common.ts";
+import type { Platform, Ready } from "./dev.ts";
+
+/** A chat request that the scripted engine answers as it is ordered to. */
+export function chat(
+  platform: { ready: Pick<Ready, "base_url" | "api_key"> },
+  orders: object,
+  more: object = {},
+  signal: AbortSignal | null = null,
+): Promise<Response> {
+  return fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "tiny-3b",
+      messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
+      ...more,
+    }),
+    signal,
+  });
+}
+
+/** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
+export async function keepBusy(platform: Platform, model: string): Promise<() => Promise<void>> {
+  const gone = new AbortController();
+  // Up to the model's context, which takes longer than any suite.
+  const orders = { tokens: 100_000, delta_ms: 200 };
+  const response = await chat(platform, orders, { model, stream: true }, gone.signal);
+  if (response.status !== 200) throw new Error(`the request that keeps ${model} busy was answered ${response.status}`);
+  const read = response.text().catch((error: Error) => {
+    if (error.name !== "AbortError") throw error;
+  });
+  return async () => {
+    gone.abort();
+    await read;
+  };
+}
+
+export type Generation = { model: string; prompt: string } & Record<string, unknown>;
+
+/** A chat request of one user message. */
+export function ask(
+  stage: Pick<Stage, "baseUrl">,
+  key: string,
+  { model, prompt, ...more }: Generation,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
+  return fetch(`${stage.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: prompt }], ...more }),
+    signal,
+  });
+}
+
+/** The words of an answer, streamed or whole. */
+export async function said(response: Response): Promise<string> {
+  const text = await response.text();
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    const { choices } = JSON.parse(text) as { choices?: { message: { content: string } }[] };
+    return choices?.[0]?.message.content ?? "";
+  }
+  return [...text.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map(([, word]) => JSON.parse(`"${word}"`)).join("");
+}
+
+/** The code of an error, as a status or as a stream's last event. */
+export const codeIn = (text: string): string | undefined => /"code":\s*"([a-z_]+)"/.exec(text)?.[1];

@@ -1,0 +1,19 @@
+/**
+ * A platform for a test, opened by one function: so many gateways on one store, one dispatch plane and one place for limits, with
+ * nodes; either in the test's own process, on a clock that the test moves, or as processes that can be killed. README.md says
+ * which to take.
+ */
+import { type InProcessOptions, InProcessStage } from "./in-process.ts";
+import { type ProcessOptions, ProcessStage } from "./processes.ts";
+
+export type { Builder, Host } from "./accounts.ts";
+export type { Stage, StageNode } from "./common.ts";
+export type { InProcessStage, ProcessStage };
+
+export function openStage(options: InProcessOptions & { as: "in-process" }): Promise<InProcessStage>;
+export function openStage(options: ProcessOptions & { as: "processes" }): Promise<ProcessStage>;
+export function openStage(
+  options: (InProcessOptions & { as: "in-process" }) | (ProcessOptions & { as: "processes" }),
+): Promise<InProcessStage | ProcessStage> {
+  return options.as === "in-process" ? InProcessStage.open(options) : ProcessStage.open(options);
+}

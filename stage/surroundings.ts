@@ -1,0 +1,81 @@
+/** What gateways of a stage share: a database, a dispatch plane, a server that counts limits. */
+import pg from "pg";
+import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { PEPPER, PRIVATE_DATABASE, privateDatabase, type Query, urlOf } from "./database.ts";
+import { type NatsPlane, openNats } from "./plane.ts";
+
+export interface SharedOptions {
+  /**
+   * "shared" (default): a database of the test run's server; or one with only the migrations of this directory. "private": the
+   * PostgreSQL that a gateway starts by itself, for tests of its files and its log; with processes alone.
+   */
+  store?: "shared" | "private" | { sql: string };
+  /** "hub" (default): inside the gateway, which then has to be the only one. "nats": a server of the stage's own. */
+  plane?: "hub" | "nats";
+  /** "memory" (default): each gateway counts for itself. "valkey": a server of the stage's own, Valkey or Redis. */
+  limits?: "memory" | "valkey";
+}
+
+export interface Surroundings {
+  /** Undefined where it is private. */
+  database: TestDatabase | undefined;
+  query: Query;
+  /** Closes the connections of `query`; the next call opens them again. A private PostgreSQL waits for them when it ends. */
+  stopLooking(): Promise<void>;
+  /** Undefined where the plane is the hub. */
+  nats: NatsPlane | undefined;
+  /** Undefined where gateways count for themselves, or where neither Valkey nor Redis is installed. */
+  valkey: TestServer | undefined;
+  /** What every gateway has in its environment. */
+  env: Record<string, string>;
+  close(): Promise<void>;
+}
+
+/** `dataDir`: the first gateway's. */
+export async function openSurroundings(
+  { store = "shared", plane, limits }: SharedOptions,
+  dataDir?: string,
+): Promise<Surroundings> {
+  const database = store === "private" ? undefined : await openTestDatabase(store === "shared" ? {} : store);
+  const nats = plane === "nats" ? await openNats() : undefined;
+  const binary = limits === "valkey" ? findServer() : undefined;
+  const valkey = binary === undefined ? undefined : await startServer(binary);
+  // By a name of its own: connections that are called as a gateway's are taken for one that is still there.
+  const openLooks = async (): Promise<pg.Pool> => {
+    const where = database === undefined ? await privateDatabase(dataDir as string) : configOf(database);
+    const pool = new pg.Pool({ ...where, application_name: "what a test looks up" });
+    // One that is being closed may still hear that its database is dropped.
+    pool.on("error", () => {});
+    return pool;
+  };
+  let looks: Promise<pg.Pool> | undefined;
+  const stopLooking = async (): Promise<void> => {
+    await (await looks)?.end();
+    looks = undefined;
+  };
+  return {
+    database,
+    async query(sql, values = []) {
+      looks ??= openLooks();
+      return (await (await looks).query(sql, values)).rows;
+    },
+    stopLooking,
+    nats,
+    valkey,
+    env: {
+      ...nats?.env,
+      ...(valkey !== undefined && { VALKEY_URL: valkey.url }),
+      ...(database === undefined ? PRIVATE_DATABASE : { DATABASE_URL: urlOf(database.connection) }),
+      KEY_PEPPER: PEPPER,
+    },
+    async close() {
+      await nats?.close();
+      await valkey?.kill();
+      await stopLooking();
+      await database?.close();
+    },
+  };
+}
+
+const configOf = ({ connection }: TestDatabase): pg.PoolConfig => ({ connectionString: urlOf(connection) });
