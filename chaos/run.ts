@@ -5,6 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Chance } from "@tollgate/stage/chance.ts";
+import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { whyNoClock } from "@tollgate/stage/servers/clock.ts";
 import { whyNoNetwork } from "@tollgate/stage/servers/network.ts";
@@ -20,7 +21,6 @@ import { runFaults } from "./engine.ts";
 import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { reportOf, tableOf } from "./report.ts";
-import { ROOT } from "./stage/gateway.ts";
 import { findOldVersion } from "./stage/old-version.ts";
 import { openStage, type Stage } from "./stage/stage.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { cp, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +18,7 @@ import { newDataDir, type Platform, removeDataDir, tollgate } from "@tollgate/st
 import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
 import { ask, CHAT } from "@tollgate/stage/load/steady.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import type { Process } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
@@ -48,7 +49,7 @@ describe("backup and restore", { skip }, () => {
   let gateway: GatewayProcess | undefined;
   let env: Record<string, string>;
   let [dataDir, place, key, builder, host] = ["", "", "", "", ""];
-  let node: ChildProcess | undefined;
+  let node: Process | undefined;
 
   const query: Platform["query"] = async (sql, values = []) => (await live.query(sql, values)).rows;
   const urlOf = (database: string): string => serverUrl.replace("/postgres?", `/${database}?`);
@@ -105,7 +106,7 @@ describe("backup and restore", { skip }, () => {
     for (let i = 0; i < 5; i++) assert.equal((await ask(ready.base_url, key, CHAT)).status, 200);
   });
   after(async () => {
-    node?.kill("SIGKILL");
+    await node?.kill();
     await gateway?.stop();
     await live?.end();
     await removeDataDir(dataDir);
@@ -133,7 +134,7 @@ describe("backup and restore", { skip }, () => {
       completionTokens: Number(told.completion_tokens),
     };
     const machine = hostname().replaceAll(/[^A-Za-z0-9.-]/g, "_");
-    await writeFile(join(dataDir, "spool", `${machine}~${gateway?.process.pid}~dead~1.spool`), lineOf(settlement));
+    await writeFile(join(dataDir, "spool", `${machine}~${gateway?.pid()}~dead~1.spool`), lineOf(settlement));
   }
 
   test("what is lost comes back: the drill proves it on a copy, and then the key works and the node returns", async () => {
@@ -149,7 +150,7 @@ describe("backup and restore", { skip }, () => {
     const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: PEPPER });
     assert.deepEqual([inUse.code, /1 gateways use this database/.test(inUse.out)], [1, true], inUse.out);
 
-    (gateway as GatewayProcess).process.kill("SIGKILL");
+    await (gateway as GatewayProcess).kill();
     await (gateway as GatewayProcess).stop();
     await leaveSpool();
     const folder = join(place, "backup");

@@ -233,7 +233,7 @@ describe("limits", () => {
       startNode(platform, { name: "one slot", model: "mid-14b", slots: 1 }),
       startNode(platform, { name: "six slots", model: "small-7b-alt", slots: 6 }),
     ]);
-    t.after(() => nodes.map((node) => node.kill()));
+    t.after(() => Promise.all(nodes.map((node) => node.kill())));
     for (const [model, ceiling] of [
       ["mid-14b", 8],
       ["small-7b-alt", 12],

@@ -165,7 +165,7 @@ describe("a store that is away", () => {
       ({ state, incidents }) => state === "available" && incidents.every(({ to }) => to !== null),
     );
 
-    node.kill("SIGKILL");
+    await node.kill();
     const stopped = await until(
       "the outage is an incident",
       ({ state, incidents }) => state === "unavailable" && incidents[0]?.to === null,
@@ -176,7 +176,7 @@ describe("a store that is away", () => {
     const { from } = stopped.incidents[0];
     const again = await startNode(platform, { name: "small", model: MODEL, slots: 2 });
     const over = await until("it is over", ({ incidents }) => incidents.every(({ to }) => to !== null));
-    again.kill("SIGKILL");
+    await again.kill();
     const outage = over.incidents.find((incident) => incident.from === from);
     assert.ok(outage?.to != null && outage.to - outage.from >= 2, JSON.stringify(outage));
     const share = over.day?.availability;

@@ -1,10 +1,10 @@
 /** How far a platform trusts nodes that it does not know: one request at a time, and no work for a barred host's new ones. */
 
 import assert from "node:assert/strict";
-import type { ChildProcess } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import type { Process } from "@tollgate/stage/process.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -19,14 +19,14 @@ interface NodeObject {
 describe("new nodes", () => {
   let dataDir: string;
   let platform: Platform;
-  const started: ChildProcess[] = [];
+  const started: Process[] = [];
   before(async () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--no-node"], { PROBATION_ANSWERS: "3", HOST_SANCTION: "true" });
     await raiseLimits(platform);
   });
   after(async () => {
-    for (const node of started) node.kill("SIGKILL");
+    for (const node of started) await node.kill();
     await platform.stop();
     await removeDataDir(dataDir);
   });

@@ -1,24 +1,49 @@
-/** A gateway as a process: `tollgate serve`, as an operator runs it. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { openSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+/** A gateway as a process: `tollgate serve`, as an operator runs it; of these sources or of others. */
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { databaseOf, openDatabase, PEPPER } from "./database.ts";
-import { eventually } from "./wait.ts";
+import { bareEnvironment, newProcess, type Process } from "./process.ts";
 
-const ROOT = fileURLToPath(new URL("../", import.meta.url));
+/** The sources that this file is part of. */
+export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-export interface GatewayProcess {
+export interface GatewayProcess extends Process {
   baseUrl: string;
   internalPort: number;
-  process: ChildProcess;
   logFile: string;
   /** SIGTERM; its exit code once it has ended. */
   stop(): Promise<number | null>;
 }
 
-/** Runs `tollgate serve` until it serves, of these sources or of others. Its log goes to a file, as an operator's would. */
+interface GatewayOptions {
+  name: string;
+  dataDir: string;
+  logFile: string;
+  /** Beside those that place it on this machine. */
+  env: Record<string, string>;
+  root: string;
+  /** Put before the command. */
+  wrapper?: string[];
+  /** By default it is ready when it was started. */
+  ready?: () => Promise<boolean>;
+}
+
+/** It is not started. */
+export function newGateway({ name, dataDir, logFile, env, root, wrapper = [], ready }: GatewayOptions): Process {
+  return newProcess({
+    name,
+    command: [
+      ...wrapper,
+      ...[process.execPath, "--max-semi-space-size=16", join(root, "gateway/bin/tollgate.mjs"), "serve"],
+    ],
+    log: logFile,
+    environment: { ...bareEnvironment(), ...env, DATA_DIR: dataDir },
+    ...(ready !== undefined && { ready }),
+  });
+}
+
+/** Runs `tollgate serve` on free ports until it serves. Its log goes to a file, as an operator's would. */
 export async function serve(
   dataDir: string,
   env: Record<string, string>,
@@ -26,39 +51,41 @@ export async function serve(
   root = ROOT,
 ): Promise<GatewayProcess> {
   const logFile = join(dataDir, `${name}.log`);
-  const log = openSync(logFile, "a", 0o600);
   if (env.DATABASE_URL === undefined) await openDatabase(dataDir);
-  const child = spawn(process.execPath, ["--max-semi-space-size=16", join(root, "gateway/bin/tollgate.mjs"), "serve"], {
-    stdio: ["ignore", log, log],
+  let ports: RegExpExecArray | null = null;
+  const logBytes = await stat(logFile).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  const gateway = newGateway({
+    name,
+    dataDir,
+    logFile,
+    root,
     env: {
-      ...process.env,
       LOG_LEVEL: "info",
       PORT: "0",
       INTERNAL_PORT: "0",
       PLANE_PORT: "0",
       // No balancer has to notice that it stops.
       DRAIN_DELAY_S: "0",
-      DATA_DIR: dataDir,
       KEY_PEPPER: PEPPER,
       ...databaseOf(dataDir),
       ...env,
     },
-  });
-  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const found = await eventually("the gateway serves", async () => {
-    const text = await readFile(logFile, "utf8");
-    const line = /"port":(\d+),"internalPort":(\d+),"msg":"serving"/.exec(text);
-    if (line === null && child.exitCode !== null) throw new Error(`the gateway ended before it served:\n${text}`);
-    return line ?? undefined;
-  });
-  return {
-    baseUrl: `http://${env.HOST ?? "127.0.0.1"}:${found[1]}`,
-    internalPort: Number(found[2]),
-    process: child,
-    logFile,
-    async stop() {
-      child.kill("SIGTERM");
-      return await ended;
+    async ready() {
+      const said = (await gateway.log()).slice(logBytes);
+      ports = /"port":(\d+),"internalPort":(\d+),"msg":"serving"/.exec(said);
+      return ports !== null;
     },
+  });
+  await gateway.start();
+  const [, port, internalPort] = ports ?? [];
+  return {
+    ...gateway,
+    baseUrl: `http://${env.HOST ?? "127.0.0.1"}:${port}`,
+    internalPort: Number(internalPort),
+    logFile,
+    stop: () => gateway.end("SIGTERM"),
   };
 }

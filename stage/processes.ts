@@ -1,6 +1,5 @@
 /** A stage of processes: `tollgate serve` and `tollgate-host up`, as operators and hosts run them; for what ends, starts and is killed. */
 import assert from "node:assert/strict";
-import type { ChildProcess } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type NodeTraits, Stage, type StageNode } from "./common.ts";
@@ -8,6 +7,7 @@ import { newDataDir, removeDataDir, tollgate } from "./dev.ts";
 import { type GatewayProcess, serve } from "./gateway-process.ts";
 import { startNode } from "./nodes/agent.ts";
 import { nodeApi } from "./nodes/hand-made.ts";
+import type { Process } from "./process.ts";
 import { openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
 import { eventually } from "./wait.ts";
 
@@ -30,7 +30,7 @@ export class ProcessStage extends Stage {
   /** The first gateway's. Each start has one of its own, as a new machine has. */
   readonly dataDir: string;
   readonly #dataDirs: string[] = [];
-  readonly #nodes: ChildProcess[] = [];
+  readonly #nodes: Process[] = [];
   #first: GatewayProcess | undefined;
   #ended: Promise<number | null> | undefined;
 
@@ -75,7 +75,7 @@ export class ProcessStage extends Stage {
   }
 
   get pid(): number {
-    return this.gateway.process.pid as number;
+    return this.gateway.pid() as number;
   }
 
   /** One more, of these sources or of others, with these settings besides. */
@@ -101,7 +101,7 @@ export class ProcessStage extends Stage {
     if (balancer !== undefined) await eventually("all gateways are ready", () => balancer.ready() === gateways.size);
   }
 
-  async node({ models, name, slots = SLOTS, host }: NodeTraits): Promise<StageNode & { process: ChildProcess }> {
+  async node({ models, name, slots = SLOTS, host }: NodeTraits): Promise<StageNode & { process: Process }> {
     const its = host ?? (await this.host());
     const called = name ?? `node-${this.#nodes.length + 1}`;
     const ready = { base_url: this.baseUrl, host_token: its.token };
@@ -109,10 +109,7 @@ export class ProcessStage extends Stage {
     this.#nodes.push(process);
     const { body } = await nodeApi<{ data: { id: string; name: string }[] }>(this, its.token, "GET", "/nodes");
     const id = body.data.find((node) => node.name === called)?.id as string;
-    const stop = async (): Promise<void> => {
-      const ended = new Promise((resolve) => process.once("exit", resolve));
-      if (process.kill("SIGTERM")) await ended;
-    };
+    const stop = async (): Promise<void> => void (await process.end("SIGTERM"));
     return { id, host: its, process, stop };
   }
 
@@ -145,7 +142,7 @@ export class ProcessStage extends Stage {
   }
 
   async #end(): Promise<number | null> {
-    for (const node of this.#nodes) node.kill("SIGKILL");
+    for (const node of this.#nodes) await node.kill();
     await this.balancer?.close();
     await this.shared.stopLooking();
     const codes = await Promise.all([...this.gateways].map((gateway) => gateway.stop()));

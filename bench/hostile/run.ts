@@ -8,13 +8,13 @@
  * Linux only: figures come from /proc.
  */
 
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import type { Process } from "@tollgate/stage/process.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -74,7 +74,7 @@ async function measureAttacks(wanted: string): Promise<void> {
   const unwatched = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
   const inspected = { NODE_OPTIONS: `${INSPECTED} ${TIME_READS}` };
   const stage = await openStage({ as: "processes", store: "private", env: { ...unwatched, ...inspected } });
-  let agent: ChildProcess | undefined;
+  let agent: Process | undefined;
   let probe: MemoryProbe | undefined;
   try {
     const { key } = await stage.builder();
@@ -103,7 +103,7 @@ async function measureAttacks(wanted: string): Promise<void> {
     }
     await users.terminate();
   } finally {
-    agent?.kill("SIGKILL");
+    await agent?.kill();
     // A process with a connected inspector does not exit by itself.
     probe?.close();
     await stage.close();

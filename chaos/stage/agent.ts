@@ -1,8 +1,7 @@
 /** The agents of the stage: one host's, with the scripted engine, each under a supervisor. */
 import { join } from "node:path";
-import { newProcess } from "@tollgate/stage/servers/processes.ts";
+import { newAgent as newAgentProcess } from "@tollgate/stage/nodes/agent.ts";
 import { type Apart, openApart } from "./apart.ts";
-import { bareEnvironment, ROOT } from "./gateway.ts";
 import { type Supervised, supervise } from "./supervised.ts";
 
 interface Place {
@@ -32,19 +31,10 @@ export async function makeAgents(
 
 function newAgent(name: string, place: Place, wrapper: string[]): Supervised {
   const { directory, gatewayUrl, hostToken, models, slots, authority } = place;
-  const flags = ["--gateway", gatewayUrl, "--name", name, "--engine", "scripted", "--models", models.join(",")];
-  const agent = newProcess({
-    name,
-    command: [
-      ...wrapper,
-      ...[process.execPath, join(ROOT, "host/bin/tollgate-host.mjs"), "up", ...flags, "--slots", String(slots)],
-    ],
-    log: join(directory, `${name}.log`),
-    environment: {
-      ...bareEnvironment(),
-      ...(authority !== undefined && { NODE_EXTRA_CA_CERTS: authority }),
-      TOLLGATE_HOST_TOKEN: hostToken,
-    },
+  const agent = newAgentProcess({
+    ...{ name, gatewayUrl, hostToken, models, slots, wrapper },
+    logFile: join(directory, `${name}.log`),
+    ...(authority !== undefined && { env: { NODE_EXTRA_CA_CERTS: authority } }),
   });
   return supervise(agent, { endWithinMs: 15_000 });
 }

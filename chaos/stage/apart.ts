@@ -5,8 +5,8 @@
 import type { Server } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { newProcess } from "@tollgate/stage/process.ts";
 import { type Network, openNetwork } from "@tollgate/stage/servers/network.ts";
-import { newProcess } from "@tollgate/stage/servers/processes.ts";
 import { openTunnel } from "./tunnel.ts";
 
 export interface Apart extends Pick<Network, "cut" | "heal"> {

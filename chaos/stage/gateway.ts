@@ -2,15 +2,12 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { newGateway as newGatewayProcess } from "@tollgate/stage/gateway-process.ts";
+import { freePort, type Process } from "@tollgate/stage/process.ts";
 import type { FakeClock } from "@tollgate/stage/servers/clock.ts";
-import { freePort, newProcess, type Process } from "@tollgate/stage/servers/processes.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Apart, openApart } from "./apart.ts";
 import { type Supervised, supervise } from "./supervised.ts";
-
-/** The sources that this harness is part of. */
-export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface Gateway extends Supervised {
   port: number;
@@ -69,18 +66,13 @@ async function newGateway(options: GatewayOptions): Promise<Gateway> {
   const dataDir = join(directory, name);
   await mkdir(dataDir);
   const processOf = (sources: string): Process =>
-    newProcess({
+    newGatewayProcess({
       name,
-      command: [
-        ...wrapper,
-        ...[process.execPath, "--max-semi-space-size=16", join(sources, "gateway/bin/tollgate.mjs"), "serve"],
-      ],
-      log: join(directory, `${name}.log`),
-      environment: {
-        ...bareEnvironment(),
-        ...settings,
-        ...{ PORT: String(port), INTERNAL_PORT: String(internalPort), DATA_DIR: dataDir },
-      },
+      dataDir,
+      logFile: join(directory, `${name}.log`),
+      env: { ...settings, PORT: String(port), INTERNAL_PORT: String(internalPort) },
+      root: sources,
+      wrapper,
     });
   const supervised = supervise(processOf(root));
   return {
@@ -100,11 +92,3 @@ export async function untilServing(gateway: Gateway): Promise<void> {
     return (await asked.catch(() => undefined))?.status === 200;
   });
 }
-
-/** Nothing of the harness's own settings. */
-export const bareEnvironment = (): NodeJS.ProcessEnv => {
-  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
-  return Object.fromEntries(
-    Object.entries({ PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }).filter(([, value]) => value !== undefined),
-  );
-};

@@ -1,6 +1,8 @@
 /** Both gateways stopped and started, one after the other, under load: nobody notices. */
+
+import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { ROOT, untilServing } from "./gateway.ts";
+import { untilServing } from "./gateway.ts";
 import type { Stage } from "./stage.ts";
 
 /** The balancer looks five times a second, and what it sent before has arrived. */

@@ -1,6 +1,6 @@
 /** A process that is started again a second after it died, as systemd would, until it is told to end. */
 
-import type { Process } from "@tollgate/stage/servers/processes.ts";
+import type { Process } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const LOOK_EVERY_MS = 100;

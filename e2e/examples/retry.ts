@@ -64,7 +64,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
       assert.deepEqual(seen, { text: "at last", roles: 1, raised: null });
       assert.ok(retries.every(([code]) => code === "no_capacity"));
     }
-    node.removeAllListeners("exit").kill();
+    await node.kill();
   });
 
   for (const language of here) {

@@ -5,7 +5,6 @@
  */
 
 import assert from "node:assert/strict";
-import type { ChildProcess } from "node:child_process";
 import { after, afterEach, before, describe, test } from "node:test";
 import { isAlive } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
@@ -13,6 +12,7 @@ import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { overrun } from "@tollgate/stage/nodes/behaviours.ts";
 import { dial, enrol, HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import type { Process } from "@tollgate/stage/process.ts";
 import { send } from "@tollgate/stage/raw-http.ts";
 import { ask, codeIn } from "@tollgate/stage/requests.ts";
 import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
@@ -59,7 +59,7 @@ const greet = (stage: ProcessStage, key: string): Promise<Response> => {
 };
 
 /** The node that serves those who do no harm. */
-async function honestAgent(stage: ProcessStage, key: string): Promise<ChildProcess> {
+async function honestAgent(stage: ProcessStage, key: string): Promise<Process> {
   const { token } = await stage.host();
   const ready = { base_url: stage.baseUrl, host_token: token };
   const agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
@@ -70,7 +70,7 @@ async function honestAgent(stage: ProcessStage, key: string): Promise<ChildProce
 describe("floods", () => {
   let stage: ProcessStage;
   let users: HonestUsers;
-  let agent: ChildProcess;
+  let agent: Process;
   let attacker: Builder;
   /** The name of the gateway. */
   let gateway: string;
@@ -83,7 +83,7 @@ describe("floods", () => {
     users = new HonestUsers(stage, { key, model: HONEST_MODEL });
   });
   after(async () => {
-    agent?.kill("SIGKILL");
+    await agent?.kill();
     await stage?.close();
   });
   afterEach(async () => {
@@ -171,7 +171,7 @@ describe("floods", () => {
 describe("floods of the plane, on NATS", { skip }, () => {
   let stage: ProcessStage;
   let users: HonestUsers;
-  let agent: ChildProcess;
+  let agent: Process;
   let gateway = "";
   before(async () => {
     stage = await openStage({ as: "processes", plane: "nats", env: UNWATCHED });
@@ -182,7 +182,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
     users = new HonestUsers(stage, { key, model: HONEST_MODEL, mayBeRefused: true });
   });
   after(async () => {
-    agent?.kill("SIGKILL");
+    await agent?.kill();
     await stage?.close();
   });
 

@@ -4,7 +4,6 @@
  */
 
 import assert from "node:assert/strict";
-import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
@@ -14,6 +13,7 @@ import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev.ts
 import { serve } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
+import type { Process } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
@@ -53,7 +53,7 @@ describe("gateways behind proxies", { skip }, () => {
   let apiKey: string;
   const dataDirs: string[] = [];
   const gateways: Gateway[] = [];
-  const nodes: ChildProcess[] = [];
+  const nodes: Process[] = [];
   const proxies: RunningProxy[] = [];
   let starts = 0;
 
@@ -96,9 +96,9 @@ describe("gateways behind proxies", { skip }, () => {
     }
   });
   after(async () => {
-    for (const node of nodes) node.kill("SIGKILL");
+    for (const node of nodes) await node.kill();
     for (const proxy of proxies) await proxy.close();
-    for (const gateway of gateways) gateway.process.kill("SIGKILL");
+    for (const gateway of gateways) await gateway.kill();
     await nats?.close();
     await db?.close();
     for (const dataDir of [...dataDirs, place]) await removeDataDir(dataDir);
@@ -243,7 +243,7 @@ describe("gateways behind proxies", { skip }, () => {
       return errors.length > 0 || (await servedBy(0)) === before;
     });
     assert.match(await internal(0, "/readyz"), /"draining"/);
-    drained.process.kill("SIGKILL");
+    await drained.kill();
     await ended;
     await more(20);
     gateways[0] = await start(0);

@@ -1,7 +1,10 @@
 /** A node as a process: `tollgate-host up` with the scripted engine. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Platform, Ready } from "../dev.ts";
+import { bareEnvironment, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
 
 const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
@@ -19,22 +22,59 @@ export async function untilFormsAreKept(platform: Pick<Platform, "ready">, model
   await eventually(`a node keeps to forms for ${model}`, async () => (await formsKept(platform)).get(model));
 }
 
+interface AgentOptions {
+  name: string;
+  /** Where it asks for its credentials. */
+  gatewayUrl: string;
+  hostToken: string;
+  models: readonly string[];
+  slots: number;
+  logFile: string;
+  env?: Record<string, string>;
+  /** Put before the command. */
+  wrapper?: string[];
+}
+
+/** `tollgate-host up` with the scripted engine. It is not started; it is ready once it is online. */
+export function newAgent({
+  name,
+  gatewayUrl,
+  hostToken,
+  models,
+  slots,
+  logFile,
+  env,
+  wrapper = [],
+}: AgentOptions): Process {
+  const flags = ["--gateway", gatewayUrl, "--name", name, "--engine", "scripted", "--models", models.join(",")];
+  const agent = newProcess({
+    name,
+    command: [...wrapper, process.execPath, HOST, "up", ...flags, "--slots", String(slots)],
+    log: logFile,
+    environment: { ...bareEnvironment(), ...env, TOLLGATE_HOST_TOKEN: hostToken },
+  });
+  return agent;
+}
+
 /** A node of the platform's host with so many slots. Resolves once it is online; ends with this process. */
 export async function startNode(
   platform: { ready: Pick<Ready, "base_url" | "host_token"> },
-  node: { name: string; model: string; slots: number },
-): Promise<ChildProcess> {
-  const { name, model, slots } = node;
-  const flags = ["--gateway", platform.ready.base_url, "--name", name, "--engine", "scripted", "--models", model];
-  const child = spawn(process.execPath, [HOST, "up", ...flags, "--slots", String(slots)], {
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-    env: { ...process.env, TOLLGATE_HOST_TOKEN: platform.ready.host_token },
-  });
-  return await new Promise((resolve, reject) => {
-    child.once("exit", (code) => reject(new Error(`the node ${name} ended with ${code}`)));
-    child.once("message", (message: { type: string; message?: string }) => {
-      if (message.type === "online") resolve(child);
-      else reject(new Error(message.message));
+  { name, model, slots }: { name: string; model: string; slots: number },
+): Promise<Process> {
+  const { base_url: gatewayUrl, host_token: hostToken } = platform.ready;
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-agent-"));
+  const logFile = join(directory, "log");
+  const agent = newAgent({ name, gatewayUrl, hostToken, models: model.split(","), slots, logFile });
+  try {
+    await agent.start();
+    await eventually(`${name} is online`, async () => {
+      const said = await agent.log();
+      if (!agent.running()) throw new Error(`the node ${name} ended: ${said}`);
+      return /^online /m.test(said);
     });
-  });
+  } finally {
+    // It goes on writing to it, and nobody reads it.
+    await rm(directory, { recursive: true });
+  }
+  return agent;
 }

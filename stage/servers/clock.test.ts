@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { newProcess } from "../process.ts";
 import { eventually } from "../wait.ts";
 import { openClock, whyNoClock } from "./clock.ts";
-import { newProcess } from "./processes.ts";
 
 const skip = whyNoClock() ?? false;
 

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { natsReleases } from "../../tools/nats-servers.ts";
+import { freePort, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
-import { freePort, newProcess, type Process } from "./processes.ts";
 
 interface NatsOptions {
   /** "newest", "oldest" (as far as they are here), "debian", or the path of a nats-server. */

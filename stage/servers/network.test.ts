@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { newProcess } from "../process.ts";
 import { eventually, unlessHung } from "../wait.ts";
 import { openNetwork, whyNoNetwork } from "./network.ts";
-import { newProcess } from "./processes.ts";
 
 const skip = (await whyNoNetwork()) ?? false;
 

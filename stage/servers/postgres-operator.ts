@@ -2,9 +2,10 @@
  * Who looks after a primary and its standby: switches synchronous replication on while the standby follows and off when it has
  * not for a while, and makes a standby anew that cannot follow any more. What the faults themselves took down is left alone.
  */
+
+import { until } from "../process.ts";
 import { eventually } from "../wait.ts";
 import type { PostgresServer } from "./postgres-server.ts";
-import { until } from "./processes.ts";
 
 interface Operator {
   /** Begins to look, every quarter of a second. */

@@ -7,8 +7,8 @@ import { type Binaries, binary } from "../../gateway/src/db/embedded/binaries.ts
 import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
 import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
 import { type RunAs, runToEnd, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
+import { freePort, newProcess, type Process } from "../process.ts";
 import { type Disk, openDisk } from "./disk.ts";
-import { freePort, newProcess, type Process } from "./processes.ts";
 
 export interface PostgresServer {
   readonly name: string;

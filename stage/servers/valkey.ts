@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { findServer } from "../../gateway/src/limits/testing.ts";
-import { freePort, newProcess } from "./processes.ts";
+import { freePort, newProcess } from "../process.ts";
 
 export interface Valkey {
   readonly url: string;

@@ -5,9 +5,9 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Chance } from "@tollgate/stage/chance.ts";
+import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { FAULTS } from "../../chaos/faults.ts";
-import { ROOT } from "../../chaos/stage/gateway.ts";
 import { pardonNodes } from "../../chaos/stage/pardon.ts";
 import { openStage, type Stage } from "../../chaos/stage/stage.ts";
 import { Prometheus } from "../../e2e/outside/prometheus.ts";

@@ -1,8 +1,8 @@
 /** Who is on the platform that is looked at: a builder who also hosts, other builders, machines, and what each calls its own. */
 
-import type { ChildProcess } from "node:child_process";
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import type { Process } from "@tollgate/stage/process.ts";
 import { ConsoleClient } from "../../console-client.ts";
 
 export const PERSON = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };
@@ -60,7 +60,7 @@ export interface Cast {
   keys: Map<string, string>;
   /** One key of each of the other builders. */
   otherKeys: string[];
-  nodes: ChildProcess[];
+  nodes: Process[];
 }
 
 export async function assemble(platform: Platform): Promise<Cast> {
@@ -118,8 +118,8 @@ async function newKey(person: ConsoleClient, name: string, operator: ConsoleClie
 }
 
 /** Each is described anew once it is online: the agent has told of the machine that it really runs on. */
-async function startMachines(platform: Platform, person: ConsoleClient): Promise<ChildProcess[]> {
-  const nodes: ChildProcess[] = [];
+async function startMachines(platform: Platform, person: ConsoleClient): Promise<Process[]> {
+  const nodes: Process[] = [];
   for (const { name, models, slots, hardware } of MACHINES) {
     const { secret: token } = await person.send<{ secret: string }>("POST", "host-tokens", { name });
     const own = { ...platform, ready: { ...platform.ready, host_token: token } };

@@ -38,7 +38,7 @@ export async function openStage(): Promise<Stage> {
   const platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
   let cast: Cast | undefined;
   const close = async (): Promise<void> => {
-    for (const node of cast?.nodes ?? []) node.kill();
+    for (const node of cast?.nodes ?? []) await node.kill();
     await platform.stop();
     await removeDataDir(dataDir);
   };

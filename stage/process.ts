@@ -1,16 +1,16 @@
 /**
- * A process of a chaos run that can be killed, frozen and started again, with everything it started. It ends with the harness,
- * however that ends: a small shell stands between the two, and when the harness is gone the pipe between them closes.
+ * A process of a test that can be killed, frozen and started again, with everything it started. It ends with the test, however that
+ * ends: a small shell stands between the two, and when the test is gone the pipe between them closes.
  *
- * Linux only: who a process started is read from /proc.
+ * What a process started is read from /proc; where there is none, the process alone is killed and frozen.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { eventually } from "../wait.ts";
+import { eventually, HANG_LIMIT_MS } from "./wait.ts";
 
 interface ProcessOptions {
   name: string;
@@ -36,8 +36,8 @@ export interface Process {
   start(): Promise<void>;
   /** `kill -9` of it and of everything it started. */
   kill(): Promise<void>;
-  /** Asks it to end and waits; kills it when it does not. */
-  end(signal?: NodeJS.Signals, withinMs?: number): Promise<void>;
+  /** Asks it to end and waits; kills it when it does not. Its exit code; null where it was killed, or did not run. */
+  end(signal?: NodeJS.Signals, withinMs?: number): Promise<number | null>;
   /** SIGSTOP of it and of everything it started. */
   stop(): void;
   cont(): void;
@@ -62,14 +62,17 @@ export function newProcess(options: ProcessOptions): Process {
   let current: { watcher: ChildProcess; pid: number } | undefined;
   const pid = (): number | undefined => (current !== undefined && isRunning(current.pid) ? current.pid : undefined);
   /** The watcher of a process that has ended, or is ending. */
-  const dismiss = async (): Promise<void> => {
-    if (current === undefined) return;
+  const dismiss = async (): Promise<number | null> => {
+    if (current === undefined) return null;
     const { watcher } = current;
     current = undefined;
-    if (watcher.exitCode !== null || watcher.signalCode !== null) return;
-    const ended = once(watcher, "exit");
-    watcher.stdin?.end();
-    await ended;
+    if (watcher.exitCode === null && watcher.signalCode === null) {
+      const ended = once(watcher, "exit");
+      watcher.stdin?.end();
+      await ended;
+    }
+    // The shell says 128 and the signal's number of a process that a signal ended.
+    return watcher.exitCode === null || watcher.exitCode > 128 ? null : watcher.exitCode;
   };
   const process_: Process = {
     name,
@@ -101,7 +104,7 @@ export function newProcess(options: ProcessOptions): Process {
       if (root !== undefined) killTree(root);
       await dismiss();
     },
-    async end(signal = "SIGTERM", withinMs = 30_000) {
+    async end(signal = "SIGTERM", withinMs = HANG_LIMIT_MS) {
       const root = pid();
       if (root !== undefined) {
         process.kill(root, signal);
@@ -111,7 +114,7 @@ export function newProcess(options: ProcessOptions): Process {
           killTree(root);
         }
       }
-      await dismiss();
+      return await dismiss();
     },
     stop() {
       const root = pid();
@@ -126,8 +129,11 @@ export function newProcess(options: ProcessOptions): Process {
   return process_;
 }
 
+const hasProc = existsSync("/proc/self/stat");
+
 /** A process that is dead but not yet asked for by its parent does not run. */
 function isRunning(pid: number): boolean {
+  if (!hasProc) return /^[^ZX]/.test(spawnSync("ps", ["-o", "stat=", "-p", `${pid}`], { encoding: "utf8" }).stdout);
   const stat = statOf(pid);
   return stat !== undefined && stat.state !== "Z" && stat.state !== "X";
 }
@@ -172,6 +178,7 @@ function statOf(pid: number): { parent: number; state: string } | undefined {
 }
 
 function descendants(root: number): number[] {
+  if (!hasProc) return [];
   const children = new Map<number, number[]>();
   for (const entry of readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
@@ -205,3 +212,11 @@ export async function freePort(): Promise<number> {
 }
 
 const tail = (text: string): string => text.trimEnd().split("\n").slice(-15).join("\n");
+
+/** For the environment of a process: nothing of the test's own settings. */
+export function bareEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  return Object.fromEntries(
+    Object.entries({ PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }).filter(([, value]) => value !== undefined),
+  );
+}
