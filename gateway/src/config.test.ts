@@ -51,6 +51,27 @@ test("the memory for large bodies: one body fits, and an account has a quarter a
   assert.throws(() => budgetOf("9"), /BODY_BUDGET_MB must be 10 or more/);
 });
 
+test("a number outside its range is refused with its unit or its bound", () => {
+  for (const [name, value, words] of [
+    ["JOB_MAX_S", "long", "must be a number of seconds"],
+    ["JOB_MAX_S", "1.5", "must be a whole number of seconds"],
+    ["JOB_MAX_S", "86401", "must be 86400 or less"],
+    ["DATABASE_POOL_MAX", "1", "must be 2 or more"],
+    ["DISPATCH_DEADLINE_MS", "soon", "must be a number of milliseconds"],
+    ["STATUS_SAMPLE_S", "7", "must divide 3600 evenly"],
+  ] as const) {
+    assert.throws(() => parseConfig({ [name]: value }), { message: `Configuration: ${name} ${words}` });
+  }
+});
+
+test("a word that is none of a setting's choices is refused with the choices", () => {
+  assert.deepEqual([parseConfig({ PLANE: "off" }).plane.absent, parseConfig({}).plane.absent], [true, false]);
+  assert.equal(parseConfig({ AUTO_QUARANTINE: "false" }).autoQuarantine, false);
+  assert.throws(() => parseConfig({ PLANE: "true" }), /PLANE must be on or off$/);
+  assert.throws(() => parseConfig({ AUTO_QUARANTINE: "no" }), /AUTO_QUARANTINE must be true or false$/);
+  assert.throws(() => parseConfig({ LOG_LEVEL: "loud" }), /LOG_LEVEL must be one of trace, debug, .*silent$/);
+});
+
 test("refuses every retired setting, with what holds in its place", () => {
   const retired = DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
   assert.ok(retired.length > 0);
