@@ -68,12 +68,12 @@ address is confirmed before its first sign-in.`,
     SESSION_SECRET_OLD: text({
       ...long,
       ...{ matches: /^derived$|^.{32}/s, rule: "have 32 characters or more, or be derived" },
-      help: "The secret before, while `SESSION_SECRET` is being replaced; `derived` is the one that comes from `KEY_PEPPER`.",
+      help: "The previous secret, while `SESSION_SECRET` is being replaced; `derived` means the one derived from `KEY_PEPPER`.",
       see: "[Rotating secrets](rotation.md)",
     }),
     SESSION_SECRET_NEXT: text({
       ...long,
-      help: "The secret that comes next, while `SESSION_SECRET` is being replaced.",
+      help: "The next secret, while `SESSION_SECRET` is being replaced.",
       see: "[Rotating secrets](rotation.md)",
     }),
     OIDC_PROVIDERS: parsed(OidcProviders, {

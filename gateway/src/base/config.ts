@@ -43,7 +43,7 @@ wrong value; the packages read all others (\`OTEL_*\`) by themselves. See [Trace
   settings: {
     OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector that traces are sent to." }),
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddress({
-      help: "Full address for traces, used in the place of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+      help: "Full address for traces, used instead of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
     }),
     OTEL_EXPORTER_OTLP_PROTOCOL: parsed(protocol, {
       rule: protocolRule,
@@ -52,7 +52,7 @@ wrong value; the packages read all others (\`OTEL_*\`) by themselves. See [Trace
     }),
     OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: parsed(protocol, {
       rule: protocolRule,
-      help: "How traces are encoded, in the place of `OTEL_EXPORTER_OTLP_PROTOCOL`.",
+      help: "How traces are encoded, instead of `OTEL_EXPORTER_OTLP_PROTOCOL`.",
     }),
     OTEL_TRACES_EXPORTER: choice(["otlp", "none"], { default: "otlp", help: "`none` turns traces off." }),
     OTEL_SDK_DISABLED: text({

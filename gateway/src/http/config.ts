@@ -76,7 +76,7 @@ least ${BODY_MB_MAX} MiB. Memory is taken until the request ends.`,
     }),
     TRUST_PROXY: number({
       ...{ default: 0, unit: "proxies", min: 0, max: 10 },
-      help: "How many proxies before the gateway add to `X-Forwarded-For`, which tells the address that sign-in attempts are counted by.",
+      help: "Number of proxies in front of the gateway that add to `X-Forwarded-For`; sign-in attempts are counted by the client address in it.",
     }),
     CORS_ORIGINS: parsed(
       CorsOrigins,

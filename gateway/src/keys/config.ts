@@ -21,12 +21,12 @@ export const keys = domain({
     }),
     KEY_PEPPER_OLD: text({
       ...long,
-      help: "The pepper before, while `KEY_PEPPER` is being replaced.",
+      help: "The previous pepper, while `KEY_PEPPER` is being replaced.",
       see: "[Rotating secrets](rotation.md)",
     }),
     KEY_PEPPER_NEXT: text({
       ...long,
-      help: "The pepper that comes next, while `KEY_PEPPER` is being replaced.",
+      help: "The next pepper, while `KEY_PEPPER` is being replaced.",
       see: "[Rotating secrets](rotation.md)",
     }),
   },

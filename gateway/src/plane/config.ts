@@ -86,14 +86,14 @@ export const plane = domain({
     }),
     PLANE_SEED_OLD: text({
       ...seed("A", "account"),
-      help: "The seed before, while `PLANE_SEED` of the embedded plane is being replaced; credentials that it signed stay valid until they expire.",
+      help: "The previous seed, while `PLANE_SEED` of the embedded plane is being replaced; credentials signed with it stay valid until they expire.",
       see: "[Rotating secrets](rotation.md)",
     }),
     PLANE_SIGNING_SEED: text({
       matches: /^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/,
       rule: "be an nkey account seed (SA…), or several separated by commas",
       secret: true,
-      help: "Keys that sign in the place of `PLANE_SEED` on NATS servers; the first one signs.",
+      help: "Keys that sign instead of `PLANE_SEED` on NATS servers; the first one signs.",
       see: "[Rotating secrets](rotation.md)",
     }),
     PLANE_ACCOUNT: text({
