@@ -22,7 +22,7 @@ describe("new nodes", () => {
   const started: Process[] = [];
   before(async () => {
     dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--no-node"], { PROBATION_ANSWERS: "3", HOST_SANCTION: "true" });
+    platform = await startPlatform(dataDir, ["--no-node"], { PROBATION_ANSWERS: "3" });
     await raiseLimits(platform);
   });
   after(async () => {

@@ -23,7 +23,7 @@ const structure: [string, string[]] = [
   process.execPath,
   [
     ...["--test", "--test-reporter=dot", "tools/**/*.test.ts", "console/tools/*.test.ts", "api/src/**/*.test.ts"],
-    "gateway/src/site/reference/*.test.ts",
+    ...["gateway/src/site/reference/*.test.ts", "gateway/tools/*.test.ts"],
   ],
 ];
 

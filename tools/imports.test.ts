@@ -63,6 +63,9 @@ test("the rules refuse what they should", () => {
   assert.match(inGateway("ledger/a.ts", "keys/b.ts"), /ledger may not import keys/);
   assert.match(inGateway("base/a.ts", "db/b.ts"), /base may not import db/);
   assert.match(inGateway("keys/a.ts", "config.ts"), /config/);
+  assert.equal(inGateway("config.ts", "./keys/config.ts"), "");
+  assert.match(inGateway("config.ts", "./keys/keys.ts"), /config\.ts imports base only/);
+  assert.match(inGateway("payments/config.ts", "ledger/ledger.ts"), /a folder's config\.ts imports base/);
   assert.equal(inGateway("http/a.ts", "ledger/b.ts"), "");
   const edge = (from: string, to: string) => ({ from, to, typeOnly: false, values: [] });
   assert.deepEqual(findCycle([edge("a", "b"), { ...edge("b", "c"), typeOnly: true }, edge("c", "a")]), [

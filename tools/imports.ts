@@ -158,6 +158,9 @@ const LOOSE: Record<string, string[]> = {
   "server-secrets": ["build", "commands"],
 };
 
+/** Where a folder declares its settings. */
+const DECLARATIONS = /^gateway\/src\/\w+\/config\.ts$/;
+
 /** Why an import is not allowed; undefined when it is. */
 export function forbidden(edge: Import): string | undefined {
   const { from, to, values } = edge;
@@ -175,7 +178,10 @@ export function forbidden(edge: Import): string | undefined {
   const loose = LOOSE[b];
   if (loose !== undefined) return loose.includes(a) ? undefined : `${b}.ts is for ${loose.join(", ")}`;
   const levelOf = (name: string): number => LEVELS.findIndex((names) => names.includes(name));
+  if (a === "config" && DECLARATIONS.test(to)) return undefined;
   if (LOOSE[a] !== undefined) return b === "base" ? undefined : `${a}.ts imports base only`;
+  // Every command reads the declarations, also those that need nothing else of the folder.
+  if (DECLARATIONS.test(from) && b !== "base") return "a folder's config.ts imports base and its own folder only";
   if (levelOf(a) < 0 || levelOf(b) < 0) return `${levelOf(a) < 0 ? a : b} has no place in the import rules`;
   return levelOf(a) < levelOf(b) ? undefined : `${a} may not import ${b}`;
 }

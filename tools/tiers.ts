@@ -23,7 +23,7 @@ const unit: Group = {
   patterns: [
     "api/src/**/*.test.ts",
     "protocol/src/**/*.test.ts",
-    "gateway/src/**/*.test.ts",
+    "gateway/{src,tools}/**/*.test.ts",
     "host/src/**/*.test.ts",
     "console/{src,tools}/**/*.test.ts",
     "stage/{*,load/*}.test.ts",

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ConfigError, databaseUrlOf, parseConfig } from "./config.ts";
+import { ConfigError, DOMAINS, databaseUrlOf, parseConfig, SETTINGS } from "./config.ts";
 import { NODE_RULES } from "./fleet/rules.ts";
 import { HOLD_LEASE_MS } from "./ledger/ledger.ts";
 
@@ -43,11 +43,59 @@ test("every mistake is reported at once, each with its variable", () => {
   );
 });
 
-test("the memory for large bodies: one body fits, and an account has no more than all", () => {
+test("the memory for large bodies: one body fits, and an account has a quarter and room for one body", () => {
   const MiB = 1024 * 1024;
-  assert.deepEqual(parseConfig({}).bodyBudget, { gatewayBytesMax: 256 * MiB, payerBytesMax: 64 * MiB });
-  assert.throws(() => parseConfig({ BODY_BUDGET_ACCOUNT_MB: "9" }), /BODY_BUDGET_ACCOUNT_MB must be 10 or more/);
-  assert.throws(() => parseConfig({ BODY_BUDGET_MB: "20" }), /BODY_BUDGET_ACCOUNT_MB must not be more/);
+  const budgetOf = (BODY_BUDGET_MB?: string) => parseConfig({ BODY_BUDGET_MB }).bodyBudget;
+  assert.deepEqual(budgetOf(), { gatewayBytesMax: 256 * MiB, payerBytesMax: 64 * MiB });
+  assert.deepEqual(budgetOf("20"), { gatewayBytesMax: 20 * MiB, payerBytesMax: 10 * MiB });
+  assert.throws(() => budgetOf("9"), /BODY_BUDGET_MB must be 10 or more/);
+});
+
+test("a number outside its range is refused with its unit or its bound", () => {
+  for (const [name, value, words] of [
+    ["JOB_MAX_S", "long", "must be a number of seconds"],
+    ["JOB_MAX_S", "1.5", "must be a whole number of seconds"],
+    ["JOB_MAX_S", "86401", "must be 86400 or less"],
+    ["DATABASE_POOL_MAX", "1", "must be 2 or more"],
+    ["DISPATCH_DEADLINE_MS", "soon", "must be a number of milliseconds"],
+    ["STATUS_SAMPLE_S", "7", "must divide 3600 evenly"],
+  ] as const) {
+    assert.throws(() => parseConfig({ [name]: value }), { message: `Configuration: ${name} ${words}` });
+  }
+});
+
+test("a word that is none of a setting's choices is refused with the choices", () => {
+  assert.deepEqual([parseConfig({ PLANE: "off" }).plane.absent, parseConfig({}).plane.absent], [true, false]);
+  assert.equal(parseConfig({ AUTO_QUARANTINE: "false" }).autoQuarantine, false);
+  assert.throws(() => parseConfig({ PLANE: "true" }), /PLANE must be on or off$/);
+  assert.throws(() => parseConfig({ AUTO_QUARANTINE: "no" }), /AUTO_QUARANTINE must be true or false$/);
+  assert.throws(() => parseConfig({ LOG_LEVEL: "loud" }), /LOG_LEVEL must be one of trace, debug, .*silent$/);
+});
+
+test("refuses every retired setting, with what holds in its place", () => {
+  const retired = DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
+  assert.ok(retired.length > 0);
+  const env = Object.fromEntries(retired.map(([name]) => [name, "1"]));
+  assert.throws(
+    () => parseConfig(env),
+    ({ mistakes }: ConfigError) => {
+      const expected = retired.map(([name, now]) => `${name} is no longer a setting: ${now}. Remove the variable`);
+      assert.deepEqual(mistakes, expected);
+      return true;
+    },
+  );
+  for (const [name] of retired) {
+    assert.ok(!SETTINGS.includes(name), `${name} is both a setting and retired`);
+    assert.ok(parseConfig({ [name]: "" }), "an empty variable is not set");
+  }
+});
+
+test("no variable is declared by two folders", () => {
+  const names = DOMAINS.flatMap(({ settings }) => Object.keys(settings));
+  assert.deepEqual(
+    names.filter((name, i) => names.indexOf(name) !== i),
+    [],
+  );
 });
 
 test("how long records are kept: for ever unless told, and not for less than something needs them", () => {

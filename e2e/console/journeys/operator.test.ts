@@ -30,7 +30,9 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   before(async () => {
     buildConsole();
     dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], { HOST_SANCTION: "true" });
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], {
+      PROBATION_ANSWERS: "1",
+    });
     const { base_url: baseUrl, operator, builder } = platform.ready;
     browser = await openBrowser({ baseUrl, still: true });
     page = browser.page;

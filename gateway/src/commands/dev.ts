@@ -31,7 +31,7 @@ export const dev: Command = {
 async function run(given: Given): Promise<number> {
   const flags = parseDevFlags(given);
   const dataDir = resolve(flags.data);
-  const config = parseConfig({
+  const parsed = parseConfig({
     ...process.env,
     PORT: String(flags.port),
     DATA_DIR: dataDir,
@@ -41,11 +41,13 @@ async function run(given: Given): Promise<number> {
     AUTO_QUARANTINE: process.env.AUTO_QUARANTINE ?? "false",
     // They are the person's own: nobody has to be protected from them.
     PROBATION_ANSWERS: process.env.PROBATION_ANSWERS ?? "0",
-    HOST_SANCTION: process.env.HOST_SANCTION ?? "false",
     // No balancer has to notice that it stops, and nobody who pressed Ctrl-C wants to wait for long.
     DRAIN_DELAY_S: process.env.DRAIN_DELAY_S ?? "0",
     DRAIN_GRACE_S: process.env.DRAIN_GRACE_S ?? "10",
   });
+  const { probationAnswers } = parsed.nodeRules;
+  // Whoever asks for probation wants to see the other rule for new nodes too.
+  const config: Config = { ...parsed, nodeRules: { probationAnswers, hostSanction: probationAnswers > 0 } };
   if (flags.payments === "demo" && config.payments !== undefined) {
     throw new Error("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe. Unset it first.");
   }

@@ -1,0 +1,115 @@
+/** The settings of sign-in and email. */
+import { z } from "zod";
+import { domain, parsed, rotationMistakes, text, together } from "../base/settings.ts";
+
+const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
+
+/** One OpenID provider, as written in OIDC_PROVIDERS. */
+const OidcProvider = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/, "must have 1 to 32 small letters, digits or dashes")
+    .refine((id) => id !== "credential", "must not be credential"),
+  name: z.string().min(1).max(80),
+  issuer: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => url.startsWith("https://") || LOOPBACK.test(url), "must begin with https://"),
+  client_id: z.string().min(1),
+  client_secret: z.string().min(1),
+  trust_email: z.boolean().default(false),
+});
+
+const OidcProviders = z
+  .string()
+  .transform((json, context) => {
+    try {
+      return JSON.parse(json) as unknown;
+    } catch {
+      context.addIssue({ code: "custom", message: "must be a JSON list" });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.array(OidcProvider))
+  .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, "must not name an id twice");
+
+interface OidcProviderConfig {
+  id: string;
+  name: string;
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  trustEmail: boolean;
+}
+
+interface AccountsConfig {
+  /** Signs session cookies. Undefined: drawn from the pepper. */
+  sessionSecret: string | undefined;
+  /** `derived`: the one that is drawn from the pepper. */
+  sessionSecretOld: string | undefined;
+  sessionSecretNext: string | undefined;
+  /** How emails are sent. Undefined: none are. */
+  mail: { url: string; from: string } | undefined;
+  /** Where else people may sign in. */
+  oidcProviders: OidcProviderConfig[];
+}
+
+const long = { matches: /^.{32}/s, rule: "have 32 characters or more", secret: true };
+
+export const accounts = domain({
+  title: "Sign-in and email",
+  note: `Without \`SMTP_URL\` nothing is mailed: there are no password resets, and new email addresses need no confirmation. With it a new
+address is confirmed before its first sign-in.`,
+  settings: {
+    SESSION_SECRET: text({
+      ...long,
+      without: "derived from `KEY_PEPPER`",
+      help: "Secret that signs session cookies and encrypts second factors, the same on all gateways.",
+    }),
+    SESSION_SECRET_OLD: text({
+      ...long,
+      ...{ matches: /^derived$|^.{32}/s, rule: "have 32 characters or more, or be derived" },
+      help: "The previous secret, while `SESSION_SECRET` is being replaced; `derived` means the one derived from `KEY_PEPPER`.",
+      see: "[Rotating secrets](rotation.md)",
+    }),
+    SESSION_SECRET_NEXT: text({
+      ...long,
+      help: "The next secret, while `SESSION_SECRET` is being replaced.",
+      see: "[Rotating secrets](rotation.md)",
+    }),
+    OIDC_PROVIDERS: parsed(OidcProviders, {
+      rule: "be a JSON list",
+      secret: true,
+      help: "OpenID Connect providers to sign in with; needs `PUBLIC_URL`.",
+      see: "[Sign-in](sign-in.md)",
+    }),
+    SMTP_URL: text({
+      matches: /^smtps?:\/\/\S+$/,
+      rule: "begin with smtp:// or smtps://",
+      secret: true,
+      help: "Mail server, such as `smtp://user:password@host:587` (TLS where the server offers it) or `smtps://…:465`; needs `PUBLIC_URL`.",
+    }),
+    MAIL_FROM: text({
+      matches: /^[^\s@]+@[^\s@]+$|<[^\s@]+@[^\s@]+>$/,
+      rule: "be an e-mail address",
+      help: "Sender of the emails, required beside `SMTP_URL`.",
+    }),
+  },
+  mistakes: (variables) => [
+    ...rotationMistakes("SESSION_SECRET", variables, { nextAlone: true }),
+    ...together(variables, "SMTP_URL", "MAIL_FROM"),
+  ],
+  config: (e): AccountsConfig => ({
+    sessionSecret: e.SESSION_SECRET,
+    sessionSecretOld: e.SESSION_SECRET_OLD,
+    sessionSecretNext: e.SESSION_SECRET_NEXT,
+    mail: e.SMTP_URL !== undefined && e.MAIL_FROM !== undefined ? { url: e.SMTP_URL, from: e.MAIL_FROM } : undefined,
+    oidcProviders: (e.OIDC_PROVIDERS ?? []).map(
+      ({ client_id: clientId, client_secret: clientSecret, trust_email: trustEmail, ...rest }) => ({
+        ...rest,
+        clientId,
+        clientSecret,
+        trustEmail,
+      }),
+    ),
+  }),
+});

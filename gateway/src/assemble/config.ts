@@ -1,0 +1,23 @@
+/** The settings of how a gateway stops. */
+import { domain, number } from "../base/settings.ts";
+
+interface DrainConfig {
+  /** A gateway that is asked to stop is not ready but serves for the first time, then lets requests in flight end for the second. */
+  drain: { delayMs: number; graceMs: number };
+}
+
+export const drain = domain({
+  title: "Stopping",
+  note: "`tollgate dev` uses 0 and 10 seconds. Whatever supervises a gateway has to leave it five seconds more than both together.",
+  settings: {
+    DRAIN_DELAY_S: number({
+      ...{ default: 5, unit: "s", min: 0, max: 3_600 },
+      help: "How long a gateway that was asked to stop still takes requests while `/readyz` answers 503, so that balancers turn away first.",
+    }),
+    DRAIN_GRACE_S: number({
+      ...{ default: 30, unit: "s", min: 0, max: 3_600 },
+      help: "How long requests in flight then have to finish before they are ended and settled.",
+    }),
+  },
+  config: (e): DrainConfig => ({ drain: { delayMs: e.DRAIN_DELAY_S * 1000, graceMs: e.DRAIN_GRACE_S * 1000 } }),
+});

@@ -1,0 +1,78 @@
+/** The settings of logs and traces. */
+import { z } from "zod";
+import { choice, domain, parsed, text, webAddress } from "./settings.ts";
+
+interface LogConfig {
+  logLevel: string;
+}
+
+export const logs = domain({
+  title: "Logs",
+  settings: {
+    LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], {
+      default: "info",
+      help: "The least severe log lines that are written; `debug` has a line for every request.",
+      see: "[Logs](watching.md#logs)",
+    }),
+  },
+  config: (e): LogConfig => ({ logLevel: e.LOG_LEVEL }),
+});
+
+const PROTOCOLS = ["http/protobuf", "http/json"] as const;
+const SAMPLERS = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+
+interface TracingConfig {
+  /** How traces are encoded on their way to the collector. Undefined: there are none. */
+  tracing: { encoding: "json" | "protobuf" } | undefined;
+}
+
+const protocol = z.enum(PROTOCOLS, "must be http/protobuf or http/json: traces are not sent by gRPC");
+const protocolRule = "be http/protobuf or http/json";
+
+export const traces = domain({
+  title: "Traces",
+  note: `These variables are OpenTelemetry's own. The gateway acts on them or checks them, because OpenTelemetry's packages would ignore a
+wrong value; the packages read all others (\`OTEL_*\`) by themselves. See [Traces](watching.md#traces).`,
+  settings: {
+    OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector that traces are sent to." }),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddress({
+      help: "Full address for traces, used instead of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+    }),
+    OTEL_EXPORTER_OTLP_PROTOCOL: parsed(protocol, {
+      rule: protocolRule,
+      without: "`http/protobuf`",
+      help: "How traces are encoded.",
+    }),
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: parsed(protocol, {
+      rule: protocolRule,
+      help: "How traces are encoded, instead of `OTEL_EXPORTER_OTLP_PROTOCOL`.",
+    }),
+    OTEL_TRACES_EXPORTER: choice(["otlp", "none"], { default: "otlp", help: "`none` turns traces off." }),
+    OTEL_SDK_DISABLED: text({
+      ...{ default: "false", matches: /^(true|false)$/i, rule: "be true or false" },
+      help: "`true` turns traces off.",
+    }),
+    OTEL_TRACES_SAMPLER: choice(SAMPLERS, {
+      without: "`parentbased_always_on`",
+      help: "Which requests are traced.",
+    }),
+    OTEL_TRACES_SAMPLER_ARG: parsed(
+      z.coerce.number("must be a number from 0 to 1").min(0, "must be 0 or more").max(1, "must be 1 or less"),
+      { rule: "be a number from 0 to 1", help: "Share of requests that a `…traceidratio` sampler traces." },
+    ),
+  },
+  config: (e): TracingConfig => {
+    const endpoint = e.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? e.OTEL_EXPORTER_OTLP_ENDPOINT;
+    const isOff = e.OTEL_TRACES_EXPORTER === "none" || e.OTEL_SDK_DISABLED.toLowerCase() === "true";
+    if (endpoint === undefined || isOff) return { tracing: undefined };
+    const chosen = e.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? e.OTEL_EXPORTER_OTLP_PROTOCOL;
+    return { tracing: { encoding: chosen === "http/json" ? "json" : "protobuf" } };
+  },
+});

@@ -1,0 +1,183 @@
+/**
+ * How a folder declares its settings in its `config.ts`: for each variable its parser, default, unit, range and one sentence of help.
+ * `gateway/src/config.ts` joins the declarations, and `gateway/tools/write-settings.ts` writes the operators' reference from them.
+ */
+import { z } from "zod";
+
+/** What was set, by name. A variable that is not set, or empty, is not in it. */
+export type Variables = Record<string, string | undefined>;
+
+interface Words {
+  /** One sentence. */
+  help: string;
+  /** A Markdown link to the page with the rest, as seen from docs/operators/. */
+  see?: string;
+  /** What holds while the variable is not set, where that is not a value. */
+  without?: string;
+  /** A secret may also be given as NAME_FILE, the path of a file that holds it. */
+  secret?: boolean;
+}
+
+export interface Setting<T = unknown> extends Words {
+  parser: z.ZodType<T>;
+  /** Markdown for the reference: the default, and the unit with the range, the choices or the form. */
+  shown: { default: string; allowed: string };
+}
+
+type Value<T, O> = O extends { default: unknown } ? T : T | undefined;
+
+/** The parsed values of several declarations. */
+export type Values<S> = { [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never };
+
+/** The settings of one folder, and what they come to. */
+export interface Domain<S extends Record<string, Setting> = Record<string, Setting>, C = unknown> {
+  title: string;
+  /** Markdown below the table of the reference. */
+  note?: string;
+  settings: S;
+  /** A sentence for each rule between settings of this domain that is broken. */
+  mistakes?: (variables: Variables) => string[];
+  /** Variables that were settings once, and what holds now. A gateway does not start with one of them. */
+  retired?: Record<string, string>;
+  config: (values: Values<S>) => C;
+}
+
+export const domain = <S extends Record<string, Setting>, C>(declared: Domain<S, C>): Domain<S, C> => declared;
+
+const code = (text: string): string => `\`${text}\``;
+
+interface Shown {
+  parser: z.ZodType;
+  allowed: string;
+  /** As it is written in the environment. */
+  written?: string | undefined;
+}
+
+function setting<T, O extends Words & { default?: unknown }>(options: O, { parser, allowed, written }: Shown) {
+  const { help, see, without, secret, default: fallback } = options;
+  const shown = written ?? (fallback === undefined ? undefined : String(fallback));
+  return {
+    help,
+    ...(see !== undefined && { see }),
+    ...(without !== undefined && { without }),
+    ...(secret !== undefined && { secret }),
+    parser: fallback === undefined ? parser.optional() : parser.default(fallback),
+    shown: { default: shown === undefined ? (without ?? "–") : code(shown), allowed },
+  } as Setting<Value<T, O>>;
+}
+
+const UNIT_WORDS: Record<string, string> = { s: "seconds", ms: "milliseconds" };
+
+interface NumberOptions extends Words {
+  /** `s`, `ms`, `MiB`, or a plural such as `days`. */
+  unit: string;
+  min: number;
+  max: number;
+  /** The number has to divide this one evenly. */
+  divides?: number;
+  default?: number;
+}
+
+/** A whole number. */
+export function number<const O extends NumberOptions>(options: O): Setting<Value<number, O>> {
+  const { unit, min, max, divides } = options;
+  const words = UNIT_WORDS[unit] ?? unit;
+  const whole = z.coerce
+    .number(`must be a number of ${words}`)
+    .int(`must be a whole number of ${words}`)
+    .min(min, `must be ${min} or more`)
+    .max(max, `must be ${max} or less`);
+  const parser =
+    divides === undefined ? whole : whole.refine((n) => divides % n === 0, `must divide ${divides} evenly`);
+  const evenly = divides === undefined ? "" : `, a divisor of ${divides}`;
+  return setting(options, { parser, allowed: `${min} to ${max} ${words}${evenly}` });
+}
+
+/** 0: any free port. */
+export function port<const O extends Words & { default: number }>(options: O): Setting<Value<number, O>> {
+  const parser = z.coerce
+    .number("must be a port number")
+    .int("must be a port number")
+    .min(0, "must be 0 or more")
+    .max(65535, "must be 65535 or less");
+  return setting(options, { parser, allowed: "a port, or 0 for any free one" });
+}
+
+const listed = (words: readonly string[]): string =>
+  words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;
+
+export function choice<const T extends string, const O extends Words & { default?: NoInfer<T> }>(
+  words: readonly T[],
+  options: O,
+): Setting<Value<T, O>> {
+  return setting(options, { parser: z.enum(words, `must be ${listed(words)}`), allowed: listed(words.map(code)) });
+}
+
+/** One of two words, of which the first is true. */
+export function flag<const O extends Words & { default: boolean }>(
+  [yes, no]: readonly ["true", "false"] | readonly ["on", "off"],
+  options: O,
+): Setting<boolean> {
+  const words = [yes, no] as const;
+  const parser = z.enum(words, `must be ${listed(words)}`).transform((word) => word === yes);
+  return setting<boolean, O>(options, {
+    parser,
+    allowed: listed(words.map(code)),
+    written: options.default ? yes : no,
+  }) as Setting<boolean>;
+}
+
+interface TextOptions extends Words {
+  matches?: RegExp;
+  /** What `matches` asks for, after "must": "begin with nats:// or tls://". */
+  rule?: string;
+  default?: string;
+}
+
+export function text<const O extends TextOptions>(options: O): Setting<Value<string, O>> {
+  const { matches, rule = "" } = options;
+  const parser = matches === undefined ? z.string() : z.string().regex(matches, `must ${rule}`);
+  return setting(options, { parser, allowed: ruled(rule) });
+}
+
+/** What only a parser of its own can read. `rule` is the form it asks for, after "must". */
+export function parsed<T, const O extends Words & { rule: string; default?: NoInfer<T> }>(
+  parser: z.ZodType<T>,
+  options: O,
+  written?: string,
+): Setting<Value<T, O>> {
+  return setting(options, { parser, allowed: ruled(options.rule), written });
+}
+
+const ruled = (rule: string): string => (rule === "" ? "" : `must ${rule}`);
+
+export const webAddress = <const O extends Words>(options: O): Setting<string | undefined> =>
+  parsed(z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }), {
+    ...options,
+    rule: "begin with http:// or https://",
+  }) as Setting<string | undefined>;
+
+/** A mistake where one of two variables is set without the other. */
+export const together = (variables: Variables, one: string, other: string): string[] =>
+  (variables[one] === undefined) === (variables[other] === undefined)
+    ? []
+    : [`${one} and ${other} must be set together`];
+
+/**
+ * A secret that can be replaced while gateways serve: the one before it, or the one after it, is set beside it. `NAME_NEXT` may be
+ * set alone where the present secret may be a derived one.
+ */
+export function rotationMistakes(name: string, variables: Variables, { nextAlone = false } = {}): string[] {
+  const { [name]: current, [`${name}_OLD`]: old, [`${name}_NEXT`]: next } = variables;
+  const mistakes: string[] = [];
+  for (const [other, value] of Object.entries({ [`${name}_OLD`]: old, [`${name}_NEXT`]: next })) {
+    if (value === undefined) continue;
+    const mayBeAlone = nextAlone && other === `${name}_NEXT`;
+    if (current === undefined && !mayBeAlone) mistakes.push(`${name} must be set beside ${other}`);
+    if (value === current) mistakes.push(`${other} must not be the same as ${name}`);
+  }
+  if (old !== undefined && next !== undefined) {
+    mistakes.push(`${name}_OLD and ${name}_NEXT must not both be set: one replacement after the other`);
+  }
+  return mistakes;
+}

@@ -1,0 +1,63 @@
+/** The settings of the database and of the data directory. */
+import { resolve } from "node:path";
+import { z } from "zod";
+import { choice, domain, number, parsed, text } from "../base/settings.ts";
+
+const DatabaseUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, "must begin with postgres:// or postgresql://")
+  // Gateways know each other, and each other's versions, by the names of their connections.
+  .refine((url) => !/[?&]application_name=/.test(url), "must not set application_name: Tollgate does");
+
+interface DatabaseConfig {
+  dataDir: string;
+  /** Undefined: the private PostgreSQL under the data directory. */
+  databaseUrl: string | undefined;
+  databasePoolMax: number;
+  /** So many connections stay open while nothing is asked, and are made ready for the console's questions. */
+  databasePoolMin: number;
+  /** At the start: `auto` brings the database up to date; `check` only looks whether it can be worked with. */
+  migrate: "auto" | "check";
+}
+
+export const database = domain({
+  title: "Database",
+  note: `Beside \`DATABASE_POOL_MAX\` a gateway has four connections for the ledger alone and two that listen and watch. A browser asks on
+six connections at once, and opening one takes longer than the console's queries: that is why \`DATABASE_POOL_MIN\` is 6.`,
+  settings: {
+    DATA_DIR: text({
+      default: "./data",
+      help: "Directory of generated secrets, of the spool and, without `DATABASE_URL`, of the private PostgreSQL.",
+    }),
+    DATABASE_URL: parsed(DatabaseUrl, {
+      rule: "begin with postgres:// or postgresql://, without application_name",
+      without: "a private PostgreSQL in `DATA_DIR`",
+      secret: true,
+      help: "The database, PostgreSQL 15 or newer.",
+    }),
+    DATABASE_POOL_MAX: number({
+      ...{ default: 10, unit: "connections", min: 2, max: 100 },
+      help: "Most connections that this gateway opens to the database for everything but the ledger.",
+    }),
+    DATABASE_POOL_MIN: number({
+      ...{ default: 6, unit: "connections", min: 0, max: 100 },
+      help: "How many of these connections stay open while idle, with the console's queries prepared on each after the start.",
+    }),
+    MIGRATE: choice(["auto", "check"], {
+      default: "auto",
+      help: "Whether a gateway migrates the database when it starts, or only checks the schema and leaves it to `tollgate migrate`.",
+      see: "[Upgrading](../operators.md#upgrading)",
+    }),
+  },
+  mistakes: ({ MIGRATE, DATABASE_URL }) =>
+    MIGRATE === "check" && DATABASE_URL === undefined
+      ? ["MIGRATE must be auto without DATABASE_URL: nobody else brings a private database up to date"]
+      : [],
+  config: (e): DatabaseConfig => ({
+    dataDir: resolve(e.DATA_DIR),
+    databaseUrl: e.DATABASE_URL,
+    databasePoolMax: e.DATABASE_POOL_MAX,
+    databasePoolMin: e.DATABASE_POOL_MIN,
+    migrate: e.MIGRATE,
+  }),
+});

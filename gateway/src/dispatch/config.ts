@@ -1,0 +1,24 @@
+/** The settings of dispatch. */
+import { domain, number } from "../base/settings.ts";
+
+interface DispatchConfig {
+  dispatchDeadlineMs: number;
+  /** A job that lasts longer than this after its acceptance ends as a stall. */
+  jobMsMax: number;
+}
+
+export const dispatch = domain({
+  title: "Dispatch",
+  note: "A request that `JOB_MAX_S` ends is billed for the output it has, and neither its node nor its host is blamed.",
+  settings: {
+    DISPATCH_DEADLINE_MS: number({
+      ...{ default: 10_000, unit: "ms", min: 100, max: 600_000 },
+      help: "How long a request waits for a free node.",
+    }),
+    JOB_MAX_S: number({
+      ...{ default: 900, unit: "s", min: 1, max: 86_400 },
+      help: "How long a node may work on a request before it ends as `upstream_stall`.",
+    }),
+  },
+  config: (e): DispatchConfig => ({ dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS, jobMsMax: e.JOB_MAX_S * 1000 }),
+});

@@ -1,0 +1,22 @@
+/** The settings of how far new nodes are trusted. */
+import { domain, number } from "../base/settings.ts";
+import { NODE_RULES, type NodeRules } from "./rules.ts";
+
+interface FleetConfig {
+  nodeRules: NodeRules;
+}
+
+export const fleet = domain({
+  title: "New nodes",
+  note: `A host with a node in quarantine gets no work on nodes that it registers afterwards. \`tollgate dev\` trusts every node at once, and
+does without that rule unless \`PROBATION_ANSWERS\` is set.`,
+  settings: {
+    PROBATION_ANSWERS: number({
+      ...{ default: NODE_RULES.probationAnswers, unit: "answers", min: 0, max: 10_000 },
+      help: "A new node gets one request at a time until it has given this many good answers.",
+      see: "[Trust in nodes](trust.md)",
+    }),
+  },
+  retired: { HOST_SANCTION: "a host with a node in quarantine gets no work on nodes that it registers afterwards" },
+  config: (e): FleetConfig => ({ nodeRules: { ...NODE_RULES, probationAnswers: e.PROBATION_ANSWERS } }),
+});

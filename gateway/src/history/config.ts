@@ -1,0 +1,55 @@
+/** The settings of receipts and of how long records are kept. */
+import { resolve } from "node:path";
+import { domain, number, text } from "../base/settings.ts";
+
+/** The console's list reaches 30 days back and is put in order by cost over 31; a month goes only whole. */
+const HISTORY_DAYS_MIN = 35;
+
+interface HistoryConfig {
+  /** Signs usage receipts. Undefined: kept in the data directory. */
+  receiptSeed: string | undefined;
+  /** How long records of requests are kept, those of refusals apart, and where months go before. Undefined days: for ever. */
+  retention: { historyDays: number | undefined; refusalsDays: number | undefined; exportDir: string | undefined };
+}
+
+export const history = domain({
+  title: "History",
+  note: `Records of requests go by whole months. Sums stay, and the ledger stays provable. \`HISTORY_DAYS\` must not be less than
+\`PAYOUT_HOLD_DAYS\`.`,
+  settings: {
+    RECEIPT_SEED: text({
+      matches: /^[A-Za-z0-9_-]{43}$/,
+      rule: "be 32 bytes in base64url",
+      without: "generated and kept in `DATA_DIR`",
+      secret: true,
+      help: "Key that signs usage receipts.",
+    }),
+    HISTORY_DAYS: number({
+      ...{ unit: "days", min: HISTORY_DAYS_MIN, max: 36_500 },
+      without: "for ever",
+      help: "How long records of requests are kept.",
+      see: "[Keeping records](retention.md)",
+    }),
+    REFUSALS_DAYS: number({
+      ...{ unit: "days", min: 1, max: 36_500 },
+      without: "for ever",
+      help: "How long records of requests that a limit refused are kept.",
+    }),
+    HISTORY_EXPORT_DIR: text({
+      help: "Directory that months are exported to before they are dropped; needs `HISTORY_DAYS`.",
+      see: "[Exports](retention.md#exports)",
+    }),
+  },
+  mistakes: ({ HISTORY_EXPORT_DIR, HISTORY_DAYS }) =>
+    HISTORY_EXPORT_DIR !== undefined && HISTORY_DAYS === undefined
+      ? ["HISTORY_DAYS must be set beside HISTORY_EXPORT_DIR: without it no month is ever exported"]
+      : [],
+  config: (e): HistoryConfig => ({
+    receiptSeed: e.RECEIPT_SEED,
+    retention: {
+      historyDays: e.HISTORY_DAYS,
+      refusalsDays: e.REFUSALS_DAYS,
+      exportDir: e.HISTORY_EXPORT_DIR === undefined ? undefined : resolve(e.HISTORY_EXPORT_DIR),
+    },
+  }),
+});

@@ -1,0 +1,114 @@
+/** The settings of the HTTP servers. */
+import { z } from "zod";
+import type { CertificateFiles } from "../base/certificate.ts";
+import { domain, number, parsed, port, text, together, webAddress } from "../base/settings.ts";
+
+const MEBIBYTE = 1024 * 1024;
+/** One body has to fit. */
+const BODY_MB_MAX = 10;
+
+/** As a browser sends it: a scheme and a host, and a port that is not the scheme's own. */
+function isOrigin(origin: string): boolean {
+  const url = URL.parse(origin);
+  if (url === null || origin.includes("*")) return false;
+  // URL gives no origin for schemes other than the web's, such as those of browser extensions.
+  if (url.protocol !== "http:" && url.protocol !== "https:") return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(origin);
+  return url.origin === origin;
+}
+
+const ORIGINS_RULE = "be *, none, or origins such as https://app.example separated by commas";
+const CorsOrigins = z.string().transform((origins, context): "any" | string[] => {
+  if (origins === "*") return "any";
+  if (origins === "none") return [];
+  const list = origins.split(",").map((origin) => origin.trim());
+  const wrong = list.find((origin) => !isOrigin(origin));
+  if (wrong === undefined) return list;
+  context.addIssue({ code: "custom", message: `must ${ORIGINS_RULE}, and "${wrong}" is no origin` });
+  return z.NEVER;
+});
+
+interface HttpConfig {
+  host: string;
+  port: number;
+  /** Serves health and metrics. Loopback unless other machines are to read them. */
+  internalHost: string;
+  internalPort: number;
+  /** The files of the certificate that API and console are served under. Undefined: over plain HTTP. */
+  tls: CertificateFiles | undefined;
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
+  publicUrl: string | undefined;
+  /** How many proxies before the gateway add to X-Forwarded-For. */
+  trustedProxies: number;
+  /** Whose pages may call the public API; none: an empty list. */
+  corsOrigins: "any" | string[];
+  /** How much memory large bodies may take: all of them, and those of one account. */
+  bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
+}
+
+export const http = domain({
+  title: "HTTP",
+  note: `The internal port answers without a key, so keep it off the public network. Prometheus and health probes on other machines or
+in other containers need \`INTERNAL_HOST=0.0.0.0\` and a network that admits only them.
+
+Without \`PUBLIC_URL\`, \`/\` and the examples in \`/docs\` show the address of the request: its \`Host\` header, and \`X-Forwarded-Proto\`
+behind a proxy that \`TRUST_PROXY\` counts.
+
+\`CORS_ORIGINS\` applies to \`/v1\` only, which needs a key and never uses cookies. The console and the node API are always closed to
+other sites.
+
+A request that finds no room in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and can be retried. One account gets a quarter of it, but at
+least ${BODY_MB_MAX} MiB. Memory is taken until the request ends.`,
+  settings: {
+    HOST: text({ default: "127.0.0.1", help: "Address on which the API and the console are served." }),
+    PORT: port({ default: 8080, help: "Port of the API and the console." }),
+    INTERNAL_HOST: text({
+      default: "127.0.0.1",
+      help: "Address of `/healthz`, `/readyz` and `/metrics`; it does not follow `HOST`.",
+    }),
+    INTERNAL_PORT: port({ default: 9090, help: "Port of `/healthz`, `/readyz` and `/metrics`." }),
+    TLS_CERT: text({
+      help: "PEM file with the certificate and its chain; with it the API and the console are served over TLS only.",
+      see: "[TLS](../operators.md#tls)",
+    }),
+    TLS_KEY: text({ help: "PEM file with the key of `TLS_CERT`." }),
+    PUBLIC_URL: webAddress({
+      help: "URL by which browsers reach the gateway; `https://…` makes the session cookie `Secure`.",
+    }),
+    TRUST_PROXY: number({
+      ...{ default: 0, unit: "proxies", min: 0, max: 10 },
+      help: "Number of proxies in front of the gateway that add to `X-Forwarded-For`; sign-in attempts are counted by the client address in it.",
+    }),
+    CORS_ORIGINS: parsed(
+      CorsOrigins,
+      { default: "any", rule: ORIGINS_RULE, help: "Origins whose pages may call `/v1` from a browser." },
+      "*",
+    ),
+    BODY_BUDGET_MB: number({
+      ...{ default: 256, unit: "MiB", min: BODY_MB_MAX, max: 65_536 },
+      help: "Memory for all request bodies over 64 KiB together.",
+    }),
+  },
+  retired: { BODY_BUDGET_ACCOUNT_MB: `one account gets a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB` },
+  mistakes: (variables) => {
+    const mistakes = together(variables, "TLS_CERT", "TLS_KEY");
+    // Cookies and links follow it, and nothing would answer them.
+    if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
+      mistakes.push("PUBLIC_URL must begin with https:// beside TLS_CERT");
+    }
+    return mistakes;
+  },
+  config: (e): HttpConfig => ({
+    host: e.HOST,
+    port: e.PORT,
+    internalHost: e.INTERNAL_HOST,
+    internalPort: e.INTERNAL_PORT,
+    tls: e.TLS_CERT !== undefined && e.TLS_KEY !== undefined ? { certFile: e.TLS_CERT, keyFile: e.TLS_KEY } : undefined,
+    publicUrl: e.PUBLIC_URL,
+    trustedProxies: e.TRUST_PROXY,
+    corsOrigins: e.CORS_ORIGINS,
+    bodyBudget: {
+      gatewayBytesMax: e.BODY_BUDGET_MB * MEBIBYTE,
+      payerBytesMax: Math.max(BODY_MB_MAX, e.BODY_BUDGET_MB / 4) * MEBIBYTE,
+    },
+  }),
+});

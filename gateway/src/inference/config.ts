@@ -1,0 +1,18 @@
+/** The settings of answers to clients. */
+import { domain, flag } from "../base/settings.ts";
+
+interface InferenceConfig {
+  /** Answer base64 to the client versions that corrupt float embeddings. */
+  embeddingsBase64Compat: boolean;
+}
+
+export const inference = domain({
+  title: "Client compatibility",
+  settings: {
+    EMBEDDINGS_BASE64_COMPAT: flag(["true", "false"], {
+      default: false,
+      help: "Answers base64 to the `openai` JavaScript versions (4.91–7.11) that turn float embeddings into zeros.",
+    }),
+  },
+  config: (e): InferenceConfig => ({ embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT }),
+});

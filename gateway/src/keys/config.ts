@@ -1,0 +1,39 @@
+/** The settings of API keys. */
+import { domain, rotationMistakes, text } from "../base/settings.ts";
+
+interface KeysConfig {
+  /** Undefined: kept in the data directory. */
+  keyPepper: string | undefined;
+  /** While it is being replaced: the one before it, or the one that comes after it. */
+  keyPepperOld: string | undefined;
+  keyPepperNext: string | undefined;
+}
+
+const long = { matches: /^.{32}/s, rule: "have 32 characters or more", secret: true };
+
+export const keys = domain({
+  title: "API keys",
+  settings: {
+    KEY_PEPPER: text({
+      ...long,
+      without: "generated and kept in `DATA_DIR`",
+      help: "Secret that every API key is hashed with, required beside `DATABASE_URL`; losing it invalidates all keys.",
+    }),
+    KEY_PEPPER_OLD: text({
+      ...long,
+      help: "The previous pepper, while `KEY_PEPPER` is being replaced.",
+      see: "[Rotating secrets](rotation.md)",
+    }),
+    KEY_PEPPER_NEXT: text({
+      ...long,
+      help: "The next pepper, while `KEY_PEPPER` is being replaced.",
+      see: "[Rotating secrets](rotation.md)",
+    }),
+  },
+  mistakes: (variables) => rotationMistakes("KEY_PEPPER", variables),
+  config: (e): KeysConfig => ({
+    keyPepper: e.KEY_PEPPER,
+    keyPepperOld: e.KEY_PEPPER_OLD,
+    keyPepperNext: e.KEY_PEPPER_NEXT,
+  }),
+});

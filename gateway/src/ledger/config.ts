@@ -1,0 +1,29 @@
+/** The settings of holds and settlements. */
+import { domain, number, text } from "../base/settings.ts";
+
+interface LedgerConfig {
+  /** How long the credit of a request stays held after its gateway died. */
+  holdLeaseMs: number;
+  /** Where settlements wait that the store cannot take now. Undefined: below the data directory. */
+  spoolDir: string | undefined;
+}
+
+export const ledger = domain({
+  title: "Holds and settlements",
+  note: `Gateways renew a lease four times in \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database; if one gateway alone
+is cut off for that long, what it answered is settled late. Leases shorter than the default are for tests.
+
+Every gateway can have its own \`SPOOL_DIR\`, or several can share one. A gateway that cannot write there does not start.`,
+  settings: {
+    HOLD_LEASE_S: number({
+      ...{ default: 60, unit: "s", min: 3, max: 3_600 },
+      help: "How long the credit of a request stays held after its gateway died.",
+    }),
+    SPOOL_DIR: text({
+      without: "`DATA_DIR/spool`",
+      help: "Directory for settlements that the database cannot take now, on a disk that survives the gateway.",
+      see: "[Settlements that wait](failures.md#settlements-that-wait)",
+    }),
+  },
+  config: (e): LedgerConfig => ({ holdLeaseMs: e.HOLD_LEASE_S * 1000, spoolDir: e.SPOOL_DIR }),
+});

@@ -1,0 +1,28 @@
+/** The settings of limits. */
+import { choice, domain, text } from "../base/settings.ts";
+
+interface LimitsConfig {
+  /** Where limits are counted. Undefined: in memory, for one gateway. */
+  valkeyUrl: string | undefined;
+  /** While the limits' store is away: nothing is admitted, or each gateway counts alone with its share. */
+  limitsWhenAway: "refuse" | "local";
+}
+
+export const limits = domain({
+  title: "Limits",
+  settings: {
+    VALKEY_URL: text({
+      matches: /^(valkeys?|rediss?|unix):\/\/|^\//,
+      rule: "begin with valkey://, redis:// (or the same with an s for TLS), or be a socket path",
+      without: "each gateway counts in memory",
+      secret: true,
+      help: "Valkey or Redis server on which several gateways count limits together; it needs `maxmemory-policy noeviction`.",
+    }),
+    LIMITS_WHEN_AWAY: choice(["refuse", "local"], {
+      default: "refuse",
+      help: "While `VALKEY_URL` is away, `refuse` answers 503 and `local` lets each gateway count alone with its share of every limit.",
+      see: "[When the limits server is away](failures.md#when-the-limits-server-is-away)",
+    }),
+  },
+  config: (e): LimitsConfig => ({ valkeyUrl: e.VALKEY_URL, limitsWhenAway: e.LIMITS_WHEN_AWAY }),
+});

@@ -1,0 +1,17 @@
+/** The settings of the models on offer. */
+import { domain, text } from "../base/settings.ts";
+
+interface CatalogueConfig {
+  catalogueFile: string | undefined;
+}
+
+export const catalogue = domain({
+  title: "Models",
+  settings: {
+    CATALOGUE_FILE: text({
+      without: "the built-in catalogue",
+      help: "JSON file of the models on offer, in the form of `gateway/catalogue/models.json`.",
+    }),
+  },
+  config: (e): CatalogueConfig => ({ catalogueFile: e.CATALOGUE_FILE }),
+});

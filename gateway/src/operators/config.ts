@@ -1,0 +1,26 @@
+/** The settings of payouts and of proving the ledger. */
+import { domain, flag, number } from "../base/settings.ts";
+
+interface OperatorsConfig {
+  /** How long earnings are held back before they are paid out. */
+  payoutHoldDays: number;
+  /** Prove the ledger once a day without being asked. */
+  provesBooks: boolean;
+}
+
+export const operators = domain({
+  title: "Payouts and the ledger's proof",
+  settings: {
+    PAYOUT_HOLD_DAYS: number({
+      ...{ default: 7, unit: "days", min: 0, max: 365 },
+      help: "How old earnings must be before a payout pays them.",
+      see: "[Payouts](money.md#payouts)",
+    }),
+    BOOKS_PROVE: flag(["on", "off"], {
+      default: true,
+      help: "Proves the ledger once a day, on one of the gateways; with `off` only when somebody asks.",
+      see: "[Proving the books](money.md#proving-the-books)",
+    }),
+  },
+  config: (e): OperatorsConfig => ({ payoutHoldDays: e.PAYOUT_HOLD_DAYS, provesBooks: e.BOOKS_PROVE }),
+});

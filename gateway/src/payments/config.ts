@@ -1,0 +1,53 @@
+/** The settings of selling credits. */
+import { domain, flag, text, together } from "../base/settings.ts";
+
+interface PaymentsConfig {
+  /** Undefined: credits cannot be bought. */
+  payments:
+    | {
+        secretKey: string;
+        /** Events are signed with one of these: two while it is being replaced. */
+        webhookSecrets: string[];
+        /** Undefined: Stripe's own address. */
+        apiBase: string | undefined;
+        /** Whether Stripe makes an invoice of every checkout. */
+        invoices: boolean;
+      }
+    | undefined;
+}
+
+export const payments = domain({
+  title: "Payments",
+  settings: {
+    STRIPE_SECRET_KEY: text({
+      matches: /^(sk|rk)_(test|live)_\w+$/,
+      rule: "be a Stripe secret key (sk_live_… or sk_test_…)",
+      without: "credits are not sold",
+      secret: true,
+      help: "Secret key of the Stripe account that sells credits.",
+      see: "[Selling credits](money.md#selling-credits)",
+    }),
+    STRIPE_WEBHOOK_SECRET: text({
+      matches: /^whsec_[^\s,]+(,whsec_[^\s,]+)*$/,
+      rule: "be the signing secret of a Stripe webhook endpoint (whsec_…), or several separated by commas",
+      secret: true,
+      help: "Signing secret of the webhook endpoint, required beside `STRIPE_SECRET_KEY`.",
+    }),
+    STRIPE_INVOICES: flag(["true", "false"], {
+      default: false,
+      help: "Has Stripe make an invoice (PDF) of every paid checkout, for which Stripe takes a fee; receipts need no invoice.",
+    }),
+    STRIPE_API_BASE: text({
+      matches: /^(https:\/\/[^/\s]+|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)\/?$/,
+      rule: "be https://HOST, or http:// on this machine",
+      without: "Stripe's own",
+      help: "Address of Stripe's API, for tests.",
+    }),
+  },
+  mistakes: (variables) => together(variables, "STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"),
+  config: (e): PaymentsConfig => {
+    const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: secrets, STRIPE_API_BASE: apiBase } = e;
+    if (secretKey === undefined || secrets === undefined) return { payments: undefined };
+    return { payments: { secretKey, webhookSecrets: secrets.split(","), apiBase, invoices: e.STRIPE_INVOICES } };
+  },
+});

@@ -1,0 +1,150 @@
+/** The settings of the dispatch plane. */
+import type { CertificateFiles } from "../base/certificate.ts";
+import { domain, flag, number, port, rotationMistakes, text, together, type Variables } from "../base/settings.ts";
+
+const ADDRESSES = /^(nats|tls):\/\/[^\s,@/]+(,(nats|tls):\/\/[^\s,@/]+)*$/;
+
+const seed = (letter: string, whose: string) => ({
+  matches: new RegExp(`^S${letter}[A-Z2-7]{56}$`),
+  rule: `be an nkey ${whose} seed (S${letter}…)`,
+  secret: true,
+});
+
+interface PlaneConfig {
+  /** This gateway has none: no node works for it. */
+  absent: boolean;
+  /** Where nodes are told to connect, if not at the plane's own address. */
+  publicUrl: string | undefined;
+  /** Signs credentials. Undefined: kept in the data directory. */
+  seed: string | undefined;
+  /** The one before it: what it signed is taken as long as it lives. */
+  seedOld: string | undefined;
+  /** On NATS servers: the account's public key, and keys that sign for it in the place of its own. */
+  account: string | undefined;
+  signingSeeds: string[];
+  credentialTtlMs: number;
+  /** Where the embedded hub listens, and the files of its certificate. Undefined: where the API does. */
+  host: string | undefined;
+  port: number;
+  tls: CertificateFiles | undefined;
+  /** Servers to use instead of the embedded hub. */
+  nats: { url: string; operatorSeed: string; system: { jwt: string; seed: string } } | undefined;
+}
+
+/** What a plane on NATS cannot do without; `tollgate admin plane init` writes all of it. */
+const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
+
+function natsMistakes(variables: Variables): string[] {
+  const { NATS_URL, PLANE_SEED, PLANE_SEED_OLD, PLANE_SIGNING_SEED, PLANE_ACCOUNT } = variables;
+  if (NATS_URL === undefined) {
+    return PLANE_SIGNING_SEED === undefined
+      ? []
+      : ["PLANE_SIGNING_SEED is for NATS servers: NATS_URL must be set beside it"];
+  }
+  const isSigned = PLANE_SIGNING_SEED !== undefined && PLANE_ACCOUNT !== undefined;
+  const missing = BESIDE_NATS_URL.filter(
+    (name) => variables[name] === undefined && !(name === "PLANE_SEED" && isSigned),
+  );
+  const mistakes = missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`);
+  if (PLANE_SEED !== undefined && PLANE_ACCOUNT !== undefined) {
+    mistakes.push("PLANE_SEED and PLANE_ACCOUNT must not both be set: the second stands in the place of the first");
+  }
+  if (PLANE_SEED_OLD !== undefined) {
+    mistakes.push("PLANE_SEED_OLD must not be set beside NATS_URL: the servers know the account by its key");
+  }
+  return mistakes;
+}
+
+export const plane = domain({
+  title: "Dispatch plane",
+  settings: {
+    PLANE: flag(["on", "off"], {
+      default: true,
+      help: "With `off` the gateway serves the console and the ledger alone, and answers 501 to nodes that ask for credentials.",
+    }),
+    PLANE_HOST: text({ without: "`HOST`", help: "Address on which nodes connect to the embedded plane." }),
+    PLANE_PORT: port({ default: 4222, help: "Port on which nodes connect to the embedded plane." }),
+    PLANE_TLS_CERT: text({
+      help: "PEM file with the certificate of the embedded plane, which then speaks TLS only.",
+      see: "[TLS](../operators.md#tls)",
+    }),
+    PLANE_TLS_KEY: text({ help: "PEM file with the key of `PLANE_TLS_CERT`." }),
+    PLANE_PUBLIC_URL: text({
+      matches: /^(nats|tls):\/\//,
+      rule: "begin with nats:// or tls://",
+      without: "from host and port, or `NATS_URL`",
+      help: "Address that nodes are told to connect to, or several separated by commas.",
+    }),
+    PLANE_CREDENTIAL_TTL_S: number({
+      ...{ default: 3_600, unit: "s", min: 5, max: 86_400 },
+      help: "Lifetime of a node's credentials, which its agent renews in time.",
+    }),
+    PLANE_SEED: text({
+      ...seed("A", "account"),
+      without: "generated and kept in `DATA_DIR`",
+      help: "Key that signs nodes' credentials, required beside `NATS_URL`.",
+    }),
+    PLANE_SEED_OLD: text({
+      ...seed("A", "account"),
+      help: "The previous seed, while `PLANE_SEED` of the embedded plane is being replaced; credentials signed with it stay valid until they expire.",
+      see: "[Rotating secrets](rotation.md)",
+    }),
+    PLANE_SIGNING_SEED: text({
+      matches: /^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/,
+      rule: "be an nkey account seed (SA…), or several separated by commas",
+      secret: true,
+      help: "Keys that sign instead of `PLANE_SEED` on NATS servers; the first one signs.",
+      see: "[Rotating secrets](rotation.md)",
+    }),
+    PLANE_ACCOUNT: text({
+      matches: /^A[A-Z2-7]{55}$/,
+      rule: "be the public key of an account (A…)",
+      help: "The account's public key on NATS servers, for gateways that have `PLANE_SIGNING_SEED` and not `PLANE_SEED`.",
+    }),
+    NATS_URL: text({
+      matches: ADDRESSES,
+      rule: "be nats://HOST:PORT or tls://HOST:PORT, several separated by commas",
+      without: "the embedded plane",
+      help: "NATS servers that several gateways share.",
+      see: "[NATS](nats.md)",
+    }),
+    NATS_OPERATOR_SEED: text({
+      ...seed("O", "operator"),
+      help: "Key of the NATS operator, required beside `NATS_URL`; `tollgate admin plane init` writes it.",
+    }),
+    NATS_SYSTEM_JWT: text({
+      matches: /^[\w-]+\.[\w-]+\.[\w-]+$/,
+      rule: "be the JWT of a user of the system account",
+      secret: true,
+      help: "Credentials for the system account, required beside `NATS_URL`; `tollgate admin plane init` writes them.",
+    }),
+    NATS_SYSTEM_SEED: text({
+      ...seed("U", "user"),
+      help: "Key of `NATS_SYSTEM_JWT`, required beside `NATS_URL`; `tollgate admin plane init` writes it.",
+    }),
+  },
+  mistakes: (variables) => [
+    ...rotationMistakes("PLANE_SEED", variables),
+    ...natsMistakes(variables),
+    ...together(variables, "PLANE_TLS_CERT", "PLANE_TLS_KEY"),
+  ],
+  config: (e): { plane: PlaneConfig } => {
+    const { NATS_URL: url, NATS_OPERATOR_SEED: operatorSeed, NATS_SYSTEM_JWT: jwt, NATS_SYSTEM_SEED: systemSeed } = e;
+    const { PLANE_TLS_CERT: certFile, PLANE_TLS_KEY: keyFile } = e;
+    const isNats = url !== undefined && operatorSeed !== undefined && jwt !== undefined && systemSeed !== undefined;
+    const plane = {
+      absent: !e.PLANE,
+      publicUrl: e.PLANE_PUBLIC_URL,
+      seed: e.PLANE_SEED,
+      seedOld: e.PLANE_SEED_OLD,
+      account: e.PLANE_ACCOUNT,
+      signingSeeds: e.PLANE_SIGNING_SEED?.split(",") ?? [],
+      credentialTtlMs: e.PLANE_CREDENTIAL_TTL_S * 1000,
+      host: e.PLANE_HOST,
+      port: e.PLANE_PORT,
+      tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+      nats: isNats ? { url, operatorSeed, system: { jwt, seed: systemSeed } } : undefined,
+    };
+    return { plane };
+  },
+});

@@ -1,0 +1,23 @@
+/** The settings of the status page. */
+import { domain, flag, number } from "../base/settings.ts";
+
+interface SiteConfig {
+  /** `isPublic`: anybody may read it, at /status. */
+  status: { isPublic: boolean; sampleEveryMs: number };
+}
+
+export const site = domain({
+  title: "Status page",
+  settings: {
+    STATUS_PAGE: flag(["on", "off"], {
+      default: true,
+      help: "With `off`, `/status` and `/status.json` answer 404 and nothing links to them; availability is still sampled for the console.",
+      see: "[Status](watching.md#status)",
+    }),
+    STATUS_SAMPLE_S: number({
+      ...{ default: 60, unit: "s", min: 1, max: 600, divides: 3_600 },
+      help: "How often availability is sampled, the same on all gateways; short intervals are for tests.",
+    }),
+  },
+  config: (e): SiteConfig => ({ status: { isPublic: e.STATUS_PAGE, sampleEveryMs: e.STATUS_SAMPLE_S * 1000 } }),
+});

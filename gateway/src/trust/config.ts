@@ -1,0 +1,25 @@
+/** The settings of quarantine and canaries. */
+import { domain, flag, text } from "../base/settings.ts";
+
+interface TrustConfig {
+  /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
+  autoQuarantine: boolean;
+  /** The operator's own canaries, which nobody else has read. Undefined: there are none. */
+  canariesFile: string | undefined;
+}
+
+export const trust = domain({
+  title: "Trust in nodes",
+  note: "`tollgate dev` has `AUTO_QUARANTINE` off, because its nodes run stand-ins for the models. [For hosts](../hosts.md#quarantine) explains quarantine to hosts.",
+  settings: {
+    AUTO_QUARANTINE: flag(["true", "false"], {
+      default: true,
+      help: "Puts nodes that fail, cheat or pretend into quarantine; `false` only logs what was seen.",
+    }),
+    CANARIES_FILE: text({
+      help: "JSON file of your own canaries, which nobody else has read.",
+      see: "[Trust in nodes](trust.md)",
+    }),
+  },
+  config: (e): TrustConfig => ({ autoQuarantine: e.AUTO_QUARANTINE, canariesFile: e.CANARIES_FILE }),
+});

@@ -1,0 +1,60 @@
+/** docs/operators/settings.md: the operators' reference of every setting, made from the declarations in gateway/src. */
+import type { Domain, Setting } from "../src/base/settings.ts";
+import { DOMAINS } from "../src/config.ts";
+
+export const SETTINGS_PAGE = new URL("../../docs/operators/settings.md", import.meta.url);
+
+const OPENING = `# Settings
+
+\`tollgate serve\` is configured by environment variables alone. An empty variable counts as not set. The gateway reports every mistake in
+its variables at once and does not start with one.
+`;
+
+const ENDING = `---
+
+\`node gateway/tools/write-settings.ts\` writes this page from the \`config.ts\` of each folder of \`gateway/src\`.
+`;
+
+export function settingsPage(): string {
+  const secrets = DOMAINS.flatMap(({ settings }) => Object.entries(settings))
+    .filter(([, { secret }]) => secret === true)
+    .map(([name]) => `\`${name}\``);
+  const retired = DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
+  return [OPENING, ...DOMAINS.map(section), filesSection(secrets), retiredSection(retired), ENDING].join("\n");
+}
+
+const section = ({ title, settings, note }: Domain): string =>
+  `## ${title}
+
+| Variable | Default | Allowed | Meaning |
+|---|---|---|---|
+${Object.entries(settings)
+  .map(([name, setting]) => `| \`${name}\` | ${cellsOf(setting).join(" | ")} |`)
+  .join("\n")}
+${note === undefined ? "" : `\n${note}\n`}`;
+
+const cellsOf = ({ help, see, shown }: Setting): string[] => [
+  shown.default,
+  shown.allowed === "" ? "–" : inCode(shown.allowed),
+  see === undefined ? help : `${help} See ${see}.`,
+];
+
+/** Addresses that the rules name as they are, so that Markdown does not make links of them. */
+const inCode = (allowed: string): string =>
+  allowed.replaceAll(/(?<!`)\b[a-z]+:\/\/[^\s,()]*|(?<=be )\*/g, (address) => `\`${address}\``);
+
+const filesSection = (secrets: string[]): string => `## Secrets in files
+
+A secret can be read from a file instead: with \`KEY_PEPPER_FILE=/run/secrets/key_pepper\` the gateway reads \`KEY_PEPPER\` from that file.
+Set one of the two, not both. A line feed at the end of the file is ignored. These variables can be given so:
+${secrets.join(", ")}.
+`;
+
+const retiredSection = (retired: [string, string][]): string => `## Retired settings
+
+A gateway that finds one of these set does not start, and says what holds now.
+
+| Variable | What holds now |
+|---|---|
+${retired.map(([name, now]) => `| \`${name}\` | ${now} |`).join("\n")}
+`;

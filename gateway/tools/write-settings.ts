@@ -1,0 +1,5 @@
+/** Writes docs/operators/settings.md from the declarations of the settings: `node gateway/tools/write-settings.ts`. */
+import { writeFile } from "node:fs/promises";
+import { SETTINGS_PAGE, settingsPage } from "./settings-page.ts";
+
+await writeFile(SETTINGS_PAGE, settingsPage());
