@@ -82,6 +82,7 @@ const ALLOWED: Record<string, string> = {
     "the pace of nodes made by hand, which reports and speaks as agents do; nothing is judged by it",
   "stage/wait.ts": "the one place that waits",
   "tools/test-clocks.test.ts": "names what is refused",
+  "stage/process.ts": "kills a process of a fault run that does not end; a test's own has the limit of a hang",
   "stage/in-process.ts": "the clock of a stage whose clock runs, which no slow machine moves",
 };
 
