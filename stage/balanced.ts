@@ -1,5 +1,5 @@
 /** Gateways behind a balancer, on one database, one NATS server and one Valkey: for suites that replace them under load. */
-import { openStage, type ProcessStage } from "./stage.ts";
+import { HONEST_NODES, openStage, type ProcessStage } from "./stage.ts";
 
 interface BalancedOptions {
   /** Settings of every gateway. */
@@ -22,8 +22,7 @@ export function openBalanced({ env = {}, sql, gateways = 2 }: BalancedOptions = 
       DRAIN_DELAY_S: "5",
       // A request that waits for a busy machine waits for its turn.
       DISPATCH_DEADLINE_MS: "600000",
-      AUTO_QUARANTINE: "false",
-      PROBATION_ANSWERS: "0",
+      ...HONEST_NODES,
       ...env,
     },
   });

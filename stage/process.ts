@@ -67,6 +67,7 @@ export function newProcess(options: ProcessOptions): Process {
     const { watcher } = current;
     current = undefined;
     if (watcher.exitCode === null && watcher.signalCode === null) {
+      watcher.ref();
       const ended = once(watcher, "exit");
       watcher.stdin?.end();
       await ended;
@@ -94,6 +95,8 @@ export function newProcess(options: ProcessOptions): Process {
       watcher.stdin?.on("error", () => {});
       const [line] = await once(watcher.stdio[3] as NodeJS.ReadableStream, "data");
       current = { watcher, pid: Number.parseInt(String(line), 10) };
+      // A test that failed before it could end it must not wait for it: it ends with the test.
+      for (const held of [watcher, watcher.stdin, watcher.stdio[3]] as { unref?: () => void }[]) held.unref?.();
       await eventually(`${name} is ready`, async () => {
         if (!process_.running()) throw new Error(`${name} ended at its start: ${tail(await process_.log())}`);
         return (await options.ready?.()) ?? true;

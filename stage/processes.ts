@@ -30,7 +30,8 @@ export class ProcessStage extends Stage {
   /** The first gateway's. Each start has one of its own, as a new machine has. */
   readonly dataDir: string;
   readonly #dataDirs: string[] = [];
-  readonly #nodes: Process[] = [];
+  /** Nodes that were started, also those that were stopped. */
+  readonly nodes: Process[] = [];
   #first: GatewayProcess | undefined;
   #ended: Promise<number | null> | undefined;
 
@@ -103,10 +104,10 @@ export class ProcessStage extends Stage {
 
   async node({ models, name, slots = SLOTS, host }: NodeTraits): Promise<StageNode & { process: Process }> {
     const its = host ?? (await this.host());
-    const called = name ?? `node-${this.#nodes.length + 1}`;
+    const called = name ?? `node-${this.nodes.length + 1}`;
     const ready = { base_url: this.baseUrl, host_token: its.token };
     const process = await startNode({ ready }, { name: called, model: models.join(","), slots });
-    this.#nodes.push(process);
+    this.nodes.push(process);
     const { body } = await nodeApi<{ data: { id: string; name: string }[] }>(this, its.token, "GET", "/nodes");
     const id = body.data.find((node) => node.name === called)?.id as string;
     const stop = async (): Promise<void> => void (await process.end("SIGTERM"));
@@ -142,7 +143,7 @@ export class ProcessStage extends Stage {
   }
 
   async #end(): Promise<number | null> {
-    for (const node of this.#nodes) await node.kill();
+    for (const node of this.nodes) await node.kill();
     await this.balancer?.close();
     await this.shared.stopLooking();
     const codes = await Promise.all([...this.gateways].map((gateway) => gateway.stop()));

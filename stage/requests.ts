@@ -1,11 +1,15 @@
 /** Requests of builders, as plain HTTP, and what came of them. */
 
 import type { Stage } from "./common.ts";
-import type { Platform, Ready } from "./dev.ts";
+import type { Ready } from "./dev.ts";
+
+interface Asked {
+  ready: Pick<Ready, "base_url" | "api_key">;
+}
 
 /** A chat request that the scripted engine answers as it is ordered to. */
 export function chat(
-  platform: { ready: Pick<Ready, "base_url" | "api_key"> },
+  platform: Asked,
   orders: object,
   more: object = {},
   signal: AbortSignal | null = null,
@@ -23,7 +27,7 @@ export function chat(
 }
 
 /** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
-export async function keepBusy(platform: Platform, model: string): Promise<() => Promise<void>> {
+export async function keepBusy(platform: Asked, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
   // Up to the model's context, which takes longer than any suite.
   const orders = { tokens: 100_000, delta_ms: 200 };

@@ -5,6 +5,12 @@ import { findServer, startServer, type TestServer } from "../gateway/src/limits/
 import { PEPPER, PRIVATE_DATABASE, privateDatabase, type Query, urlOf } from "./database.ts";
 import { type NatsPlane, openNats } from "./plane.ts";
 
+/**
+ * Settings for stages whose nodes are all honest, as those of `tollgate dev` are: the scripted engine knows no answer to a canary, and is
+ * faster than its model can be.
+ */
+export const HONEST_NODES = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
+
 export interface SharedOptions {
   /**
    * "shared" (default): a database of the test run's server; or one with only the migrations of this directory. "private": the

@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { behaviours } from "./behaviours.ts";
 import type { Client } from "./client.ts";
 import { programs } from "./programs.ts";
-import { openStage, type Stage, type World } from "./world.ts";
+import { openWorlds, type World, type Worlds } from "./world.ts";
 
 /** Those of them are libraries. */
 const driven = await Promise.all(
@@ -17,13 +17,13 @@ const driven = await Promise.all(
 const here = driven.filter(({ client }) => !("missing" in client));
 
 describe("clients", { concurrency: true }, () => {
-  let stage: Stage | undefined;
+  let worlds: Worlds | undefined;
   before(async () => {
-    if (here.length > 0) stage = await openStage();
+    if (here.length > 0) worlds = await openWorlds();
   });
   after(async () => {
     for (const { client } of driven) if (!("missing" in client)) await client.close?.();
-    await stage?.end();
+    await worlds?.end();
   });
 
   for (const { name, version, traits, client } of driven) {
@@ -31,7 +31,7 @@ describe("clients", { concurrency: true }, () => {
     describe(`${name} ${version}`, { skip: missing, concurrency: 1 }, () => {
       let world: World;
       before(async () => {
-        world = (await stage?.world()) as World;
+        world = (await worlds?.open()) as World;
       });
       for (const { name: what, check } of behaviours) {
         test(what, async (t: TestContext) => {

@@ -10,7 +10,7 @@ import type { Client, Traits } from "./client.ts";
 import type { Checks, Program } from "./program.ts";
 import { programs } from "./programs.ts";
 import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
-import { openStage, type Stage, type World } from "./world.ts";
+import { openWorlds, type World, type Worlds } from "./world.ts";
 
 /** They wait more than they compute; some are whole servers. */
 const AT_ONCE = 4;
@@ -41,21 +41,21 @@ const columns = list(
 
 const rowName = ({ name, version }: Program): string => `${name} ${version}`;
 
-async function drive(stage: Stage, program: Program): Promise<Row> {
+async function drive(worlds: Worlds, program: Program): Promise<Row> {
   const name = rowName(program);
   try {
-    return { name, cells: await cellsOf(stage, program) };
+    return { name, cells: await cellsOf(worlds, program) };
   } catch (error) {
     // One that does not start does not take the others with it.
     return { name, cells: new Map(columns.map((column) => [column, failed(error)])) };
   }
 }
 
-async function cellsOf(stage: Stage, program: Program): Promise<Row["cells"]> {
+async function cellsOf(worlds: Worlds, program: Program): Promise<Row["cells"]> {
   const client = await program.load();
   if ("missing" in client) return { leftOut: client.missing };
   try {
-    const world = await stage.world();
+    const world = await worlds.open();
     const asked = "checks" in client ? await client.checks(world) : checksOf(client, world, program.traits);
     const cells = new Map<string, Cell>();
     for (const column of columns) {
@@ -86,18 +86,18 @@ async function cellOf(check: () => Promise<string | undefined>): Promise<Cell> {
   }
 }
 
-const stage = await openStage();
+const worlds = await openWorlds();
 const chosen = programs.filter(({ id }) => only.includes(id));
 const driven = new Map<Program, Row>();
 const waiting = [...chosen];
 const work = async (): Promise<void> => {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-    driven.set(next, await drive(stage, next));
+    driven.set(next, await drive(worlds, next));
 };
 try {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 } finally {
-  await stage.end();
+  await worlds.end();
 }
 const rows = chosen.flatMap((program) => driven.get(program) ?? []);
 console.log(render(rows, columns));

@@ -1,14 +1,14 @@
 /** What a client meets: one platform for all of them, and for each its own accounts and keys, so that they can run at once. */
 
 import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { untilFormsAreKept } from "@tollgate/stage/nodes/agent.ts";
 import { keepBusy } from "@tollgate/stage/requests.ts";
+import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Connection } from "./client.ts";
 
-const SERVED = "tiny-3b,reason-32b,embed-m3";
+const SERVED = ["tiny-3b", "reason-32b", "embed-m3"];
 export const UNSERVED = "mid-14b";
 const RICH_PICO = 10n ** 15n;
 const POOR_PICO = 1_500_000n;
@@ -31,49 +31,33 @@ export interface World {
   rawEmbeddings(input: string[]): Promise<number[][]>;
 }
 
-export interface Stage {
-  platform: Platform;
+export interface Worlds {
   /** For one client. */
-  world(): Promise<World>;
-  /** Checks the books and ends the platform. */
+  open(): Promise<World>;
+  /** Checks the ledger and ends the platform. */
   end(): Promise<void>;
 }
 
-export async function openStage(): Promise<Stage> {
-  const dataDir = await newDataDir();
-  const started = await startPlatform(dataDir, ["--engine", "scripted", "--models", SERVED]);
-  const platform = { ...started, query: inTurn(started.query) };
-  await untilFormsAreKept(platform, "tiny-3b");
+export async function openWorlds(): Promise<Worlds> {
+  const stage = await openStage({ as: "processes", nodes: [{ models: SERVED, slots: 64 }], env: HONEST_NODES });
+  const { key } = await stage.builder();
+  await untilFormsAreKept({ ready: { base_url: stage.baseUrl, api_key: key } }, "tiny-3b");
   return {
-    platform,
-    world: () => makeWorld(platform),
-    end: async () => {
-      let code: number | null = null;
+    open: () => makeWorld(stage),
+    async end() {
       try {
-        await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
-        await assertBalanced(platform);
+        await stage.noHolds();
+        await assertBalanced(stage);
       } finally {
-        code = await platform.stop();
-        await removeDataDir(dataDir);
+        await stage.close();
       }
-      if (code !== 0) throw new Error(`the platform ended with ${code}:\n${platform.output()}`);
     },
   };
 }
 
-/** Clients ask at once, and the connection takes one question at a time. */
-function inTurn(query: Platform["query"]): Platform["query"] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (sql, values) => {
-    const answer = last.then(() => query(sql, values)) as ReturnType<typeof query>;
-    last = answer.catch(() => undefined); // whoever asked is told
-    return answer as never;
-  };
-}
-
-async function makeWorld(platform: Platform): Promise<World> {
-  const { query } = platform;
-  const baseURL = `${platform.ready.base_url}/v1`;
+async function makeWorld(stage: ProcessStage): Promise<World> {
+  const { query, baseUrl } = stage;
+  const baseURL = `${baseUrl}/v1`;
   const at = (apiKey: string): Connection => ({ baseURL, apiKey, maxRetries: 0 });
   const rich = await openBuilder(query, RICH_PICO);
   const keyOf = async (account: string, traits: object): Promise<Connection> =>
@@ -103,7 +87,7 @@ async function makeWorld(platform: Platform): Promise<World> {
     unknown: at(`tsk_live_${"a".repeat(12)}_${"b".repeat(43)}`),
     occupied: async () => {
       const { token } = await makeKey(query, rich, { inFlight: 1 });
-      const free = await keepBusy({ ...platform, ready: { ...platform.ready, api_key: token } }, "tiny-3b");
+      const free = await keepBusy({ ready: { base_url: baseUrl, api_key: token } }, "tiny-3b");
       return { at: at(token), free };
     },
     requests,

@@ -34,7 +34,7 @@ function whole(name: "requests" | "seed" | "only" | "concurrency"): number {
 
 const seed = whole("seed");
 console.log(`seed ${seed}`);
-const fuzzed = await openFuzzPlatform({ env: { NODE_OPTIONS: INSPECTED } });
+const fuzzed = await openFuzzPlatform(undefined, { NODE_OPTIONS: INSPECTED });
 let failed = false;
 try {
   failed = values.only === undefined ? await runAll(fuzzed) : await runOne(fuzzed, whole("only"));
@@ -54,10 +54,10 @@ async function runOne({ target }: FuzzPlatform, index: number): Promise<boolean>
   return hit.mistakes.length > 0;
 }
 
-async function runAll({ platform, target }: FuzzPlatform): Promise<boolean> {
+async function runAll({ stage, target }: FuzzPlatform): Promise<boolean> {
   const requests = whole("requests");
   const tally = emptyTally();
-  const probe = await MemoryProbe.open(platform.output());
+  const probe = await MemoryProbe.open(await stage.gateway.log());
   const seconds = (): string => `${Math.round(process.uptime())} s`;
   const fireAll = (from: number, to: number): Promise<void> =>
     campaign(
@@ -92,7 +92,7 @@ async function runAll({ platform, target }: FuzzPlatform): Promise<boolean> {
   console.log(`memory, garbage collected, at half: ${shownMemory(before)}; at the end: ${shownMemory(after)}`);
   const wrong = tally.findings.length > 0 ? [`${tally.findings.length} findings`] : [];
   if (requests >= LONG_RUN) wrong.push(...growth(before, after));
-  await assertUnharmed(platform, tally.served).catch((error: Error) => wrong.push(error.message));
+  await assertUnharmed(stage, tally.served).catch((error: Error) => wrong.push(error.message));
   console.log(wrong.length === 0 ? "no finding; the platform is unharmed" : `FAILED: ${wrong.join("; ")}`);
   return wrong.length > 0;
 }

@@ -3,8 +3,8 @@ import { expect, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 
 /** The engine is found, known for what it is, and its model is known for the catalogue's. */
-export async function elect({ engine, model, platform, host, url }: Stage): Promise<Outcome> {
-  const { base_url, host_token } = platform.ready;
+export async function elect({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
+  const [base_url, host_token] = [platform.baseUrl, hostToken];
   await host.run(["login", "--gateway", base_url, "--token", "-"], { input: host_token });
   await host.run(["register", "--name", engine.id]);
   const said = await host.run(["elect", "--yes", "--json", ...engine.elect(model, url)], {

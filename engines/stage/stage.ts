@@ -6,7 +6,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { HONEST_NODES, openStage as openPlatform, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import type { TinyModel } from "../model/model.ts";
 import { freePort, type Server } from "../servers/server.ts";
@@ -18,7 +18,9 @@ const SPEED_NOBODY_REACHES = 1_000_000;
 export interface Stage {
   engine: EngineUnderTest;
   model: TinyModel;
-  platform: Platform;
+  platform: ProcessStage;
+  /** Of the host. */
+  hostToken: string;
   host: Host;
   builder: Builder;
   /** Where the engine answers; empty for one inside the agent. */
@@ -34,12 +36,11 @@ export interface Stage {
 
 export async function openStage(engine: EngineUnderTest, model: TinyModel): Promise<Stage> {
   const home = await mkdtemp(join(tmpdir(), `tollgate-engines-${engine.id}-`));
-  const dataDir = await newDataDir();
   const host = new Host(home);
   const port = await freePort();
   const url = engine.start === undefined ? "" : `http://127.0.0.1:${port}`;
   let server: Server | undefined;
-  let platform: Platform | undefined;
+  let platform: ProcessStage | undefined;
   const startEngine = async (): Promise<void> => {
     server = await engine.start?.(model, port, join(home, "engine.log"));
   };
@@ -50,25 +51,38 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   const close = async (): Promise<void> => {
     await host.kill();
     await killEngine();
-    await platform?.stop();
-    await removeDataDir(dataDir);
+    await platform?.close();
     await rm(home, { recursive: true, force: true });
   };
   try {
     await startEngine();
-    platform = await startPlatform(dataDir, ["--no-node"], {
+    const env = async (dataDir: string): Promise<Record<string, string>> => ({
+      ...HONEST_NODES,
       CATALOGUE_FILE: await writeCatalogue(dataDir, engine),
-      PROBATION_ANSWERS: "0",
-      AUTO_QUARANTINE: "false",
     });
-    await raiseLimits(platform);
+    platform = await openPlatform({ as: "processes", env });
   } catch (error) {
     await close();
     throw error;
   }
   const engineSession = (): number => server?.session ?? host.session;
-  const builder = new Builder(platform.ready);
-  return { engine, model, platform, host, builder, url, upEnv: {}, engineSession, killEngine, startEngine, close };
+  const { key } = await platform.builder();
+  const builder = new Builder({ base_url: platform.baseUrl, api_key: key });
+  const { token: hostToken } = await platform.host();
+  return {
+    engine,
+    model,
+    platform,
+    hostToken,
+    host,
+    builder,
+    url,
+    upEnv: {},
+    engineSession,
+    killEngine,
+    startEngine,
+    close,
+  };
 }
 
 /** The gateway's own, with the tiny model's facts where they are not those of the real one. */

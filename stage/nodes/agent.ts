@@ -3,14 +3,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Platform, Ready } from "../dev.ts";
+import type { Ready } from "../dev.ts";
 import { bareEnvironment, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
 
 const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
 /** Whether a connected node keeps to a form, by model, as the list of models tells it. */
-export async function formsKept({ ready }: Pick<Platform, "ready">): Promise<Map<string, boolean>> {
+export async function formsKept({
+  ready,
+}: {
+  ready: Pick<Ready, "base_url" | "api_key">;
+}): Promise<Map<string, boolean>> {
   const headers = { authorization: `Bearer ${ready.api_key}` };
   const response = await fetch(`${ready.base_url}/v1/models`, { headers });
   const { data } = (await response.json()) as { data: { id: string; vendor: { structured_output: boolean } }[] };
@@ -18,7 +22,10 @@ export async function formsKept({ ready }: Pick<Platform, "ready">): Promise<Map
 }
 
 /** A node is online before it has said what its engine can. */
-export async function untilFormsAreKept(platform: Pick<Platform, "ready">, model: string): Promise<void> {
+export async function untilFormsAreKept(
+  platform: { ready: Pick<Ready, "base_url" | "api_key"> },
+  model: string,
+): Promise<void> {
   await eventually(`a node keeps to forms for ${model}`, async () => (await formsKept(platform)).get(model));
 }
 

@@ -1,15 +1,14 @@
 /** A platform whose plane is fuzzed, with hostile nodes on it, and what must be true of it at any time. */
 import assert from "node:assert/strict";
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
-import type { Platform } from "@tollgate/stage/dev.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseId } from "../../../gateway/src/base/ids.ts";
 import { assertIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
 import { INSPECTED, MemoryProbe } from "../memory.ts";
 import type { Tally } from "./campaign.ts";
 import { BAIT_MODEL, HONEST_MODEL } from "./clients.ts";
 
+const SLOTS = 64;
 const HOSTILE_NODES = 4;
 /** What a run may write to the log: so much whatever it does, and a line for each request that ended badly. */
 const LOG_BYTES_MAX = 256 * 1024;
@@ -26,25 +25,21 @@ export interface PlanePlatform extends FuzzPlatform {
 /** `load`: more modules to load into the gateway before its own code, by URL. */
 export async function openPlanePlatform({ load = [] }: { load?: string[] } = {}): Promise<PlanePlatform> {
   const loaded = [new URL("./lift-bounds.ts", import.meta.url).href, ...load].map((url) => `--import ${url}`);
-  const fuzzed = await openFuzzPlatform({
-    flags: ["--nodes", "2", "--models", HONEST_MODEL],
-    env: { NODE_OPTIONS: [INSPECTED, ...loaded].join(" "), AUTO_QUARANTINE: "false" },
-  });
-  const { platform } = fuzzed;
+  const honest = { models: [HONEST_MODEL], slots: SLOTS };
+  const fuzzed = await openFuzzPlatform([honest, honest], { NODE_OPTIONS: [INSPECTED, ...loaded].join(" ") });
+  const { stage } = fuzzed;
+  const host = await stage.host();
   const names = Array.from({ length: HOSTILE_NODES }, (_, i) => `hostile-${i}`);
-  const { base_url: baseUrl, host_token: token } = platform.ready;
-  const nodes = await Promise.all(
-    names.map((name) => RawNode.join({ baseUrl }, { token }, { name, models: [BAIT_MODEL] })),
-  );
-  const probe = await MemoryProbe.open(platform.output());
-  const logBytes = async (): Promise<number> => (await stat(join(platform.dataDir, "gateway.log"))).size;
+  const nodes = await Promise.all(names.map((name) => RawNode.join(stage, host, { name, models: [BAIT_MODEL] })));
+  const probe = await MemoryProbe.open(await stage.gateway.log());
+  const logBytes = (): Promise<number> => stage.logBytes();
   return {
     ...fuzzed,
     nodes,
     probe,
     logBytes,
     async assertUnharmed(tally, logBytesBefore) {
-      await assertCharged(platform, tally);
+      await assertCharged(stage, tally);
       const failures = [...tally.bait].reduce((sum, [code, n]) => (code === "200" ? sum : sum + n), 0);
       const grown = (await logBytes()) - logBytesBefore;
       const max = LOG_BYTES_MAX + failures * LOG_BYTES_PER_FAILURE;
@@ -59,9 +54,9 @@ export async function openPlanePlatform({ load = [] }: { load?: string[] } = {})
 }
 
 /** Every answer was charged as what it said. */
-async function assertCharged(platform: Platform, { counted, findings }: Tally): Promise<void> {
-  await assertIntact(platform);
-  const rows = await platform.query<{ id: string; prompt_tokens: number; completion_tokens: number; charge: string }>(
+async function assertCharged(stage: ProcessStage, { counted, findings }: Tally): Promise<void> {
+  await assertIntact(stage);
+  const rows = await stage.query<{ id: string; prompt_tokens: number; completion_tokens: number; charge: string }>(
     `select id, prompt_tokens, completion_tokens,
             -- An answer without one token that no other node confirmed is free.
             case when completion_tokens = 0 and charge_pico = 0 then 0
