@@ -133,13 +133,13 @@ suite("packages", () => {
     const settings = { ...(await openDatabase(dataDir)), INTERNAL_PORT: "0" };
     const said = start(
       "tollgate",
-      ["dev", "--no-node", "--port", "0", "--data", dataDir, "--ready-file", readyFile],
+      ["dev", "--no-node", "--payments", "demo", "--port", "0", "--data", dataDir, "--ready-file", readyFile],
       settings,
     );
     const text = await eventually("the gateway is ready", () => readIfThere(readyFile)).catch((cause) => {
       throw new Error(said(), { cause });
     });
-    const ready: Ready = JSON.parse(text);
+    const ready: Ready & { payments_url: string } = JSON.parse(text);
     const TOLLGATE_HOST_TOKEN = ready.host_token;
     const node = ["--name", "installed", "--engine", "scripted", "--models", "tiny-3b"];
     const agentSaid = start("tollgate-host", ["up", "--gateway", ready.base_url, ...node], { TOLLGATE_HOST_TOKEN });
@@ -167,7 +167,7 @@ suite("packages", () => {
     const { rows } = await database.query("select charge_pico from request where charge_pico > 0");
     await database.end();
     assert.equal(rows.length, 1);
-    for (const path of ["/console/", "/docs", "/docs/guide/operators", "/status"]) {
+    for (const path of ["/console/", "/docs", "/docs/guide/operators", "/status", ready.payments_url]) {
       const page = await fetch(new URL(path, ready.base_url));
       assert.equal(page.status, 200, path);
       assert.match(await page.text(), /<!doctype html>/i);

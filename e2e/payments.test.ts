@@ -6,6 +6,8 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
+import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { connect } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
 import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
@@ -13,8 +15,6 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
-import { type DemoProvider, openDemoProvider } from "../gateway/src/payments/demo-provider/demo-provider.ts";
-import type { Sale } from "../gateway/src/payments/demo-provider/sale.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 /** What a development platform's builder starts with. */

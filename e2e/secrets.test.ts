@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
 import { chat } from "@tollgate/stage/requests.ts";
@@ -16,7 +17,6 @@ import { openTestMailbox, type TestMailbox } from "../gateway/src/accounts/testi
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
-import { type DemoProvider, openDemoProvider } from "../gateway/src/payments/demo-provider/demo-provider.ts";
 import { type Answer, ConsoleClient } from "./console-client.ts";
 
 /** By what it is. Whoever makes a secret is shown it once: in that answer it may stand. */

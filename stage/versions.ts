@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 /** These sources. */
 export const ROOT: string = fileURLToPath(new URL("../", import.meta.url));
 /** What gateways and agents consist of. */
-const PARTS = ["gateway", "host", "api", "protocol"];
+const PARTS = ["gateway", "host", "api", "protocol", "demo-provider"];
 const INSTALL = [
   "ci",
   "--omit=dev",
@@ -94,7 +94,9 @@ async function packagesOf(root: string): Promise<string> {
     }
   };
   for (const part of PARTS) add(part);
-  return JSON.stringify([...found].sort());
+  // The workspace's own parts are linked and not installed.
+  const installed = [...found].filter(([place]) => place.includes("node_modules/") && !packages[place]?.link);
+  return JSON.stringify(installed.sort());
 }
 
 async function linkAll(directory: string): Promise<void> {

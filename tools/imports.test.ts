@@ -130,10 +130,20 @@ test("product code imports no test code", () => {
   }
   assert.equal(refused("gateway/src/ledger/a.test.ts", 'import { x } from "../db/testing.ts";'), "");
   assert.equal(refused("gateway/src/ledger/testing.ts", 'import { x } from "../db/testing.ts";'), "");
-  for (const part of ["api", "protocol", "gateway", "host", "console"]) {
+  for (const part of ["api", "protocol", "demo-provider", "gateway", "host", "console"]) {
     for (const to of ["@tollgate/stage/wait.ts", "../../e2e/platform.ts", "../../tools/imports.ts"]) {
       assert.match(refused(`${part}/src/a.ts`, `import { x } from "${to}";`), new RegExp(`^${part} imports`), to);
     }
+  }
+});
+
+test("only the dev command and tests of the gateway import the demo provider", () => {
+  const source = 'import { x } from "@tollgate/demo-provider/demo-provider.ts";';
+  for (const file of ["src/payments/a.ts", "src/build/a.ts", "src/commands/serve.ts", "bin/a.mjs"]) {
+    assert.match(refused(`gateway/${file}`, source), /only the dev command and tests/, file);
+  }
+  for (const file of ["src/commands/dev.ts", "src/payments/a.test.ts", "src/payments/testing.ts"]) {
+    assert.equal(refused(`gateway/${file}`, source), "", file);
   }
 });
 
@@ -152,6 +162,11 @@ test("tests, suites and tools import what their rows allow, and no more", () => 
   const rows: [file: string, allowed: string[], forbidden: string[]][] = [
     ["api/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
     ["protocol/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/api/route.ts"]],
+    [
+      "demo-provider/src/a.test.ts",
+      ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"],
+      ["@tollgate/stage/balancer.ts", "../../gateway/src/base/b.ts", "@tollgate/api/route.ts"],
+    ],
     [
       "gateway/src/keys/a.test.ts",
       ["@tollgate/stage/wait.ts", "../ledger/b.ts", "../../../tools/nats-servers.ts"],

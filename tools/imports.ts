@@ -15,6 +15,7 @@ const STATEMENT =
 const PACKAGES: Record<string, string> = {
   "@tollgate/api/": "api/src/",
   "@tollgate/protocol/": "protocol/src/",
+  "@tollgate/demo-provider/": "demo-provider/src/",
   "@tollgate/stage/": "stage/",
 };
 /** What a part may import from the other parts. An entry is a part, or a folder or file of one. */
@@ -30,9 +31,11 @@ export const PARTS: Record<string, Allowed> = {
   // The product.
   api: { any: [] },
   protocol: { any: [] },
+  "demo-provider": { any: ["protocol"], tests: ["stage/wait.ts"] },
   gateway: {
-    any: ["api", "protocol"],
-    tests: ["stage/wait.ts", "tools/nats-servers.ts", "tools/imports.ts"],
+    // Of product code, the dev command alone imports the demo provider (`forbidden`).
+    any: ["api", "protocol", "demo-provider"],
+    tests: ["stage/wait.ts", "tools/nats-servers.ts"],
   },
   host: { any: ["protocol"], types: ["api"], tests: ["stage/wait.ts"] },
   console: { any: [], types: ["api"], tests: ["stage/wait.ts"] },
@@ -58,7 +61,7 @@ export const PARTS: Record<string, Allowed> = {
   stage: { any: ["api", "protocol", "gateway", "host", "tools"] },
   e2e: {
     any: [
-      ...["api", "protocol", "host", "stage", "tools", "examples"],
+      ...["api", "protocol", "demo-provider", "host", "stage", "tools", "examples"],
       ...ofGateway(
         "accounts",
         "base",
@@ -70,7 +73,6 @@ export const PARTS: Record<string, Allowed> = {
         "ledger",
         "limits",
         "metering",
-        "payments",
       ),
       // A suite checks that the gateway exports every metric that the dashboards read.
       "tools/dashboards/dashboards.ts",
@@ -106,8 +108,8 @@ export function readImports(root: string): Import[] {
 export const isTest = (file: string): boolean => /\.test\.tsx?$|\/(testing|fixtures)(-[\w-]+)?(\/|\.ts$)/.test(file);
 
 /** Whether a file is part of what is shipped. */
-export const isProduct = (file: string): boolean =>
-  /^(api|protocol|gateway|host|console)$/.test(partOf(file)) && !isTest(file);
+const isProduct = (file: string): boolean =>
+  /^(api|protocol|demo-provider|gateway|host|console)$/.test(partOf(file)) && !isTest(file);
 
 export function importsOf(file: string, source: string): Import[] {
   const found: Import[] = [];
@@ -160,11 +162,15 @@ const LOOSE: Record<string, string[]> = {
 
 /** Where a folder declares its settings. */
 const DECLARATIONS = /^gateway\/src\/\w+\/config\.ts$/;
+/** A gateway in production never loads the demo provider. */
+const DEV_COMMAND = /^gateway\/src\/commands\/dev/;
 
 /** Why an import is not allowed; undefined when it is. */
 export function forbidden(edge: Import): string | undefined {
   const { from, to, values } = edge;
   if (/\.test\.tsx?$/.test(to)) return "nothing may import a *.test.ts file";
+  if (partOf(to) === "demo-provider" && from.startsWith("gateway/") && !isTest(from) && !DEV_COMMAND.test(from))
+    return "only the dev command and tests may import the demo provider";
   if (partOf(from) !== partOf(to)) return forbiddenPart(edge);
   if (isProduct(from) && isTest(to)) return "product code may not import test code";
   if (!from.startsWith("gateway/src/") || isTest(from)) return undefined;

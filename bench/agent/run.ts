@@ -2,7 +2,7 @@
  * What a chat, and an event of a stream, cost the agent behind an HTTP engine: processor time, reads and writes. Its gateway is a
  * hub and a loop that hands out jobs, so that little else moves the figures.
  *
- *   npm run bench -- agent [--beside DIR] [--rounds N] [--scenarios a,b]
+ *   npm run bench -- agent [--beside DIR]... [--rounds N] [--scenarios a,b]
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -72,7 +72,7 @@ const SCENARIOS: Record<string, Scenario> = {
 
 const { values } = parseArgs({
   options: {
-    beside: { type: "string" },
+    beside: { type: "string", multiple: true, default: [] },
     rounds: { type: "string", default: "5" },
     scenarios: { type: "string", default: Object.keys(SCENARIOS).join(",") },
   },
@@ -171,7 +171,7 @@ async function measure({ node, child }: Subject, scenario: Scenario): Promise<Co
 const middle = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] as number;
 
 const subjects = [await start("here", OWN_CHECKOUT)];
-if (values.beside !== undefined) subjects.unshift(await start("beside", values.beside));
+for (const [at, checkout] of values.beside.entries()) subjects.unshift(await start(`beside${at + 1}`, checkout));
 const warming = SCENARIOS.chat as Scenario;
 await engine.set(warming.pace);
 for (const { node } of subjects) await load(node, warming, WARM_JOBS);
@@ -188,8 +188,14 @@ for (const name of values.scenarios.split(",")) {
     const [least, most] = [Math.min(...us), Math.max(...us)].map((each) => each.toFixed(1));
     const of = (pick: (cost: Cost) => number): string => middle(all.map(pick)).toFixed(2);
     console.log(
-      `  ${who.padEnd(7)} ${middle(us).toFixed(1)} (${least} – ${most}); ${of((cost) => cost.reads)}, ${of((cost) => cost.writes)}, ${of((cost) => cost.frames)}`,
+      `  ${who.padEnd(8)} ${middle(us).toFixed(1)} (${least} – ${most}); ${of((cost) => cost.reads)}, ${of((cost) => cost.writes)}, ${of((cost) => cost.frames)}`,
     );
+  }
+  for (const { name: other } of subjects.filter(({ name }) => name !== "here")) {
+    const own = costs.get("here") ?? [];
+    const ratios = (costs.get(other) ?? []).map(({ us }, round) => (own[round] as Cost).us / us).sort((a, b) => a - b);
+    const at = (share: number): string => (ratios[Math.floor(share * (ratios.length - 1))] as number).toFixed(2);
+    console.log(`  here / ${other}, of each round: ${at(0.5)} (quartiles ${at(0.25)} – ${at(0.75)})`);
   }
 }
 for (const { child } of subjects) await child.stop();

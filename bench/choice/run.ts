@@ -14,7 +14,7 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
 import { manualClock } from "../../gateway/src/base/testing.ts";
-import type { RosterNode } from "../../gateway/src/dispatch/roster.ts";
+import type { RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
 import { MemoryPlane } from "../../gateway/src/dispatch/testing.ts";
 import { encode } from "../../protocol/src/codec.ts";
 import { nodeState } from "../../protocol/src/subjects.ts";

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const ROLES = {
   gateway: {
-    folders: ["api", "protocol", "gateway"],
+    folders: ["api", "protocol", "demo-provider", "gateway"],
     files: {
       "deploy/image/healthcheck.mjs": "healthcheck.mjs",
       "console/dist": "console/dist",

@@ -96,26 +96,26 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "a delta without text is a sign of life",
-    file: `${DISPATCH}offers.ts`,
+    file: `${DISPATCH}attempt-frames.ts`,
     find: 'if (delta.text === "" && attempt.acceptedAt !== null) return;',
     replace: "",
   },
   {
     name: "a gap in a node's output is passed over",
-    file: `${DISPATCH}offers.ts`,
+    file: `${DISPATCH}attempt-frames.ts`,
     find: "if (seq === attempt.seq) {\n      attempt.seq += 1;",
     replace: "if (seq >= attempt.seq) {\n      attempt.seq = seq + 1;",
   },
   {
     name: "who left is worked for to the end",
-    file: `${DISPATCH}offers.ts`,
+    file: `${DISPATCH}attempts.ts`,
     find: '      signal.addEventListener("abort", onAbort);\n',
     replace: "",
   },
   {
     name: "nodes are blamed for what the plane lost",
-    file: `${DISPATCH}offers.ts`,
-    find: 'if (by === "plane" && this.#believes(attempt, now)) this.#step(attempt, "cut");\n        else ',
+    file: `${DISPATCH}blame.ts`,
+    find: 'if (by === "plane" && this.#believes(attempt, now)) step(attempt, "cut");\n      else ',
     replace: "",
   },
   {
@@ -312,7 +312,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "who is new is trusted at once",
-    file: `${DISPATCH}roster.ts`,
+    file: `${DISPATCH}roster-node.ts`,
     find: "answersOwed > 0;",
     replace: "answersOwed > 1_000;",
   },

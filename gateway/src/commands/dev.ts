@@ -5,6 +5,7 @@
 import { mkdirSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { DemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import pino from "pino";
 import { systemClock } from "../base/clock.ts";
 import { createLog, type Log } from "../base/log.ts";
@@ -12,7 +13,6 @@ import { systemRandom } from "../base/random.ts";
 import type { BuiltGateway } from "../build.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
-import type { DemoProvider } from "../payments/demo-provider/demo-provider.ts";
 import type { DevAccounts } from "./dev-accounts.ts";
 import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
 import { findAgent, LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
@@ -137,7 +137,7 @@ class DevPlatform {
   async #withPayments(): Promise<Config> {
     const { flags, config, dataDir, log } = this.#o;
     if (flags.payments !== "demo") return config;
-    const { openDemoProvider } = await import("../payments/demo-provider/demo-provider.ts");
+    const { openDemoProvider } = await import("@tollgate/demo-provider/demo-provider.ts");
     const file = join(dataDir, "demo-payments.json");
     const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log, file });
     this.#payments = demo;

@@ -1,4 +1,4 @@
-/** Which node gets a request. */
+/** Which node gets a request: who is asked first, and of these the least loaded. */
 import type { Random } from "../base/random.ts";
 import type { Bag } from "./bag.ts";
 
@@ -8,7 +8,6 @@ interface Candidate {
 }
 
 interface Choice<T> {
-  mayServe: (node: T) => boolean;
   /** Median time to first token; null before any was measured. */
   ttftMs: (node: T) => number | null;
   random: Random;
@@ -17,10 +16,30 @@ interface Choice<T> {
 const PICKED = 4;
 
 /**
+ * A free node of those that are able; undefined when all are busy. `preferred`: which nodes to ask, the best first. Where one
+ * will do that is busy, it is waited for: those after it are asked only when there is none.
+ */
+export function pickNode<T extends Candidate>(
+  { able, free }: { able: Bag<T>; free: Bag<T> },
+  preferred: ((node: T) => boolean)[],
+  choice: Choice<T>,
+): T | undefined {
+  for (const mayServe of preferred) {
+    const node = chooseNode(free, mayServe, choice);
+    if (node !== undefined || able.some(mayServe)) return node;
+  }
+  return undefined;
+}
+
+/**
  * The least loaded of four free nodes picked at random, the faster one among equals. Looking at all would send every
  * gateway to the same node at once; four at random keep refusals rare without that.
  */
-export function chooseNode<T extends Candidate>(free: Bag<T>, { mayServe, ttftMs, random }: Choice<T>): T | undefined {
+function chooseNode<T extends Candidate>(
+  free: Bag<T>,
+  mayServe: (node: T) => boolean,
+  { ttftMs, random }: Choice<T>,
+): T | undefined {
   const [first, ...others] = free.draw(PICKED, random, mayServe);
   if (first === undefined) return undefined;
   let best = first;

@@ -6,8 +6,9 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
-import type { Attempt, DispatchOrder, DispatchSink } from "./offers.ts";
+import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
+import type { Attempt } from "./running-attempt.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
 const MODEL = "tiny-3b";

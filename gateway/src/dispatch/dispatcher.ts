@@ -8,11 +8,13 @@ import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
 import type { Plane } from "../plane/plane.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
+import { Attempts } from "./attempts.ts";
 import type { Peers } from "./exchange/peers.ts";
 import type { NodeLicence } from "./licences.ts";
-import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
+import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { Roster } from "./roster.ts";
+import type { Attempt } from "./running-attempt.ts";
 import type { Need } from "./shelves.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
 
@@ -131,7 +133,7 @@ export function openDispatcher(options: {
   const over = (attempt: Attempt): void => {
     for (const run of attemptListeners) run(attempt);
   };
-  const offers = new Offers({
+  const attempts = new Attempts({
     ...options,
     jobMsMax: options.jobMsMax ?? JOB_MS_MAX,
     excused: (nodeId, sinceMs) => {
@@ -146,7 +148,7 @@ export function openDispatcher(options: {
   return {
     run: (order, sink, signal) =>
       new Run({
-        offers,
+        attempts,
         queue,
         roster,
         clock,
@@ -161,7 +163,7 @@ export function openDispatcher(options: {
       if (node === undefined || !node.models.has(order.header.model)) return undefined;
       const startedAt = clock.monotonic();
       roster.sent(node);
-      const attempt = await offers.make(order, 1, node, sink, { signal });
+      const attempt = await attempts.run(order, 1, node, sink, { signal });
       over(attempt);
       const end = attempt.state === "declined" ? "no_capacity" : endOf(attempt);
       return { ...resultOf(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 }), own: true };
@@ -189,14 +191,14 @@ export function openDispatcher(options: {
       return options.plane.health.isAway;
     },
     get isTroubled() {
-      return offers.isTroubled;
+      return attempts.isTroubled;
     },
-    close: () => offers.close(),
+    close: () => attempts.close(),
   };
 }
 
 interface RunOptions {
-  offers: Offers;
+  attempts: Attempts;
   queue: NodeQueue;
   roster: Roster;
   clock: Clock;
@@ -241,9 +243,9 @@ class Run {
       if (turn.kind === "cancelled") return this.#result("cancelled", undefined, first);
       // A retry that finds no other node leaves the first attempt as the request's ending.
       if (turn.kind === "no_capacity") break;
-      const { offers, order, sink, signal } = this.#o;
+      const { attempts, order, sink, signal } = this.#o;
       const acceptBy = cut && this.#deadline;
-      const attempt = await offers.make(order, number, turn.node, sink, { signal, acceptBy });
+      const attempt = await attempts.run(order, number, turn.node, sink, { signal, acceptBy });
       if (attempt.acceptedAt !== null) this.#accepted += 1;
       const end = attempt.state as AttemptEnd;
       // An empty one is judged with the second opinion.

@@ -8,7 +8,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
-import type { DispatchOrder, DispatchSink } from "./offers.ts";
+import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 

@@ -4,7 +4,8 @@
  */
 import type { Clock } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
-import type { Roster, RosterNode } from "./roster.ts";
+import type { Roster } from "./roster.ts";
+import type { RosterNode } from "./roster-node.ts";
 import type { Need } from "./shelves.ts";
 
 export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } | { kind: "cancelled" };

@@ -6,7 +6,8 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock, turn } from "../base/testing.ts";
-import { Roster, type RosterNode } from "./roster.ts";
+import { Roster } from "./roster.ts";
+import type { RosterNode } from "./roster-node.ts";
 import type { Need } from "./shelves.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 

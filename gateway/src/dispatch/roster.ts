@@ -3,46 +3,24 @@
  * authority on its slots; between its reports the gateway adds what it sent there itself. Nodes that left are remembered for
  * a minute (`memory.ts`). Records that cannot be read leave what they said last in force.
  */
-import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
-import { ALL_NODE_STATES, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import type { Plane } from "../plane/plane.ts";
-import { chooseNode } from "./choice.ts";
+import { pickNode } from "./choice.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { Licences, type NodeLicence } from "./licences.ts";
 import { NodeMemory } from "./memory.ts";
+import { NodeStates } from "./node-states.ts";
 import { OwnStops } from "./own-stops.ts";
+import { applyLicence, applyState, isAble, newRosterNode, type RosterNode } from "./roster-node.ts";
 import { type Need, Shelves } from "./shelves.ts";
-
-export interface RosterNode {
-  /** As it stands in subjects: `node_…`. */
-  id: string;
-  licence: NodeLicence;
-  /** What it says it can serve, and of these what its host elected. */
-  reported: string[];
-  models: Set<string>;
-  /** The models for which it says that its engine keeps to an output format. */
-  formats: Set<string>;
-  /** How many jobs it says it can run at once, and how many of them it is trusted with. */
-  reportedSlots: number;
-  slots: number;
-  /** What the node last said it runs, plus what was sent since, minus what ended since. */
-  outstanding: number;
-  draining: boolean;
-  seenAt: number;
-  /** It left a job without a sign of life: until then others are asked first. */
-  shunnedUntil: number;
-}
 
 const STALE_AFTER_MS = 15_000;
 const SWEEP_EVERY_MS = STALE_AFTER_MS / 3;
 const SHUNNED_FOR_MS = 10_000;
-/** Every node answers when it is asked for its state: hosts who change their records all the time must not make them. */
-const ASK_EVERY_MS = 250;
 
 export class Roster {
   readonly ownStops: OwnStops;
@@ -53,20 +31,15 @@ export class Roster {
   /** The same nodes: filed again whenever one of them changes. */
   readonly #shelves = new Shelves<RosterNode>();
   readonly #licences: Licences;
+  readonly #states: NodeStates;
   readonly #options: RosterOptions;
   readonly #changed = new Set<() => void>();
   readonly #joined = new Set<(node: RosterNode) => void>();
   readonly #gone = new Set<(nodeId: string, by: "node" | "plane") => void>();
-  readonly #reported = new Set<(nodeId: string, state: NodeState) => void>();
   readonly #memory: NodeMemory<RosterNode>;
-  readonly #stop: (() => void)[] = [];
-  /** The newest state of each node that waits for what the records say of it. */
-  readonly #waiting = new Map<string, { state: NodeState }>();
-  /** What this gateway has under way on each node, whatever the node says of it and however often it comes and goes. */
-  readonly #underWay = new Map<string, number>();
-  #asking = false;
-  #askAgain = false;
-  #stopAsking = (): void => {};
+  readonly #stopSweeping: () => void;
+  /** How many jobs this gateway has on each node, whatever the node says of it and however often it comes and goes. */
+  readonly #inFlight = new Map<string, number>();
 
   constructor(options: RosterOptions) {
     this.#options = options;
@@ -76,19 +49,23 @@ export class Roster {
     this.#licences = new Licences({ read: options.licence, clock, log });
     this.#memory = new NodeMemory(clock, () => this.#notify());
     this.#log = sparingLog(log, clock);
-    this.#stop.push(
-      plane.subscribe(ALL_NODE_STATES, (subject, payload) => {
-        this.#receive(subject, payload).catch((error) => {
-          this.#log.error("", { node: senderOf(subject), err: error }, "reading a node's state failed");
-        });
-      }),
-      clock.every(SWEEP_EVERY_MS, () => this.#dropStale()),
-    );
+    this.#states = new NodeStates({
+      plane,
+      rates: this.rates,
+      licences: this.#licences,
+      clock,
+      log: this.#log,
+      apply: (id, licence, state) => {
+        if (licence === undefined) this.#bar(id);
+        else this.#update(id, licence, state);
+      },
+    });
+    this.#stopSweeping = clock.every(SWEEP_EVERY_MS, () => this.#dropStale());
     plane.onNodeGone((id, by) => this.#lost(id, by));
     plane.onAway(() => this.#away());
     plane.onBack(() => this.#memory.back());
     // Nodes connected to the plane before this gateway started report at once.
-    this.#ask();
+    this.#states.ask();
   }
 
   /** Whether any node but the excluded ones is able, busy or not: one that is connected, or will be in a moment. */
@@ -128,19 +105,14 @@ export class Roster {
     const isAsked = (node: RosterNode): boolean => !excluded.has(node.id);
     const isTrusted = (node: RosterNode): boolean => isAsked(node) && node.shunnedUntil <= now;
     const isReached = (node: RosterNode): boolean => isAsked(node) && plane.reaches(node.id);
-    // Where one will do that is busy, it is waited for: those after it are asked only when there is none.
-    for (const mayServe of [isTrusted, isReached, isAsked]) {
-      const node = chooseNode(shelf.free, { mayServe, ttftMs: ({ id }) => ttftMs(id), random });
-      if (node !== undefined || shelf.able.some(mayServe)) return node;
-    }
-    return undefined;
+    return pickNode(shelf, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });
   }
 
   /** A job was sent to the node, or one that was ended. */
   sent(node: RosterNode): void {
     node.outstanding += 1;
     this.#refile(node);
-    this.#underWay.set(node.id, (this.#underWay.get(node.id) ?? 0) + 1);
+    this.#inFlight.set(node.id, (this.#inFlight.get(node.id) ?? 0) + 1);
   }
 
   ended(node: RosterNode): void {
@@ -148,9 +120,9 @@ export class Roster {
     const now = this.#nodes.get(node.id) ?? node;
     now.outstanding = Math.max(0, now.outstanding - 1);
     this.#refile(now);
-    const left = (this.#underWay.get(node.id) ?? 1) - 1;
-    if (left > 0) this.#underWay.set(node.id, left);
-    else this.#underWay.delete(node.id);
+    const left = (this.#inFlight.get(node.id) ?? 1) - 1;
+    if (left > 0) this.#inFlight.set(node.id, left);
+    else this.#inFlight.delete(node.id);
     this.#notify();
   }
 
@@ -198,8 +170,7 @@ export class Roster {
 
   /** `run` hears every state that a node tells, before it takes effect here, until it asks not to. */
   onState(run: (nodeId: string, state: NodeState) => void): () => void {
-    this.#reported.add(run);
-    return () => this.#reported.delete(run);
+    return this.#states.onState(run);
   }
 
   /**
@@ -210,22 +181,7 @@ export class Roster {
     const ids = this.#licences.changed(id);
     await Promise.all(ids.map((known) => this.#review(known)));
     // Those that may work again report at once.
-    this.#ask();
-  }
-
-  /** Asks every node for its state: at once, and within a moment when it was done just now. */
-  #ask(): void {
-    if (this.#asking) {
-      this.#askAgain = true;
-      return;
-    }
-    this.#asking = true;
-    this.#askAgain = false;
-    this.#options.plane.publish(STATE_REQUEST, new Uint8Array(0));
-    this.#stopAsking = this.#options.clock.after(ASK_EVERY_MS, () => {
-      this.#asking = false;
-      if (this.#askAgain) this.#ask();
-    });
+    this.#states.ask();
   }
 
   async #review(id: string): Promise<void> {
@@ -233,88 +189,24 @@ export class Roster {
     if (licence === undefined) return this.#bar(id);
     const node = this.#nodes.get(id);
     if (node === undefined) return;
-    node.licence = licence;
-    node.models = elected(node.reported, licence);
-    node.slots = trustedSlots(node.reportedSlots, licence);
+    applyLicence(node, licence);
     this.#refile(node);
     this.#notify();
   }
 
   close(): void {
-    for (const stop of this.#stop) stop();
+    this.#states.close();
+    this.#stopSweeping();
     this.ownStops.close();
-    this.#stopAsking();
     this.#memory.close();
-  }
-
-  async #receive(subject: string, payload: Uint8Array): Promise<void> {
-    const id = senderOf(subject);
-    // Before anything is read of it: what is too much must cost next to nothing.
-    if (id === undefined || !this.rates.count(id, "states")) return;
-    let state: NodeState;
-    try {
-      const frame = decode(payload);
-      if (frame.kind !== "state") return;
-      state = frame.state;
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      // The message alone: a cause could quote what the node sent.
-      this.#log.warn(id, { node: id, why: error.message }, "a node sent a malformed state");
-      this.rates.count(id, "malformed");
-      return;
-    }
-    for (const run of this.#reported) run(id, state);
-    await this.#understand(id, state);
-  }
-
-  /** While the records are read, a newer state takes the place of the one that waits. */
-  async #understand(id: string, state: NodeState): Promise<void> {
-    const before = this.#waiting.get(id);
-    if (before !== undefined) {
-      before.state = state;
-      return;
-    }
-    const waiting = { state };
-    this.#waiting.set(id, waiting);
-    try {
-      const licence = await this.#licences.of(id);
-      // Its last words may come to be understood after its end.
-      if (this.#waiting.get(id) !== waiting) return;
-      if (licence === undefined) this.#bar(id);
-      else this.#update(id, licence, waiting.state);
-    } finally {
-      if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
-    }
   }
 
   #update(id: string, licence: NodeLicence, state: NodeState): void {
     const known = this.#nodes.get(id);
     const remembered = this.#memory.take(id);
-    const node: RosterNode = known ??
-      remembered?.node ?? {
-        id,
-        licence,
-        reported: [],
-        models: new Set(),
-        formats: new Set(),
-        reportedSlots: 0,
-        slots: 0,
-        outstanding: 0,
-        draining: false,
-        seenAt: 0,
-        shunnedUntil: 0,
-      };
+    const node = known ?? remembered?.node ?? newRosterNode(id, licence);
     node.licence = licence;
-    node.reported = state.models;
-    node.models = unlessSame(node.models, elected(state.models, licence));
-    node.formats = unlessSame(node.formats, new Set(state.json_schema));
-    node.reportedSlots = state.slots;
-    node.slots = trustedSlots(state.slots, licence);
-    // A node on probation is not believed when it says that it is free.
-    const underWay = onProbation(licence) ? (this.#underWay.get(id) ?? 0) : 0;
-    node.outstanding = Math.max(state.busy, underWay);
-    node.draining = state.draining;
-    node.seenAt = this.#options.clock.monotonic();
+    applyState(node, state, this.#inFlight.get(id) ?? 0, this.#options.clock.monotonic());
     if (known === undefined) this.#nodes.set(id, node);
     this.#refile(node);
     if (known === undefined) {
@@ -329,7 +221,7 @@ export class Roster {
   #dropStale(): void {
     // What nodes said meanwhile lies in the socket, or is said when they are asked.
     if (this.ownStops.wasStopped) {
-      this.#ask();
+      this.#states.ask();
       return;
     }
     const now = this.#options.clock.monotonic();
@@ -339,7 +231,7 @@ export class Roster {
   }
 
   #lost(id: string, by: "node" | "plane"): void {
-    this.#waiting.delete(id);
+    this.#states.drop(id);
     this.rates.gone(id);
     const node = this.#nodes.get(id);
     if (node !== undefined) this.#memory.left(node, by);
@@ -353,7 +245,7 @@ export class Roster {
 
   /** No node can be reached, and none has left. */
   #away(): void {
-    this.#waiting.clear();
+    this.#states.dropAll();
     this.#memory.away(this.nodes());
     for (const node of this.nodes()) this.#shelves.remove(node);
     this.#nodes.clear();
@@ -385,22 +277,6 @@ export class Roster {
     for (const run of [...this.#changed]) run();
   }
 }
-
-/** As the shelves have it of those that are connected. */
-const isAble = (node: RosterNode, { model, formatted = false }: Need): boolean =>
-  node.models.has(model) && (!formatted || node.formats.has(model)) && !node.draining;
-
-const onProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
-
-const trustedSlots = (reported: number, licence: NodeLicence): number =>
-  onProbation(licence) ? Math.min(reported, 1) : reported;
-
-const elected = (reported: string[], { models }: NodeLicence): Set<string> =>
-  new Set(reported.filter((model) => models.includes(model)));
-
-/** Most reports say the same of what a node serves: nothing has to be filed elsewhere for them. */
-const unlessSame = (before: Set<string>, now: Set<string>): Set<string> =>
-  before.size === now.size && now.isSubsetOf(before) ? before : now;
 
 interface RosterOptions {
   plane: Plane;

@@ -4,7 +4,7 @@
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
-import type { DispatchSink } from "../dispatch/offers.ts";
+import type { DispatchSink } from "../dispatch/order.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
 import type { Reply } from "./call.ts";

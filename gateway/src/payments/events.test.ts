@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { sessionObject } from "@tollgate/demo-provider/objects.ts";
 import { dollars } from "../base/money.ts";
-import { sessionObject } from "./demo-provider/objects.ts";
 import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;

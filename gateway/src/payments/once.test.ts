@@ -1,11 +1,11 @@
 /** Exactly once: many deliveries at the same moment to two gateways, and connections that die in the middle. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { chargeObject, disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
+import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
-import { chargeObject, disputeObject, sessionObject } from "./demo-provider/objects.ts";
-import type { Sale } from "./demo-provider/sale.ts";
 import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;

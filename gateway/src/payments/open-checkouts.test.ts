@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
+import { sessionObject } from "@tollgate/demo-provider/objects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";
-import { sessionObject } from "./demo-provider/objects.ts";
 import { deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;

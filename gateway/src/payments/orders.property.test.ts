@@ -5,14 +5,14 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { chargeObject, disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
+import { refundable, refunded, type Sale } from "@tollgate/demo-provider/sale.ts";
+import { Shop } from "@tollgate/demo-provider/shop.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_DOLLAR } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
-import { chargeObject, disputeObject, sessionObject } from "./demo-provider/objects.ts";
-import { refundable, refunded, type Sale } from "./demo-provider/sale.ts";
-import { Shop } from "./demo-provider/shop.ts";
 import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 const PICO_PER_CENT = PICO_PER_DOLLAR / 100n;

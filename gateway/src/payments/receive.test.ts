@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { chargeObject, disputeObject, refundObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
+import type { Reversal, Sale } from "@tollgate/demo-provider/sale.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
-import { chargeObject, disputeObject, refundObject, sessionObject } from "./demo-provider/objects.ts";
-import type { Reversal, Sale } from "./demo-provider/sale.ts";
 import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;

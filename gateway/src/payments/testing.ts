@@ -1,5 +1,7 @@
 /** Payments on a real database for tests: the real library, the demonstration's provider, and receivers with pools of their own. */
 import assert from "node:assert/strict";
+import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import type pg from "pg";
 import { openAccounts } from "../accounts/accounts.ts";
 import type { Letter } from "../accounts/mail.ts";
@@ -14,8 +16,6 @@ import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { patientClock } from "../ledger/testing.ts";
-import { type DemoProvider, openDemoProvider } from "./demo-provider/demo-provider.ts";
-import type { Sale } from "./demo-provider/sale.ts";
 import { openPayments, type Payments } from "./payments.ts";
 import type { PaymentProvider } from "./provider.ts";
 import { stripeProvider } from "./stripe.ts";

@@ -1,12 +1,18 @@
 /** Automatic top-up: exactly once whatever the events do and whoever dies, within its bounds whoever else buys. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import {
+  chargeObject,
+  disputeObject,
+  intentObject,
+  refundObject,
+  sessionObject,
+} from "@tollgate/demo-provider/objects.ts";
+import type { Card, Last4, Sale } from "@tollgate/demo-provider/sale.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
-import { chargeObject, disputeObject, intentObject, refundObject, sessionObject } from "./demo-provider/objects.ts";
-import type { Card, Last4, Sale } from "./demo-provider/sale.ts";
 import type { Payments } from "./payments.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";

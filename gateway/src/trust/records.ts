@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
-import type { Failure } from "../dispatch/offers.ts";
+import type { Failure } from "../dispatch/running-attempt.ts";
 import { type Excuse, JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
 
 const FAILURES: Record<Failure, true> = {

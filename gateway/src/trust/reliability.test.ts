@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Failure } from "../dispatch/offers.ts";
+import type { Failure } from "../dispatch/running-attempt.ts";
 import { Reliability, type Verdict } from "./reliability.ts";
 
 /** Jobs one after the other, each a second long. */

@@ -13,7 +13,7 @@
  * counts a few times only.
  */
 import type { QuarantineReason } from "../base/states.ts";
-import type { Failure } from "../dispatch/offers.ts";
+import type { Failure } from "../dispatch/running-attempt.ts";
 
 export const JOBS_WINDOW = 20;
 export const FAILURES_MAX = 5;

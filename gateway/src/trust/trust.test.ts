@@ -9,7 +9,7 @@ import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
-import type { DispatchSink } from "../dispatch/offers.ts";
+import type { DispatchSink } from "../dispatch/order.ts";
 import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";

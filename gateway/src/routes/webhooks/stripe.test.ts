@@ -1,12 +1,12 @@
 /** The receiver over HTTP, on a real database. Grouped by status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sessionObject } from "@tollgate/demo-provider/objects.ts";
 import type { FastifyInstance } from "fastify";
 import type { Uuid } from "../../base/ids.ts";
 import { dollars } from "../../base/money.ts";
 import { bareServer } from "../../http/server.ts";
 import { refuseTheRest } from "../../http/unknown-paths.ts";
-import { sessionObject } from "../../payments/demo-provider/objects.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { assertLedgerBalances, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
 import { testDoor } from "../testing/door.ts";

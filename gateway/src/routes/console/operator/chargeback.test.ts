@@ -4,15 +4,15 @@
  */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import { disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
+import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { dollars, exactMicro, type Pico, pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
 import { checkLedger } from "../../../ledger/check.ts";
-import { type DemoProvider, openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
-import { disputeObject, sessionObject } from "../../../payments/demo-provider/objects.ts";
-import type { Sale } from "../../../payments/demo-provider/sale.ts";
 import type { Payments } from "../../../payments/payments.ts";
 import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
 import { served } from "../../testing/past.ts";

@@ -1,10 +1,11 @@
 /** For tests: a platform with one of every kind of person, things that belong to two of them, and snapshots of its database. */
+
+import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
-import { type DemoProvider, openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
 import { ProviderUnavailable } from "../../../payments/provider.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Browser } from "../../testing/browser.ts";

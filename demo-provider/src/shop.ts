@@ -2,9 +2,8 @@
  * What a payment provider knows of its sales, and the events that each step sends. Sessions, refunds and disputes move as
  * the real provider's do; a step that their state does not allow is refused.
  */
-import type { Clock } from "../../base/clock.ts";
-import { base62 } from "../../base/ids.ts";
-import type { Random } from "../../base/random.ts";
+import type { Clock } from "@tollgate/protocol/clock.ts";
+import { newId, type Random } from "./ids.ts";
 import { chargeObject, disputeObject, type EventObject, intentObject, refundObject, sessionObject } from "./objects.ts";
 import { type Card, type Last4, type NewIntent, type NewSale, type Reversal, refundable, type Sale } from "./sale.ts";
 
@@ -191,7 +190,7 @@ export class Shop {
   }
 
   #newId(prefix: string): string {
-    return `${prefix}_${base62(this.#random, 24)}`;
+    return newId(this.#random, prefix);
   }
 
   #now(): number {

@@ -4,16 +4,14 @@
  * for tests; a production gateway never loads it. It listens on loopback only, and no money moves.
  */
 import type { AddressInfo } from "node:net";
+import type { Clock } from "@tollgate/protocol/clock.ts";
 import Fastify from "fastify";
-import type { Clock } from "../../base/clock.ts";
-import { base62 } from "../../base/ids.ts";
-import type { Log } from "../../base/log.ts";
-import type { Random } from "../../base/random.ts";
 import { Api } from "./api.ts";
 import { Deliveries } from "./delivery.ts";
+import { newId, type Random } from "./ids.ts";
 import { demoRoutes } from "./routes.ts";
 import { Shop } from "./shop.ts";
-import { openStateFile } from "./state-file.ts";
+import { type Log, openStateFile } from "./state-file.ts";
 
 const HOST = "127.0.0.1";
 const API_VERSION = "2026-10-28.endive";
@@ -38,8 +36,8 @@ export interface DemoProvider {
 }
 
 export async function openDemoProvider({ clock, random, log, file }: DemoProviderOptions): Promise<DemoProvider> {
-  const secretKey = `sk_test_${base62(random, 24)}`;
-  const webhookSecret = `whsec_${base62(random, 32)}`;
+  const secretKey = newId(random, "sk_test");
+  const webhookSecret = newId(random, "whsec", 32);
   const stateFile = await openStateFile(file, log);
   const deliveries = new Deliveries({
     clock,
@@ -54,7 +52,7 @@ export async function openDemoProvider({ clock, random, log, file }: DemoProvide
     cards: stateFile.cards,
     emit(type, object) {
       deliveries.add({
-        id: `evt_${base62(random, 24)}`,
+        id: newId(random, "evt"),
         object: "event",
         api_version: API_VERSION,
         created: Math.floor(clock.now() / 1000),

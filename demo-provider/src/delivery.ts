@@ -3,7 +3,7 @@
  * growing pauses, the signature made anew for each attempt.
  */
 import { createHmac } from "node:crypto";
-import type { Clock } from "../../base/clock.ts";
+import type { Clock } from "@tollgate/protocol/clock.ts";
 
 const FIRST_PAUSE_MS = 200;
 const PAUSE_MS_MAX = 30_000;

@@ -1,9 +1,12 @@
 /** Sales, cards and webhooks in one JSON file, so that a demonstration goes on where it was stopped or killed. */
-import { rename, writeFile } from "node:fs/promises";
-import { readIfThere } from "../../base/files.ts";
-import type { Log } from "../../base/log.ts";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import type { Delivery } from "./delivery.ts";
 import type { Card, Sale } from "./sale.ts";
+
+/** Where a write that failed is reported. */
+export interface Log {
+  error(details: object, message: string): void;
+}
 
 interface StateFile {
   sales: Sale[];
@@ -39,6 +42,15 @@ export async function openStateFile(file: string | undefined, log: Log): Promise
     },
     saved: () => writing,
   };
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** What sales of an earlier version did not have. */

@@ -1,0 +1,167 @@
+/** What nodes say of their attempts: reads their frames, checks their order, and hands output to the sinks. */
+import { decode, FrameError } from "@tollgate/protocol/codec.ts";
+import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { isOver } from "./attempt.ts";
+import type { Blame } from "./blame.ts";
+import { type FrameRates, idleCost } from "./frame-rates.ts";
+import type { DispatchSink } from "./order.ts";
+import { type RunningAttempt, type RunningAttempts, step } from "./running-attempt.ts";
+import { hearOutput, hearProgress } from "./silence.ts";
+
+interface AttemptFramesOptions {
+  running: RunningAttempts;
+  blame: Blame;
+  rates: FrameRates;
+  clock: Clock;
+  log: Log;
+  /** Tells the node to stop. */
+  cancel: (attempt: RunningAttempt) => void;
+}
+
+export class AttemptFrames {
+  readonly #options: AttemptFramesOptions;
+  readonly #running: RunningAttempts;
+  /** For lines that a node can cause as often as it likes. */
+  readonly #log: SparingLog;
+
+  constructor(options: AttemptFramesOptions) {
+    this.#options = options;
+    this.#running = options.running;
+    this.#log = sparingLog(options.log, options.clock);
+  }
+
+  /** Takes what a node published to this gateway. */
+  hear(nodeId: string | undefined, payload: Uint8Array): void {
+    const { rates } = this.#options;
+    if (nodeId === undefined || !rates.listensTo(nodeId)) return;
+    try {
+      const frame = decode(payload);
+      const cost = idleCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);
+      if (this.#isIdle(nodeId, frame) && !rates.count(nodeId, "idle", cost)) return;
+      this.#receive(nodeId, frame);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      // What a node says cannot be trusted in part: everything it runs for this gateway fails. The log gets the message
+      // alone, because a cause could quote what the node sent.
+      this.#log.warn(nodeId, { node: nodeId, why: error.message }, "a node sent a malformed frame");
+      for (const attempt of this.#running.on(nodeId)) step(attempt, "broken");
+      rates.count(nodeId, "malformed");
+    }
+  }
+
+  /** Whether the frame moves no job on that this node runs for this gateway. */
+  #isIdle(nodeId: string, frame: Frame): boolean {
+    if ("deltas" in frame) {
+      return !frame.deltas.some(({ job, text }) => text !== "" && this.#running.find(nodeId, job) !== undefined);
+    }
+    return frame.kind === "progress" || !("job" in frame) || this.#running.find(nodeId, frame.job) === undefined;
+  }
+
+  #receive(nodeId: string, frame: Frame): void {
+    if (frame.kind === "deltas" || frame.kind === "timed") {
+      for (const delta of frame.deltas) this.#delta(nodeId, delta);
+    } else if (frame.kind === "vectors") {
+      const { job, seq, first, width, values } = frame;
+      const attempt = this.#running.find(nodeId, job);
+      if (attempt !== undefined && this.#inOrder(attempt, seq))
+        this.#output(attempt, undefined, (sink) => sink.vectors(first, width, values));
+    } else if ("job" in frame) {
+      const attempt = this.#running.find(nodeId, frame.job);
+      if (attempt !== undefined) this.#control(attempt, frame);
+    }
+  }
+
+  #control(attempt: RunningAttempt, frame: Extract<Frame, { job: string }>): void {
+    const now = this.#options.clock.monotonic();
+    switch (frame.kind) {
+      case "accepted":
+        attempt.acceptedAt = now;
+        attempt.aliveAt = now;
+        if (attempt.state === "offered") attempt.sink.begin();
+        step(attempt, "accept");
+        break;
+      case "busy":
+        step(attempt, "busy");
+        break;
+      case "progress":
+        hearProgress(attempt, now);
+        step(attempt, "progress");
+        break;
+      case "done":
+        attempt.finish = frame.finish;
+        if (this.#inOrder(attempt, frame.seq)) this.#done(attempt);
+        break;
+      case "failed": {
+        const { job, cause } = frame;
+        const { id } = attempt.node;
+        // The cause alone: what a node says in its message may be a prompt.
+        this.#log.info(id, { node: id, job, cause }, "a node failed a job");
+        if (this.#inOrder(attempt, frame.seq)) {
+          // No engine takes every schema, and a builder must not have nodes barred with one.
+          attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
+          step(attempt, "fail");
+        }
+        break;
+      }
+      default:
+        // A kind that only gateways send.
+        step(attempt, "broken");
+    }
+  }
+
+  /** Done is what a node says; whether there is an answer, the sink knows. */
+  #done(attempt: RunningAttempt): void {
+    const output = attempt.state === "offered" ? "broken" : attempt.sink.finished();
+    attempt.blank = output === "empty";
+    step(attempt, output === "answered" ? "done" : output);
+  }
+
+  #delta(nodeId: string, delta: Delta | TimedDelta): void {
+    const attempt = this.#running.find(nodeId, delta.job);
+    if (attempt === undefined || !this.#inOrder(attempt, delta.seq)) return;
+    // Without text it is neither output nor a sign of life.
+    if (delta.text === "" && attempt.acceptedAt !== null) return;
+    const times = "firstMs" in delta ? delta : undefined;
+    this.#output(attempt, times, (sink) => sink.delta(delta.channel, delta.text));
+  }
+
+  #output(
+    attempt: RunningAttempt,
+    times: TimedDelta | undefined,
+    take: (sink: DispatchSink) => ReturnType<DispatchSink["delta"]>,
+  ): void {
+    const now = this.#options.clock.monotonic();
+    step(attempt, hearOutput(attempt, times, now));
+    if (isOver(attempt.state)) return;
+    attempt.aliveAt = now;
+    attempt.firstOutputAt ??= now;
+    attempt.lastOutputAt = now;
+    const answer = take(attempt.sink);
+    if (answer === "broken") step(attempt, "broken");
+    if (answer === "empty") {
+      attempt.finish = "stop";
+      attempt.blank = true;
+      this.#options.cancel(attempt);
+      step(attempt, "empty");
+    }
+    if (answer === "enough") {
+      attempt.enough = true;
+      attempt.blank = attempt.sink.finished() === "empty";
+      step(attempt, "cancel");
+    }
+  }
+
+  #inOrder(attempt: RunningAttempt, seq: number): boolean {
+    if (seq === attempt.seq) {
+      attempt.seq += 1;
+      return true;
+    }
+    const { node, job, seq: due } = attempt;
+    this.#log.warn(node.id, { node: node.id, job, seq, due }, "a node's output has a gap");
+    this.#options.blame.orCut(attempt, "broken");
+    return false;
+  }
+}

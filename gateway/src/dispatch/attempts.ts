@@ -1,0 +1,167 @@
+/**
+ * Attempts in flight: sends a job to a node, watches the clock, and reports how the attempt ended. What the node says meanwhile is
+ * read in attempt-frames.ts; the rules are the table in attempt.ts; here they meet the plane.
+ */
+import { encode, encodeApart } from "@tollgate/protocol/codec.ts";
+import { cutJob } from "@tollgate/protocol/jobs.ts";
+import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Gone } from "../base/gone.ts";
+import type { Log } from "../base/log.ts";
+import type { Plane } from "../plane/plane.ts";
+import type { AttemptEnd } from "./attempt.ts";
+import { AttemptFrames } from "./attempt-frames.ts";
+import { Blame } from "./blame.ts";
+import type { DispatchOrder, DispatchSink } from "./order.ts";
+import type { Roster } from "./roster.ts";
+import type { RosterNode } from "./roster-node.ts";
+import { type Attempt, type RunningAttempt, RunningAttempts, step } from "./running-attempt.ts";
+import { watch } from "./watch.ts";
+
+interface AttemptsOptions {
+  plane: Plane;
+  roster: Roster;
+  clock: Clock;
+  log: Log;
+  gatewayId: string;
+  /** A job that lasts longer ends. */
+  jobMsMax: number;
+  /** What a node failed since by falling silent turned out to be the plane's doing. */
+  excused: (nodeId: string, sinceMs: number) => void;
+}
+
+/** How long an attempt that fell silent or was cut says that more may. */
+const TROUBLED_MS = 10_000;
+/** A piece of so many bytes is not copied to be sent. */
+const APART_BYTES_MIN = 16 * 1024;
+
+export class Attempts {
+  readonly #options: AttemptsOptions;
+  readonly #running = new RunningAttempts();
+  readonly #blame: Blame;
+  readonly #unsubscribe: () => void;
+  #troubledAt = Number.NEGATIVE_INFINITY;
+  /** Cut while the plane was away: nodes that did not notice still run them. */
+  #uncancelled: Attempt[] = [];
+
+  constructor(options: AttemptsOptions) {
+    this.#options = options;
+    const { plane, roster, clock, log, gatewayId } = options;
+    const running = this.#running;
+    const blame = new Blame(options);
+    this.#blame = blame;
+    const cancel = (attempt: Attempt): void => this.#cancel(attempt);
+    const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, cancel });
+    this.#unsubscribe = plane.subscribe(gatewayInbox(gatewayId), (subject, payload) =>
+      frames.hear(senderOf(subject), payload),
+    );
+    roster.onGone((nodeId, by) => blame.gone(nodeId, by, running.on(nodeId)));
+    roster.onState((nodeId, { busy }) => {
+      // A node that lost its connection has dropped what it ran, and says so first.
+      const movedAt = busy === 0 ? plane.movedAt(nodeId) : undefined;
+      if (movedAt !== undefined) blame.moved(nodeId, movedAt, running.on(nodeId));
+    });
+    plane.onAway(() => {
+      blame.planeAway();
+      for (const attempt of running.all()) step(attempt, "cut");
+    });
+    plane.onBack(() => {
+      for (const attempt of this.#uncancelled) this.#cancel(attempt);
+      this.#uncancelled = [];
+    });
+  }
+
+  /** Offers the job to the node as the request's `number`-th try; resolves when the attempt is over. */
+  run(
+    order: DispatchOrder,
+    number: number,
+    node: RosterNode,
+    sink: DispatchSink,
+    { signal, acceptBy = Number.POSITIVE_INFINITY }: { signal: Gone; acceptBy?: number | undefined },
+  ): Promise<Attempt> {
+    const { plane, clock, jobMsMax } = this.#options;
+    const job = `${order.request}-${String(number).padStart(2, "0")}`;
+    const frames = this.#framesOf(order, job, node);
+    return new Promise((resolve) => {
+      const onAbort = (): void => step(attempt, "cancel");
+      const attempt: RunningAttempt = {
+        job,
+        model: order.header.model,
+        endpoint: order.header.endpoint,
+        stream: order.header.stream,
+        origin: order.origin,
+        node,
+        offeredAt: clock.monotonic(),
+        acceptBy,
+        state: "offered",
+        seq: 0,
+        acceptedAt: null,
+        firstOutputAt: null,
+        lastOutputAt: null,
+        aliveAt: clock.monotonic(),
+        finish: null,
+        enough: false,
+        blank: false,
+        failure: null,
+        formatted: order.formatted ?? false,
+        sink,
+        own: { toldMs: 0, aliveMs: 0 },
+        stopTimer: () => {},
+        over: (end) => {
+          this.#running.delete(attempt.job);
+          attempt.stopTimer();
+          signal.removeEventListener("abort", onAbort);
+          this.#ended(attempt, end);
+          resolve(attempt);
+        },
+      };
+      this.#running.add(attempt.job, attempt);
+      signal.addEventListener("abort", onAbort);
+      for (const frame of frames) plane.publish(toNode(node.id), ...frame);
+      attempt.stopTimer = watch(attempt, {
+        clock,
+        jobMsMax,
+        passed: (event) => (event === "quiet" ? this.#blame.orCut(attempt, event) : step(attempt, event)),
+      });
+      if (signal.aborted) onAbort();
+    });
+  }
+
+  get isTroubled(): boolean {
+    return !this.#options.plane.hears || this.#options.clock.monotonic() - this.#troubledAt < TROUBLED_MS;
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  /** Before anything is registered: an order that cannot be encoded leaves nothing behind. */
+  #framesOf({ header, body }: DispatchOrder, job: string, node: RosterNode): [head: Uint8Array, rest?: Uint8Array][] {
+    try {
+      return cutJob({ ...header, times: true, job, gateway: this.#options.gatewayId }, body).map((frame) =>
+        frame.piece.length < APART_BYTES_MIN ? [encode(frame)] : encodeApart(frame),
+      );
+    } catch (error) {
+      this.#options.roster.ended(node);
+      throw error;
+    }
+  }
+
+  /** What follows from the ending, for the node and for the choice of the next. */
+  #ended(attempt: Attempt, end: AttemptEnd): void {
+    const { plane, roster, clock } = this.#options;
+    const { node } = attempt;
+    const isSilent = attempt.failure === "silent";
+    if (end === "cut" && plane.health.isAway) this.#uncancelled.push(attempt);
+    else if (end !== "finished" && end !== "empty" && end !== "lost") this.#cancel(attempt);
+    if (end === "cut" || isSilent) this.#troubledAt = clock.monotonic();
+    if (isSilent || (end === "cut" && !plane.reaches(node.id))) roster.shun(node);
+    if (isSilent) this.#blame.fellSilent(node);
+    if (end === "finished") node.shunnedUntil = 0;
+    roster.ended(node);
+  }
+
+  #cancel(attempt: Attempt): void {
+    this.#options.plane.publish(toNode(attempt.node.id), encode({ kind: "cancel", job: attempt.job }));
+  }
+}

@@ -1,0 +1,70 @@
+/** An attempt in flight, what is known of it, and how an event moves it on by the table in attempt.ts. */
+import type { Endpoint } from "@tollgate/protocol/frames.ts";
+import { PassingMap } from "../base/passing.ts";
+import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
+import type { DispatchOrder, DispatchSink } from "./order.ts";
+import type { RosterNode } from "./roster-node.ts";
+import type { OwnTimes } from "./silence.ts";
+
+/**
+ * What kept an attempt from ending well, as the gateway saw it: the node reported a fault of its engine, of its agent or
+ * of the prompt; it broke the protocol; it fell silent; its connection dropped; or it said that there is no output where
+ * another node had some.
+ */
+export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "lost" | "miss";
+
+export interface Attempt {
+  readonly job: string;
+  readonly model: string;
+  readonly endpoint: Endpoint;
+  readonly stream: boolean;
+  readonly origin: DispatchOrder["origin"];
+  readonly node: RosterNode;
+  readonly offeredAt: number;
+  state: AttemptState;
+  /** The number that the node's next output must carry. */
+  seq: number;
+  acceptedAt: number | null;
+  firstOutputAt: number | null;
+  lastOutputAt: number | null;
+  aliveAt: number;
+  finish: "stop" | "length" | null;
+  /** The sink had what it wanted, and the node was stopped for that. */
+  enough: boolean;
+  /** It ended well without one token of output. */
+  blank: boolean;
+  failure: Failure | null;
+}
+
+export interface RunningAttempt extends Attempt {
+  readonly acceptBy: number;
+  formatted: boolean;
+  sink: DispatchSink;
+  own: OwnTimes;
+  stopTimer: () => void;
+  over: (end: AttemptEnd) => void;
+}
+
+const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost: "lost", broken: "protocol" };
+
+export function step(attempt: RunningAttempt, event: AttemptEvent): void {
+  if (isOver(attempt.state)) return;
+  // An event that the protocol does not allow now breaks the attempt; every state allows "broken".
+  const next = advance(attempt.state, event);
+  attempt.state = next ?? (advance(attempt.state, "broken") as AttemptState);
+  attempt.failure ??= next === undefined ? "protocol" : (FAILURES[event] ?? null);
+  if (isOver(attempt.state)) attempt.over(attempt.state);
+}
+
+/** This gateway's attempts in flight, by their jobs. */
+export class RunningAttempts extends PassingMap<string, RunningAttempt> {
+  /** Late frames of an attempt that is over, and frames about another node's job, mean nothing. */
+  find(nodeId: string, job: string): RunningAttempt | undefined {
+    const attempt = this.get(job);
+    return attempt?.node.id === nodeId ? attempt : undefined;
+  }
+
+  on(nodeId: string): RunningAttempt[] {
+    return this.all().filter(({ node }) => node.id === nodeId);
+  }
+}
