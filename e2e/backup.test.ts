@@ -19,6 +19,7 @@ import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
 import { ask, CHAT } from "@tollgate/stage/load/steady.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import type { Process } from "@tollgate/stage/process.ts";
+import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
@@ -29,7 +30,6 @@ import { startTestServer } from "../gateway/src/db/testing.ts";
 import { openLedger } from "../gateway/src/ledger/ledger.ts";
 import { lineOf } from "../gateway/src/ledger/spool-lines.ts";
 import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
-import { freePort } from "../gateway/src/plane/nats/testing.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 /** The oldest that we run on: its tools are beside it. */

@@ -18,10 +18,10 @@ import { promisify } from "node:util";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
 import { PEPPER, urlOf } from "@tollgate/stage/database.ts";
 import type { Platform } from "@tollgate/stage/dev.ts";
+import { freePort } from "@tollgate/stage/process.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
-import { freePort } from "../gateway/src/plane/nats/testing.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const NODE = join(ROOT, "node_modules", "node", "bin", "node");

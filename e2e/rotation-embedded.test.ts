@@ -13,11 +13,11 @@ import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
 import { ask, CHAT } from "@tollgate/stage/load/steady.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import type { Process } from "@tollgate/stage/process.ts";
+import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { createKey } from "../gateway/src/plane/credentials/nkeys.ts";
-import { freePort } from "../gateway/src/plane/nats/testing.ts";
 
 const newSeed = (): string => createKey("account", systemRandom()).seed;
 const [FIRST, SECOND] = [newSeed(), newSeed()];

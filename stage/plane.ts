@@ -7,13 +7,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "node:test";
-import {
-  freePort,
-  type NatsProcess,
-  runNatsServer,
-  skipWithoutNats as skip,
-} from "../gateway/src/plane/nats/testing.ts";
+import { type NatsProcess, runNatsServer, skipWithoutNats as skip } from "../gateway/src/plane/nats/testing.ts";
 import { tollgate } from "./dev.ts";
+import { freePort } from "./process.ts";
 
 export const skipWithoutNats = skip;
 

@@ -35,7 +35,7 @@ export const PARTS: Record<string, Allowed> = {
   gateway: {
     // Of product code, the dev command alone imports the demo provider (`forbidden`).
     any: ["api", "protocol", "demo-provider"],
-    tests: ["stage/wait.ts", "tools/nats-servers.ts"],
+    tests: ["stage/wait.ts", "stage/process.ts", "tools/nats-servers.ts"],
   },
   host: { any: ["protocol"], types: ["api"], tests: ["stage/wait.ts"] },
   console: { any: [], types: ["api"], tests: ["stage/wait.ts"] },

@@ -5,7 +5,6 @@
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
@@ -134,17 +133,4 @@ export class Child {
     awaited.catch(() => undefined);
     return Promise.race([awaited, ended]);
   }
-}
-
-/** A port that was free a moment ago, for programs that cannot choose one by themselves. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
-      server.close(() => resolve(address.port));
-    });
-  });
 }

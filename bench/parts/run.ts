@@ -10,9 +10,10 @@ import { fileURLToPath } from "node:url";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { command, findServer, startServer } from "../../gateway/src/limits/testing.ts";
-import { findNatsServer, freePort } from "../../gateway/src/plane/nats/testing.ts";
+import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
 import { Connection } from "../gateway/connection.ts";
 import { cpuOf, spentUs, type Watched } from "../gateway/usage.ts";
 

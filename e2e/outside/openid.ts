@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "@tollgate/stage/process.ts";
 import Provider from "oidc-provider";
-import { freePort } from "../../gateway/src/plane/nats/testing.ts";
 import { startPeer } from "./process.ts";
 
 /** A secret with what has to be encoded on its way. */

@@ -14,10 +14,10 @@ import { serve } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
+import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
-import { freePort } from "../../gateway/src/plane/nats/testing.ts";
 import { GATEWAY_ADDRESSES, PROXIES, type RunningProxy, startProxy, type Upstream, whyNot } from "./proxy.ts";
 
 type Gateway = Awaited<ReturnType<typeof serve>>;

@@ -9,8 +9,8 @@ import { accessSync, constants } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { delimiter, join } from "node:path";
+import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { freePort } from "../../gateway/src/plane/nats/testing.ts";
 import { type PythonTool, pythonTool } from "../../tools/python-tools.ts";
 
 /** A gateway of these suites may take so long to answer a health check: the machine may be busy. */

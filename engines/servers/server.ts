@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { endSession } from "./session.ts";
 
@@ -58,14 +57,6 @@ async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>):
       throw new Error(`the engine ended with ${child.exitCode ?? child.signalCode}`);
     return await isReady();
   });
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export async function answers(url: string): Promise<boolean> {

@@ -6,10 +6,11 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "@tollgate/stage/process.ts";
 import { HONEST_NODES, openStage as openPlatform, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import type { TinyModel } from "../model/model.ts";
-import { freePort, type Server } from "../servers/server.ts";
+import type { Server } from "../servers/server.ts";
 import { Builder } from "./builder.ts";
 import { Host } from "./host.ts";
 

@@ -6,9 +6,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { freePort } from "@tollgate/stage/process.ts";
 import { buildOnce, buildPinned, cacheFolder } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
-import { Child, freePort } from "../processes.ts";
+import { Child } from "../processes.ts";
 import { listening, passThrough, type StartTarget, Unavailable } from "./target.ts";
 
 const VERSION = "1.6.0";

@@ -5,10 +5,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@tollgate/stage/process.ts";
 import { buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { pipInstall } from "../../../tools/python-tools.ts";
 import { MODEL } from "../engine.ts";
-import { Child, freePort } from "../processes.ts";
+import { Child } from "../processes.ts";
 import { passThrough, type StartTarget, Unavailable } from "./target.ts";
 
 const VERSION = "1.106.0";

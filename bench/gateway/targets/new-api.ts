@@ -6,12 +6,13 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "@tollgate/stage/process.ts";
 import { systemClock } from "../../../gateway/src/base/clock.ts";
 import { createErrorLog } from "../../../gateway/src/base/log.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
 import { buildChanged, buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
-import { Child, freePort } from "../processes.ts";
+import { Child } from "../processes.ts";
 import { listening, passThrough, type StartTarget, type Surroundings, type Target, Unavailable } from "./target.ts";
 
 /** The newest whose checksum Go's database has. */

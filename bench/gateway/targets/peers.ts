@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@tollgate/stage/process.ts";
 import { MODEL } from "../engine.ts";
-import { Child, freePort } from "../processes.ts";
+import { Child } from "../processes.ts";
 import { listening, passThrough, type StartTarget, Unavailable } from "./target.ts";
 
 /** The engine without anything in front of it: what the others are compared with. */

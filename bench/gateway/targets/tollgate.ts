@@ -6,13 +6,14 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@tollgate/stage/process.ts";
 import pg from "pg";
 import { readIfThere } from "../../../gateway/src/base/files.ts";
 import { dollars } from "../../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
 import { type GatewayCommand, gatewayCommand } from "../command.ts";
 import { MODEL } from "../engine.ts";
-import { Child, freePort } from "../processes.ts";
+import { Child } from "../processes.ts";
 import { commitOf } from "../results.ts";
 import type { Role, StartTarget, Surroundings, Target } from "./target.ts";
 

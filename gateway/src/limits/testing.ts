@@ -1,13 +1,11 @@
 /** For tests: the adapters behind one bench, and a throw-away server that can be stopped, frozen and started again. */
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { newProcess } from "@tollgate/stage/process.ts";
 import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
@@ -113,55 +111,35 @@ export function findServer(): string | undefined {
   });
 }
 
-/**
- * A server ends with the test's process, however that ends: the pipe to the shell around it closes then. The shell says
- * the server's process id first.
- */
-const WATCHER = `
-directory=$1; shift
-trap '' INT TERM HUP
-mkdir -p "$directory"
-"$@" </dev/null >"$directory/log" 2>&1 &
-server=$!
-echo "$server"
-read -r _
-kill -CONT "$server" 2>/dev/null
-kill -KILL "$server" 2>/dev/null
-wait "$server"
-rm -rf "$directory"
-`;
-
+/** It ends with the test's process, however that ends. */
 export async function startServer(binary: string, settings: string[] = []): Promise<TestServer> {
-  let running: { watcher: ChildProcess; pid: number } | undefined;
   const directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
   const url = join(directory, "socket");
-  const signal = (name: NodeJS.Signals): void => {
-    if (running !== undefined) process.kill(running.pid, name);
+  const server = newProcess({
+    name: "the server of limits",
+    command: [binary, "--port", "0", "--unixsocket", url, "--save", "", "--dir", directory, ...settings],
+    log: join(directory, "log"),
+    ready: () =>
+      command(url, "PING").then(
+        () => true,
+        () => false,
+      ),
+  });
+  const start = async (): Promise<void> => {
+    await mkdir(directory, { recursive: true });
+    await server.start();
   };
-  const server: TestServer = {
+  await start();
+  return {
     url,
-    async start() {
-      const command = [binary, "--port", "0", "--unixsocket", url, "--save", "", "--dir", directory, ...settings];
-      const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
-        detached: true,
-        stdio: ["pipe", "pipe", "ignore"],
-      });
-      const [line] = await once(watcher.stdout, "data");
-      running = { watcher, pid: Number.parseInt(String(line), 10) };
-      await untilAnswers(url);
-    },
+    start,
     async kill() {
-      if (running === undefined) return;
-      const { watcher } = running;
-      running = undefined;
-      watcher.stdin?.end();
-      await once(watcher, "exit");
+      await server.kill();
+      await rm(directory, { recursive: true, force: true });
     },
-    freeze: () => signal("SIGSTOP"),
-    thaw: () => signal("SIGCONT"),
+    freeze: () => server.stop(),
+    thaw: () => server.cont(),
   };
-  await server.start();
-  return server;
 }
 
 /** One command, on a connection of its own. */
@@ -175,13 +153,4 @@ export async function command(url: string, ...words: [string, ...string[]]): Pro
   } finally {
     redis.disconnect();
   }
-}
-
-async function untilAnswers(url: string): Promise<void> {
-  await eventually("the test's server answers", () =>
-    command(url, "PING").then(
-      () => true,
-      () => false,
-    ),
-  );
 }

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -18,7 +19,7 @@ import { Roster } from "../../dispatch/roster.ts";
 import type { Attempt } from "../../dispatch/running-attempt.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
-import { freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { layCable } from "./testing-cable.ts";
 
 /** After this long the plane first tries to connect again. */

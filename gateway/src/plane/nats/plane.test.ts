@@ -11,6 +11,7 @@ import {
   toGateway,
   toNode,
 } from "@tollgate/protocol/subjects.ts";
+import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock as clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
@@ -27,7 +28,7 @@ import { PlaneAway } from "./reconnecting-connection.ts";
 import { ASK_SERVERS_EVERY_MS } from "./server-pulse.ts";
 import { newPlaneSetup } from "./setup.ts";
 import { serversAnswer } from "./subjects.ts";
-import { freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { layCable } from "./testing-cable.ts";
 
 const x = Buffer.from("x");

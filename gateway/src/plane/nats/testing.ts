@@ -1,13 +1,12 @@
 /** For tests: a throw-away nats-server, set up as an operator would, that can be stopped, frozen and started again. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
+import { freePort, newProcess } from "@tollgate/stage/process.ts";
+import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { natsReleases } from "../../../../tools/nats-servers.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
@@ -46,19 +45,6 @@ export function findNatsServer(): string | undefined {
 const binary = natsReleases().at(process.env.TEST_NATS === "oldest" ? -1 : 0)?.path;
 export const skipWithoutNats = findNatsServer() === undefined && "nats-server is not installed";
 
-/** A server ends with the test's process, however that ends: the pipe to the shell around it closes then. */
-const WATCHER = `
-trap '' INT TERM HUP
-cd "$1"; shift
-"$@" </dev/null >>log 2>&1 &
-server=$!
-echo "$server"
-read -r _
-kill -CONT "$server" 2>/dev/null
-kill -KILL "$server" 2>/dev/null
-wait "$server"
-`;
-
 interface ServerOptions {
   /** Another server's, to be one cluster with it. */
   setup?: PlaneSetup;
@@ -66,41 +52,28 @@ interface ServerOptions {
   more?: string;
 }
 
-/** Starts a server in a directory that holds its configuration. */
+/** Starts a server in a directory that holds its configuration. It ends with the test's process, however that ends. */
 export async function runNatsServer(
   directory: string,
   port: number,
   configuration = "nats-server.conf",
 ): Promise<NatsProcess> {
-  let running: { watcher: ChildProcess; pid: number } | undefined;
-  const signal = (name: NodeJS.Signals): void => {
-    if (running !== undefined) process.kill(running.pid, name);
-  };
-  const server: NatsProcess = {
-    async start() {
-      const command = [findNatsServer() as string, "-c", configuration];
-      const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
-        detached: true,
-        stdio: ["pipe", "pipe", "ignore"],
-      });
-      const [line] = await once(watcher.stdout, "data");
-      running = { watcher, pid: Number.parseInt(String(line), 10) };
-      await eventually("nats-server listens", () => canConnect(port));
-    },
-    async kill() {
-      if (running === undefined) return;
-      const { watcher } = running;
-      running = undefined;
-      watcher.stdin?.end();
-      await once(watcher, "exit");
-    },
-    freeze: () => signal("SIGSTOP"),
-    thaw: () => signal("SIGCONT"),
-    terminate: () => signal("SIGTERM"),
-    log: () => readFile(join(directory, "log"), "utf8"),
-  };
+  const server = newProcess({
+    name: "nats-server",
+    command: [findNatsServer() as string, "-c", configuration],
+    directory,
+    log: join(directory, "log"),
+    ready: () => canConnect(port),
+  });
   await server.start();
-  return server;
+  return {
+    start: () => server.start(),
+    kill: () => server.kill(),
+    freeze: () => server.stop(),
+    thaw: () => server.cont(),
+    terminate: () => void process.kill(server.pid() as number, "SIGTERM"),
+    log: () => server.log(),
+  };
 }
 
 /** A server in a directory of its own. */
@@ -143,15 +116,6 @@ export async function openTestPlane(
   });
   t.after(() => plane.close());
   return plane;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 function canConnect(port: number): Promise<boolean> {
