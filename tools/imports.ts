@@ -73,6 +73,10 @@ export const PARTS: Record<string, Allowed> = {
         "ledger",
         "limits",
         "metering",
+        // The visual suites serve the pages of a gateway without the rest of it.
+        "http/server.ts",
+        "routes/testing/door.ts",
+        "site",
       ),
       // A suite checks that the gateway exports every metric that the dashboards read.
       "tools/dashboards/dashboards.ts",

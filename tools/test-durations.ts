@@ -15,8 +15,10 @@ const SHOWN = 20;
 /** The slow ones, for a clone where nothing has run yet. Only the order matters. */
 const SLOW = [
   "e2e/lifecycle.test.ts",
-  "e2e/console/looks-others.test.ts",
-  "e2e/console/looks.test.ts",
+  "e2e/console/visual/builder.test.ts",
+  "e2e/console/visual/visitor.test.ts",
+  "e2e/console/visual/host.test.ts",
+  "e2e/console/visual/operator.test.ts",
   "e2e/overspend.test.ts",
   "e2e/payments.test.ts",
   "e2e/console/trouble.test.ts",

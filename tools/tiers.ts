@@ -18,6 +18,9 @@ const cores = availableParallelism();
 /** Most of the time they wait for platforms to start, or for browsers. */
 const PLATFORMS = { concurrency: 3 * cores, batches: 0 };
 
+/** Recorded answers against the declarations in api/: no browser and no platform. */
+const RECORDED = ["e2e/console/visual/recorded.test.ts"];
+
 /** The tests beside the sources: functions, rules, SQL, routes; on real servers where these matter. */
 const unit: Group = {
   patterns: [
@@ -33,6 +36,7 @@ const unit: Group = {
     "chaos/{*,audit/*}.test.ts",
     "sim/**/*.test.ts",
     "engines/*.test.ts",
+    ...RECORDED,
   ],
   // Some wait for servers while others compute.
   concurrency: Math.ceil(cores * 1.5),
@@ -52,7 +56,11 @@ const PROCESSES = ["e2e/{lifecycle,drain,rolling-restart,spool,store-away,two-ga
 const processes: Group = { patterns: PROCESSES, ...PLATFORMS };
 
 /** The rest of the end-to-end suites: every night. */
-const nightly: Group = { patterns: ["e2e/**/*.test.ts"], exclude: [...JOURNEYS, ...PROCESSES], ...PLATFORMS };
+const nightly: Group = {
+  patterns: ["e2e/**/*.test.ts"],
+  exclude: [...RECORDED, ...JOURNEYS, ...PROCESSES],
+  ...PLATFORMS,
+};
 
 export const GROUPS: Record<string, Group> = { unit, journeys, processes, nightly };
 

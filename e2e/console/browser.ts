@@ -4,16 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { type BrowserContext, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
-import { brokenAmounts } from "./layout.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = [
@@ -25,7 +23,6 @@ const FLAGS = [
   "--no-first-run",
 ];
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export const CHROMIUM = PLACES.find((place) => existsSync(place));
 /** For `describe(name, NEEDS_CHROMIUM, …)`: says why the suite is left out. */
@@ -56,6 +53,8 @@ interface BrowserOptions {
   width?: number;
   height?: number;
   theme?: Theme;
+  /** The machine's own where none is given. */
+  timeZone?: string;
   /** Nothing moves, as for people who ask for that: without a graphics card, drawing movement takes processor time. */
   still?: boolean;
 }
@@ -81,10 +80,11 @@ export async function openBeside({ context }: BrowserSession, options: BrowserOp
 }
 
 function contextOptions(options: BrowserOptions): BrowserContextOptions {
-  const { baseUrl, width = 1440, height = 900, theme = "light", still = false } = options;
+  const { baseUrl, width = 1440, height = 900, theme = "light", timeZone, still = false } = options;
   return {
     viewport: { width, height },
     colorScheme: theme,
+    ...(timeZone !== undefined && { timezoneId: timeZone }),
     reducedMotion: still ? "reduce" : "no-preference",
     permissions: ["clipboard-read", "clipboard-write"],
     acceptDownloads: true,
@@ -179,109 +179,4 @@ export async function copiedBy(page: Page, button: Locator): Promise<string> {
     const text = await page.evaluate<string>("navigator.clipboard.readText()");
     return text !== "" && text;
   });
-}
-
-/** A telephone, a small screen, a desk. */
-const SCREENS = [
-  { width: 360, height: 740 },
-  { width: 1024, height: 768 },
-  { width: 1440, height: 900 },
-];
-
-/** Which screen a page is loaded on when it is one of many: each gets its share, and is then turned into the others. */
-export async function takeScreen({ page }: BrowserSession, index: number): Promise<void> {
-  await page.setViewportSize(SCREENS[index % SCREENS.length] as (typeof SCREENS)[number]);
-}
-
-/** The rules whose findings depend on colours. */
-const COLOUR_RULES = ["color-contrast", "link-in-text-block"];
-
-interface Findings {
-  said: string[];
-  /** The page without what names its theme. */
-  tree: string;
-}
-
-/** What axe finds on the page as it stands, but for trifles, each with the elements it is about. */
-export async function axeFindings(page: Page): Promise<string[]> {
-  return (await findings(page)).said;
-}
-
-/** Where the page is the same as when it was looked at `before`, in another theme, only what colours can change is looked for. */
-async function findings(page: Page, before?: Findings): Promise<Findings> {
-  const session = await page.context().newCDPSession(page);
-  try {
-    // What still fades in has not its colours yet, so it is brought to its end; what never ends (a skeleton's breathing) is
-    // left alone. Not waited for: what is out of sight does not move on by itself.
-    await page.evaluate(`document.getAnimations()
-      .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
-      .forEach((animation) => animation.finish())`);
-    // Through the debugger: the page's own policy lets no other script in.
-    const { result: loaded } = await session.send("Runtime.evaluate", { expression: "typeof axe" });
-    if (loaded.value === "undefined") await session.send("Runtime.evaluate", { expression: AXE });
-    const read = "document.documentElement.outerHTML.replace(/^<html[^>]*>/, '')";
-    const tree = String((await session.send("Runtime.evaluate", { expression: read })).result.value);
-    const rules = tree === before?.tree ? `, runOnly: ${JSON.stringify(COLOUR_RULES)}` : "";
-    const { result } = await session.send("Runtime.evaluate", {
-      expression: `axe.run({ resultTypes: ["violations"]${rules} }).then((found) => JSON.stringify(found.violations
-        .filter(({ impact }) => impact !== "minor")
-        .map(({ id, help, nodes }) => id + " (" + help + "): " + nodes.map(({ target }) => target.join(" ")).join(", "))))`,
-      awaitPromise: true,
-    });
-    return { said: JSON.parse(String(result.value)), tree };
-  } finally {
-    await session.detach();
-  }
-}
-
-/** How many pixels the page is wider than the screen. */
-const pixelsBeyond = (page: Page): Promise<number> =>
-  page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
-
-/** Nothing to scroll sideways and no amount in two, once what follows the screen's width by a script has followed. */
-async function untilFits(page: Page, where: string): Promise<void> {
-  await untilIs(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
-  await untilIs(`${where}: amounts broken in two`, () => brokenAmounts(page), []);
-}
-
-/** The page as it stands, in both themes: nothing but trifles for axe, nothing to scroll sideways, no amount in two, no complaints. */
-export async function assertLooksRight({ page, complaints }: BrowserSession, where: string): Promise<void> {
-  let before: Findings | undefined;
-  for (const theme of ["light", "dark"] satisfies Theme[]) {
-    await page.emulateMedia({ colorScheme: theme });
-    await page.locator(`html[data-theme=${theme}]`).waitFor();
-    const found = await findings(page, before);
-    assert.deepEqual(found.said, [], `${where}, ${theme}: axe`);
-    await untilFits(page, `${where}, ${theme}`);
-    before = found;
-  }
-  assert.deepEqual(complaints(), [], where);
-}
-
-/** The same on every screen. */
-export function assertLooksRightEverywhere(browser: BrowserSession, where: string): Promise<void> {
-  return onEveryScreen(browser.page, (width) => assertLooksRight(browser, `${where}, ${width} pixels wide`));
-}
-
-/** Nothing to scroll sideways and no amount in two on any screen, and no complaints. */
-export async function assertFitsEverywhere({ page, complaints }: BrowserSession, where: string): Promise<void> {
-  await onEveryScreen(page, (width) => untilFits(page, `${where}, ${width} pixels wide`));
-  assert.deepEqual(complaints(), [], where);
-}
-
-/** First the one that the page was loaded on, and that again when all is done. */
-async function onEveryScreen(page: Page, look: (width: number) => Promise<void>): Promise<void> {
-  const own = page.viewportSize() ?? assert.fail("the page has no size");
-  const isOther = ({ width }: { width: number }): number => Number(width !== own.width);
-  for (const screen of SCREENS.toSorted((a, b) => isOther(a) - isOther(b))) {
-    await turn(page, screen);
-    await look(screen.width);
-  }
-  await turn(page, own);
-}
-
-/** What the page draws by a script has been told of its new width when two frames have passed. */
-async function turn(page: Page, screen: { width: number; height: number }): Promise<void> {
-  await page.setViewportSize(screen);
-  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
 }

@@ -7,16 +7,9 @@ import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import {
-  assertLooksRight,
-  type BrowserSession,
-  buildConsole,
-  NEEDS_CHROMIUM,
-  openBrowser,
-  openSession,
-  untilIs,
-} from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, untilIs } from "./browser.ts";
 import { runHostCommand } from "./programs.ts";
+import { checkVisuals } from "./visual/checks.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;
@@ -158,7 +151,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     const looked: BrowserSession = { ...browser, complaints: () => [] };
     for (const width of [390, 1024, 1440]) {
       await page.setViewportSize({ width, height: 900 });
-      await assertLooksRight(looked, `credits, ${width} pixels wide`);
+      await checkVisuals(looked, `credits, ${width} pixels wide`);
     }
     await requests.getByRole("link", { name: /^req_/ }).first().click();
     await page.getByRole("heading", { name: "Timeline" }).waitFor();

@@ -11,7 +11,6 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import {
-  assertLooksRight,
   type BrowserSession,
   buildConsole,
   copiedBy,
@@ -24,6 +23,7 @@ import {
 } from "./browser.ts";
 import { dollars } from "./money.ts";
 import { LONG, order, Playground, recordAfter } from "./playground.ts";
+import { checkVisuals } from "./visual/checks.ts";
 
 /** Every element there is, and what must not become one. */
 const DRAWN = `# Rivers <img src=x onerror=alert(1)>
@@ -228,7 +228,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await playground.untilEnded(2);
     for (const width of [390, 1024, 1440]) {
       await page.setViewportSize({ width, height: 900 });
-      await assertLooksRight(browser, `the playground at ${width}`);
+      await checkVisuals(browser, `the playground at ${width}`);
     }
     await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize({ width: 390, height: 900 });

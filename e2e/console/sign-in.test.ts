@@ -8,14 +8,8 @@ import type { Page } from "playwright-core";
 import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
 import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
-import {
-  assertLooksRight,
-  axeFindings,
-  type BrowserSession,
-  buildConsole,
-  NEEDS_CHROMIUM,
-  openBrowser,
-} from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
+import { axeFindings, checkVisuals } from "./visual/checks.ts";
 
 const EMAIL = "grace@example.com";
 const [FIRST, SECOND] = ["a long enough password", "another long password"];
@@ -234,7 +228,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await page.getByRole("heading", { name: "Overview" }).waitFor();
       const link = await invite(GUEST, "viewer");
       await page.getByRole("table", { name: "Pending invitations" }).getByText(GUEST).waitFor();
-      await assertLooksRight(browser, "the team page");
+      await checkVisuals(browser, "the team page");
       await page.clock.install();
       await page.goto(link);
       await page.getByRole("heading", { name: "You cannot join with this link" }).waitFor();
@@ -255,7 +249,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       const { page: theirs } = guest;
       await theirs.goto(link);
       await theirs.getByRole("heading", { name: "You are invited to a team" }).waitFor();
-      await assertLooksRight(guest, "an invitation, signed out");
+      await checkVisuals(guest, "an invitation, signed out");
       await theirs.getByRole("link", { name: "Create account" }).click();
       await theirs.getByLabel("Your name").fill("Guest");
       await theirs.getByLabel("E-mail").fill(GUEST);
@@ -270,7 +264,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       // This tab still knows where they were going.
       await theirs.getByRole("heading", { name: "Join Compilers" }).waitFor();
       await theirs.getByText("hopper@example.com invites you").waitFor();
-      await assertLooksRight(guest, "an invitation");
+      await checkVisuals(guest, "an invitation");
       await theirs.getByRole("button", { name: "Accept" }).click();
       await theirs.getByRole("heading", { name: "Overview" }).waitFor();
     });
@@ -285,14 +279,14 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await theirs.goto("/console/keys");
       await theirs.getByText("Your role in Compilers is viewer").waitFor();
       assert.equal(await theirs.getByRole("button", { name: "Create key" }).count(), 0);
-      await assertLooksRight(guest, "what a viewer sees of keys");
+      await checkVisuals(guest, "what a viewer sees of keys");
       assert.deepEqual(await createKey(), [403, "role_required"]);
 
       await page.goto("/console/team");
       await change("Change role");
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("radio", { name: /^member/ }).check();
-      await assertLooksRight(browser, "the dialog for a role");
+      await checkVisuals(browser, "the dialog for a role");
       await Promise.all([
         // It is shown for some seconds only, perhaps before the page of the one who did it is up to date.
         theirs.getByText("Your role in Compilers is now member.").first().waitFor(),
@@ -306,7 +300,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await theirs.getByRole("button", { name: "Done" }).click();
       await theirs.goto("/console/team");
       await theirs.getByRole("button", { name: "Leave" }).waitFor();
-      await assertLooksRight(guest, "what a member sees of the team");
+      await checkVisuals(guest, "what a member sees of the team");
     });
 
     test("who is removed is told so by the page that is open", async () => {

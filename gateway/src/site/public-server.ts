@@ -11,6 +11,7 @@ import { webhookRoutes } from "../routes/webhooks/stripe.ts";
 import { staticRoutes } from "./console.ts";
 import { referenceRoutes } from "./reference/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
+import { openStatus } from "./status/status.ts";
 
 export function publicServer(parts: Parts): FastifyInstance {
   const app = bareServer(parts.door, { certificate: parts.certificate });
@@ -18,7 +19,7 @@ export function publicServer(parts: Parts): FastifyInstance {
   openAiRoutes(app, parts);
   nodeRoutes(app, parts);
   receiptKeyRoutes(app, parts);
-  if (parts.status.isPublic) statusRoutes(app, parts);
+  if (parts.status.isPublic) statusRoutes(app, openStatus(parts));
   consoleRoutes(app, parts);
   staticRoutes(app);
   referenceRoutes(app, parts);

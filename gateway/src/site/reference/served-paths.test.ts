@@ -18,6 +18,7 @@ import type { Parts } from "../../routes/parts.ts";
 import { receiptKeyRoutes } from "../../routes/receipt-keys.ts";
 import { testDoor } from "../../routes/testing/door.ts";
 import { statusRoutes } from "../status/routes.ts";
+import { openStatus } from "../status/status.ts";
 
 const routesOf = ({ tables }: Api): Route[] => tables.flatMap(({ routes }) => Object.values(routes));
 const codesOf = (api: Api): FaultCode[] =>
@@ -37,7 +38,7 @@ describe("what is declared is what is served, path by path", () => {
   app.addHook("onRoute", ({ method, url }) => void served.push(`${method} ${url}`));
   openAiRoutes(app, parts);
   receiptKeyRoutes(app, parts);
-  statusRoutes(app, parts);
+  statusRoutes(app, openStatus(parts));
   nodeRoutes(app, parts);
   consoleRoutes(app, parts);
 

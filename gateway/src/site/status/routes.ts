@@ -7,7 +7,6 @@ import { etagOf, sendCached } from "../../http/cached.ts";
 import { SAFETY } from "../reference/frame.ts";
 import type { Status } from "./document.ts";
 import { STYLE_URL, statusPage } from "./page.ts";
-import { openStatus, type StatusParts } from "./status.ts";
 
 const KEEP_S = 10;
 
@@ -23,8 +22,8 @@ function textOf(make: (status: Status) => string) {
   };
 }
 
-export function statusRoutes(app: FastifyInstance, parts: StatusParts): void {
-  const current = openStatus(parts);
+/** `current` reads the newest status. */
+export function statusRoutes(app: FastifyInstance, current: () => Promise<Status>): void {
   const [json, page] = [textOf((status) => JSON.stringify(status)), textOf(statusPage)];
   app.route({
     ...methodAndUrl(publicRoutes.readStatus),

@@ -1,0 +1,4 @@
+import { testTours } from "./replay.ts";
+import { HOST_TOURS } from "./tours/host.ts";
+
+testTours("visual: host", HOST_TOURS);

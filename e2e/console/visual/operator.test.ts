@@ -1,0 +1,4 @@
+import { testTours } from "./replay.ts";
+import { OPERATOR_TOURS } from "./tours/operator.ts";
+
+testTours("visual: operator", OPERATOR_TOURS);

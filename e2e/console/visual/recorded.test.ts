@@ -1,0 +1,44 @@
+/** The recorded answers fit the declared APIs, and hold no secret. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { mismatches } from "./contract.ts";
+import { type Recorded, readRecording } from "./recording.ts";
+
+const recording = readRecording();
+
+describe("the recorded answers", () => {
+  for (const [file, recorded] of recording) {
+    test(`${file} fits the API's declaration`, () => assert.deepEqual(mismatches(recorded), [], file));
+  }
+
+  test("an answer with a field that is missing, wrong or unknown is refused with the field's place", () => {
+    const recorded: Recorded = { as: "builder", request: "GET /console/api/balance", status: 200 };
+    const body = { object: "balance", balance_micro: "1.000000", held_micro: 0, more: true };
+    const [first, ...others] = mismatches({ ...recorded, body });
+    assert.match(first ?? "", /^body\.held_micro: /);
+    assert.match(others.join("; "), /^body\.available_micro: .*; body: .*"more"/);
+    assert.match(mismatches({ ...recorded, status: 418, body }).join(), /^status: .*418/);
+    assert.match(mismatches({ ...recorded, request: "GET /console/api/gone" }).join(), /no route is declared/);
+  });
+
+  test("an event that its stream does not declare is refused", () => {
+    const events = [{ event: "weather", data: {} }];
+    const found = mismatches({ as: "builder", request: "GET /console/api/live", status: 200, events });
+    assert.match(found.join(), /^events\.0: .*weather/);
+  });
+
+  test("ids, keys and tokens are made up", () => {
+    const text = JSON.stringify([...recording.values()]);
+    const ids = text.match(/\b(?:[a-z]{2,8}_|chatcmpl-)[0-7][0-9a-hjkmnp-tv-z]{25}\b/g) ?? [];
+    const secrets = text.match(/\bt(?:sk|ht)_live_\w+/g) ?? [];
+    assert.ok(ids.length > 0 && secrets.length > 0);
+    assert.deepEqual(
+      ids.filter((id) => !/0{20}\d+$/.test(id)),
+      [],
+    );
+    assert.deepEqual(
+      secrets.filter((secret) => !/Example0*\d+$/.test(secret)),
+      [],
+    );
+  });
+});

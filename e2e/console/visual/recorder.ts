@@ -1,0 +1,67 @@
+/** Takes tours on a running platform and writes what the APIs answered. */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Ready } from "@tollgate/stage/dev.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { openBeside, openBrowser, openSession } from "../browser.ts";
+import { PERSON } from "../lifelike/cast.ts";
+import { onEveryScreen } from "./checks.ts";
+import { FOLDER, type Recorded, writeRecording } from "./recording.ts";
+import { startRecordingProxy } from "./recording-proxy.ts";
+import { replaceSecrets } from "./replace-secrets.ts";
+import { TIME_ZONE } from "./replay.ts";
+import type { Tour } from "./tour.ts";
+
+const BIOME = fileURLToPath(new URL("../../../node_modules/.bin/biome", import.meta.url));
+const ROWS_MAX = 6;
+
+export async function record(ready: Pick<Ready, "base_url" | "operator">, tours: Tour[]): Promise<void> {
+  const moment = new Date();
+  const proxy = await startRecordingProxy(ready.base_url);
+  const options = { baseUrl: proxy.baseUrl, timeZone: TIME_ZONE };
+  const people = { visitor: undefined, builder: PERSON, operator: ready.operator };
+  const browser = await openBrowser(options);
+  try {
+    for (const { title, as, visit } of tours) {
+      const session = await openBeside(browser, options);
+      const { page, context } = session;
+      await context.clock.setFixedTime(moment);
+      const person = people[as];
+      if (person !== undefined) await openSession(page, person);
+      proxy.recordAs(as);
+      const untilAnswered = (): Promise<unknown> => eventually("every answer has come", () => proxy.pending() === 0);
+      const check = async (): Promise<void> => {
+        await onEveryScreen(page, async () => {});
+        await untilAnswered();
+      };
+      await visit({ browser: session, page, check, checkFit: check });
+      await untilAnswered();
+      proxy.recordAs(undefined);
+      await session.close();
+      console.log(`${as}: ${title}`);
+    }
+    proxy.recordAs("visitor");
+    await (await fetch(`${proxy.baseUrl}/status.json`)).text();
+  } finally {
+    await browser.close();
+    await proxy.close();
+  }
+  const answers = proxy
+    .answers()
+    .filter(({ request }) => !request.includes("cursor="))
+    .toSorted((a, b) => compare(`${a.as} ${a.request}`, `${b.as} ${b.request}`));
+  writeRecording(replaceSecrets(answers.map(shortened)), moment);
+  spawnSync(BIOME, ["format", "--write", FOLDER], { stdio: "inherit" });
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** A list that goes on ends after its first rows: the others add nothing to look at, and every check reads all of them. */
+function shortened(answer: Recorded): Recorded {
+  const { data, next_cursor: next } = (answer.body ?? {}) as { data?: unknown; next_cursor?: unknown };
+  if (!Array.isArray(data) || typeof next !== "string") return answer;
+  return { ...answer, body: { ...(answer.body as object), data: data.slice(0, ROWS_MAX), next_cursor: null } };
+}

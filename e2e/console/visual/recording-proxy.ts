@@ -1,0 +1,104 @@
+/** Stands between a browser and a platform and keeps the answers of the APIs. */
+import { createServer, request as forward, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Recorded, RecordedEvent, Role } from "./recording.ts";
+
+/** The APIs that pages read; everything else is served from the sources in a replay. */
+const RECORDED = /^\/(console\/api|v1|status\.json)/;
+/** So many events of a stream that goes on. */
+const EVENTS_MAX = 12;
+
+interface RecordingProxy {
+  baseUrl: string;
+  /** Records from here on, as somebody's answers; nobody's: passes everything on only. */
+  recordAs(role: Role | undefined): void;
+  /** How many answers are still on their way, but for streams. */
+  pending(): number;
+  /** The last whole answer to each request: what was opened from a list is in the list. */
+  answers(): Recorded[];
+  close(): Promise<void>;
+}
+
+export async function startRecordingProxy(platformUrl: string): Promise<RecordingProxy> {
+  const answers = new Map<string, Recorded>();
+  const pending = new Set<IncomingMessage>();
+  let role: Role | undefined;
+  const server = createServer((asked, answer) => {
+    const { method = "GET", url = "/", headers } = asked;
+    const as = RECORDED.test(url) ? role : undefined;
+    const sentBytes = as === undefined ? undefined : collect(asked);
+    if (as !== undefined) pending.add(asked);
+    const onward = forward(`${platformUrl}${url}`, { method, headers: withoutEncoding(headers) }, (got) => {
+      answer.writeHead(got.statusCode ?? 502, got.headers);
+      got.pipe(answer);
+      if (as === undefined) return;
+      const pieces = collect(got);
+      const isStream = got.headers["content-type"]?.startsWith("text/event-stream") ?? false;
+      if (isStream) pending.delete(asked);
+      const keep = (): void => {
+        if (!got.complete && !isStream) return;
+        const sent = sentBytes?.toString() ?? "";
+        const key = `${as} ${method} ${url} ${sent}`;
+        const content = contentOf(got.headers["content-type"] ?? "", pieces.toString());
+        // A page that was left at once has heard little of its stream.
+        if ((answers.get(key)?.events?.length ?? 0) > (content.events?.length ?? 0)) return;
+        answers.set(key, {
+          as,
+          request: `${method} ${url}`,
+          ...(sent !== "" && { sent: JSON.parse(sent) }),
+          status: got.statusCode ?? 0,
+          ...content,
+        });
+      };
+      // A page that is left ends its streams; what they said until then is their record.
+      got.once("close", keep);
+    });
+    onward.on("error", () => answer.destroy());
+    answer.once("close", () => {
+      pending.delete(asked);
+      onward.destroy();
+    });
+    asked.pipe(onward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    recordAs: (next) => {
+      role = next;
+    },
+    pending: () => pending.size,
+    answers: () => [...answers.values()],
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const withoutEncoding = ({ "accept-encoding": _, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders => headers;
+
+function collect(message: IncomingMessage): { toString(): string } {
+  const pieces: Buffer[] = [];
+  message.on("data", (piece: Buffer) => pieces.push(piece));
+  return { toString: () => Buffer.concat(pieces).toString() };
+}
+
+function contentOf(type: string, text: string): Pick<Recorded, "body" | "events"> {
+  if (type.startsWith("text/event-stream")) return { events: eventsIn(text).slice(0, EVENTS_MAX) };
+  return type.startsWith("application/json") ? { body: JSON.parse(text) } : { body: text };
+}
+
+/** The whole events of a stream. */
+function eventsIn(text: string): RecordedEvent[] {
+  const blocks = text.split("\n\n").slice(0, -1);
+  return blocks.flatMap((block) => {
+    const field = (name: string): string | undefined =>
+      block
+        .split("\n")
+        .find((line) => line.startsWith(`${name}: `))
+        ?.slice(name.length + 2);
+    const [event, data] = [field("event"), field("data")];
+    if (data === undefined) return [];
+    return [{ ...(event !== undefined && { event }), data: data.startsWith("{") ? JSON.parse(data) : data }];
+  });
+}

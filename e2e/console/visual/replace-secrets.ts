@@ -1,0 +1,38 @@
+/** Replaces ids and secrets by numbered ones, the same everywhere, so that a recording holds no secret. */
+import type { Recorded } from "./recording.ts";
+
+/** Each with how its replacement is made from a number: as long as the original, so that it is as wide on a page. */
+const KINDS: { pattern: RegExp; replacement: (found: string, number: number) => string }[] = [
+  {
+    // An id: `key_06dfk3v8qe7z2m4x9t1c5n0bga`.
+    pattern: /\b(?:[a-z]{2,8}_|chatcmpl-)[0-7][0-9a-hjkmnp-tv-z]{25}\b/g,
+    replacement: (id, number) => `${id.slice(0, -26)}${String(number).padStart(26, "0")}`,
+  },
+  {
+    // A key or token, whole or the part that lists show.
+    pattern: /\bt(?:sk|ht)_live_\w+/g,
+    replacement: (secret, number) => `${secret.slice(0, 9)}${fill("Example", number, secret.length - 9)}`,
+  },
+  {
+    // Any other long random text: sessions, tokens of links.
+    pattern: /(?<=")(?!t(?:sk|ht)_live_)(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{20,}={0,2}(?=")/g,
+    replacement: (text, number) => fill("example", number, text.length),
+  },
+];
+
+const fill = (word: string, number: number, length: number): string =>
+  `${word}${String(number).padStart(Math.max(0, length - word.length), "0")}`.slice(-length);
+
+/** In the order of the requests, so that the same answers are numbered in the same way. */
+export function replaceSecrets(answers: Recorded[]): Recorded[] {
+  let text = JSON.stringify(answers);
+  for (const { pattern, replacement } of KINDS) {
+    const known = new Map<string, string>();
+    text = text.replaceAll(pattern, (found) => {
+      const made = known.get(found) ?? replacement(found, known.size + 1);
+      known.set(found, made);
+      return made;
+    });
+  }
+  return JSON.parse(text);
+}

@@ -1,0 +1,122 @@
+/**
+ * Serves the console, the docs and the status page from the sources, and answers the APIs from the recording: no database, no node. A
+ * request without a recorded answer fails the test with its name.
+ */
+import type { ServerResponse } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
+import { bareServer, listen } from "../../../gateway/src/http/server.ts";
+import { testDoor } from "../../../gateway/src/routes/testing/door.ts";
+import { staticRoutes } from "../../../gateway/src/site/console.ts";
+import { referenceRoutes } from "../../../gateway/src/site/reference/routes.ts";
+import type { Status } from "../../../gateway/src/site/status/document.ts";
+import { statusRoutes } from "../../../gateway/src/site/status/routes.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBeside, openBrowser } from "../browser.ts";
+import { checkFitOnEveryScreen, checkVisualsOnEveryScreen } from "./checks.ts";
+import { type Recorded, type RecordedEvent, readMoment, readRecording } from "./recording.ts";
+import type { Tour } from "./tour.ts";
+
+export const TIME_ZONE = "UTC";
+/** Says who asks, in place of a session. */
+const ROLE_COOKIE = "recorded-role";
+/** Pages ask this to learn whether the gateway is still there, when they have waited for something. */
+const PROBE = "GET /console/api/auth/methods";
+
+interface Replay {
+  baseUrl: string;
+  /** What `visit` returns, or an error as soon as a request has no recorded answer. */
+  unlessMissing(visit: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function startReplay(): Promise<Replay> {
+  const recorded = [...readRecording().values()];
+  let onMissing: (error: Error) => void = () => {};
+  const app = bareServer(testDoor());
+  referenceRoutes(app, { door: testDoor() });
+  staticRoutes(app);
+  const status = recorded.find(({ request }) => request === "GET /status.json")?.body as Status;
+  statusRoutes(app, async () => status);
+  for (const url of ["/console/api/*", "/v1/*"]) {
+    app.all(url, async ({ raw }, reply) => {
+      reply.hijack();
+      const as = /recorded-role=(\w+)/.exec(raw.headers.cookie ?? "")?.[1] ?? "";
+      const sent = (await Array.fromAsync(raw as AsyncIterable<Buffer>)).join("");
+      const request = `${raw.method} ${raw.url}`;
+      // The public API takes a key and no cookie.
+      const isForAll = request === PROBE || url === "/v1/*";
+      const answer = recorded.find(
+        (one) => (one.as === as || isForAll) && one.request === request && isDeepStrictEqual(one.sent, parsed(sent)),
+      );
+      if (answer === undefined) {
+        onMissing(new Error(`no recorded answer: ${request} ${sent}, as ${as}. Run node e2e/console/visual/record.ts`));
+        return void reply.raw.writeHead(501).end();
+      }
+      send(answer, reply.raw);
+    });
+  }
+  const port = await listen(app, { host: "127.0.0.1", port: 0 });
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    async unlessMissing(visit) {
+      const { promise, reject } = Promise.withResolvers<never>();
+      onMissing = reject;
+      await Promise.race([visit(), promise]);
+    },
+    async close() {
+      app.server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+const parsed = (sent: string): unknown => (sent === "" ? undefined : JSON.parse(sent));
+
+function send({ status, body, events }: Recorded, response: ServerResponse): void {
+  if (events === undefined) {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    return;
+  }
+  // The playground finds its request by this header.
+  const [, id] = /"chatcmpl-(\w+)"/.exec(JSON.stringify(events)) ?? [];
+  const headers = { "content-type": "text/event-stream", ...(id !== undefined && { "x-request-id": `req_${id}` }) };
+  response.writeHead(status, headers).write(events.map(textOf).join(""));
+  // A stream of figures goes on for as long as the page is open; an answer of a model ends.
+  if (events.at(-1)?.data === "[DONE]") response.end();
+}
+
+const textOf = ({ event, data }: RecordedEvent): string =>
+  `${event === undefined ? "" : `event: ${event}\n`}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+
+/** A test for each tour, all in one browser. */
+export function testTours(subject: string, tours: Tour[]): void {
+  describe(subject, NEEDS_CHROMIUM, () => {
+    let replay: Replay;
+    let browser: BrowserSession;
+    before(async () => {
+      buildConsole();
+      replay = await startReplay();
+      browser = await openBrowser({ baseUrl: replay.baseUrl });
+    });
+    after(async () => {
+      await browser?.close();
+      await replay?.close();
+    });
+    for (const { title, as, visit } of tours) {
+      test(title, async () => {
+        const { baseUrl } = replay;
+        const session = await openBeside(browser, { baseUrl, timeZone: TIME_ZONE });
+        const { page, context } = session;
+        await context.addCookies([{ name: ROLE_COOKIE, value: as, url: baseUrl }]);
+        await context.clock.setFixedTime(readMoment());
+        const touring = {
+          browser: session,
+          page,
+          check: (where: string) => checkVisualsOnEveryScreen(session, where),
+          checkFit: (where: string) => checkFitOnEveryScreen(session, where),
+        };
+        await replay.unlessMissing(() => visit(touring)).finally(() => session.close());
+      });
+    }
+  });
+}

@@ -1,0 +1,83 @@
+/** The builder's pages, and what opens on them. */
+import { takeScreen } from "../checks.ts";
+import { assertDrawerIsShaded } from "../layout.ts";
+import { type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
+
+const PAGES: Stop[] = [
+  { path: "/overview", heading: "Overview", there: "All requests" },
+  { path: "/keys", heading: "API keys", there: /^Used / },
+  { path: "/requests", heading: "Requests", there: "tiny-3b" },
+  { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: "Availability by hour" },
+  { path: "/models/embed-m3", heading: "embed-m3", there: "Vector width" },
+  { path: "/models/large-70b", heading: "large-70b", there: "coming soon" },
+  { path: "/performance", heading: "Performance", there: "Show as table" },
+  { path: "/settings", heading: "Settings", there: "Active sessions" },
+  { path: "/accounts", heading: "Accounts", there: "Your accounts" },
+  { path: "/team", heading: "Team", there: "Recent changes" },
+  { path: "/models", heading: "Models and prices", there: "tiny-3b" },
+  { path: "/credits", heading: "Credits", there: /^−\$0\.00/ },
+  { path: "/credits?purchase=cancelled&checkout=pay_x", heading: "Credits", there: "Nothing was charged." },
+  {
+    path: "/playground",
+    heading: "Playground",
+    there: "No messages yet",
+    open: async (page) => {
+      // The price of the next request is asked for a moment after it has changed.
+      const untilQuoted = (step: () => Promise<void>): Promise<unknown> =>
+        Promise.all([page.waitForResponse(/\/quote$/), step()]);
+      const message = page.getByLabel("Message", { exact: true });
+      await untilQuoted(() => message.fill('#script {"text":"hello","reasoning":"hm"}'));
+      await untilQuoted(() => page.getByRole("button", { name: "Send" }).click());
+      await page.getByTestId("cost").waitFor();
+    },
+  },
+];
+
+export const BUILDER_TOURS: Tour[] = [
+  {
+    title: "every page of the builder passes in both themes on every screen",
+    as: "builder",
+    visit: (touring) => visitAll(touring, PAGES),
+  },
+  {
+    title: "every drawer, dialog and palette of the builder passes in both themes on every screen",
+    as: "builder",
+    visit: openEverything,
+  },
+];
+
+/** On the smallest screen, where something else is most easily in the way. */
+async function openEverything({ browser, page, check }: Touring): Promise<void> {
+  await takeScreen(browser, 0);
+  await page.goto("/console/requests");
+  await page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1).click();
+  await page.getByRole("heading", { name: "Timeline" }).waitFor();
+  await check("the details of a request");
+  await page.goto("/console/keys");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByText("Budget, expiry, models, limits").click();
+  await page.getByLabel("Only some").check();
+  await check("the dialog for a new key");
+  await page.goto("/console/keys");
+  await page.getByRole("row", { name: /nightly summaries/ }).click();
+  await page.getByRole("figure", { name: /Spend in the last 30 days/ }).waitFor();
+  await check("the details of a key");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByLabel("Name").waitFor();
+  await check("the dialog for a key's settings");
+  await assertDrawerIsShaded(page);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Rotate" }).click();
+  await page.getByLabel("Old secret").waitFor();
+  await check("the dialog for a new secret");
+  await page.goto("/console/keys");
+  await page
+    .getByRole("button", { name: /^Search/ })
+    .filter({ visible: true })
+    .click();
+  await page
+    .getByRole("option", { name: /nightly summaries/ })
+    .first()
+    .waitFor();
+  await check("the command palette");
+}

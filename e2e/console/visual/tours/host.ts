@@ -1,0 +1,66 @@
+/** The host's pages, and one node with all that opens on its page. */
+import assert from "node:assert/strict";
+import type { Locator, Page } from "playwright-core";
+import { takeScreen } from "../checks.ts";
+import { assertFiguresOnOneLine } from "../layout.ts";
+import { openDialog, type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
+
+const PAGES: Stop[] = [
+  { path: "/host", heading: "Nodes", there: "workshop is quarantined" },
+  { path: "/host/add", heading: "Add a node", there: "tollgate-host up" },
+  { path: "/host/earnings", heading: "Earnings", there: "Show as table" },
+  { path: "/host/market", heading: "Market", there: "It is no promise" },
+  {
+    path: "/host/tokens",
+    heading: "Host tokens",
+    there: "tht_live_",
+    open: (page) => openDialog(page, /Create token/),
+  },
+  { path: "/host/team", heading: "Team", there: "Recent changes", open: (page) => openDialog(page, /Invite/) },
+];
+
+export const HOST_TOURS: Tour[] = [
+  {
+    title: "every page of the host passes in both themes on every screen",
+    as: "builder",
+    visit: (touring) => visitAll(touring, PAGES),
+  },
+  {
+    title: "a node, one of its jobs and its choice of models pass in both themes on every screen",
+    as: "builder",
+    visit: openNode,
+  },
+];
+
+async function openNode({ browser, page, check }: Touring): Promise<void> {
+  await takeScreen(browser, 0);
+  await page.goto("/console/host");
+  await page.getByRole("button", { name: /^attic/ }).click();
+  await page.getByRole("heading", { name: "Machine" }).waitFor();
+  await page.locator("figure svg[role=application]").nth(5).waitFor();
+  await check("a node");
+  const jobs = page.getByRole("table", { name: "Jobs" });
+  await assertJobsFit(page, jobs);
+  await takeScreen(browser, 1);
+  assert.equal(await page.locator("dl[aria-label^='In the last'] > div").count(), 5);
+  await assertFiguresOnOneLine(page, "a node on a small screen");
+  await takeScreen(browser, 0);
+  await jobs.getByRole("button").first().click();
+  await page.getByRole("dialog", { name: "Job" }).waitFor();
+  await check("a job");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Choose models" }).click();
+  await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
+  await check("the choice of models");
+}
+
+/** On the smallest screen: what a job earned is visible, and the filters are beside each other. */
+async function assertJobsFit(page: Page, jobs: Locator): Promise<void> {
+  const earned = await jobs.locator("th", { hasText: "Earned" }).boundingBox();
+  const { width } = page.viewportSize() ?? assert.fail("the page has no size");
+  assert.ok(earned !== null && earned.width > 0 && earned.x + earned.width <= width, "what a job earned is not seen");
+  const card = page.locator("section").filter({ has: jobs }).last();
+  const tops = await card.getByRole("combobox").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+  assert.equal(tops.length, 2);
+  assert.equal(tops[0], tops[1], "the filters are below each other");
+}

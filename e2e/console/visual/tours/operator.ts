@@ -1,0 +1,96 @@
+/** The operator's pages, what opens on them, and an account by keyboard alone. */
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { openDialog, type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
+
+const PAGES: Stop[] = [
+  { path: "/operator", heading: "Platform", there: "All nodes together" },
+  {
+    path: "/operator/accounts",
+    heading: "Accounts",
+    there: "Fern Street Compute",
+    open: (page) => openDialog(page, /^Lantern Notes/),
+  },
+  {
+    path: "/operator/accounts?kind=builder",
+    heading: "Accounts",
+    there: "Lantern Notes",
+    open: (page) => accountPage(page, { of: /^Lantern Notes/, has: "Statement" }),
+  },
+  {
+    path: "/operator/accounts?kind=host",
+    heading: "Accounts",
+    there: "Fern Street Compute",
+    open: (page) => accountPage(page, { of: /^Fern Street Compute/, has: "Payouts" }),
+  },
+  {
+    path: "/operator/nodes",
+    heading: "All nodes",
+    there: "quarantined",
+    open: (page) => openDialog(page, /^workshop/),
+  },
+  {
+    path: "/operator/payouts",
+    heading: "Payouts",
+    there: "First week",
+    open: (page) => openDialog(page, /Fourth week/),
+  },
+  { path: "/operator/ledger", heading: "Ledger", there: "The ledger balances" },
+  { path: "/operator/audit", heading: "Audit log", there: "quarantined the node" },
+];
+
+export const OPERATOR_TOURS: Tour[] = [
+  {
+    title: "every page of the operator passes in both themes on every screen",
+    as: "operator",
+    visit: (touring) => visitAll(touring, PAGES),
+  },
+  {
+    title: "the keyboard alone opens an account, grants it credit and closes it again",
+    as: "operator",
+    visit: grantByKeyboard,
+  },
+];
+
+async function accountPage(page: Page, { of, has }: { of: RegExp; has: string }): Promise<void> {
+  await openDialog(page, of);
+  await page.getByRole("link", { name: /^Account page/ }).click();
+  await page.getByRole("table", { name: has }).waitFor();
+}
+
+async function grantByKeyboard({ browser, page }: Touring): Promise<void> {
+  const focused = (): Promise<string> => page.evaluate("document.activeElement.textContent");
+  const tabTo = async (words: RegExp): Promise<void> => {
+    for (let i = 0; i < 40; i++) {
+      await page.keyboard.press("Tab");
+      if (words.test(await focused())) return;
+    }
+    assert.fail(`${words} was not reached by the tab key`);
+  };
+  await page.goto("/console/operator/accounts");
+  await page.getByRole("button", { name: /^Lantern Notes/ }).waitFor();
+  await tabTo(/^Lantern Notes/);
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Grant credit" }).waitFor();
+  await tabTo(/^Grant credit$/);
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Amount in dollars").and(page.locator(":focus")).waitFor();
+  await page.keyboard.type("1.25");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("by keyboard");
+  await page.keyboard.press("Enter");
+  await page.getByText("Granted $1.25 to Lantern Notes").first().waitFor();
+  await page.getByLabel("Amount in dollars").waitFor({ state: "detached" });
+  // The focus comes back a moment after what had it is gone.
+  await page.getByRole("button", { name: "Grant credit", exact: true }).and(page.locator(":focus")).waitFor();
+  // The news lies above the drawer, and goes first.
+  await page.keyboard.press("Escape");
+  await page.getByRole("listitem").filter({ hasText: "Granted" }).waitFor({ state: "detached" });
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page
+    .getByRole("button", { name: /^Lantern Notes/ })
+    .and(page.locator(":focus"))
+    .waitFor();
+  assert.deepEqual(browser.complaints(), []);
+}

@@ -1,0 +1,130 @@
+/** Pages that need no session: the console's before the sign-in, the gateway's own, the guide. */
+import assert from "node:assert/strict";
+import { copiedBy } from "../../browser.ts";
+import { takeScreen } from "../checks.ts";
+import { type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
+
+const BEFORE_SIGN_IN: Stop[] = [
+  { path: "/sign-in", heading: "Sign in" },
+  { path: "/sign-up", heading: "Create account" },
+  { path: "/forgot-password", heading: "Reset password" },
+  { path: "/reset-password#token=x", heading: "Set a new password" },
+  { path: "/sign-in/code", heading: "Enter your code" },
+  { path: "/join#token=x", heading: "You are invited to a team" },
+  { path: "/no-such-page", heading: "Page not found" },
+];
+
+/** The gateway's own pages. Those of the second list are made of the same parts as the others, and long. */
+const OWN = {
+  inDetail: ["/", "/docs", "/status", "/docs/guide", "/docs/guide/operators", "/docs/guide/operators/settings"],
+  layoutOnly: ["/docs/node", "/docs/console", "/docs/guide/console", "/docs/guide/clients", "/docs/guide/threats"],
+};
+
+export const VISITOR_TOURS: Tour[] = [
+  {
+    title: "the console's pages before the sign-in pass in both themes on every screen",
+    as: "visitor",
+    visit: (touring) => visitAll(touring, BEFORE_SIGN_IN),
+  },
+  {
+    title: "the gateway's own pages pass in both themes on every screen",
+    as: "visitor",
+    visit: visitOwnPages,
+  },
+  {
+    title: "the guide opens from the start page, follows its headings, copies code and leads back to docs and console",
+    as: "builder",
+    visit: visitGuide,
+  },
+  {
+    title: "the docs and the status page show everything without a script, and no control that needs one",
+    as: "visitor",
+    visit: visitWithoutScript,
+  },
+  {
+    title: "the theme follows the system until somebody chooses one, and the choice is remembered",
+    as: "visitor",
+    visit: chooseTheme,
+  },
+];
+
+async function visitOwnPages({ browser, page, check, checkFit }: Touring): Promise<void> {
+  for (const [index, path] of [...OWN.inDetail, ...OWN.layoutOnly].entries()) {
+    await takeScreen(browser, index);
+    await page.goto(path);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await (OWN.inDetail.includes(path) ? check(path) : checkFit(path));
+  }
+  await takeScreen(browser, 0);
+  await page.goto("/status");
+  const incidents = page.getByRole("group", { name: "Incidents" });
+  assert.ok((await incidents.getByRole("row", { name: /tiny-3b/ }).count()) >= 2, "the incidents are there");
+  const wider = await incidents.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+  assert.ok(wider <= 0, `incidents are ${wider} pixels wider than a telephone`);
+}
+
+async function visitGuide({ browser, page }: Touring): Promise<void> {
+  await page.goto("/");
+  await page.getByRole("main").getByRole("link", { name: "Guide" }).click();
+  await page.getByRole("main").getByRole("link", { name: "For operators" }).click();
+  await page.getByRole("heading", { level: 1, name: "For operators" }).waitFor();
+  const contents = page.getByRole("navigation", { name: "Contents" });
+  await contents.locator('[aria-current="page"]').getByText("For operators").waitFor();
+  await contents.getByRole("link", { name: "Upgrading" }).click();
+  await contents.locator('[aria-current="location"]').getByText("Upgrading").waitFor();
+  const copied = await copiedBy(page, page.getByRole("button", { name: "Copy: Shell, in 1. Install" }));
+  assert.equal(copied, "mkdir tollgate && cd tollgate\nnpm install tollgate");
+  await page.getByRole("status").getByText("Copied: Shell").waitFor();
+  await contents.getByRole("link", { name: "The console" }).click();
+  const picture = page.getByRole("img", { name: /^Overview: credit/ });
+  await picture.scrollIntoViewIfNeeded();
+  await page.evaluate(`document.querySelector("img[src$='/overview.webp']").decode()`);
+  await page.getByRole("navigation", { name: "Docs" }).getByRole("link", { name: "Public API" }).click();
+  await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
+  await page.getByRole("link", { name: "Console", exact: true }).click();
+  await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Guide" }).click();
+  await page.getByRole("heading", { level: 1, name: "Guide" }).waitFor();
+  assert.equal((await page.request.get("/docs/guide/no-such-page")).status(), 404);
+  assert.deepEqual(browser.complaints(), []);
+}
+
+async function visitWithoutScript({ browser, page }: Touring): Promise<void> {
+  await takeScreen(browser, 0);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setScriptExecutionDisabled", { value: true });
+  await page.goto("/docs");
+  for (const language of ["curl", "python", "typescript"]) {
+    await page.locator(`.samples figure[data-language=${language}]`).first().waitFor();
+  }
+  assert.equal(await page.locator("button:visible, select:visible").count(), 0);
+  await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: "Errors" }).waitFor();
+  await page.goto("/status");
+  const bars = page.getByRole("img", { name: /^Availability of tiny-3b/ });
+  await bars.waitFor();
+  assert.equal(await bars.locator("rect").count(), 90);
+  await page.getByText("Day by day of tiny-3b").click();
+  await page
+    .getByRole("group", { name: "Days of tiny-3b" })
+    .or(page.getByText("Nothing was measured yet"))
+    .first()
+    .waitFor();
+  const head = await page.request.head("/");
+  assert.deepEqual([head.status(), await head.text()], [200, ""]);
+}
+
+async function chooseTheme({ page }: Touring): Promise<void> {
+  const untilTheme = (theme: string): Promise<void> => page.locator(`html[data-theme=${theme}]`).waitFor();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto("/console/sign-in");
+  await untilTheme("dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  await untilTheme("light");
+  await page.getByRole("button", { name: "Theme" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  await untilTheme("dark");
+  await page.reload();
+  await untilTheme("dark");
+  await page.getByRole("button", { name: "Theme" }).click();
+  await page.getByRole("menuitemradio", { name: "System" }).click();
+  await untilTheme("light");
+}

@@ -1,0 +1,4 @@
+import { testTours } from "./replay.ts";
+import { VISITOR_TOURS } from "./tours/visitor.ts";
+
+testTours("visual: visitor", VISITOR_TOURS);
