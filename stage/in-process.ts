@@ -6,6 +6,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { smtpMail } from "../gateway/src/accounts/mail.ts";
 import { cheapHash } from "../gateway/src/accounts/testing/cheap-hash.ts";
 import type { Stop } from "../gateway/src/assemble/context.ts";
 import type { Listener, Ports, Store } from "../gateway/src/assemble/ports.ts";
@@ -193,7 +194,7 @@ async function openPorts({ clock, log, database, env }: Place) {
     deployment: Promise.resolve("stage"),
     limits: limitsOf(context),
     spool: { directory: config.spoolDir },
-    mail: undefined,
+    mail: config.mail && smtpMail(config.mail),
     payments: undefined,
     listener: await openListener(context),
     async close() {

@@ -1,0 +1,96 @@
+/** Whether a gateway is put together as it should be (`gateway/src/assemble/`): what no test of a single part sees. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { openTestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
+import { findServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { type NatsPlane, skipWithoutNats } from "./plane.ts";
+import { type InProcessStage, openStage } from "./stage.ts";
+import { eventually, hangSignal, unlessHung } from "./wait.ts";
+
+const skipWithoutValkey = findServer() === undefined && "neither valkey-server nor redis-server is installed";
+/** How often the gateway looks for email that is due. */
+const UPKEEP_MS = 5_000;
+
+interface Ready {
+  status: string;
+  dependencies: Record<string, "up" | "away">;
+}
+
+async function readyOf({ gateway }: InProcessStage): Promise<Ready & { code: number }> {
+  const response = await fetch(`${gateway.internalUrl}/readyz`);
+  return { code: response.status, ...((await response.json()) as Ready) };
+}
+
+describe("readiness follows what a request needs", () => {
+  for (const [whenAway, code] of [
+    ["refuse", 503],
+    ["local", 200],
+  ] as const) {
+    test(`LIMITS_WHEN_AWAY=${whenAway}: ${code} while the limits server is away`, {
+      skip: skipWithoutValkey,
+    }, async () => {
+      const env = { LIMITS_WHEN_AWAY: whenAway };
+      const stage = await openStage({ as: "in-process", limits: "valkey", clock: "running", env });
+      assert.equal((await readyOf(stage)).code, 200);
+      await (stage.shared.valkey as TestServer).kill();
+      await eventually("the gateway notices", async () => (await readyOf(stage)).dependencies.limits === "away");
+      assert.equal((await readyOf(stage)).code, code);
+      await stage.close();
+    });
+  }
+
+  test("503 while the NATS server is away", { skip: skipWithoutNats }, async () => {
+    const stage = await openStage({ as: "in-process", plane: "nats", clock: "running" });
+    assert.equal((await readyOf(stage)).code, 200);
+    await (stage.shared.nats as NatsPlane).server.kill();
+    await eventually("the gateway notices", async () => (await readyOf(stage)).dependencies.plane === "away");
+    assert.equal((await readyOf(stage)).code, 503);
+    await (stage.shared.nats as NatsPlane).server.start();
+    await eventually("the gateway is back", async () => (await readyOf(stage)).code === 200);
+    await stage.close();
+  });
+});
+
+test("a live page ends as soon as its gateway drains, however long its requests have", async () => {
+  const stage = await openStage({ as: "in-process" });
+  const headers = { "sec-fetch-site": "same-origin", "content-type": "application/json", cookie: "" };
+  const post = async (path: string, body: object): Promise<void> => {
+    const response = await fetch(`${stage.baseUrl}/console/api/${path}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    assert.equal(response.status, 200, await response.text());
+    const cookies = response.headers.getSetCookie().map((line) => line.split(";", 1)[0]);
+    if (cookies.length > 0) headers.cookie = cookies.join("; ");
+  };
+  await post("auth/sign-up/email", { name: "Ada", email: "ada@example.test", password: "correct horse battery" });
+  await post("accounts", { kind: "builder", name: "Ada's" });
+  const page = await fetch(`${stage.baseUrl}/console/api/live`, { headers, signal: hangSignal() });
+  assert.equal(page.status, 200);
+  const text = page.text();
+  await unlessHung("the gateway drains", stage.gateway.drain({ delayMs: 0, graceMs: 60 * 60 * 1000 }));
+  assert.match(await text, /^retry: 2000\n/);
+  await stage.close();
+});
+
+test("email that is due is sent by upkeep", async () => {
+  const mailbox = await openTestMailbox();
+  const env = {
+    SMTP_URL: mailbox.url,
+    MAIL_FROM: "tollgate@example.test",
+    PUBLIC_URL: "https://tollgate.example.test",
+  };
+  const stage = await openStage({ as: "in-process", env });
+  await stage.query(
+    `with somebody as (insert into identity (id, email, name) values (gen_random_uuid(), 'ada@example.test', 'Ada') returning id)
+     insert into letter (id, identity_id, subject, text, next_at, created_at)
+     select gen_random_uuid(), id, 'Low credit', 'Buy some.', now(), now() from somebody`,
+  );
+  stage.clock.advance(UPKEEP_MS);
+  const { to, text } = await unlessHung("the email comes", mailbox.next());
+  assert.deepEqual(to, ["ada@example.test"]);
+  assert.match(text, /Buy some\./);
+  await stage.close();
+  await mailbox.close();
+});
