@@ -168,6 +168,9 @@ async function openPorts({ clock, log, database, env }: Place) {
     DATA_DIR: directory,
     // The scripted engine knows no answer to a canary, and on a clock that stands still it is faster than its model can be.
     AUTO_QUARANTINE: "false",
+    // A new node takes as many requests as it has slots.
+    PROBATION_ANSWERS: "0",
+    HOST_SANCTION: "false",
     ...env,
   });
   const random = systemRandom();

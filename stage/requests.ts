@@ -3,6 +3,9 @@
 import type { Stage } from "./common.ts";
 import type { Platform, Ready } from "./dev.ts";
 
+/** A prompt that tells the scripted engine what to do (`host/src/engines/script.ts`). */
+export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
+
 /** A chat request that the scripted engine answers as it is ordered to. */
 export function chat(
   platform: { ready: Pick<Ready, "base_url" | "api_key"> },
@@ -15,7 +18,7 @@ export function chat(
     headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
     body: JSON.stringify({
       model: "tiny-3b",
-      messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
+      messages: [{ role: "user", content: script(orders) }],
       ...more,
     }),
     signal,
