@@ -1,14 +1,17 @@
 /** Requests of builders, as plain HTTP, and what came of them. */
 
 import type { Stage } from "./common.ts";
-import type { Platform, Ready } from "./dev.ts";
+import type { Ready } from "./dev.ts";
+
+/** Where a builder sends requests, and with which key. */
+type Client = { ready: Pick<Ready, "base_url" | "api_key"> };
 
 /** A prompt that tells the scripted engine what to do (`host/src/engines/script.ts`). */
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
 /** A chat request that the scripted engine answers as it is ordered to. */
 export function chat(
-  platform: { ready: Pick<Ready, "base_url" | "api_key"> },
+  platform: Client,
   orders: object,
   more: object = {},
   signal: AbortSignal | null = null,
@@ -26,7 +29,7 @@ export function chat(
 }
 
 /** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
-export async function keepBusy(platform: Platform, model: string): Promise<() => Promise<void>> {
+export async function keepBusy(platform: Client, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
   // Up to the model's context, which takes longer than any suite.
   const orders = { tokens: 100_000, delta_ms: 200 };
