@@ -69,10 +69,15 @@ export class InProcessStage extends Stage {
   readonly folder: string;
   readonly #log: Log;
   readonly #nodes = new Set<StageNode>();
+  readonly #isManual: boolean;
   #stopClock: () => void = () => {};
 
-  private constructor(shared: Surroundings, { env, folder }: Pick<InProcessStage, "env" | "folder">) {
+  private constructor(
+    shared: Surroundings,
+    { env, folder, isManual }: Pick<InProcessStage, "env" | "folder"> & { isManual: boolean },
+  ) {
     super(shared);
+    this.#isManual = isManual;
     this.env = env;
     this.folder = folder;
     // Beginning with the database's own time: leases are kept there.
@@ -85,7 +90,8 @@ export class InProcessStage extends Stage {
     const folder = await mkdtemp(join(tmpdir(), "tollgate-stage-"));
     const env = typeof options.env === "function" ? await options.env(folder) : options.env;
     const shared = await openSurroundings(options);
-    const stage = new InProcessStage(shared, { env: { ...shared.env, ...env }, folder });
+    const isManual = clock === "manual";
+    const stage = new InProcessStage(shared, { env: { ...shared.env, ...env }, folder, isManual });
     // On NATS a gateway that starts waits for what others say.
     stage.#stopClock = running(stage.clock);
     try {
@@ -95,7 +101,7 @@ export class InProcessStage extends Stage {
       await stage.close();
       throw error;
     }
-    if (clock === "manual") stage.#stopClock();
+    if (isManual) stage.#stopClock();
     return stage;
   }
 
@@ -110,6 +116,7 @@ export class InProcessStage extends Stage {
 
   async node({ models, name, slots, host }: NodeTraits): Promise<StageNode> {
     const { clock } = this;
+    const isManual = this.#isManual;
     const its = host ?? (await this.host());
     const { id } = await enrol(this, its, { name: name ?? `node-${this.#nodes.size + 1}`, models });
     const faults = new WireFaults();
@@ -124,7 +131,7 @@ export class InProcessStage extends Stage {
       log: this.#log,
       status({ type }) {
         // The NATS client's own patience is real time. What it gave up is dialled again when the clock moves.
-        if (type !== "online") clock.soon(() => clock.advance(DIAL_AGAIN_MS));
+        if (type !== "online" && isManual) clock.soon(() => clock.advance(DIAL_AGAIN_MS));
       },
     });
     agent.start();

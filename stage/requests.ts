@@ -73,3 +73,21 @@ export async function said(response: Response): Promise<string> {
 
 /** The code of an error, as a status or as a stream's last event. */
 export const codeIn = (text: string): string | undefined => /"code":\s*"([a-z_]+)"/.exec(text)?.[1];
+
+/** Reads a stream until the first words of a node are there. Resolves with what reads the rest, and gives all of it. */
+export async function begun(response: Response): Promise<() => Promise<string>> {
+  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const more = async (): Promise<boolean> => {
+    const { done, value = "" } = await reader.read();
+    text += value;
+    return !done;
+  };
+  // The opening chunk, which has no content, comes before a node has the request.
+  while (!/"content":"[^"]/.test(text))
+    if (!(await more())) throw new Error(`the stream ended without a word: ${text}`);
+  return async () => {
+    while (await more());
+    return text;
+  };
+}

@@ -17,7 +17,7 @@ const SLOW = [
   "e2e/lifecycle.test.ts",
   "e2e/console/looks-others.test.ts",
   "e2e/console/looks.test.ts",
-  "e2e/overspend.test.ts",
+  "e2e/killed-gateways.test.ts",
   "e2e/payments.test.ts",
   "e2e/console/trouble.test.ts",
   "e2e/console/builder.test.ts",
