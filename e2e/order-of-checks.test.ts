@@ -166,7 +166,11 @@ describe("order of checks", () => {
     stage = await openStage({
       as: "in-process",
       nodes: [{ models: [FREE, FULL] }],
-      env: async (folder) => ({ CATALOGUE_FILE: await writeCatalogue(folder, { [FULL]: { admission_max: 1 } }) }),
+      env: async (folder) => ({
+        CATALOGUE_FILE: await writeCatalogue(folder, { [FULL]: { admission_max: 1 } }),
+        // Room for the longest bodies of as many tests as run at once.
+        BODY_BUDGET_ACCOUNT_MB: "128",
+      }),
     });
     accounts = {
       rich: await openBuilder(stage.query, CREDIT),
