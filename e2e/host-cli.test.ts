@@ -1,60 +1,70 @@
-/** From nothing to earning with the commands a host types, against a whole platform. */
+/** From nothing to earning with the commands a host types, against a whole platform. As a process they are in host/src/cli.test.ts. */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { assertBalanced, builder, host, lastRecord, untilSettled } from "@tollgate/stage/ledger-check.ts";
+import type { Builder, Host } from "@tollgate/stage/accounts.ts";
+import { assertBalanced, lastRecord } from "@tollgate/stage/ledger-check.ts";
 import { clearOfMidnight } from "@tollgate/stage/periods.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-
-const TOLLGATE_HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
+import { run as runCommand } from "../host/src/cli.ts";
+import { loginFile } from "../host/src/command/login-file.ts";
+import { FakeTerminal } from "../host/src/command/testing/fake-terminal.ts";
 
 interface Said {
-  code: number | null;
+  code: number;
   out: string;
   err: string;
 }
 
+const textOf = (lines: string[]): string => lines.map((line) => `${line}\n`).join("");
+
 describe("a host's command line", () => {
-  let dataDir: string;
-  let platform: Platform;
-  /** Everything any command said. */
-  let said = "";
-  let serving: ChildProcess | undefined;
-  let served = "";
+  let stage: InProcessStage;
+  let builder: Builder;
+  let host: Host;
+  /** Of every command. */
+  const terminals: FakeTerminal[] = [];
+  const ctrlC = Promise.withResolvers<void>();
+  /** `tollgate-host up`, and what it says. */
+  let serving: Promise<number> = Promise.resolve(0);
+  const upTerminal = new FakeTerminal();
+  const served = (): string => textOf(upTerminal.lines);
 
   before(async () => {
     await clearOfMidnight();
-    dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--no-node"]);
+    stage = await openStage({ as: "in-process", clock: "running" });
+    [builder, host] = [await stage.builder(), await stage.host()];
   });
   after(async () => {
-    serving?.kill("SIGKILL");
-    await platform?.stop();
-    await removeDataDir(dataDir);
+    ctrlC.resolve();
+    await serving;
+    await stage?.close();
   });
 
-  const start = (args: string[]): ChildProcess =>
-    spawn(process.execPath, [TOLLGATE_HOST, ...args], {
-      stdio: ["pipe", "pipe", "pipe"],
-      env: { ...process.env, XDG_CONFIG_HOME: join(dataDir, "config"), TOLLGATE_HOST_TOKEN: undefined },
+  const start = (args: string[], terminal: FakeTerminal): Promise<number> => {
+    terminals.push(terminal);
+    return runCommand(args, {
+      env: {},
+      terminal,
+      clock: stage.clock,
+      logins: loginFile(join(stage.folder, "tollgate")),
+      supervisor: () => ({
+        hasParent: false,
+        stopRequested: ctrlC.promise,
+        hurry: new AbortController().signal,
+        tell: async () => {},
+      }),
     });
-
+  };
   const run = async (args: string[], input = ""): Promise<Said> => {
-    const child = start(args);
-    let [out, err] = ["", ""];
-    child.stdout?.setEncoding("utf8").on("data", (text) => (out += text));
-    child.stderr?.setEncoding("utf8").on("data", (text) => (err += text));
-    child.stdin?.end(input);
-    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-    said += out + err;
-    return { code, out, err };
+    const terminal = new FakeTerminal({ input });
+    const code = await start(args, terminal);
+    return { code, out: textOf(terminal.lines), err: textOf(terminal.remarks) };
   };
   const good = async (...args: string[]): Promise<string> => {
     const { code, out, err } = await run(args);
@@ -62,15 +72,18 @@ describe("a host's command line", () => {
     return out;
   };
   const json = async (...args: string[]) => JSON.parse(await good(...args, "--json"));
+  const chat = (orders: object, more: object = {}): Promise<Response> =>
+    ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more });
+  const balances = (): Promise<bigint[]> => Promise.all([builder, host].map(({ account }) => stage.balance(account)));
 
-  test("login, register, elect: each says what comes next", async () => {
+  test("login, register and elect each say what comes next", async () => {
     const early = await run(["status"]);
     assert.deepEqual([early.code, early.err.split("\n")[1]], [1, "  next: tollgate-host login"]);
 
-    const login = await run(["login", "--gateway", platform.ready.base_url, "--token", "-"], platform.ready.host_token);
+    const login = await run(["login", "--gateway", stage.baseUrl, "--token", "-"], host.token);
     assert.equal(login.code, 0, login.err);
     assert.match(login.out, /next: tollgate-host register/);
-    const file = join(dataDir, "config", "tollgate", "host.json");
+    const file = join(stage.folder, "tollgate", "host.json");
     assert.equal((await stat(file)).mode & 0o777, 0o600);
 
     assert.match(
@@ -79,7 +92,7 @@ describe("a host's command line", () => {
     );
     const elected = await good("elect", "--engine", "scripted", "--models", "tiny-3b,embed-m3");
     assert.match(elected, /elected tiny-3b, embed-m3 on scripted; the node is ready/);
-    const [node] = await platform.query<{ name: string; state: string }>("select name, state from node");
+    const [node] = await stage.query<{ name: string; state: string }>("select name, state from node");
     assert.deepEqual(node, { name: "garage", state: "ready" });
   });
 
@@ -92,29 +105,23 @@ describe("a host's command line", () => {
   });
 
   test("up serves without a flag, and a builder's request earns exactly seven tenths", async () => {
-    const child = start(["up"]);
-    serving = child;
-    for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding("utf8").on("data", (text) => {
-        served += text;
-      });
-    await eventually("the node is online", () => /^online /m.test(served));
+    serving = start(["up"], upTerminal);
+    await eventually("the node is online", () => /^online /m.test(served()));
 
-    const answer = await chat(platform, { text: "one two three" });
+    const answer = await chat({ text: "one two three" });
     assert.equal(answer.status, 200);
     const { id } = (await answer.json()) as { id: string };
-    const { charge_pico, host_pico } = await lastRecord(platform);
+    const { charge_pico, host_pico } = await lastRecord(stage);
     assert.equal(BigInt(host_pico), hostShareOf(BigInt(charge_pico)));
 
     const earnings = await json("earnings");
     assert.equal(earnings.data.length, 1);
     assert.equal(earnings.data[0].request_id, id.replace("chatcmpl-", "req_"));
     assert.equal(earnings.data[0].earned_micro, micro(BigInt(host_pico)));
-    assert.equal(earnings.balance.earned_micro, micro((await host(platform)).balance));
+    assert.equal(earnings.balance.earned_micro, micro(await stage.balance(host.account)));
     const [header, row] = (await good("earnings", "--csv")).split("\n");
     assert.match(header ?? "", /^finished_at,request_id/);
-    // The platform's builder and its host are one person: the request was the host's own.
-    assert.ok(row?.endsWith(`,ok,${micro(BigInt(host_pico))},true`), row);
+    assert.ok(row?.endsWith(`,ok,${micro(BigInt(host_pico))},false`), row);
 
     const status = await json("status");
     assert.deepEqual([status.state, status.connected, status.today.requests], ["online", true, 1]);
@@ -122,8 +129,8 @@ describe("a host's command line", () => {
     assert.match(await good("status"), /^state +online$/m);
   });
 
-  test("its past, its jobs and the market, the same as the console has them; another name", async () => {
-    const { host_pico } = await lastRecord(platform);
+  test("status, earnings, jobs and market show what the node did, and rename gives it another name", async () => {
+    const { host_pico } = await lastRecord(stage);
     await eventually("the request is counted", async () => (await json("status")).insight.total.requests === 1);
     const { insight, hardware } = await json("status");
     assert.equal(insight.total.earned_micro, micro(BigInt(host_pico)));
@@ -148,45 +155,35 @@ describe("a host's command line", () => {
 
   test("pause keeps requests away, resume lets them in", async () => {
     assert.match(await good("pause"), /is paused/);
-    const refused = await chat(platform, { text: "nobody" });
+    const refused = await chat({ text: "nobody" });
     assert.equal(refused.status, 503);
     assert.equal((await json("status")).state, "paused");
     await good("resume");
-    await eventually("requests are served again", async () => (await chat(platform, { text: "back" })).status === 200);
+    await eventually("requests are served again", async () => (await chat({ text: "back" })).status === 200);
   });
 
-  test("a try goes all the way, and nobody pays or reads of it", async () => {
-    const before = [await builder(platform), await host(platform), await lastRecord(platform)];
+  test("try sends a request to the node that nobody pays for and no record shows", async () => {
+    const before = [await balances(), await lastRecord(stage)];
     const tried = await good("try", "--model", "tiny-3b", "--prompt", '#script {"text":"a private answer"}');
     assert.match(tried, /^a private answer\n\ntiny-3b: .*tokens/);
     const vectors = await json("try", "--model", "embed-m3", "--prompt", "hello");
     assert.deepEqual(vectors.vectors, { count: 1, width: 1024 });
-    assert.deepEqual([await builder(platform), await host(platform), await lastRecord(platform)], before);
+    assert.deepEqual([await balances(), await lastRecord(stage)], before);
   });
 
-  test("Ctrl-C lets what runs finish", async () => {
-    const stream = await chat(platform, { tokens: 100, delta_ms: 50 }, { stream: true });
-    const reader = stream.body?.getReader();
-    let text = "";
-    const more = async (): Promise<boolean> => {
-      const part = await reader?.read();
-      text += Buffer.from(part?.value ?? []).toString("utf8");
-      return part?.done === false;
-    };
-    // The opening chunk, which has no content, comes before a node has it.
-    while (!/"content":"[^"]/.test(text)) assert.ok(await more(), text);
-    const gone = new Promise<number | null>((resolve) => serving?.once("close", resolve));
-    serving?.kill("SIGINT");
-    while (await more());
+  test("up finishes its running request when it is told to stop", async () => {
+    const rest = await begun(await chat({ tokens: 30, delta_ms: 50 }, { stream: true }));
+    ctrlC.resolve();
+    const text = await rest();
     assert.ok(text.trimEnd().endsWith("data: [DONE]"), `the stream came to its own end: ${text.slice(-600)}`);
-    assert.equal(await gone, 0);
-    assert.match(served, /stopping finishing what runs.*\nstopped\n$/);
+    assert.equal(await serving, 0);
+    assert.match(served(), /stopping finishing what runs.*\nstopped\n$/);
     assert.equal((await json("status")).connected, false);
-    await untilSettled(platform);
-    await assertBalanced(platform);
+    await stage.noHolds();
+    await assertBalanced(stage);
   });
 
-  test("retire ends the node, and the machine is none any more", async () => {
+  test("retire ends the node, and the machine has none any more", async () => {
     const { node: id } = await json("status");
     assert.match(await good("retire", "--yes"), /is retired/);
     const again = await run(["retire", "--yes", "--node", id]);
@@ -195,11 +192,12 @@ describe("a host's command line", () => {
     assert.match((await run(["pause"])).err, /this machine is no node yet/);
   });
 
-  test("logout forgets; no command ever said the token", async () => {
+  test("logout forgets the token, and no command ever says it", async () => {
     assert.match(await good("logout"), /the token still works/);
     assert.equal((await run(["earnings"])).code, 1);
-    assert.ok(!`${said}${served}`.includes(platform.ready.host_token));
-    assert.ok(!/tht_live_\w{12}_/.test(`${said}${served}`));
+    const said = terminals.map(({ everything }) => everything).join("\n");
+    assert.ok(!said.includes(host.token));
+    assert.ok(!/tht_live_\w{12}_/.test(said));
   });
 });
 

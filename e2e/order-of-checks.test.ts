@@ -7,17 +7,17 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { inOne } from "@tollgate/stage/periods.ts";
 import { events, type Got, requestUuid, type Sent, send } from "@tollgate/stage/raw-http.ts";
-import { keepBusy } from "@tollgate/stage/requests.ts";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { ask as askChat, script } from "@tollgate/stage/requests.ts";
+import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 
 const FREE = "tiny-3b";
 const FULL = "small-8b";
 /** No node is connected for it, so that dispatch fails at once. */
 const UNSERVED = "small-7b-alt";
+/** Of the account that can pay. */
+const CREDIT = 5_000_000_000_000n;
 const TOO_LONG = 10 * 1024 * 1024 + 1;
 
 /** A request in the parts that checks look at. Each check below breaks one of them and leaves the others alone. */
@@ -153,40 +153,43 @@ const checks: Check[] = [
 ];
 
 describe("order of checks", () => {
-  let dataDir: string;
-  let platform: Platform;
+  let stage: InProcessStage;
   let accounts: Record<Draft["account"], string>;
   const keys = new Map<string, Promise<string>>();
   let lastMade: Promise<unknown> = Promise.resolve();
-  let letGo: () => Promise<void>;
+  /** The stream that keeps a model full: it goes on when the clock does. */
+  let filling: Response;
   /** What was asked, and whether it must be in the history. */
   const asked: { requestId: string; recorded: boolean; what: string }[] = [];
 
   before(async () => {
-    dataDir = await newDataDir();
-    const catalogue = await writeCatalogue(dataDir, { [FULL]: { admission_max: 1 } });
-    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", `${FREE},${FULL}`], {
-      CATALOGUE_FILE: catalogue,
+    stage = await openStage({
+      as: "in-process",
+      nodes: [{ models: [FREE, FULL] }],
+      env: async (folder) => ({
+        CATALOGUE_FILE: await writeCatalogue(folder, { [FULL]: { admission_max: 1 } }),
+        // Room for the longest bodies of as many tests as run at once.
+        BODY_BUDGET_ACCOUNT_MB: "128",
+      }),
     });
     accounts = {
-      rich: await openBuilder(platform.query, 5_000_000_000_000n),
-      poor: await openBuilder(platform.query, 1n),
-      broke: await openBuilder(platform.query, 0n),
+      rich: await openBuilder(stage.query, CREDIT),
+      poor: await openBuilder(stage.query, 1n),
+      broke: await openBuilder(stage.query, 0n),
     };
-    letGo = await keepBusy(platform, FULL);
+    const { token } = await makeKey(stage.query, accounts.rich);
+    const prompt = script({ tokens: 2, delta_ms: 1_500 });
+    filling = await askChat(stage, token, { model: FULL, prompt, stream: true });
+    assert.equal(filling.status, 200);
   });
-  after(async () => {
-    await letGo?.();
-    assert.equal(await platform?.stop(), 0);
-    await removeDataDir(dataDir);
-  });
+  after(() => stage?.close());
 
   /** Made when first needed, one after the other. */
   const keyOf = ({ account, key }: Draft): Promise<string> => {
     const traits = JSON.stringify([account, key]);
     const known = keys.get(traits);
     if (known !== undefined) return known;
-    const made = lastMade.then(async () => (await makeKey(platform.query, accounts[account], key)).token);
+    const made = lastMade.then(async () => (await makeKey(stage.query, accounts[account], key)).token);
     keys.set(traits, made);
     lastMade = made;
     return made;
@@ -211,7 +214,7 @@ describe("order of checks", () => {
       ...(padding !== "" && { chunked: true }),
       ...(claimsBytes !== undefined && { claimsBytes }),
     };
-    return await send(platform.ready.base_url, sent);
+    return await send(stage.baseUrl, sent);
   };
   /** The code; without one the type, with the field or the word JSON where there is one. */
   const answerOf = ({ text }: Got): string => {
@@ -254,7 +257,7 @@ describe("order of checks", () => {
     }
   });
 
-  test("a request that breaks every rule gets the answer of the first, and each one mended shows the next", async () => {
+  test("a request that breaks every rule gets the answer of the first, then of the next as each one is mended", async () => {
     for (const i of checks.keys()) await assertAnswer(checks.slice(i), false);
   });
 
@@ -267,15 +270,12 @@ describe("order of checks", () => {
     }
   });
 
-  test("without credit the answer is there before the body, and a slot in flight is not kept", async () => {
-    const answers = await inOne("minute", async () => {
-      const { token } = await makeKey(platform.query, accounts.broke, { inFlight: 1 });
-      const headers = { authorization: `Bearer ${token}` };
-      const sent = { path: sound().path, headers, claimsBytes: 1_000_000 };
-      const answers: Got[] = [];
-      for (let i = 0; i < 3; i++) answers.push(await send(platform.ready.base_url, sent));
-      return answers;
-    });
+  test("a request without credit is answered before its body, and keeps no slot in flight", async () => {
+    const { token } = await makeKey(stage.query, accounts.broke, { inFlight: 1 });
+    const headers = { authorization: `Bearer ${token}` };
+    const sent = { path: sound().path, headers, claimsBytes: 1_000_000 };
+    const answers: Got[] = [];
+    for (let i = 0; i < 3; i++) answers.push(await send(stage.baseUrl, sent));
     for (const got of answers) assert.deepEqual([got.status, answerOf(got)], [402, "insufficient_credits"]);
     assert.deepEqual(
       answers.map(({ headers }) => headers["x-ratelimit-remaining-requests"]),
@@ -283,27 +283,33 @@ describe("order of checks", () => {
     );
   });
 
-  test("credit that is granted is usable", async () => {
-    const account = await openBuilder(platform.query, 0n);
-    const { token } = await makeKey(platform.query, account);
+  test("credit that is granted can be used a second later", async () => {
+    const account = await openBuilder(stage.query, 0n);
+    const { token } = await makeKey(stage.query, account);
     const body = JSON.stringify({ model: "no-such-model", messages: [{ role: "user", content: "hi" }] });
     const status = async (): Promise<number> =>
-      (await send(platform.ready.base_url, { path: sound().path, headers: { authorization: `Bearer ${token}` }, body }))
-        .status;
+      (await send(stage.baseUrl, { path: sound().path, headers: { authorization: `Bearer ${token}` }, body })).status;
     assert.equal(await status(), 402);
-    await platform.query("select ledger_transfer(gen_random_uuid(), 'grant', $1, 1000000, 'test')", [account]);
-    await eventually("the credit counts", async () => (await status()) === 404);
+    await stage.query("select ledger_transfer(gen_random_uuid(), 'grant', $1, 1000000, 'test')", [account]);
+    assert.equal(await status(), 402, "by a balance that is at most a second old");
+    stage.clock.advance(1_000);
+    assert.equal(await status(), 404);
   });
 
-  test("400, 401, 402, 404, 405 and 413 leave no record; every 429 and everything that reached a node's door does", async () => {
-    await letGo();
-    await eventually("every hold has ended", async () => (await platform.query("select id from hold")).length === 0);
-    const rows = await platform.query<{ id: string }>("select id from request");
+  test("a request answered 400, 401, 402, 404, 405 or 413 leaves no record and costs nothing; a 429 and what was dispatched leave one", async () => {
+    stage.clock.advance(500);
+    assert.match(await filling.text(), /\[DONE\]/);
+    await stage.noHolds();
+    const rows = await stage.query<{ id: string; charge_pico: string }>("select id, charge_pico from request");
     const recorded = new Set(rows.map(({ id }) => id));
     const wrong = asked.filter(({ requestId, recorded: due }) => recorded.has(requestUuid(requestId)) !== due);
     assert.deepEqual(wrong, []);
     // And nothing else: only the request that kept the model full.
     assert.equal(recorded.size, asked.filter((one) => one.recorded).length + 1);
-    await assertBalanced(platform);
+    // What left no record cost nothing.
+    const charged = rows.reduce((sum, { charge_pico }) => sum + BigInt(charge_pico), 0n);
+    assert.equal(await stage.balance(accounts.rich), CREDIT - charged);
+    assert.equal(await stage.balance(accounts.poor), 1n);
+    await assertBalanced(stage);
   });
 });

@@ -1,40 +1,39 @@
-/** The good path of every public endpoint on a whole platform, by the official client and by raw HTTP. */
+/** The good path of every public endpoint by the official client and by raw HTTP, and exactly what it cost. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { assertBalanced, builder, host, lastRecord, platformAccount } from "@tollgate/stage/ledger-check.ts";
 import { events, requestUuid } from "@tollgate/stage/raw-http.ts";
+import { script as scripted } from "@tollgate/stage/requests.ts";
+import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import OpenAI from "openai";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 
-const script = (orders: object): { role: "user"; content: string }[] => [
-  { role: "user", content: `#script ${JSON.stringify(orders)}` },
-];
+const SERVED = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"];
+
+const script = (orders: object): { role: "user"; content: string }[] => [{ role: "user", content: scripted(orders) }];
 
 describe("the public API", () => {
-  let dataDir: string;
-  let platform: Platform;
+  let stage: InProcessStage;
   let client: OpenAI;
+  let key: string;
   before(async () => {
-    dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--engine", "scripted"]);
-    client = new OpenAI({ apiKey: platform.ready.api_key, baseURL: `${platform.ready.base_url}/v1`, maxRetries: 0 });
+    stage = await openStage({ as: "in-process", clock: "running", nodes: [{ models: SERVED }] });
+    key = (await stage.builder()).key;
+    client = new OpenAI({ apiKey: key, baseURL: `${stage.baseUrl}/v1`, maxRetries: 0 });
   });
-  after(async () => {
-    assert.equal(await platform?.stop(), 0);
-    await removeDataDir(dataDir);
-  });
-  const raw = (path: string, init: RequestInit = {}, key = platform.ready.api_key): Promise<Response> =>
-    fetch(`${platform.ready.base_url}${path}`, {
-      ...init,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...init.headers },
+  after(() => stage?.close());
+  const post = (path: string, fields: object): Promise<Response> =>
+    fetch(`${stage.baseUrl}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(fields),
     });
 
-  test("chat: the answer, its usage, and a charge of exactly tokens × price, shared 70 to 30", async () => {
+  test("a chat is charged exactly tokens × price, and the charge is shared 70 to 30", async () => {
     const [builderBefore, hostBefore, feesBefore] = [
-      await builder(platform),
-      await host(platform),
-      await platformAccount(platform),
+      await builder(stage),
+      await host(stage),
+      await platformAccount(stage),
     ];
     const answer = await client.chat.completions.create({
       model: "tiny-3b",
@@ -55,20 +54,20 @@ describe("the public API", () => {
 
     const charge = BigInt(usage.prompt_tokens) * 20_000n + BigInt(usage.completion_tokens) * 40_000n;
     const share = hostShareOf(charge);
-    assert.equal(builderBefore.balance - (await builder(platform)).balance, charge);
-    assert.equal((await builder(platform)).held, 0n);
-    assert.equal((await host(platform)).balance - hostBefore.balance, share);
-    assert.equal((await platformAccount(platform)).balance - feesBefore.balance, charge - share);
+    assert.equal(builderBefore.balance - (await builder(stage)).balance, charge);
+    assert.equal((await builder(stage)).held, 0n);
+    assert.equal((await host(stage)).balance - hostBefore.balance, share);
+    assert.equal((await platformAccount(stage)).balance - feesBefore.balance, charge - share);
 
-    const record = await lastRecord(platform);
+    const record = await lastRecord(stage);
     assert.equal(record.outcome, "ok");
     assert.equal(BigInt(record.charge_pico), charge);
     assert.equal(BigInt(record.hold_pico), BigInt(usage.prompt_tokens) * 20_000n + 50n * 40_000n);
     assert.equal(record.attempts, 1);
-    await assertBalanced(platform);
+    await assertBalanced(stage);
   });
 
-  test("chat streamed: chunks in the reference format, then usage, then [DONE]", async () => {
+  test("a streamed chat comes in chunks of the reference format, then its usage", async () => {
     const stream = await client.chat.completions.create({
       model: "small-8b",
       messages: script({ text: "one two three" }),
@@ -85,30 +84,14 @@ describe("the public API", () => {
     for (const chunk of chunks.slice(0, -1)) assert.equal(chunk.usage, null);
   });
 
-  test("the stream's bytes: headers at once, one event a chunk, [DONE] at the end", async () => {
-    const response = await raw("/v1/chat/completions", {
-      method: "POST",
-      body: JSON.stringify({ model: "tiny-3b", messages: script({ text: "hi" }), stream: true }),
-    });
-    assert.equal(response.status, 200);
-    assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/);
-    assert.equal(response.headers.get("cache-control"), "no-cache, no-transform");
-    assert.equal(response.headers.get("x-accel-buffering"), "no");
-    assert.match(response.headers.get("x-request-id") ?? "", /^req_[0-9a-z]{26}$/);
-    const events = (await response.text()).trimEnd().split("\n\n");
-    assert.ok(events.every((event) => event.startsWith("data: ")));
-    assert.equal(events.at(-1), "data: [DONE]");
-    assert.ok(!events.some((event) => event.includes('"usage"')), "no usage unless asked");
-  });
-
-  test("reasoning is kept apart, counted as output, and comes whole in the last delta", async () => {
+  test("reasoning is kept apart, is counted as output, and comes whole in the last delta", async () => {
     const orders = { reasoning: "I think about it.", text: "It is so." };
     const whole = await client.chat.completions.create({ model: "reason-32b", messages: script(orders) });
     const message = whole.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };
     assert.deepEqual([message.content, message.vendor_reasoning_content], ["It is so.", "I think about it."]);
     assert.equal(whole.usage?.completion_tokens, 5 + 4);
     assert.deepEqual(whole.usage?.completion_tokens_details, { reasoning_tokens: 5 });
-    assert.equal((await lastRecord(platform)).reasoning_tokens, 5);
+    assert.equal((await lastRecord(stage)).reasoning_tokens, 5);
 
     const streamed = { stream: true, stream_options: { include_usage: true } } as const;
     const chunks = await Array.fromAsync(
@@ -123,7 +106,7 @@ describe("the public API", () => {
     assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), "It is so.");
   });
 
-  test("the cap is the gateway's: a node that overruns it is stopped, and the charge is the cap", async () => {
+  test("a node that overruns the output cap is stopped, and the charge is the cap", async () => {
     const answer = await client.chat.completions.create({
       model: "tiny-3b",
       messages: script({ tokens: 500, overrun: true, claim_tokens: 100_000 }),
@@ -131,11 +114,11 @@ describe("the public API", () => {
     });
     assert.equal(answer.choices[0]?.finish_reason, "length");
     assert.equal(answer.usage?.completion_tokens, 7);
-    assert.equal((await lastRecord(platform)).completion_tokens, 7);
-    await assertBalanced(platform);
+    assert.equal((await lastRecord(stage)).completion_tokens, 7);
+    await assertBalanced(stage);
   });
 
-  test("completions: an array is one prompt and one completion, streamed or not", async () => {
+  test("an array of prompts is one prompt and gets one completion, streamed or not", async () => {
     const prompt = [`#script ${JSON.stringify({ text: "four five" })}`];
     const whole = await client.completions.create({ model: "mid-14b", prompt });
     assert.equal(whole.object, "text_completion");
@@ -147,10 +130,10 @@ describe("the public API", () => {
     const chunks = await Array.fromAsync(await client.completions.create({ model: "mid-14b", prompt, stream: true }));
     assert.equal(chunks.map((chunk) => chunk.choices[0]?.text).join(""), "four five");
     assert.ok(chunks.every((chunk) => chunk.object === "text_completion"));
-    assert.equal((await lastRecord(platform)).endpoint, "completion");
+    assert.equal((await lastRecord(stage)).endpoint, "completion");
   });
 
-  test("embeddings: one vector of 1,024 values per input, in order, charged for input alone", async () => {
+  test("embeddings are one vector of 1,024 values per input, in order, and are charged for input alone", async () => {
     const input = ["first", "second", "first"];
     const list = await client.embeddings.create({ model: "embed-m3", input, encoding_format: "float" });
     assert.equal(list.object, "list");
@@ -165,41 +148,42 @@ describe("the public API", () => {
     assert.deepEqual(list.data[0]?.embedding, list.data[2]?.embedding);
     assert.notDeepEqual(list.data[0]?.embedding, list.data[1]?.embedding);
     assert.equal(list.usage.total_tokens, list.usage.prompt_tokens);
-    const record = await lastRecord(platform);
+    const record = await lastRecord(stage);
     assert.equal(BigInt(record.charge_pico), BigInt(list.usage.prompt_tokens) * 10_000n);
     assert.equal(record.hold_pico, record.charge_pico);
   });
 
-  test("one suffix names a call in its answer, its header and its record, which carries the key's name", async () => {
-    const post = (path: string, fields: object): Promise<Response> =>
-      raw(path, { method: "POST", body: JSON.stringify({ model: "tiny-3b", ...fields }) });
+  test("a request has one suffix in its answer, its header and its record, and the record has the key's name", async () => {
     const messages = script({ text: "one two" });
     const [prompt] = messages.map(({ content }) => content);
-    const beganS = Math.floor(Date.now() / 1000);
+    const beganS = Math.floor(stage.clock.now() / 1000);
     for (const [path, prefix, fields] of [
       ["/v1/chat/completions", "chatcmpl-", { messages }],
       ["/v1/chat/completions", "chatcmpl-", { messages, stream: true }],
       ["/v1/completions", "cmpl-", { prompt }],
       ["/v1/completions", "cmpl-", { prompt, stream: true }],
     ] as const) {
-      const response = await post(path, fields);
+      const response = await post(path, { model: "tiny-3b", ...fields });
       const text = await response.text();
       const chunks = text.startsWith("data: ") ? events(text).slice(0, -1) : [text];
       const answers = chunks.map((chunk) => JSON.parse(chunk) as { id: string; created: number });
       const requestId = response.headers.get("x-request-id") as string;
       for (const { id, created } of answers) {
         assert.equal(id, requestId.replace("req_", prefix));
-        assert.ok(Number.isInteger(created) && created >= beganS && created <= Date.now() / 1000, "Unix seconds");
+        assert.ok(
+          Number.isInteger(created) && created >= beganS && created <= stage.clock.now() / 1000,
+          "Unix seconds",
+        );
       }
-      const [record] = await platform.query<{ key_name: string; stream: boolean; model: string }>(
+      const [record] = await stage.query<{ key_name: string; stream: boolean; model: string }>(
         "select key_name, stream, model from request where id = $1",
         [requestUuid(requestId)],
       );
-      assert.deepEqual(record, { key_name: "local", stream: "stream" in fields, model: "tiny-3b" });
+      assert.deepEqual(record, { key_name: "made", stream: "stream" in fields, model: "tiny-3b" });
     }
   });
 
-  test("roles and parts of a message reach the model, and decoding parameters on both endpoints", async () => {
+  test("roles and parts of a message reach the model, and so do decoding parameters on both endpoints", async () => {
     const [order] = script({ text: "for the user" });
     const { content } = order as { content: string };
     const answer = await client.chat.completions.create({
@@ -239,14 +223,14 @@ describe("the public API", () => {
     }
   });
 
-  test("what is ignored changes nothing: floats at full width, no echo, an empty prompt where there is none", async () => {
-    const post = async <T>(path: string, fields: object): Promise<T> => {
-      const response = await raw(path, { method: "POST", body: JSON.stringify(fields) });
+  test("ignored fields change nothing, and a missing prompt is empty", async () => {
+    const answerOf = async <T>(path: string, fields: object): Promise<T> => {
+      const response = await post(path, fields);
       assert.equal(response.status, 200);
       return (await response.json()) as T;
     };
     const ignored = { encoding_format: "base64", dimensions: 3, user: "me" };
-    const list = await post<{ data: { embedding: number[] }[] }>("/v1/embeddings", {
+    const list = await answerOf<{ data: { embedding: number[] }[] }>("/v1/embeddings", {
       model: "embed-m3",
       input: "one",
       ...ignored,
@@ -255,7 +239,7 @@ describe("the public API", () => {
     assert.ok(list.data[0]?.embedding.every((value) => typeof value === "number"));
 
     const ask = { model: "tiny-3b", prompt: script({ text: "four five" })[0]?.content };
-    const completion = await post<{ choices: object[] }>("/v1/completions", {
+    const completion = await answerOf<{ choices: object[] }>("/v1/completions", {
       ...ask,
       echo: true,
       logprobs: 3,
@@ -263,11 +247,11 @@ describe("the public API", () => {
       suffix: "six",
     });
     assert.deepEqual(completion.choices, [{ index: 0, text: "four five", finish_reason: "stop" }]);
-    const empty = await post<{ usage: { prompt_tokens: number } }>("/v1/completions", { model: "mid-14b" });
+    const empty = await answerOf<{ usage: { prompt_tokens: number } }>("/v1/completions", { model: "mid-14b" });
     assert.equal(empty.usage.prompt_tokens, 0, "the qwen2.5 tokenizer adds nothing to an empty prompt");
   });
 
-  test("models and rates", async () => {
+  test("models are listed with their speeds, and rates with the host's share", async () => {
     // Enough tokens at a steady pace to be measured, and more of them than the probe at the node's start.
     for (let i = 0; i < 3; i++) {
       await client.chat.completions.create({ model: "tiny-3b", messages: script({ tokens: 30, delta_ms: 5 }) });
@@ -292,7 +276,7 @@ describe("the public API", () => {
       "what a chat application shows",
     );
     assert.deepEqual(data.map(({ id }) => id).slice(0, 2), ["tiny-3b", "small-8b"]);
-    const rates = await fetch(`${platform.ready.base_url}/v1/catalog/rates`);
+    const rates = await fetch(`${stage.baseUrl}/v1/catalog/rates`);
     assert.equal(rates.headers.get("cache-control"), "public, max-age=300");
     const again = await fetch(rates.url, { headers: { "if-none-match": rates.headers.get("etag") ?? "" } });
     assert.equal(again.status, 304);
@@ -313,12 +297,12 @@ describe("the public API", () => {
       });
       assert.equal(answer.choices[0]?.finish_reason, "length");
       assert.equal(answer.usage?.total_tokens, 8192);
-      const { hold_pico, prompt_tokens } = await lastRecord(platform);
+      const { hold_pico, prompt_tokens } = await lastRecord(stage);
       assert.equal(BigInt(hold_pico), BigInt(prompt_tokens) * 20_000n + 8192n * 40_000n);
     }
   });
 
-  test("prompt and output share the context: a prompt must leave room for one token, and output ends where it is full", async () => {
+  test("a prompt must leave room for one token of the context, and output ends where the context is full", async () => {
     const ask = (words: number, orders: object) =>
       client.chat.completions.create({
         model: "tiny-3b",
@@ -334,10 +318,10 @@ describe("the public API", () => {
     const last = await ask(8_191 - around, orders);
     assert.equal(last.choices[0]?.finish_reason, "length");
     assert.deepEqual(last.usage, { prompt_tokens: 8_191, completion_tokens: 1, total_tokens: 8_192 });
-    const record = await lastRecord(platform);
+    const record = await lastRecord(stage);
     assert.deepEqual([record.finish_reason, record.completion_tokens], ["length", 1]);
 
-    const jobs = async () => (await platform.query("select id from request")).length;
+    const jobs = async () => (await stage.query("select id from request")).length;
     const before = await jobs();
     const refused = await ask(8_192 - around, orders).catch((error: unknown) => error);
     assert.ok(refused instanceof OpenAI.BadRequestError);
@@ -349,18 +333,18 @@ describe("the public API", () => {
     assert.equal(await jobs(), before, "nothing was dispatched");
   });
 
-  test("output ends before a stop string even if the engine goes on: nothing after it is delivered or billed", async () => {
-    const [payer, server] = [await builder(platform), await host(platform)];
+  test("output ends before a stop string even if the engine goes on, and nothing after it is delivered or billed", async () => {
+    const [payer, server] = [await builder(stage), await host(stage)];
     const ask = { model: "tiny-3b", messages: script({ text: "one two END three four", ignore_stop: true }) };
     const answer = await client.chat.completions.create({ ...ask, stop: ["nothing", "END"] });
     assert.equal(answer.choices[0]?.message.content, "one two ");
     assert.equal(answer.choices[0]?.finish_reason, "stop");
     assert.equal(answer.usage?.completion_tokens, 3);
-    const { charge_pico, finish_reason, prompt_tokens } = await lastRecord(platform);
+    const { charge_pico, finish_reason, prompt_tokens } = await lastRecord(stage);
     const charge = BigInt(prompt_tokens) * 20_000n + 3n * 40_000n;
     assert.deepEqual([BigInt(charge_pico), finish_reason], [charge, "stop"]);
-    assert.equal(payer.balance - (await builder(platform)).balance, charge);
-    assert.equal((await host(platform)).balance - server.balance, hostShareOf(charge));
+    assert.equal(payer.balance - (await builder(stage)).balance, charge);
+    assert.equal((await host(stage)).balance - server.balance, hostShareOf(charge));
 
     const parts: string[] = [];
     for await (const chunk of await client.chat.completions.create({ ...ask, stop: "two END", stream: true })) {
@@ -374,68 +358,8 @@ describe("the public API", () => {
     const empty = await client.chat.completions.create({ ...ask, stop: "one" });
     assert.deepEqual([empty.choices[0]?.message.content, empty.choices[0]?.finish_reason], ["", "stop"]);
     assert.equal(empty.usage?.completion_tokens, 0);
-    const record = await lastRecord(platform);
+    const record = await lastRecord(stage);
     assert.deepEqual([BigInt(record.charge_pico), record.outcome, record.attempts], [0n, "ok", 1]);
-    await assertBalanced(platform);
-  });
-
-  test("what is refused is refused before it costs anything", async () => {
-    const before = await builder(platform);
-    const records = async () => (await platform.query("select id from request")).length;
-    const recordsBefore = await records();
-    const body = { model: "tiny-3b", messages: [{ role: "user", content: "hi" }] };
-    const post = (payload: unknown, key?: string) =>
-      raw("/v1/chat/completions", { method: "POST", body: JSON.stringify(payload) }, key);
-    const code = async (response: Response): Promise<[number, { code?: string; param?: string }]> => [
-      response.status,
-      ((await response.json()) as { error: { code?: string; param?: string } }).error,
-    ];
-
-    for (const key of ["", "nonsense", `tsk_live_${"a".repeat(12)}_${"b".repeat(43)}`, platform.ready.host_token]) {
-      const [status, error] = await code(await post(body, key));
-      assert.deepEqual([status, error.code], [401, "invalid_api_key"], key);
-    }
-    for (const model of ["large-70b", "no-such", "embed-m3"]) {
-      const [status, error] = await code(await post({ ...body, model }));
-      assert.deepEqual([status, error.code], [404, "model_not_found"], model);
-    }
-    const [status, error] = await code(await post({ ...body, temperature: 3 }));
-    assert.deepEqual([status, error.param], [400, "temperature"]);
-    const long = await post({ ...body, messages: [{ role: "user", content: "long ".repeat(20_000) }] });
-    assert.deepEqual(
-      [long.status, ((await long.json()) as { error: { param: string } }).error.param],
-      [400, "messages"],
-    );
-    assert.equal((await raw("/v1/chat/completions")).status, 405);
-    assert.equal((await raw("/v1/files")).status, 404);
-    assert.equal((await raw("/anthropic/v1/messages", { method: "POST" })).status, 404);
-
-    assert.deepEqual(await builder(platform), before);
-    assert.equal(await records(), recordsBefore);
-  });
-
-  test("a request the balance cannot cover is refused with what it needs and what is there", async () => {
-    const { id, balance } = await builder(platform);
-    await platform.query("select ledger_transfer(gen_random_uuid(), 'refund', $1, $2, 'test')", [
-      id,
-      (balance - 1_500_000n).toString(),
-    ]);
-    try {
-      const response = await raw("/v1/chat/completions", {
-        method: "POST",
-        body: JSON.stringify({ model: "reason-32b", messages: [{ role: "user", content: "hi" }] }),
-      });
-      const { error } = (await response.json()) as {
-        error: { code: string; required_micro: number; available_micro: number };
-      };
-      assert.deepEqual([response.status, error.code, error.available_micro], [402, "hold_exceeds_balance", 1]);
-      assert.ok(error.required_micro >= 9831, "32,768 output tokens at $0.30 a million, rounded up, and the prompt");
-      assert.equal(response.headers.get("x-should-retry"), "false");
-    } finally {
-      await platform.query("select ledger_transfer(gen_random_uuid(), 'grant', $1, $2, 'test')", [
-        id,
-        (balance - 1_500_000n).toString(),
-      ]);
-    }
+    await assertBalanced(stage);
   });
 });

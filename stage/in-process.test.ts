@@ -1,10 +1,12 @@
 /** A whole platform in this process, on a clock that only the test moves. */
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import { type Pico, pico } from "../gateway/src/base/money.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";
+import { skipWithoutNats } from "./plane.ts";
+import { ask, said } from "./requests.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, hangSignal, unlessHung } from "./wait.ts";
 
@@ -98,5 +100,40 @@ describe("an in-process platform", () => {
     // Whatever a timer had begun would have failed on the closed database by the end of these turns.
     for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(logged, []);
+  });
+});
+
+describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
+  let pair: InProcessStage;
+  before(async () => {
+    pair = await openStage({ as: "in-process", gateways: 2, plane: "nats", nodes: [{ models: [MODEL] }] });
+  });
+  after(() => pair?.close());
+
+  test("both serve a builder on one node, and both see what the builder spent", async () => {
+    const { account, key } = await pair.builder();
+    for (const [i, gateway] of pair.gateways.entries()) {
+      const text = `from gateway ${i}`;
+      const response = await ask(gateway, key, { model: MODEL, prompt: `#script ${JSON.stringify({ text })}` });
+      assert.equal(await said(response), text);
+      assert.equal((await pair.record(response))?.outcome, "ok");
+    }
+    const balances = await Promise.all(pair.gateways.map(({ ledger }) => ledger.balance(account as Uuid)));
+    const balance = await pair.balance(account);
+    assert.deepEqual(balances, [
+      { balance, held: 0n },
+      { balance, held: 0n },
+    ]);
+  });
+
+  test("a node that joins later takes requests of both, while the clock stands still", async () => {
+    const began = pair.clock.now();
+    await pair.node({ models: ["small-8b"] });
+    const { key } = await pair.builder();
+    for (const gateway of pair.gateways) {
+      const response = await ask(gateway, key, { model: "small-8b", prompt: '#script {"text":"later"}' });
+      assert.equal(await said(response), "later");
+    }
+    assert.equal(pair.clock.now(), began);
   });
 });

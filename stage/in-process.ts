@@ -3,6 +3,7 @@
  * deadline of the product passes because the machine is slow: the clock moves when the test moves it, or, where the test asks for
  * it, by a step in each turn of the event loop, which stands still as long as the process does. README.md says what needs time.
  */
+import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,6 +34,7 @@ import { dialNats } from "../host/src/agent/nats.ts";
 import { scriptedEngine } from "../host/src/engines/scripted.ts";
 import { WireFaults } from "../host/src/engines/wire-faults.ts";
 import { type NodeTraits, Stage, type StageNode } from "./common.ts";
+import { tollgate } from "./dev.ts";
 import { credentialsOf, enrol } from "./nodes/hand-made.ts";
 import { openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
 
@@ -46,8 +48,8 @@ export interface InProcessOptions extends SharedOptions {
   /** How many gateways (default: 1). */
   gateways?: number;
   nodes?: NodeTraits[];
-  /** Settings of every gateway, beside those that place it in this process. */
-  env?: Record<string, string>;
+  /** Settings of every gateway, beside those that place it in this process. A function may write files into the stage's folder and name them. */
+  env?: Record<string, string> | ((folder: string) => Promise<Record<string, string>>);
   /** "manual" (default): it stands still unless the test moves it. "running": it also moves by itself. */
   clock?: "manual" | "running";
 }
@@ -62,31 +64,45 @@ export class InProcessStage extends Stage {
   readonly gateways: InProcessGateway[] = [];
   /** What gateways and agents logged, parsed; warnings and errors alone. */
   readonly logged: Record<string, unknown>[] = [];
+  /** What every gateway has in its environment. */
+  readonly env: Record<string, string>;
+  /** What gateways and tests write; removed when the stage closes. */
+  readonly folder: string;
   readonly #log: Log;
   readonly #nodes = new Set<StageNode>();
+  readonly #isManual: boolean;
   #stopClock: () => void = () => {};
 
-  private constructor(shared: Surroundings) {
+  private constructor(
+    shared: Surroundings,
+    { env, folder, isManual }: Pick<InProcessStage, "env" | "folder"> & { isManual: boolean },
+  ) {
     super(shared);
+    this.#isManual = isManual;
+    this.env = env;
+    this.folder = folder;
     // Beginning with the database's own time: leases are kept there.
     this.clock = manualClock(Date.now());
     this.#log = createLog("warn", { write: (line: string) => void this.logged.push(JSON.parse(line)) });
   }
 
   static async open(options: InProcessOptions): Promise<InProcessStage> {
-    const { gateways = 1, nodes = [], env = {}, clock = "manual" } = options;
+    const { gateways = 1, nodes = [], clock = "manual" } = options;
+    const folder = await mkdtemp(join(tmpdir(), "tollgate-stage-"));
+    const env = typeof options.env === "function" ? await options.env(folder) : options.env;
     const shared = await openSurroundings(options);
-    const stage = new InProcessStage(shared);
+    const isManual = clock === "manual";
+    const stage = new InProcessStage(shared, { env: { ...shared.env, ...env }, folder, isManual });
     // On NATS a gateway that starts waits for what others say.
     stage.#stopClock = running(stage.clock);
     try {
-      for (let i = 0; i < gateways; i++) stage.gateways.push(await stage.#startGateway({ ...shared.env, ...env }));
+      for (let i = 0; i < gateways; i++) stage.gateways.push(await stage.#startGateway());
       for (const node of nodes) await stage.node(node);
     } catch (error) {
       await stage.close();
       throw error;
     }
-    if (clock === "manual") stage.#stopClock();
+    if (isManual) stage.#stopClock();
     return stage;
   }
 
@@ -101,6 +117,7 @@ export class InProcessStage extends Stage {
 
   async node({ models, name, slots, host }: NodeTraits): Promise<StageNode> {
     const { clock } = this;
+    const isManual = this.#isManual;
     const its = host ?? (await this.host());
     const { id } = await enrol(this, its, { name: name ?? `node-${this.#nodes.size + 1}`, models });
     const faults = new WireFaults();
@@ -115,7 +132,7 @@ export class InProcessStage extends Stage {
       log: this.#log,
       status({ type }) {
         // The NATS client's own patience is real time. What it gave up is dialled again when the clock moves.
-        if (type !== "online") clock.soon(() => clock.advance(DIAL_AGAIN_MS));
+        if (type !== "online" && isManual) clock.soon(() => clock.advance(DIAL_AGAIN_MS));
       },
     });
     agent.start();
@@ -125,19 +142,28 @@ export class InProcessStage extends Stage {
     return node;
   }
 
+  /** `tollgate admin …`, as a process with the settings of the gateways. What it printed; it must end well. */
+  async admin(...args: string[]): Promise<string> {
+    const run = tollgate(["admin", ...args], this.env);
+    assert.equal(await run.ended, 0, run.output());
+    return run.output();
+  }
+
   async close(): Promise<void> {
     this.#stopClock();
     for (const node of this.#nodes) await node.stop();
     for (const gateway of this.gateways) await gateway.close();
     await this.shared.close();
+    await rm(this.folder, { recursive: true });
   }
 
-  async #startGateway(env: Record<string, string>): Promise<InProcessGateway> {
-    const { clock, shared } = this;
+  async #startGateway(): Promise<InProcessGateway> {
+    const { clock, shared, env } = this;
     const { ports, settings } = await openPorts({
       clock,
       log: this.#log,
       database: shared.database as TestDatabase,
+      directory: await mkdtemp(join(this.folder, "gateway-")),
       env,
     });
     const gateway = await assemble(ports, settings);
@@ -156,12 +182,12 @@ interface Place {
   clock: ManualClock;
   log: Log;
   database: TestDatabase;
+  directory: string;
   env: Record<string, string>;
 }
 
 /** The program's own adapters, but for the store: nobody judges how soon the test database answers. */
-async function openPorts({ clock, log, database, env }: Place) {
-  const directory = await mkdtemp(join(tmpdir(), "tollgate-stage-"));
+async function openPorts({ clock, log, database, directory, env }: Place) {
   const config = parseConfig({
     PORT: "0",
     INTERNAL_PORT: "0",
@@ -169,12 +195,15 @@ async function openPorts({ clock, log, database, env }: Place) {
     DATA_DIR: directory,
     // The scripted engine knows no answer to a canary, and on a clock that stands still it is faster than its model can be.
     AUTO_QUARANTINE: "false",
+    // A new node takes as many requests as it has slots.
+    PROBATION_ANSWERS: "0",
+    HOST_SANCTION: "false",
     ...env,
   });
   const random = systemRandom();
   const newId = newIds(clock, random);
   const gatewayId = suffixOf(newId());
-  const stops: Stop[] = [() => rm(directory, { recursive: true })];
+  const stops: Stop[] = [];
   const onClose = (stop: Stop): void => void stops.push(stop);
   const progress = (): void => {};
   const onLost = (error: Error): void => log.error({ err: error }, "the gateway cannot go on");

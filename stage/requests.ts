@@ -3,13 +3,15 @@
 import type { Stage } from "./common.ts";
 import type { Ready } from "./dev.ts";
 
-interface Asked {
-  ready: Pick<Ready, "base_url" | "api_key">;
-}
+/** Where a builder sends requests, and with which key. */
+type Client = { ready: Pick<Ready, "base_url" | "api_key"> };
+
+/** A prompt that tells the scripted engine what to do (`host/src/engines/script.ts`). */
+export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
 /** A chat request that the scripted engine answers as it is ordered to. */
 export function chat(
-  platform: Asked,
+  platform: Client,
   orders: object,
   more: object = {},
   signal: AbortSignal | null = null,
@@ -19,7 +21,7 @@ export function chat(
     headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
     body: JSON.stringify({
       model: "tiny-3b",
-      messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
+      messages: [{ role: "user", content: script(orders) }],
       ...more,
     }),
     signal,
@@ -27,7 +29,7 @@ export function chat(
 }
 
 /** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
-export async function keepBusy(platform: Asked, model: string): Promise<() => Promise<void>> {
+export async function keepBusy(platform: Client, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
   // Up to the model's context, which takes longer than any suite.
   const orders = { tokens: 100_000, delta_ms: 200 };
@@ -71,3 +73,21 @@ export async function said(response: Response): Promise<string> {
 
 /** The code of an error, as a status or as a stream's last event. */
 export const codeIn = (text: string): string | undefined => /"code":\s*"([a-z_]+)"/.exec(text)?.[1];
+
+/** Reads a stream until the first words of a node are there. Resolves with what reads the rest, and gives all of it. */
+export async function begun(response: Response): Promise<() => Promise<string>> {
+  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const more = async (): Promise<boolean> => {
+    const { done, value = "" } = await reader.read();
+    text += value;
+    return !done;
+  };
+  // The opening chunk, which has no content, comes before a node has the request.
+  while (!/"content":"[^"]/.test(text))
+    if (!(await more())) throw new Error(`the stream ended without a word: ${text}`);
+  return async () => {
+    while (await more());
+    return text;
+  };
+}

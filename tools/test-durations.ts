@@ -19,7 +19,7 @@ const SLOW = [
   "e2e/console/visual/visitor.test.ts",
   "e2e/console/visual/host.test.ts",
   "e2e/console/visual/operator.test.ts",
-  "e2e/overspend.test.ts",
+  "e2e/killed-gateways.test.ts",
   "e2e/payments.test.ts",
   "e2e/console/trouble.test.ts",
   "e2e/console/builder.test.ts",

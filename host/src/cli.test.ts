@@ -193,3 +193,12 @@ test("a lost connection is said and made good; SIGTERM ends it", async (t) => {
   assert.equal(await exit, 0);
   assert.match(output(), /online.*\noffline .*reconnecting\nonline.*\nstopping/);
 });
+
+test("Ctrl-C ends it", async (t) => {
+  const { gateway } = await platform(t);
+  const { child, exit, output } = start(t, scripted(gateway), true);
+  await once(child, "message");
+  child.kill("SIGINT");
+  assert.equal(await exit, 0);
+  assert.match(output(), /online.*\nstopping.*\nstopped\n$/);
+});

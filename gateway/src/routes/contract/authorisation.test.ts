@@ -295,6 +295,8 @@ describe("every route of the node API, every token", () => {
     await hostTokens.revoke(host.accountIds[0] as Uuid, revoked.id);
     refused = {
       "no token": {},
+      "a malformed token": bearer("nonsense"),
+      "an unknown token": bearer(`tht_live_${"a".repeat(12)}_${"b".repeat(43)}`),
       "a revoked token": bearer(revoked.token),
       "a token with another secret": bearer(`${own.slice(0, -1)}${own.endsWith("x") ? "y" : "x"}`),
       "a suspended host's token": bearer((await tokenOf(suspended)).token),

@@ -1,0 +1,78 @@
+/** Gateways that are killed in the middle of their work never charge what they did not finish. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
+import { chat } from "@tollgate/stage/requests.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+
+/** Of the hundred, in each round: more than must be running when the kill comes, fewer than the node has slots. */
+const LONG_STREAMS = 40;
+const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
+/** Short, because the end of it is waited for; what it is by default is the ledger's own test. */
+const LEASE_S = 6;
+const SHORT_LEASE = { HOLD_LEASE_S: String(LEASE_S) };
+
+describe("gateways that are killed", () => {
+  let dataDir: string;
+  let started: Platform | undefined;
+  before(async () => {
+    dataDir = await newDataDir();
+  });
+  after(async () => {
+    // Where the test failed it is still there, and the file would not end.
+    if (started?.process.exitCode === null) started.process.kill("SIGKILL");
+    await started?.ended;
+    await removeDataDir(dataDir);
+  });
+
+  const start = async (): Promise<Platform> => {
+    started = await startPlatform(dataDir, FLAGS, SHORT_LEASE);
+    return started;
+  };
+
+  test("ten gateways killed in the middle of 100 streams leave no hold after the lease, and charge nothing twice", async () => {
+    const streams = 100;
+    for (let round = 1; round <= 10; round++) {
+      const platform = await start();
+      await raiseLimits(platform);
+      // Some have ended and some are settling when the kill comes; some run longer than anybody looks.
+      const orders = (i: number): object =>
+        i < LONG_STREAMS ? { tokens: 5000, delta_ms: 100 } : { tokens: 5 * (i - LONG_STREAMS + 1), delta_ms: 4 };
+      const ended = Array.from({ length: streams }, (_, i) =>
+        chat(platform, orders(i), { stream: true, max_tokens: 5000 })
+          .then((response) => response.text())
+          .catch(() => undefined),
+      );
+      await eventually("some have ended and some run", async () => {
+        const [row] = await platform.query<{ ended: string; open: string }>(
+          "select (select count(*) from request where outcome = 'ok') as ended, (select count(*) from hold) as open",
+        );
+        return Number(row?.ended) > 20 * round - 20 && Number(row?.open) > 20;
+      });
+      await platform.kill();
+      await Promise.all(ended);
+    }
+    const last = await start();
+    await eventually("every hold has ended", async () => (await builder(last)).held === 0n);
+    assert.equal((await last.query("select id from hold")).length, 0);
+    await assertBalanced(last);
+    // A charge appears once per request; a lost request is never charged.
+    assert.deepEqual(
+      await last.query("select operation from ledger_entry where kind = 'charge' group by 1 having count(*) > 1"),
+      [],
+    );
+    const lost = await last.query<{ count: string }>(
+      "select count(*) from request where outcome = 'gateway_lost' and charge_pico = 0",
+    );
+    assert.ok(Number(lost[0]?.count) > 100, `${lost[0]?.count} requests were lost with their gateways`);
+    assert.deepEqual(
+      await last.query("select id from request where outcome = 'gateway_lost' and charge_pico <> 0"),
+      [],
+    );
+    const proof = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    assert.equal(await proof.ended, 0, proof.output());
+    await last.stop();
+  });
+});
