@@ -191,7 +191,7 @@ async function openPorts({ clock, log, database, env }: Place) {
     models: await openModels(context, store),
     plane: await openPlane(context, secrets),
     deployment: Promise.resolve("stage"),
-    limits: limitsOf(context),
+    limits: limitsOf(context, clock.now),
     spool: { directory: config.spoolDir },
     mail: undefined,
     payments: undefined,

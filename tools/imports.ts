@@ -71,7 +71,6 @@ export const PARTS: Record<string, Allowed> = {
         "db",
         "dispatch/frame-rates.ts",
         "plane",
-        "keys",
         "ledger",
         "limits",
         "payments",
