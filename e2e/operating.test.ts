@@ -7,6 +7,7 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { admin } from "@tollgate/stage/admin.ts";
 import { tollgate } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { inOne } from "@tollgate/stage/periods.ts";
@@ -14,10 +15,8 @@ import { ask } from "@tollgate/stage/requests.ts";
 import { type Builder, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
-import type { AdminRun } from "../gateway/src/commands/admin/admin-run.ts";
 import { catalogueReload } from "../gateway/src/commands/admin/catalogue-reload.ts";
 import { ledgerCheck } from "../gateway/src/commands/admin/ledger-check.ts";
-import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { ConsoleClient } from "./console-client.ts";
 
 const PASSWORD = "a password of these tests";
@@ -82,15 +81,6 @@ describe("operating a platform", () => {
     const { id, secret } = await client.send<{ id: string; secret: string }>("POST", "keys", { name: "a key" });
     return { client, account, keyId: id, key: secret };
   };
-  /** An admin command, run in this process: its exit code and what it printed. */
-  const admin = async (command: (run: AdminRun) => Promise<number>, { json = false } = {}) => {
-    const { pool } = stage.shared.database as TestDatabase;
-    const printed: string[] = [];
-    const print = (line: string): void => void printed.push(line);
-    const run = { pool, newId: stage.gateway.newId, json, print } as unknown as AdminRun;
-    return { code: await command(run), output: printed.join("\n") };
-  };
-
   test("the internal port reports readiness and counts the traffic", async () => {
     const at = stage.gateway.internalUrl;
     assert.deepEqual(await (await fetch(`${at}/readyz`)).json(), {
@@ -277,7 +267,7 @@ describe("operating a platform", () => {
     await assertBalanced(stage);
     const proof = await operator.get<{ balanced: boolean }>("operator/ledger/check");
     assert.equal(proof.balanced, true);
-    const { code, output } = await admin(ledgerCheck);
+    const { code, output } = await admin(stage, ledgerCheck);
     assert.equal(code, 0, output);
     assert.match(output, /The books balance\./);
   });
@@ -330,7 +320,7 @@ describe("operating a platform", () => {
   });
 
   test("the check of the ledger passes while requests are served, and fails on a wrong record", async () => {
-    const good = await admin(ledgerCheck, { json: true });
+    const good = await admin(stage, ledgerCheck, { json: true });
     assert.equal(good.code, 0, good.output);
     const proof = JSON.parse(good.output) as { balanced: boolean; checks: { name: string; checked: number }[] };
     assert.equal(proof.balanced, true);
@@ -342,14 +332,14 @@ describe("operating a platform", () => {
     const wrong = (by: number) =>
       stage.query("update request set completion_tokens = completion_tokens + $1 where charge_pico > 0", [by]);
     await wrong(1);
-    const bad = await admin(ledgerCheck, { json: true });
+    const bad = await admin(stage, ledgerCheck, { json: true });
     assert.equal(bad.code, 1);
     assert.match(bad.output, /"balanced": false/);
     await wrong(-1);
   });
 
   test("the gateway takes a new catalogue without a restart, and refuses one that changes a price in place", async () => {
-    const reload = async (): Promise<void> => assert.equal((await admin(catalogueReload)).code, 0);
+    const reload = async (): Promise<void> => assert.equal((await admin(stage, catalogueReload)).code, 0);
     const price = async (): Promise<number> => {
       const { data } = (await (await get("/v1/catalog/rates")).json()) as { data: { price_in_micro_1m: number }[] };
       return data[0]?.price_in_micro_1m as number;
