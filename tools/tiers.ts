@@ -47,7 +47,11 @@ const JOURNEYS = [
 const journeys: Group = { patterns: JOURNEYS, ...PLATFORMS };
 
 /** Gateways and agents as processes that are stopped, killed and upgraded: the part of it that every change has to pass. */
-const PROCESSES = ["e2e/{lifecycle,drain,rolling-restart,spool,store-away,plane-lost,payments}.test.ts"];
+const PROCESSES = [
+  "e2e/{lifecycle,drain,rolling-restart,spool,store-away,plane-lost,payments}.test.ts",
+  // No secret is in a log, a table, a file or an answer.
+  "e2e/secrets/*.test.ts",
+];
 const processes: Group = { patterns: PROCESSES, ...PLATFORMS };
 
 /** The rest of the end-to-end suites: every night. */
