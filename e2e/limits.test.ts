@@ -1,22 +1,33 @@
 /**
- * The limits of a key and of a model on a whole platform: refused exactly at the bound, told when to come back, recorded. How windows turn
- * with the minute, and the bounds of whole minutes, are in gateway/src/limits/limits.test.ts.
+ * The limits of keys and models on two gateways that share a database, a NATS server and Valkey: requests are refused exactly at the
+ * limit wherever they arrive, with the time to retry. Time is the stage's clock, also in Valkey. The windows of whole minutes are in
+ * gateway/src/limits/limits.test.ts.
  */
-
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { type KeyTraits, type MadeKey, makeKey } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { inOne } from "@tollgate/stage/periods.ts";
-import { requestUuid } from "@tollgate/stage/raw-http.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { clearOfMidnight } from "@tollgate/stage/periods.ts";
+import { skipWithoutNats } from "@tollgate/stage/plane.ts";
+import { events, send } from "@tollgate/stage/raw-http.ts";
+import { ask } from "@tollgate/stage/requests.ts";
+import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import type { Uuid } from "../gateway/src/base/ids.ts";
+import { findServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { assertGoldenAnswer } from "./golden/golden.ts";
 
-/** The catalogue lets in two of these, whatever the nodes could take. */
+const skip = findServer() === undefined && "neither valkey-server nor redis-server is installed";
+/** Without their servers, one gateway that counts by itself. */
+const GATEWAYS = skip || skipWithoutNats ? 1 : 2;
+/** The catalogue lets in two of these on the whole platform, whatever the nodes could take. */
 const CAPPED = "small-8b";
 const ENDLESS = { tokens: 100_000, delta_ms: 100 };
+const STEP_MS = 100;
 
 /** An answer that was read. */
 interface Told {
@@ -24,227 +35,396 @@ interface Told {
   text: string;
 }
 
-describe("limits", () => {
-  let dataDir: string;
-  let platform: Platform;
+const header = (response: Response, name: string): string | null => response.headers.get(name);
+const codeOf = (text: string): string => (JSON.parse(text) as { error: { code: string } }).error.code;
+const told = async (response: Response): Promise<Told> => ({ response, text: await response.text() });
+const statuses = (answers: Told[]): number[] => answers.map(({ response }) => response.status);
+const remaining = (answers: Told[], of: "requests" | "tokens"): (string | null)[] =>
+  answers.map(({ response }) => header(response, `x-ratelimit-remaining-${of}`));
+const times = <T>(count: number, value: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => value(i));
+
+/** Waits for it while the stage's clock moves, step by step. */
+const asTimePasses = <T>({ clock }: InProcessStage, what: string, check: () => T | Promise<T>, stepMs = STEP_MS) =>
+  eventually(what, () => {
+    clock.advance(stepMs);
+    return check();
+  });
+/** What a promise comes to that needs time. */
+async function inTime<T>(stage: InProcessStage, what: string, promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settled = promise.finally(() => {
+    isSettled = true;
+  });
+  await asTimePasses(stage, what, () => isSettled);
+  return await settled;
+}
+const readiness = async (internalUrl: string): Promise<{ status: number; limits: string | undefined }> => {
+  const response = await fetch(`${internalUrl}/readyz`);
+  const { dependencies } = (await response.json()) as { dependencies: Record<string, string> };
+  return { status: response.status, limits: dependencies.limits };
+};
+
+describe(`limits, on ${GATEWAYS} gateways`, () => {
+  let directory: string;
+  let stage: InProcessStage;
   let account: string;
   before(async () => {
-    dataDir = await newDataDir();
-    const catalogue = await writeCatalogue(dataDir, { [CAPPED]: { admission_max: 2 } });
-    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", `tiny-3b,${CAPPED}`], {
-      CATALOGUE_FILE: catalogue,
-    });
-    account = await openBuilder(platform.query, 5_000_000_000_000n);
+    // Budgets are of a day by the database's clock and by the stage's, which stands still.
+    await clearOfMidnight();
+    directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
+    const env = {
+      CATALOGUE_FILE: await writeCatalogue(directory, { [CAPPED]: { admission_max: 2 } }),
+      STATUS_SAMPLE_S: "1",
+      // New nodes take as many requests as they have slots.
+      PROBATION_ANSWERS: "0",
+    };
+    const nodes = [{ models: ["tiny-3b", CAPPED] }, { models: ["tiny-3b"] }];
+    const shared = GATEWAYS === 2 ? ({ plane: "nats", limits: "valkey" } as const) : {};
+    stage = await openStage({ as: "in-process", gateways: GATEWAYS, ...shared, nodes, env });
+    ({ account } = await stage.builder());
   });
   after(async () => {
-    assert.equal(await platform?.stop(), 0);
-    await removeDataDir(dataDir);
+    await stage?.close();
+    await rm(directory, { recursive: true });
   });
 
-  const newKey = async (traits: KeyTraits = {}): Promise<string> =>
-    (await makeKey(platform.query, account, traits)).token;
-  const models = (key: string): Promise<Response> =>
-    fetch(`${platform.ready.base_url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
-  const chat = (key: string, orders: object, more: object = {}, signal: AbortSignal | null = null): Promise<Response> =>
-    fetch(`${platform.ready.base_url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({
-        model: "tiny-3b",
-        messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
-        max_tokens: 500,
-        ...more,
-      }),
+  const newKey = (traits: KeyTraits = {}): Promise<MadeKey> => makeKey(stage.query, account, traits);
+  const newToken = async (traits: KeyTraits = {}): Promise<string> => (await newKey(traits)).token;
+  /** The n-th request goes to one gateway, the next to the other. */
+  const at = (n: number) => stage.gateways[n % GATEWAYS] as InProcessStage["gateway"];
+  const models = (key: string, n = 0): Promise<Response> =>
+    fetch(`${at(n).baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+  const chat = (key: string, orders: object, more: object = {}, n = 0, signal: AbortSignal | null = null) =>
+    ask(
+      at(n),
+      key,
+      { model: "tiny-3b", prompt: `#script ${JSON.stringify(orders)}`, max_tokens: 500, ...more },
       signal,
-    });
-  /** Starts so many endless streams at once; their answers, and what ends them. */
+    );
+  /** One after the other, each read to its end. */
+  const inTurn = async (count: number, request: (n: number) => Promise<Response>): Promise<Told[]> => {
+    const answers: Told[] = [];
+    for (let n = 0; n < count; n++) answers.push(await told(await request(n)));
+    return answers;
+  };
+  /** Starts so many endless streams at once, on all gateways; how they were answered, and what ends them. */
   const flood = async (key: string, count: number, model = "tiny-3b") => {
     const gone = new AbortController();
-    const answers = await Promise.all(
-      Array.from({ length: count }, () => chat(key, ENDLESS, { stream: true, model, max_tokens: 5_000 }, gone.signal)),
-    );
-    const refused = answers.filter(({ status }) => status !== 200);
+    const order = { stream: true, model, max_tokens: 5_000 };
+    const answers = await Promise.all(times(count, (n) => chat(key, ENDLESS, order, n, gone.signal)));
+    const refused = await Promise.all(answers.filter(({ status }) => status !== 200).map(told));
     // Read, or the client would take them for forgotten.
     const reading = answers.filter(({ status }) => status === 200).map((answer) => answer.text().catch(() => "gone"));
     const end = async (): Promise<void> => {
       gone.abort();
       await Promise.all(reading);
-      await eventually("every hold has ended", async () => (await platform.query("select id from hold")).length === 0);
+      await asTimePasses(stage, "no hold is left", async () => (await stage.query("select id from hold")).length === 0);
     };
-    return { admitted: reading.length, refused, end };
+    return { admitted: reading.length, refused, codes: refused.map(({ text }) => codeOf(text)), end };
   };
-  const code = async (response: Response): Promise<string> =>
-    ((await response.json()) as { error: { code: string } }).error.code;
-  const recordOf = async (response: Response): Promise<RecordRow | undefined> => {
-    const id = requestUuid(response.headers.get("x-request-id") as string);
-    return (await platform.query<RecordRow>("select * from request where id = $1", [id]))[0];
-  };
-  const header = (response: Response, name: string): string | null => response.headers.get(name);
   const assertRetryIn = (response: Response, seconds: string): void =>
     assert.deepEqual([header(response, "retry-after"), header(response, "x-should-retry")], [seconds, "true"]);
-  /** A refused window is new with the next minute: Retry-After is what the answer itself says is left of this one, in whole seconds. */
+  const leftOfMinuteMs = (): number => 60_000 - (stage.clock.now() % 60_000);
+  /** A window is new with the next minute: Retry-After is what is left of this one, in whole seconds. */
   const assertRetryNextMinute = (response: Response, window: "requests" | "tokens"): void => {
-    const reset = header(response, `x-ratelimit-reset-${window}`) ?? "";
-    const [, minutes = 0, seconds = 0, ms = 0] = /^(?:(\d+)m)?(?:([\d.]+)s)?(?:(\d+)ms)?$/.exec(reset) ?? [];
-    const left = Number(minutes) * 60 + Number(seconds) + Number(ms) / 1000;
-    assert.ok(left > 0 && left <= 60, reset);
-    assertRetryIn(response, String(Math.ceil(left)));
+    const left = leftOfMinuteMs();
+    const reset = left < 1000 ? `${left}ms` : left === 60_000 ? "1m0s" : `${left / 1000}s`;
+    assert.equal(header(response, `x-ratelimit-reset-${window}`), reset);
+    assertRetryIn(response, String(Math.ceil(left / 1000)));
   };
-  /** One after the other, each read to its end. */
-  const inTurn = async (count: number, ask: () => Promise<Response>): Promise<Told[]> => {
-    const told: Told[] = [];
-    for (let i = 0; i < count; i++) {
-      const response = await ask();
-      told.push({ response, text: await response.text() });
-    }
-    return told;
+  /** In steps, so that nodes and gateways hear of each other meanwhile. */
+  const pass = async (ms: number): Promise<void> => {
+    const until = stage.clock.now() + ms;
+    await asTimePasses(stage, "time passes", () => stage.clock.now() >= until, 1000);
   };
-  const statuses = (told: Told[]): number[] => told.map(({ response }) => response.status);
-  const remaining = (told: Told[], of: "requests" | "tokens"): (string | null)[] =>
-    told.map(({ response }) => header(response, `x-ratelimit-remaining-${of}`));
 
-  test("64 at once pass, the 65th is refused for a second, and a slot that is free is free", async () => {
-    const key = await newKey();
-    const { admitted, refused, end } = await flood(key, 65);
-    assert.equal(admitted, 64);
-    const [response] = refused as [Response];
+  test("64 requests of a key run at once; the 65th returns 429 with a retry after 1 s, until one has ended", async () => {
+    const key = await newToken();
+    const { admitted, refused, codes, end } = await flood(key, 65);
+    assert.deepEqual([admitted, codes], [64, ["rate_limit_streams"]]);
+    const { response } = refused[0] as Told;
     assertRetryIn(response, "1");
-    assert.equal(await code(response), "rate_limit_streams");
-    const record = await recordOf(response);
+    const record = await stage.record(response);
     assert.deepEqual([record?.outcome, record?.http_status, record?.charge_pico], ["rate_limit_streams", 429, "0"]);
     await end();
     assert.equal((await chat(key, { text: "x" })).status, 200);
-    await assertBalanced(platform);
+    await assertBalanced(stage);
   });
 
-  test("every keyed answer tells where the key stands; a request above the limit is refused until the next minute", async () => {
-    const fresh = await models(await newKey());
+  test("every answer has the key's remaining limits; a request above the limit returns 429 until the next minute", async () => {
+    const fresh = await models(await newToken());
+    const names = ["limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens"];
     assert.deepEqual(
-      ["limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens"].map((name) =>
-        header(fresh, `x-ratelimit-${name}`),
-      ),
+      names.map((name) => header(fresh, `x-ratelimit-${name}`)),
       ["600", "599", "2000000", "2000000"],
     );
-    assert.match(header(fresh, "x-ratelimit-reset-requests") ?? "", /^(\d+ms|[\d.]+s|1m0s)$/);
-
-    const answers = await inOne("minute", async () => {
-      const key = await newKey({ requests: 20 });
-      return await inTurn(21, () => models(key));
-    });
-    assert.deepEqual(statuses(answers), [...Array.from({ length: 20 }, () => 200), 429]);
-    assert.deepEqual(remaining(answers, "requests"), [...Array.from({ length: 20 }, (_, i) => String(19 - i)), "0"]);
+    const key = await newToken({ requests: 20 });
+    const answers = await inTurn(21, (n) => models(key, n));
+    assert.deepEqual(statuses(answers), [...times(20, () => 200), 429]);
+    assert.deepEqual(remaining(answers, "requests"), [...times(20, (i) => String(19 - i)), "0"]);
     const { response: refused, text } = answers.at(-1) as Told;
     assertRetryNextMinute(refused, "requests");
-    assert.match(text, /"code":"rate_limit_requests"/);
-    const record = await recordOf(refused);
+    assert.equal(codeOf(text), "rate_limit_requests");
+    const record = await stage.record(refused);
     assert.deepEqual([record?.endpoint, record?.outcome], ["models", "rate_limit_requests"]);
+    await pass(leftOfMinuteMs());
+    assert.deepEqual(statuses(await inTurn(2, (n) => models(key, n))), [200, 200]);
   });
 
-  test("the token budget is refused exactly at its bound; a request may overshoot it, the next may not", async () => {
-    const answer = await chat(await newKey(), { text: "three words long" });
+  test("exactly 60 of 61 concurrent requests pass with a limit of 60 per minute", async () => {
+    const key = await newToken({ requests: 60 });
+    const answers = (await Promise.all(times(61, async (n) => told(await models(key, n))))).map(
+      ({ response }) => response.status,
+    );
+    assert.deepEqual(answers.toSorted(), [...times(60, () => 200), 429]);
+  });
+
+  test("the token budget is refused exactly at its limit; one request may exceed it, the next may not", async () => {
+    const answer = await chat(await newToken(), { text: "three words long" });
     const { usage } = (await answer.json()) as { usage: { total_tokens: number } };
     const each = usage.total_tokens;
     for (const [budget, passes] of [
+      [1, 1],
       [2 * each, 2],
       [2 * each + 1, 3],
     ] as const) {
-      const { asked, listed } = await inOne("minute", async () => {
-        const key = await newKey({ tokens: budget });
-        const asked = await inTurn(passes + 1, () => chat(key, { text: "three words long" }));
-        return { asked, listed: await models(key) };
-      });
-      const passed = Array.from({ length: passes }, (_, i) => i);
+      const key = await newToken({ tokens: budget });
+      const asked = await inTurn(passes + 1, (n) => chat(key, { text: "three words long" }, {}, n));
+      const passed = times(passes, (i) => i);
       assert.deepEqual(statuses(asked), [...passed.map(() => 200), 429]);
       assert.deepEqual(remaining(asked, "tokens"), [...passed.map((i) => String(budget - i * each)), "0"]);
       const { response: refused, text } = asked.at(-1) as Told;
       assertRetryNextMinute(refused, "tokens");
-      assert.match(text, /"code":"rate_limit_tokens"/);
-      assert.equal((await recordOf(refused))?.outcome, "rate_limit_tokens");
-      assert.equal(listed.status, 429, "and so is every request of the key");
+      assert.equal(codeOf(text), "rate_limit_tokens");
+      assert.equal((await stage.record(refused))?.outcome, "rate_limit_tokens");
+      for (const n of [0, 1]) assert.equal((await models(key, n)).status, 429, "and so is every request of the key");
     }
   });
 
-  test("what is billed takes of the token budget, also when it failed; what is free takes nothing", async () => {
+  test("billed tokens count against the token budget, also of a failed request; free requests take nothing", async () => {
     for (const stream of [false, true]) {
-      const { free, failed, standings } = await inOne("minute", async () => {
-        const key = await newKey();
-        const [free] = await inTurn(1, () => chat(key, { text: "x" }, { model: "mid-14b", stream }));
-        const before = await inTurn(1, () => models(key));
-        const [failed] = await inTurn(1, () => chat(key, { text: "one two three", fail_after: 2 }, { stream }));
-        return { free, failed, standings: [...before, ...(await inTurn(1, () => models(key)))] };
-      });
+      const key = await newToken();
+      const [free, before] = await inTurn(2, (n) =>
+        n === 0 ? chat(key, { text: "x" }, { model: "mid-14b", stream }) : models(key, n),
+      );
+      const [failed, after] = await inTurn(2, (n) =>
+        n === 0 ? chat(key, { text: "one two three", fail_after: 2 }, { stream }) : models(key, n),
+      );
       assert.match(free?.text ?? "", /no_capacity/);
       assert.match(failed?.text ?? "", /upstream_failed/);
-      const record = await recordOf((failed as Told).response);
+      const record = await stage.record((failed as Told).response);
       assert.ok(record && record.prompt_tokens > 0 && record.completion_tokens > 0);
       const spent = record.prompt_tokens + record.completion_tokens;
-      assert.deepEqual(remaining(standings, "tokens"), ["2000000", String(2_000_000 - spent)]);
+      assert.deepEqual(remaining([before, after] as Told[], "tokens"), ["2000000", String(2_000_000 - spent)]);
     }
   });
 
-  test("an operator's limits for one key take the place of the defaults, for that key alone", async () => {
-    const answers = await inOne("minute", async () => {
-      const three = await newKey({ requests: 3, tokens: 5_000 });
-      return await inTurn(4, () => models(three));
-    });
+  test("an operator's limits for a key replace the defaults for that key alone", async () => {
+    const three = await newToken({ requests: 3, tokens: 5_000 });
+    const answers = await inTurn(4, (n) => models(three, n));
     assert.deepEqual(remaining(answers, "requests"), ["2", "1", "0", "0"]);
     for (const { response } of answers) {
       assert.equal(header(response, "x-ratelimit-limit-requests"), "3");
       assert.equal(header(response, "x-ratelimit-limit-tokens"), "5000");
     }
-    assert.match(answers.at(-1)?.text ?? "", /"code":"rate_limit_requests"/);
-    assert.equal((await models(await newKey())).status, 200);
-
-    const { admitted, refused, end } = await flood(await newKey({ inFlight: 2 }), 5);
+    assert.equal(codeOf(answers.at(-1)?.text ?? ""), "rate_limit_requests");
+    assert.equal((await models(await newToken())).status, 200);
+    const { admitted, refused, end } = await flood(await newToken({ inFlight: 2 }), 5);
     assert.deepEqual([admitted, refused.length], [2, 3]);
     await end();
   });
 
-  test("GET /v1/models counts as a request, and holds a slot no longer than it lives", async () => {
-    const { listed, asked } = await inOne("minute", async () => {
-      const key = await newKey({ inFlight: 1 });
-      return { listed: await inTurn(20, () => models(key)), asked: await chat(key, { text: "x" }) };
-    });
+  test("GET /v1/models counts as a request and leaves its slot when it is answered", async () => {
+    const key = await newToken({ inFlight: 1 });
+    const listed = await inTurn(20, (n) => models(key, n));
     assert.deepEqual(new Set(statuses(listed)), new Set([200]));
     assert.deepEqual(
       remaining(listed, "requests"),
-      listed.map((_, i) => String(599 - i)),
+      times(20, (i) => String(599 - i)),
     );
-    assert.equal(asked.status, 200);
+    assert.equal((await chat(key, { text: "x" })).status, 200);
   });
 
-  test("a model at the ceiling that the catalogue sets refuses for a second; other models serve", async () => {
-    const key = await newKey();
-    const { admitted, refused, end } = await flood(key, 3, CAPPED);
-    assert.equal(admitted, 2);
-    const [response] = refused as [Response];
+  test("a client that waits for each answer is never refused for its requests in flight", async () => {
+    const key = await newToken({ inFlight: 1 });
+    const answers = await inTurn(60, (n) => chat(key, { text: "x" }, { stream: n % 3 === 0 }, n));
+    assert.deepEqual(new Set(statuses(answers)), new Set([200]));
+  });
+
+  test("a model at the catalogue's ceiling returns 429 with a retry after 1 s on every gateway; other models serve", async () => {
+    const key = await newToken();
+    const { admitted, refused, codes, end } = await flood(key, 4, CAPPED);
+    assert.deepEqual([admitted, codes], [2, ["rate_limit_sku_capacity", "rate_limit_sku_capacity"]]);
+    const { response } = refused[0] as Told;
     assertRetryIn(response, "1");
-    assert.equal(await code(response), "rate_limit_sku_capacity");
-    const record = await recordOf(response);
+    const record = await stage.record(response);
     assert.deepEqual([record?.outcome, record?.model], ["rate_limit_sku_capacity", CAPPED]);
-    assert.equal((await chat(await newKey(), { text: "x" }, { model: CAPPED })).status, 429, "whoever asks");
-    assert.equal((await chat(key, { text: "x" })).status, 200);
+    for (const n of [0, 1]) {
+      assert.equal((await chat(await newToken(), { text: "x" }, { model: CAPPED }, n)).status, 429, "for any key");
+      assert.equal((await chat(key, { text: "x" }, {}, n)).status, 200);
+    }
     await end();
     assert.equal((await chat(key, { text: "x" }, { model: CAPPED })).status, 200);
   });
 
-  test("the default ceiling is twice the connected slots, and never under 8", async (t) => {
-    const nodes = await Promise.all([
-      startNode(platform, { name: "one slot", model: "mid-14b", slots: 1 }),
-      startNode(platform, { name: "six slots", model: "small-7b-alt", slots: 6 }),
-    ]);
-    t.after(() => Promise.all(nodes.map((node) => node.kill())));
-    for (const [model, ceiling] of [
-      ["mid-14b", 8],
-      ["small-7b-alt", 12],
+  test("a model's default ceiling is twice the connected slots, and at least 8", async () => {
+    for (const [model, slots, ceiling] of [
+      ["mid-14b", 1, 8],
+      ["small-7b-alt", 6, 12],
     ] as const) {
-      await eventually("the node takes requests", async () => {
-        const response = await chat(await newKey(), { text: "x" }, { model });
-        return response.status === 200;
-      });
-      const { admitted, refused, end } = await flood(await newKey(), ceiling + 2, model);
+      const node = await stage.node({ models: [model], slots });
+      const { admitted, refused, end } = await flood(await newToken(), ceiling + 2, model);
       assert.deepEqual([admitted, refused.length], [ceiling, 2], model);
       await end();
+      await node.stop();
     }
   });
+
+  test("concurrent requests on all gateways never exceed a key's budget, and each refusal names it", async () => {
+    const orders = { tokens: 40, overrun: true };
+    const first = await chat(await newToken(), orders, { max_tokens: 20 });
+    const price = BigInt((await stage.record(first))?.hold_pico ?? 0);
+    const { id, token } = await newKey({ budgetMonth: price * 9n + 1n });
+    const answers = await Promise.all(times(40, async (n) => told(await chat(token, orders, { max_tokens: 20 }, n))));
+    const refused = answers.filter(({ response }) => response.status !== 200);
+    assert.deepEqual([answers.length - refused.length, refused.length], [9, 31]);
+    for (const { response, text } of refused) {
+      assert.equal(response.status, 402);
+      assert.match(text, /The monthly budget of the API key \\"made\\" does not cover this request/);
+    }
+    await stage.noHolds();
+    const spent = await stage.query("select month_spent::text, month_held::text from key_budget where key_id = $1", [
+      id,
+    ]);
+    assert.deepEqual(spent, [{ month_spent: String(price * 9n), month_held: "0" }]);
+  });
+
+  test("an expired key returns 401 on every gateway; after a rotation the old secret works for the stated time", async () => {
+    const brief = await newKey();
+    const rotated = await newKey();
+    const statusesOf = async (token: string): Promise<number[]> => statuses(await inTurn(2, (n) => models(token, n)));
+    for (const { token } of [brief, rotated]) assert.deepEqual(await statusesOf(token), [200, 200]);
+    const { apiKeys } = at(0);
+    const ends = { expiresAt: new Date(stage.clock.now() + 2_000) };
+    assert.equal(await apiKeys.change(account as Uuid, brief.id as Uuid, ends), true);
+    const renewed = (await apiKeys.rotate(account as Uuid, rotated.id as Uuid, 4_000)) as string;
+    const becomes401 = async (token: string): Promise<void> => {
+      for (const n of [0, 1]) await eventually("it is refused", async () => (await models(token, n)).status === 401);
+    };
+    for (const token of [brief.token, renewed, rotated.token]) assert.deepEqual(await statusesOf(token), [200, 200]);
+    await pass(2_000);
+    await becomes401(brief.token);
+    assert.deepEqual(await statusesOf(rotated.token), [200, 200], "the old one is kept");
+    await pass(2_000);
+    await becomes401(rotated.token);
+    assert.deepEqual(await statusesOf(renewed), [200, 200]);
+    const last = (await apiKeys.rotate(account as Uuid, rotated.id as Uuid, 0)) as string;
+    await becomes401(renewed);
+    assert.deepEqual(await statusesOf(last), [200, 200]);
+  });
+
+  test("a key revoked on one gateway returns 401 on the other", async () => {
+    const { id, token } = await newKey();
+    for (const n of [0, 1]) assert.equal((await models(token, n)).status, 200);
+    assert.equal(await at(0).apiKeys.revoke(null, id as Uuid), true);
+    for (const n of [0, 1]) await eventually("it is refused", async () => (await models(token, n)).status === 401);
+  });
+
+  test("availability is sampled by every gateway and counted once per second", async () => {
+    const counted = () =>
+      stage.query<{ model: string; samples: number; up: number; slots: number; minutes: number }>(
+        `select model, sum(samples)::int as samples, sum(up)::int as up,
+                (select count(*) from model_minute m where m.model = h.model)::int as minutes,
+                (select extract(epoch from max(m.slot) - min(m.slot)) from model_minute m where m.model = h.model)::int + 1 as slots
+           from model_hour h group by model order by model`,
+      );
+    const rows = await asTimePasses(stage, "ten seconds are sampled", async () => {
+      const now = await counted();
+      return now.some(({ minutes }) => minutes >= 10) && now;
+    });
+    for (const { model, samples, slots, minutes } of rows) {
+      assert.equal(samples, slots, `${model}: every second is counted once, also those that nobody sampled`);
+      assert.ok(minutes <= slots, model);
+    }
+    assert.ok((rows.find(({ model }) => model === "tiny-3b")?.up ?? 0) > 0);
+  });
+
+  describe("without Valkey", { skip: GATEWAYS === 1 && "needs Valkey and NATS" }, () => {
+    let valkey: TestServer;
+    before(() => {
+      valkey = stage.shared.valkey as TestServer;
+    });
+    const servesAgain = async (key: string): Promise<void> => {
+      for (const n of [0, 1]) {
+        await asTimePasses(stage, "it serves", async () => (await chat(key, { text: "x" }, {}, n)).status === 200);
+        assert.deepEqual(await readiness(at(n).internalUrl), { status: 200, limits: "up" });
+      }
+    };
+    const outages = (): number =>
+      stage.logged.filter(({ msg }) => String(msg).includes("the limits server does not answer")).length;
+
+    test("gateways return 503 while Valkey is down, finish running requests, and serve again when it is back", async () => {
+      const key = await newToken();
+      const records = async (): Promise<number> => (await stage.query("select id from request")).length;
+      const before = await records();
+      const running = await chat(key, { tokens: 40, delta_ms: 100 }, { stream: true });
+      await valkey.kill();
+      for (const n of [0, 1]) {
+        const headers = { authorization: `Bearer ${key}` };
+        const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hi" }] });
+        const whole = await send(at(n).baseUrl, { path: "/v1/chat/completions", headers, body });
+        await assertGoldenAnswer("errors/503-limits-away", whole);
+        assert.equal((await chat(key, { text: "x" }, { stream: true }, n)).status, 503);
+        assert.equal((await models(key, n)).status, 503);
+      }
+      assert.equal(events(await inTime(stage, "the stream ends", running.text())).at(-1), "[DONE]");
+      await stage.noHolds();
+      assert.equal(await records(), before + 1, "only the running request is in the history");
+      await valkey.start();
+      await servesAgain(key);
+      assert.equal(outages(), GATEWAYS, "each gateway logs the outage once, however many requests it refused");
+    });
+
+    test("gateways return 503 while Valkey is frozen, and serve again when it answers", async (t) => {
+      const key = await newToken();
+      t.after(() => valkey.thaw());
+      valkey.freeze();
+      for (const n of [0, 1]) {
+        const { baseUrl, internalUrl } = at(n);
+        const answer = await inTime(stage, "it is refused", chat(key, { text: "hi" }, {}, n));
+        assert.equal(answer.status, 503);
+        assert.ok(Number(header(answer, "retry-after")) > 0);
+        assert.equal((await chat(key, { text: "hi" }, {}, n)).status, 503, `${baseUrl}: at once`);
+        assert.deepEqual(await readiness(internalUrl), { status: 503, limits: "away" });
+        const metrics = await (await fetch(`${internalUrl}/metrics`)).text();
+        assert.match(metrics, /^tollgate_limits_unavailable_total\{cause="timeout"\} [1-9]/m);
+      }
+      valkey.thaw();
+      await servesAgain(key);
+    });
+  });
+});
+
+test("with LIMITS_WHEN_AWAY=local a gateway counts by itself while Valkey is frozen", { skip }, async (t) => {
+  const env = { LIMITS_WHEN_AWAY: "local" };
+  const stage = await openStage({ as: "in-process", limits: "valkey", nodes: [{ models: ["tiny-3b"] }], env });
+  t.after(() => stage.close());
+  const valkey = stage.shared.valkey as TestServer;
+  const { account } = await stage.builder();
+  const { token } = await makeKey(stage.query, account);
+  const { internalUrl } = stage.gateway;
+  const hello = (): Promise<Response> => ask(stage, token, { model: "tiny-3b", prompt: "hi" });
+  assert.equal((await hello()).status, 200);
+  t.after(() => valkey.thaw());
+  valkey.freeze();
+  const answer = await inTime(stage, "it is served", hello());
+  assert.equal(answer.status, 200);
+  assert.equal(header(answer, "x-ratelimit-limit-requests"), "600", "the share of the only gateway is the whole limit");
+  assert.equal((await hello()).status, 200);
+  assert.deepEqual(await readiness(internalUrl), { status: 200, limits: "away" });
+  const metrics = await (await fetch(`${internalUrl}/metrics`)).text();
+  assert.match(metrics, /^tollgate_limits_unavailable_total\{cause="timeout"\} [1-9]/m);
+  valkey.thaw();
+  await asTimePasses(stage, "it is back", async () => (await readiness(internalUrl)).limits === "up");
+  assert.equal((await hello()).status, 200);
 });

@@ -197,7 +197,6 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
     AUTO_QUARANTINE: "false",
     // A new node takes as many requests as it has slots.
     PROBATION_ANSWERS: "0",
-    HOST_SANCTION: "false",
     ...env,
   });
   const random = systemRandom();
@@ -221,7 +220,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
     models: await openModels(context, store),
     plane: await openPlane(context, secrets),
     deployment: Promise.resolve("stage"),
-    limits: limitsOf(context),
+    limits: limitsOf(context, clock.now),
     spool: { directory: config.spoolDir },
     mail: config.mail && smtpMail(config.mail),
     payments: undefined,

@@ -31,7 +31,6 @@ const SLOW = [
   "e2e/console/sign-in.test.ts",
   "e2e/deployment.test.ts",
   "e2e/endings.test.ts",
-  "e2e/operating.test.ts",
   "e2e/spool.test.ts",
   "e2e/renewal.test.ts",
   "e2e/console/credits-and-nodes.test.ts",

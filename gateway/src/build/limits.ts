@@ -4,12 +4,19 @@ import { localWhenAway } from "../limits/local-when-away.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import type { BuildContext } from "./context.ts";
 
+/** `nowMs`: for tests, the time that Valkey takes in place of its server's. */
 export const limitsOf =
-  ({ config, clock, log }: BuildContext): Ports["limits"] =>
+  ({ config, clock, log }: BuildContext, nowMs?: () => number): Ports["limits"] =>
   async ({ gateways, unavailable }) => {
     const { valkeyUrl: url, limitsWhenAway: whenAway } = config;
     if (url === undefined) return memoryLimits({ clock });
     const { valkeyLimits } = await import("../limits/valkey.ts");
-    const shared = await valkeyLimits({ url, clock, log: log.child({ whenAway }), unavailable });
+    const shared = await valkeyLimits({
+      url,
+      clock,
+      log: log.child({ whenAway }),
+      unavailable,
+      ...(nowMs && { nowMs }),
+    });
     return whenAway === "local" ? localWhenAway({ shared, clock, gateways }) : shared;
   };

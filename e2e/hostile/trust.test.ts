@@ -1,12 +1,15 @@
 /**
- * Nodes that want to be paid for nothing, and builders that want honest nodes barred, on a platform that quarantines by itself.
- * Every test has hosts of its own; where a rule is about the requests of one model, no other test uses that model meanwhile.
+ * How far the platform trusts nodes: new ones, those of a host with a node in quarantine, those that want to be paid for nothing; and
+ * builders that want honest nodes barred. The platform quarantines by itself. Every test has hosts of its own; where a rule is about the requests of one model, no other test uses that model meanwhile.
  */
 
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join as path } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
+import { admin } from "@tollgate/stage/admin.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { isAlive } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import {
   BREAKS,
@@ -23,26 +26,33 @@ import {
 } from "@tollgate/stage/nodes/behaviours.ts";
 import { type Behaviour, HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
 import { ask, codeIn, type Generation, said } from "@tollgate/stage/requests.ts";
-import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
+import { nodeCommands } from "../../gateway/src/commands/admin/nodes.ts";
 
 /** More than the 20 jobs that are looked at. */
 const MANY = 25;
 const CONTEXT = 8192;
 
-describe("cheats", () => {
-  let stage: ProcessStage;
+interface NodeObject {
+  probation: { answers: number; needed: number } | null;
+  withheld: string | null;
+  quarantine: { reason: string } | null;
+}
+
+describe("trust in nodes", () => {
+  let directory: string;
+  let stage: InProcessStage;
   let builder: Builder;
   let constant: HandMadeNode;
   before(async () => {
-    const env = async (dataDir: string): Promise<Record<string, string>> => {
-      // Only one model is asked canaries, so that they decide nothing elsewhere.
-      const none = { canaries: [] };
-      const models = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3"];
-      const file = await writeCatalogue(dataDir, Object.fromEntries(models.map((model) => [model, none])));
-      return { AUTO_QUARANTINE: "true", CATALOGUE_FILE: file, DISPATCH_DEADLINE_MS: "120000" };
-    };
-    stage = await openStage({ as: "processes", env });
+    directory = await mkdtemp(path(tmpdir(), "tollgate-trust-"));
+    // Only one model is asked canaries, so that they decide nothing elsewhere.
+    const none = { canaries: [] };
+    const models = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3"];
+    const file = await writeCatalogue(directory, Object.fromEntries(models.map((model) => [model, none])));
+    const env = { AUTO_QUARANTINE: "true", CATALOGUE_FILE: file, DISPATCH_DEADLINE_MS: "10000" };
+    stage = await openStage({ as: "in-process", clock: "running", env });
     builder = await stage.builder();
     const traits = { name: "constant", models: ["mid-14b"], behaviour: constantAnswer };
     constant = await HandMadeNode.join(stage, await stage.host(), traits);
@@ -50,11 +60,11 @@ describe("cheats", () => {
   after(async () => {
     await constant?.leave();
     await stage?.close();
+    await rm(directory, { recursive: true });
   });
   afterEach(async () => {
     // Also after a test that failed: the next one must find no node but its own.
     await depart();
-    assert.ok(isAlive(stage.pid), "the gateway lives");
     await stage.noHolds();
     await assertBalanced(stage);
   });
@@ -86,7 +96,7 @@ describe("cheats", () => {
     ...more,
   });
 
-  test("a node that says it is done without a word, alone: an empty answer that costs nothing and pays nothing", async () => {
+  test("an empty answer of the only node costs nothing and pays nothing", async () => {
     const node = await join("small-8b", onMarked(doNothing));
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
@@ -98,7 +108,7 @@ describe("cheats", () => {
     await assertTrusted(node);
   });
 
-  test("the same beside an honest node: every answer is the honest one, and the idler is found out unpaid", async () => {
+  test("beside an honest node a node that does nothing is never paid and goes into quarantine; every answer is the honest one", async () => {
     const idler = await join("small-8b", doNothing);
     const worker = await join(
       "small-8b",
@@ -118,36 +128,90 @@ describe("cheats", () => {
     await assertTrusted(worker);
   });
 
-  test("a host with a node in quarantine gets no work on nodes that it registers afterwards, until that one is released", async () => {
-    const { host, id } = await join("small-8b", honest());
-    await stage.admin("node", "quarantine", id, "--reason", "seen cheating");
-    const traits = { name: "another", models: ["small-8b"], behaviour: honest(), waits: false };
-    const next = await HandMadeNode.join(stage, host, traits);
-    present.push(next);
-    for (let i = 0; i < 5; i++) {
-      const { status, text } = await asked(marked("small-8b"));
-      assert.deepEqual([status, codeIn(text)], [503, "no_capacity"]);
-      next.report();
-    }
-    assert.deepEqual(
-      next.prompts.filter((prompt) => prompt.includes(MARK)),
-      [],
+  const nodeObject = async ({ id, host }: HandMadeNode): Promise<NodeObject> =>
+    (await nodeApi<NodeObject & Record<string, unknown>>(stage, host.token, "GET", `/nodes/${id}`)).body;
+  const operate = async (command: string, id?: string): Promise<string> => {
+    const said = { args: id === undefined ? [] : [id], flags: { reason: "seen cheating" } };
+    const { code, output } = await admin(
+      stage,
+      (nodeCommands[command] as { run: Parameters<typeof admin>[1] }).run,
+      said,
     );
-    await stage.admin("node", "release", id);
-    await eventually("it works", async () => {
-      next.report();
-      return (await asked(marked("small-8b"))).status === 200;
-    });
-  });
+    assert.equal(code, 0, output);
+    return output;
+  };
 
-  test("a new node has one request at a time until it gave 20 honest answers", async () => {
+  for (const [until, command] of [
+    ["the quarantine is lifted", "node release"],
+    ["an operator clears them", "node clear"],
+  ] as const) {
+    test(`a host with a node in quarantine gets no work on nodes that it registers afterwards, until ${until}`, async () => {
+      const { host, id } = await join("small-8b", honest());
+      const add = async (model: string, waits: boolean): Promise<HandMadeNode> => {
+        const traits = { name: `another for ${model}`, models: [model], behaviour: honest(), waits };
+        const node = await HandMadeNode.join(stage, host, traits);
+        present.push(node);
+        return node;
+      };
+      await add("tiny-3b", true);
+      await operate("node quarantine", id);
+      const next = await add("small-8b", false);
+      assert.equal((await nodeObject(next)).withheld, "host_quarantine");
+      assert.match(await operate("node list"), new RegExp(`${next.id}.*no work: its host has a node in quarantine`));
+      for (let i = 0; i < 5; i++) {
+        const { status, text } = await asked(marked("small-8b"));
+        assert.deepEqual([status, codeIn(text)], [503, "no_capacity"]);
+        next.report();
+      }
+      assert.deepEqual(
+        next.prompts.filter((prompt) => prompt.includes(MARK)),
+        [],
+      );
+      assert.equal((await asked(marked("tiny-3b"))).status, 200, "nodes that were there before go on");
+      await operate(command, command === "node release" ? id : next.id);
+      assert.equal((await nodeObject(next)).withheld, null);
+      await eventually("it works", async () => {
+        next.report();
+        return (await asked(marked("small-8b"))).status === 200;
+      });
+      const [act] = await stage.query("select action, subject, outcome from operator_action order by id desc limit 1");
+      const subject = command === "node release" ? id : next.id;
+      assert.deepEqual(act, { action: command.replace(" ", "."), subject, outcome: "done" });
+    });
+  }
+
+  test("a new node gets one request at a time until it gave 20 honest answers", async () => {
     let [running, most] = [0, 0];
+    let release = (): void => {};
     const node = await join("reason-32b", async (job) => {
       const counts = job.prompt.includes(MARK);
       if (counts) most = Math.max(most, ++running);
-      await honest(undefined, { delayMs: 30 })(job);
+      if (job.prompt.includes("hold")) {
+        const released = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        job.accept();
+        const stop = stage.clock.every(100, () => job.deltas(["more "]));
+        await released;
+        stop();
+        job.done();
+      } else await honest(undefined, { delayMs: 30 })(job);
       if (counts) running -= 1;
     });
+    assert.deepEqual((await nodeObject(node)).probation, { answers: 0, needed: 20 });
+    const held = asked({ model: "reason-32b", prompt: `${MARK} hold`, stream: true });
+    await eventually("the node has it", () => running === 1);
+    let beside: Awaited<ReturnType<typeof asked>> | undefined;
+    void asked(marked("reason-32b")).then((answer) => {
+      beside = answer;
+    });
+    const { status, text } = await eventually("the one beside it is answered", () => {
+      stage.clock.advance(100);
+      return beside;
+    });
+    assert.deepEqual([status, codeIn(text)], [503, "no_capacity"]);
+    release();
+    assert.equal((await held).status, 200);
     const together = async (count: number): Promise<void> => {
       const order = marked("reason-32b", { max_tokens: 50 });
       for (const { status } of await Promise.all(Array.from({ length: count }, () => asked(order)))) {
@@ -161,11 +225,12 @@ describe("cheats", () => {
       await together(6);
       return most > 1;
     });
+    assert.equal((await nodeObject(node)).probation, null);
     await assertTrusted(node);
   });
 
   for (const stream of [false, true]) {
-    test(`deltas without text are no sign of life: a stall that costs nothing, ${stream ? "streamed" : "whole"}`, async () => {
+    test(`deltas without text count as a stall that costs nothing, ${stream ? "streamed" : "whole"}`, async () => {
       await join("small-8b", onMarked(emptyDeltas));
       // The node goes on for as long as it is let: only the gateway ends this.
       const { text, record } = await asked(marked("small-8b", { stream }), hangSignal());
@@ -174,7 +239,7 @@ describe("cheats", () => {
     });
   }
 
-  test("a node that breaks the protocol is not paid; whole, the request is free, streamed it costs what arrived", async () => {
+  test("a node that breaks the protocol is not paid; the request is free, or costs what arrived where it is streamed", async () => {
     for (const [what, behaviour] of Object.entries(BREAKS)) {
       const node = await join("small-7b-alt", onMarked(behaviour));
       const whole = await asked(marked("small-7b-alt"));
@@ -189,7 +254,7 @@ describe("cheats", () => {
     }
   });
 
-  test("vectors that nobody asked for are not paid", async () => {
+  test("a node that sends wrong vectors is not paid", async () => {
     for (const [what, behaviour] of Object.entries(WRONG_VECTORS)) {
       const node = await join("embed-m3", onMarked(behaviour));
       const response = await fetch(`${stage.baseUrl}/v1/embeddings`, {
@@ -212,7 +277,7 @@ describe("cheats", () => {
     return words(tokens - usage.prompt_tokens + 10);
   };
 
-  test("a prompt of exactly the context size is a 400 that names it, and no node sees it", async () => {
+  test("a prompt of exactly the context size returns 400 with that size, and reaches no node", async () => {
     const node = await join("tiny-3b", honest());
     const prompt = await promptOf(CONTEXT);
     const seen = node.prompts.length;
@@ -231,7 +296,7 @@ describe("cheats", () => {
     assert.deepEqual([status, record?.prompt_tokens, record?.completion_tokens], [200, CONTEXT - 1, 1]);
   });
 
-  test("a node that refuses prompts near the limit is not barred for it", async () => {
+  test("a node that refuses prompts near the context size stays trusted", async () => {
     const node = await join(
       "tiny-3b",
       onMarked((job) => (job.prompt.length > 1_000 ? refusesPrompt(job) : honest()(job))),
@@ -244,7 +309,7 @@ describe("cheats", () => {
     await assertTrusted(node);
   });
 
-  test("builders cannot have honest nodes barred: prompts that end at once", async () => {
+  test("honest nodes stay trusted when prompts have empty answers", async () => {
     const silent = honest(({ prompt }) => (prompt.includes(MARK) ? "" : HONEST_ANSWER));
     const nodes = [await join("small-7b-alt", silent), await join("small-7b-alt", silent)];
     for (let i = 0; i < MANY; i++) {
@@ -261,7 +326,7 @@ describe("cheats", () => {
     await assertTrusted(...nodes);
   });
 
-  test("builders cannot have honest nodes barred: stop strings that match at once, whoever applies them", async () => {
+  test("honest nodes stay trusted when stop strings match at once, whoever applies them", async () => {
     const nodes = [await join("small-7b-alt", honest()), await join("small-7b-alt", deafToStops(HONEST_ANSWER))];
     const stop = HONEST_ANSWER.slice(0, 4);
     for (let i = 0; i < MANY; i++) {
@@ -275,7 +340,7 @@ describe("cheats", () => {
     await assertTrusted(...nodes);
   });
 
-  test("builders cannot have honest nodes barred: clients that leave at once", async () => {
+  test("honest nodes stay trusted when clients leave at once", async () => {
     const nodes = [
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
@@ -296,10 +361,11 @@ describe("cheats", () => {
     await assertTrusted(...nodes);
   });
 
-  test("one constant does not pass the canaries", async () => {
-    await eventually("it is in quarantine", () => constant.is("quarantined"));
-    type Barred = { quarantine: { reason: string } | null };
-    const { body } = await nodeApi<Barred>(stage, constant.host.token, "GET", `/nodes/${constant.id}`);
-    assert.equal(body.quarantine?.reason, "canary");
+  test("a node that always gives the same answer fails the canaries", async () => {
+    await eventually("it is in quarantine", () => {
+      stage.clock.advance(100);
+      return constant.is("quarantined");
+    });
+    assert.equal((await nodeObject(constant)).quarantine?.reason, "canary");
   });
 });

@@ -4,12 +4,12 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { setDefaultCACertificates } from "node:tls";
-import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";
-import { systemClock } from "../host/src/clock.ts";
-import { openAiEngine } from "../host/src/engines/openai.ts";
-import { chatJob, RecordingSink } from "../host/src/testing/recording-sink.ts";
+import { selfSignedCertificate } from "../../../gateway/src/plane/hub/testing-certificate.ts";
+import { systemClock } from "../clock.ts";
+import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
+import { openAiEngine } from "./openai.ts";
 
-test("jobs go to an engine whose certificate is trusted, and to no other", async (t) => {
+test("the agent sends jobs to an engine only if it trusts the engine's certificate, and keeps the connection", async (t) => {
   const made = selfSignedCertificate();
   const sockets = new Set<unknown>();
   const server = createServer({ cert: made.cert, key: made.key }, (request, response) => {

@@ -1,24 +1,24 @@
-/** The host may not import the gateway, so it carries counts of a few texts and of one chat. Here they are the meter's own. */
+/** The agent does not import the gateway, so it has the token counts of a few texts and of one chat. They must equal the gateway's. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { BpeCounter } from "../gateway/src/metering/bpe/counter.ts";
-import type { BpeTables } from "../gateway/src/metering/bpe/tables.ts";
-import { openPromptCounter } from "../gateway/src/metering/prompt.ts";
-import { loadTables, TOKENIZER_NAMES, TOKENIZERS } from "../gateway/src/metering/tokenizers.ts";
-import { ACTIVE_MODELS, EMBEDDING_MODELS } from "../host/src/engines/models.ts";
-import { CHAT_FAMILIES, familyOf, TEMPLATE_CHAT, TEMPLATE_TEXT_TOKENS } from "../host/src/engines/template-check.ts";
-import { TOKENIZER_OF, TOKENIZER_REFERENCES } from "../host/src/engines/tokenizer-check.ts";
+import { BpeCounter } from "../../../gateway/src/metering/bpe/counter.ts";
+import type { BpeTables } from "../../../gateway/src/metering/bpe/tables.ts";
+import { openPromptCounter } from "../../../gateway/src/metering/prompt.ts";
+import { loadTables, TOKENIZER_NAMES, TOKENIZERS } from "../../../gateway/src/metering/tokenizers.ts";
+import { ACTIVE_MODELS, EMBEDDING_MODELS } from "./models.ts";
+import { CHAT_FAMILIES, familyOf, TEMPLATE_CHAT, TEMPLATE_TEXT_TOKENS } from "./template-check.ts";
+import { TOKENIZER_OF, TOKENIZER_REFERENCES } from "./tokenizer-check.ts";
 
 interface Catalogue {
   models: { id: string; status: string; build: { tokenizer: (typeof TOKENIZER_NAMES)[number] } }[];
 }
 const catalogue: Catalogue = JSON.parse(
-  readFileSync(new URL("../gateway/catalogue/models.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../../gateway/catalogue/models.json", import.meta.url), "utf8"),
 );
 const LIMIT = 1e6;
 
-test("the texts by which the host tells tokenizers apart count as the meter counts them", async () => {
+test("the agent and the gateway count the same tokens in the texts that tell tokenizers apart", async () => {
   for (const name of TOKENIZER_NAMES) {
     const prompts = openPromptCounter(TOKENIZERS[name], await loadTables(name));
     for (const reference of TOKENIZER_REFERENCES) {
@@ -28,7 +28,7 @@ test("the texts by which the host tells tokenizers apart count as the meter coun
   }
 });
 
-test("the host's chat is billed as it says, for every model of the catalogue that chats", async () => {
+test("the agent and the gateway count the same tokens in the reference chat, for every active chat model", async () => {
   const active = catalogue.models.filter(({ status }) => status === "active");
   assert.deepEqual(active.map(({ id }) => id).toSorted(), ACTIVE_MODELS.toSorted());
   for (const { id, build } of active) {
@@ -44,7 +44,7 @@ test("the host's chat is billed as it says, for every model of the catalogue tha
 /** Stands for a special token that the tokenizer of the catalogue does not have: `<think>` and DeepSeek's marks. */
 const MARK = "\u0000";
 
-test("the templates that differ without harm count as they are published", async () => {
+test("the agent's counts for templates that differ harmlessly equal those of the published templates", async () => {
   const [system = "", question = "", answer = "", next = ""] = TEMPLATE_CHAT.map(({ content }) => content);
   const llama = (start: string): string => {
     const turn = (role: string, text: string): string => `<|start_header_id|>${role}<|end_header_id|>\n\n${text}`;

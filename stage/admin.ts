@@ -1,0 +1,20 @@
+/** An admin command (`tollgate admin …`) in the test's own process, on the stage's database. e2e/admin runs each of them as a process. */
+import type { AdminRun } from "../gateway/src/commands/admin/admin-run.ts";
+import { parseConfig } from "../gateway/src/config.ts";
+import type { TestDatabase } from "../gateway/src/db/testing.ts";
+import type { InProcessStage } from "./in-process.ts";
+
+type Said = Partial<Pick<AdminRun, "args" | "flags" | "json">>;
+
+/** Its exit code and what it printed. */
+export async function admin(
+  { shared, gateway: { newId } }: InProcessStage,
+  command: (run: AdminRun) => Promise<number>,
+  { args = [], flags = {}, json = false }: Said = {},
+): Promise<{ code: number; output: string }> {
+  const { pool } = shared.database as TestDatabase;
+  const printed: string[] = [];
+  const print = (text: string): void => void printed.push(text);
+  const run = { pool, newId, config: parseConfig(shared.env), json, print, args, flags, switches: new Set<string>() };
+  return { code: await command(run), output: printed.join("\n") };
+}
