@@ -168,8 +168,8 @@ describe("order of checks", () => {
       nodes: [{ models: [FREE, FULL] }],
       env: async (folder) => ({
         CATALOGUE_FILE: await writeCatalogue(folder, { [FULL]: { admission_max: 1 } }),
-        // Room for the longest bodies of as many tests as run at once.
-        BODY_BUDGET_ACCOUNT_MB: "128",
+        // An account has a quarter of it: room for the longest bodies of as many tests as run at once.
+        BODY_BUDGET_MB: "512",
       }),
     });
     accounts = {

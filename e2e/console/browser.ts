@@ -98,7 +98,10 @@ async function watched(context: BrowserContext, { baseUrl }: BrowserOptions): Pr
   const page = context.pages()[0] ?? (await context.newPage());
   let said: string[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") said.push(`${message.type()}: ${message.text()}`);
+    const text = message.text();
+    // Chromium gives up what it is loading when the machine gets or loses a network, and the console asks again.
+    if (text.includes("net::ERR_NETWORK_CHANGED")) return;
+    if (message.type() === "error" || message.type() === "warning") said.push(`${message.type()}: ${text}`);
   });
   page.on("pageerror", (error) => said.push(`thrown: ${error.message}`));
   page.on("request", (request) => {

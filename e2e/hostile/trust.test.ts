@@ -51,7 +51,12 @@ describe("trust in nodes", () => {
     const none = { canaries: [] };
     const models = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3"];
     const file = await writeCatalogue(directory, Object.fromEntries(models.map((model) => [model, none])));
-    const env = { AUTO_QUARANTINE: "true", CATALOGUE_FILE: file, DISPATCH_DEADLINE_MS: "10000" };
+    const env = {
+      AUTO_QUARANTINE: "true",
+      PROBATION_ANSWERS: "20",
+      CATALOGUE_FILE: file,
+      DISPATCH_DEADLINE_MS: "10000",
+    };
     stage = await openStage({ as: "in-process", clock: "running", env });
     builder = await stage.builder();
     const traits = { name: "constant", models: ["mid-14b"], behaviour: constantAnswer };
