@@ -124,6 +124,11 @@ export class InProcessStage extends Stage {
     return node;
   }
 
+  /** Lets a clock that stands still run, until the function that it returns is called. */
+  runClock(): () => void {
+    return running(this.clock);
+  }
+
   async close(): Promise<void> {
     this.#stopClock();
     for (const node of this.#nodes) await node.stop();
@@ -140,8 +145,9 @@ export class InProcessStage extends Stage {
       env,
     });
     const gateway = await assemble(ports, settings);
-    const at = (port: number): string => `http://127.0.0.1:${port}`;
-    return { ...gateway, baseUrl: at(gateway.port), internalUrl: at(gateway.internalPort) };
+    const { HOST = "127.0.0.1" } = env;
+    const internalUrl = `http://127.0.0.1:${gateway.internalPort}`;
+    return { ...gateway, baseUrl: `http://${HOST}:${gateway.port}`, internalUrl };
   }
 }
 
