@@ -61,12 +61,14 @@ export class InProcessStage extends Stage {
   readonly gateways: InProcessGateway[] = [];
   /** What gateways and agents logged, parsed; warnings and errors alone. */
   readonly logged: Record<string, unknown>[] = [];
+  readonly #env: Record<string, string>;
   readonly #log: Log;
   readonly #nodes = new Set<StageNode>();
   #stopClock: () => void = () => {};
 
-  private constructor(shared: Surroundings) {
+  private constructor(shared: Surroundings, env: Record<string, string>) {
     super(shared);
+    this.#env = { ...shared.env, ...env };
     // Beginning with the database's own time: leases are kept there.
     this.clock = manualClock(Date.now());
     this.#log = createLog("warn", { write: (line: string) => void this.logged.push(JSON.parse(line)) });
@@ -75,11 +77,11 @@ export class InProcessStage extends Stage {
   static async open(options: InProcessOptions): Promise<InProcessStage> {
     const { gateways = 1, nodes = [], env = {}, clock = "manual" } = options;
     const shared = await openSurroundings(options);
-    const stage = new InProcessStage(shared);
+    const stage = new InProcessStage(shared, env);
     // On NATS a gateway that starts waits for what others say.
     stage.#stopClock = running(stage.clock);
     try {
-      for (let i = 0; i < gateways; i++) stage.gateways.push(await stage.#startGateway({ ...shared.env, ...env }));
+      for (let i = 0; i < gateways; i++) await stage.addGateway();
       for (const node of nodes) await stage.node(node);
     } catch (error) {
       await stage.close();
@@ -96,6 +98,13 @@ export class InProcessStage extends Stage {
 
   get baseUrl(): string {
     return this.gateway.baseUrl;
+  }
+
+  /** One more. On NATS it waits for what the others say, while the clock runs. */
+  async addGateway(): Promise<InProcessGateway> {
+    const gateway = await this.#startGateway(this.#env);
+    this.gateways.push(gateway);
+    return gateway;
   }
 
   async node({ models, name, slots, host }: NodeTraits): Promise<StageNode> {
