@@ -48,7 +48,7 @@ const JOURNEYS = [
 const journeys: Group = { patterns: JOURNEYS, ...PLATFORMS };
 
 /** Gateways and agents as processes that are stopped, killed and upgraded: the part of it that every change has to pass. */
-const PROCESSES = ["e2e/{lifecycle,drain,rolling-restart,spool,store-away,two-gateways,lost-nodes,payments}.test.ts"];
+const PROCESSES = ["e2e/{lifecycle,replacing-gateways,spool,store-away,two-gateways,lost-nodes,payments}.test.ts"];
 const processes: Group = { patterns: PROCESSES, ...PLATFORMS };
 
 /** The rest of the end-to-end suites: every night. */
