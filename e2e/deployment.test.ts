@@ -4,97 +4,84 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { PEPPER, urlOf } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { urlOf } from "@tollgate/stage/database.ts";
+import { newDataDir, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
+import { serve } from "@tollgate/stage/gateway-process.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 
-describe("deployments", { skip }, () => {
-  /** Both from one template: a copy and its original are the same until one of them is used. */
-  let original: TestDatabase;
-  let copy: TestDatabase;
-  let plane: NatsPlane;
-  let live: Platform;
-  const dataDirs: string[] = [];
-  const planes: NatsPlane[] = [];
+type Env = Record<string, string>;
 
-  const envOf = (db: TestDatabase, { env }: NatsPlane) => ({
-    ...env,
-    DATABASE_URL: urlOf(db.connection),
-    KEY_PEPPER: PEPPER,
-  });
-  const start = async (db: TestDatabase, on: NatsPlane): Promise<Platform> => {
-    const dataDir = await newDataDir();
-    dataDirs.push(dataDir);
-    return await startPlatform(dataDir, ["--no-node"], envOf(db, on));
-  };
-  const newPlane = async (): Promise<NatsPlane> => {
-    const made = await openNats();
-    planes.push(made);
-    return made;
-  };
+interface Shown {
+  id: string;
+  forked_from: string | null;
+  gateways: number;
+  plane: { state: string; deployment: string | null };
+}
+
+describe("deployments", { skip }, () => {
+  /** The original's, with one gateway. */
+  let live: ProcessStage;
+  /** From the same template: a copy and its original are the same until one of them is used. */
+  let copy: TestDatabase;
+  let own: NatsPlane;
+  let dataDir: string;
+  /** Settings of gateways and commands: of the original, and of its copy on the original's plane. */
+  let [atOriginal, atCopy]: Env[] = [];
+
   before(async () => {
-    [original, copy, plane] = [await openTestDatabase(), await openTestDatabase(), await newPlane()];
-    live = await start(original, plane);
+    [live, copy, own] = await Promise.all([
+      openStage({ as: "processes", plane: "nats" }),
+      openTestDatabase(),
+      openNats(),
+    ]);
+    dataDir = await newDataDir();
+    [atOriginal, atCopy] = [live.env, { ...live.env, DATABASE_URL: urlOf(copy.connection) }];
   });
   after(async () => {
-    if (live?.process.exitCode === null) await live.stop();
-    for (const made of planes) await made.close();
-    await original?.close();
+    await live?.close();
+    await own?.close();
     await copy?.close();
-    for (const dataDir of dataDirs) await removeDataDir(dataDir);
+    await removeDataDir(dataDir);
   });
 
   /** What a gateway says that does not start. */
-  const refusal = async (db: TestDatabase, on: NatsPlane): Promise<string> => {
-    const dataDir = await newDataDir();
-    dataDirs.push(dataDir);
-    const env = { ...envOf(db, on), PORT: "0", DATA_DIR: dataDir };
-    const run = tollgate(["serve"], env);
+  const refusal = async (env: Env | undefined): Promise<string> => {
+    const run = tollgate(["serve"], { ...env, PORT: "0", DATA_DIR: dataDir });
     assert.equal(await run.ended, 1, run.output());
-    const lines = run
-      .output()
-      .split("\n")
-      .filter((line) => line.startsWith("tollgate:"));
+    const lines = run.output().match(/^tollgate:.*$/gm) ?? [];
     assert.equal(lines.length, 1, run.output());
     return lines[0] as string;
   };
-  const admin = async (args: string[], db: TestDatabase, env: Record<string, string>) => {
-    const run = tollgate(["admin", "deployment", ...args], {
-      ...env,
-      DATABASE_URL: urlOf(db.connection),
-      KEY_PEPPER: PEPPER,
-    });
+  const admin = async (args: string[], env: Env | undefined): Promise<{ code: number | null; said: string }> => {
+    const run = tollgate(["admin", "deployment", ...args], env);
     const code = await run.ended;
     return { code, said: run.output() };
   };
-  const shown = async (db: TestDatabase, on: NatsPlane) => {
-    const { code, said } = await admin(["--json"], db, envOf(db, on));
+  const shown = async (env: Env | undefined): Promise<Shown> => {
+    const { code, said } = await admin(["--json"], env);
     assert.equal(code, 0, said);
-    return JSON.parse(said) as {
-      id: string;
-      forked_from: string | null;
-      gateways: number;
-      plane: { state: string; deployment: string | null };
-    };
+    return JSON.parse(said) as Shown;
   };
 
   test("a copy is refused by the plane of its original, as a copy and as a fork; a fork has its own", async () => {
-    const [atOriginal, atCopy] = [await shown(original, plane), await shown(copy, plane)];
-    assert.equal(atOriginal.id, atCopy.id);
-    assert.deepEqual([atOriginal.gateways, atCopy.gateways, atOriginal.plane.state], [1, 0, "own"]);
-    assert.match(await refusal(copy, plane), /this database is a copy: .*tollgate admin deployment fork/);
-    assert.equal(live.process.exitCode, null, "the live one goes on");
+    const [original, copied] = await Promise.all([shown(atOriginal), shown(atCopy)]);
+    assert.equal(original.id, copied.id);
+    assert.deepEqual([original.gateways, copied.gateways, original.plane.state], [1, 0, "own"]);
+    assert.match(await refusal(atCopy), /this database is a copy: .*tollgate admin deployment fork/);
+    assert.ok(live.gateway.running(), "the live one goes on");
 
-    const inUse = await admin(["fork", "--yes"], original, plane.env);
+    const inUse = await admin(["fork", "--yes"], atOriginal);
     assert.deepEqual([inUse.code, /1 gateways? use this database/.test(inUse.said)], [1, true], inUse.said);
-    const { code, said } = await admin(["fork", "--yes", "--json"], copy, plane.env);
+    const { code, said } = await admin(["fork", "--yes", "--json"], atCopy);
     assert.equal(code, 0, said);
     const forked = JSON.parse(said) as { id: string; forked_from: string };
-    const own = await newPlane();
-    const drill = await start(copy, own);
-    const now = await shown(copy, own);
+    assert.match(await refusal(atCopy), /belongs to deployment .*tollgate admin deployment adopt/);
+    const atOwn = { ...atCopy, ...own.env };
+    const drill = await serve(dataDir, atOwn, "drill");
+    const now = await shown(atOwn);
     assert.deepEqual([now.id, now.forked_from, now.plane.state], [forked.id, forked.forked_from, "own"]);
     assert.equal(await drill.stop(), 0);
     const acts = await copy.pool.query("select action, outcome from operator_action order by id");
@@ -102,12 +89,12 @@ describe("deployments", { skip }, () => {
   });
 
   test("a plane is adopted once its gateways are gone, and the original is the one that is refused then", async () => {
-    const early = await admin(["adopt"], copy, plane.env);
+    const early = await admin(["adopt"], atCopy);
     assert.deepEqual([early.code, /use another database: stop them first/.test(early.said)], [1, true], early.said);
     assert.equal(await live.stop(), 0);
-    await eventually("no gateway is connected", async () => (await shown(original, plane)).gateways === 0);
-    const adopted = await admin(["adopt"], copy, plane.env);
+    await eventually("no gateway is connected", async () => (await shown(atOriginal)).gateways === 0);
+    const adopted = await admin(["adopt"], atCopy);
     assert.equal(adopted.code, 0, adopted.said);
-    assert.match(await refusal(original, plane), /belongs to deployment .*tollgate admin deployment adopt/);
+    assert.match(await refusal(atOriginal), /belongs to deployment .*tollgate admin deployment adopt/);
   });
 });

@@ -1,10 +1,18 @@
-/** API and console under TLS: a certificate that is renewed while a stream runs, secure cookies, and mistakes at the start. */
+/**
+ * TLS of the API, the console, the embedded hub and a NATS server, with certificates that only those trust who were told to
+ * (NODE_EXTRA_CA_CERTS). Every mistake in these settings is in gateway/src/config.test.ts and gateway/src/base/certificate.test.ts.
+ */
 import assert from "node:assert/strict";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { newAgent } from "@tollgate/stage/nodes/agent.ts";
+import { credentialsOf, enrol } from "@tollgate/stage/nodes/hand-made.ts";
+import { openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
+import { ask as askOverHttp } from "@tollgate/stage/requests.ts";
+import { HONEST_NODES, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";
 
@@ -18,10 +26,41 @@ interface Asked {
   on?: (piece: string) => void;
 }
 
-describe("the API under TLS", () => {
+interface Agents {
+  gatewayUrl: string;
+  hostToken: string;
+  /** Where they log. */
+  directory: string;
+}
+
+/** An agent that trusts this certificate. */
+const agentOf = ({ directory, ...at }: Agents, name: string, trusted?: string) =>
+  newAgent({
+    ...at,
+    name,
+    models: ["tiny-3b"],
+    slots: 4,
+    logFile: join(directory, `${name}.log`),
+    env: trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: trusted },
+  });
+
+/** An agent that was not told to trust the plane's certificate says so, and does not get on. */
+async function assertDistrusts(agents: Agents, trusted?: string): Promise<void> {
+  const agent = agentOf(agents, "wary", trusted);
+  await agent.start();
+  try {
+    await eventually("it names the certificate", async () => /certificate/i.test(await agent.log()));
+    assert.doesNotMatch(await agent.log(), /^online /m);
+  } finally {
+    await agent.kill();
+  }
+}
+
+describe("TLS of the API and of the embedded hub", () => {
   let dataDir: string;
   let platform: Platform;
   const made = selfSignedCertificate();
+  const ofPlane = selfSignedCertificate("tollgate test plane");
   const files = (): [string, string] => [join(dataDir, "cert.pem"), join(dataDir, "key.pem")];
   const write = async ({ cert, key }: { cert: string; key: string }): Promise<void> => {
     const [certFile, keyFile] = files();
@@ -36,11 +75,15 @@ describe("the API under TLS", () => {
   before(async () => {
     dataDir = await newDataDir();
     await write(made);
-    // The local agent goes on with its own copy of what it trusts.
+    // Agents go on with their own copies of what they trust.
     const trusted = join(dataDir, "trusted.pem");
-    await writeFile(trusted, made.cert);
+    await writeFile(trusted, `${made.cert}\n${ofPlane.cert}`);
+    await writeFile(join(dataDir, "api.pem"), made.cert);
     const [cert, key] = files();
-    const env = { TLS_CERT: cert, TLS_KEY: key, NODE_EXTRA_CA_CERTS: trusted };
+    const plane = { PLANE_TLS_CERT: join(dataDir, "plane-cert.pem"), PLANE_TLS_KEY: join(dataDir, "plane-key.pem") };
+    await writeFile(plane.PLANE_TLS_CERT, ofPlane.cert);
+    await writeFile(plane.PLANE_TLS_KEY, ofPlane.key);
+    const env = { TLS_CERT: cert, TLS_KEY: key, ...plane, NODE_EXTRA_CA_CERTS: trusted };
     platform = await startPlatform(dataDir, FLAGS, env);
   });
   after(async () => {
@@ -72,7 +115,7 @@ describe("the API under TLS", () => {
     },
   });
 
-  test("it serves, tells its address by https, and its cookies are secure", async () => {
+  test("the API serves, tells its address by https, and its cookies are secure", async () => {
     assert.match(platform.ready.base_url, /^https:/);
     const root = await ask("/", { method: "GET", headers: { accept: "application/json" } }, fresh(made.cert));
     assert.match(root.text, new RegExp(`"${platform.ready.base_url}`));
@@ -120,18 +163,58 @@ describe("the API under TLS", () => {
     await eventually("the first one is back", async () => (await models(made.cert).catch(() => 0)) === 200);
   });
 
+  test("the embedded hub serves nodes that trust its certificate, and no others", async () => {
+    const { base_url: gatewayUrl, host_token: hostToken } = platform.ready;
+    const headers = { authorization: `Bearer ${hostToken}` };
+    const nodes = await ask("/node/v1/nodes", { method: "GET", headers }, fresh(made.cert));
+    const path = `/node/v1/nodes/${JSON.parse(nodes.text).data[0].id}/credentials`;
+    assert.match(JSON.parse((await ask(path, { headers }, fresh(made.cert))).text).plane_url, /^tls:/);
+    const { status } = await ask("/v1/chat/completions", stream({ text: "under cover" }), fresh(made.cert));
+    assert.equal(status, 200);
+    // It trusts the API, and so gets as far as the plane.
+    await assertDistrusts({ gatewayUrl, hostToken, directory: dataDir }, join(dataDir, "api.pem"));
+  });
+
   test("a certificate that cannot be used stops the start and is named", async () => {
-    const [cert, key] = files();
-    const none = join(dataDir, "none.pem");
+    const [, key] = files();
     for (const [env, words] of [
-      [{ TLS_CERT: none, TLS_KEY: key }, /TLS_CERT: .*none\.pem cannot be read \(ENOENT\)/],
-      [{ TLS_CERT: key, TLS_KEY: key }, /TLS_CERT: .*key\.pem is no certificate in PEM/],
-      [{ TLS_KEY: key }, /TLS_CERT and TLS_KEY must be set together/],
-      [{ TLS_CERT: cert, TLS_KEY: key, PUBLIC_URL: "http://a.test" }, /PUBLIC_URL must begin with https:/],
+      [{ TLS_CERT: join(dataDir, "none.pem"), TLS_KEY: key }, /TLS_CERT: .*none\.pem cannot be read \(ENOENT\)/],
+      [{ PLANE_TLS_CERT: key, PLANE_TLS_KEY: key }, /PLANE_TLS_CERT: .*key\.pem is no certificate in PEM/],
     ] as [Record<string, string>, RegExp][]) {
-      const run = tollgate(["serve"], { DATA_DIR: dataDir, ...env });
+      const run = tollgate(["serve"], { DATA_DIR: dataDir, PORT: "0", ...env });
       assert.equal(await run.ended, 1, run.output());
       assert.match(run.output(), words);
     }
   });
+});
+
+test("a NATS server under TLS serves gateways and nodes that trust its certificate, and no others", {
+  skip: skipWithoutNats,
+}, async () => {
+  const directory = await newDataDir();
+  const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
+  const made = selfSignedCertificate();
+  await writeFile(cert, made.cert);
+  await writeFile(key, made.key);
+  const nats = await openNats({ scheme: "tls", tls: { cert, key } });
+  const env = { ...HONEST_NODES, ...nats.env, NODE_EXTRA_CA_CERTS: cert };
+  const stage = await openStage({ as: "processes", env });
+  const host = await stage.host();
+  const agents = { gatewayUrl: stage.baseUrl, hostToken: host.token, directory };
+  const trusting = agentOf(agents, "trusting", cert);
+  try {
+    const { id } = await enrol(stage, host, { name: "asks", models: ["tiny-3b"] });
+    assert.match((await credentialsOf(stage, host, id)).url, /^tls:/);
+    const { key: apiKey } = await stage.builder();
+    await trusting.start();
+    const prompt = `#script ${JSON.stringify({ text: "under cover" })}`;
+    const serves = async () => (await askOverHttp(stage, apiKey, { model: "tiny-3b", prompt })).status === 200;
+    await eventually("the node serves", serves);
+    await assertDistrusts(agents);
+  } finally {
+    await trusting.kill();
+    await stage.close();
+    await nats.close();
+    await removeDataDir(directory);
+  }
 });

@@ -96,7 +96,7 @@ export class InProcessStage extends Stage {
     // On NATS a gateway that starts waits for what others say.
     stage.#stopClock = running(stage.clock);
     try {
-      for (let i = 0; i < gateways; i++) stage.gateways.push(await stage.#startGateway());
+      for (let i = 0; i < gateways; i++) await stage.addGateway();
       for (const node of nodes) await stage.node(node);
     } catch (error) {
       await stage.close();
@@ -113,6 +113,13 @@ export class InProcessStage extends Stage {
 
   get baseUrl(): string {
     return this.gateway.baseUrl;
+  }
+
+  /** One more. On NATS it waits for what the others say, while the clock runs. */
+  async addGateway(): Promise<InProcessGateway> {
+    const gateway = await this.#startGateway();
+    this.gateways.push(gateway);
+    return gateway;
   }
 
   async node({ models, name, slots, host }: NodeTraits): Promise<StageNode> {
@@ -149,6 +156,11 @@ export class InProcessStage extends Stage {
     return run.output();
   }
 
+  /** Lets a clock that stands still run, until the function that it returns is called. */
+  runClock(): () => void {
+    return running(this.clock);
+  }
+
   async close(): Promise<void> {
     this.#stopClock();
     for (const node of this.#nodes) await node.stop();
@@ -167,8 +179,9 @@ export class InProcessStage extends Stage {
       env,
     });
     const gateway = await assemble(ports, settings);
-    const at = (port: number): string => `http://127.0.0.1:${port}`;
-    return { ...gateway, baseUrl: at(gateway.port), internalUrl: at(gateway.internalPort) };
+    const { HOST = "127.0.0.1" } = env;
+    const internalUrl = `http://127.0.0.1:${gateway.internalPort}`;
+    return { ...gateway, baseUrl: `http://${HOST}:${gateway.port}`, internalUrl };
   }
 }
 

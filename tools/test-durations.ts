@@ -36,7 +36,7 @@ const SLOW = [
   "e2e/console/credits-and-nodes.test.ts",
   "e2e/console/journeys/builder.test.ts",
   "e2e/console/journeys/host.test.ts",
-  "e2e/rolling-restart.test.ts",
+  "e2e/replacing-gateways.test.ts",
   "e2e/fuzz/fuzz.test.ts",
   "e2e/admin.test.ts",
   "gateway/src/plane/plane.test.ts",

@@ -53,7 +53,7 @@ const journeys: Group = { patterns: JOURNEYS, ...PLATFORMS };
 
 /** Gateways and agents as processes that are stopped, killed and upgraded: the part of it that every change has to pass. */
 const PROCESSES = [
-  "e2e/{lifecycle,killed-gateways,drain,rolling-restart,spool,store-away,plane-lost,payments}.test.ts",
+  "e2e/{lifecycle,killed-gateways,replacing-gateways,spool,store-away,lost-nodes,payments}.test.ts",
   // No secret is in a log, a table, a file or an answer.
   "e2e/secrets/*.test.ts",
 ];

@@ -1,4 +1,4 @@
-/** How a gateway stops, step by step, by a clock that the test drives. What clients see of it is in e2e/drain.test.ts. */
+/** How a gateway stops, step by step, by a clock that the test drives. What clients see of it is in e2e/replacing-gateways.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";

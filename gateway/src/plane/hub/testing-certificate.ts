@@ -6,9 +6,10 @@ const ED25519 = sequence(oid("2b6570"));
 const COMMON_NAME = oid("550403");
 const SUBJECT_ALT_NAME = oid("551d11");
 
-export function selfSignedCertificate(): { cert: string; key: string } {
+/** Certificates that somebody trusts at the same time need names of their own. */
+export function selfSignedCertificate(commonName = "tollgate test"): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from("tollgate test")))));
+  const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(commonName)))));
   const validity = sequence(der(0x17, Buffer.from("200101000000Z")), der(0x17, Buffer.from("490101000000Z")));
   // A NATS client that dials an address checks the certificate for "localhost".
   const names = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.of(127, 0, 0, 1)));

@@ -1,24 +1,26 @@
 /**
- * A gateway that is asked to stop: what is told of it, what is still served, and how what has not ended in time is ended and billed.
- * When each step comes is in gateway/src/assemble/drain.test.ts.
+ * Two gateways on one database, one NATS server and, where there is one, one Redis, behind a balancer that follows `/readyz`: they are
+ * restarted in turn under a steady load, one is killed, and one is asked to stop while requests run. When each step of a stop comes is in
+ * gateway/src/assemble/drain.test.ts.
  */
-
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
-import type { Host } from "@tollgate/stage/accounts.ts";
+import { openBalanced, STEADY_MODELS } from "@tollgate/stage/balanced.ts";
+import type { GatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { ask as askPath, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { ask, codeIn, said } from "@tollgate/stage/requests.ts";
-import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import type { Builder, ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 
-const MODEL = "tiny-3b";
-const PRICE = { in: 20_000n, out: 40_000n };
+/** Of the last test alone. */
+const MODEL = "small-8b";
 const ENDLESS = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 100 })}`;
-const DELAY_S = 2;
-const GRACE_S = 3;
 
 /** What was seen of the gateway at one look, in this order. */
 interface Look {
@@ -28,37 +30,32 @@ interface Look {
   answer: number | string;
 }
 
-describe("a gateway that stops", () => {
+describe("replacing gateways", { skip }, () => {
   let stage: ProcessStage;
   let builder: Builder;
-  let host: Host;
+
   before(async () => {
-    const env = {
-      DRAIN_DELAY_S: String(DELAY_S),
-      DRAIN_GRACE_S: String(GRACE_S),
-      // Nothing but these requests is to take a slot, and those that wait are to wait to the end.
-      AUTO_QUARANTINE: "false",
-      PROBATION_ANSWERS: "0",
-      DISPATCH_DEADLINE_MS: "600000",
-    };
-    stage = await openStage({ as: "processes", env });
+    stage = await openBalanced();
     builder = await stage.builder();
-    ({ host } = await stage.node({ name: "far", models: [MODEL], slots: 2 }));
-    await eventually("it serves", async () => (await chat("#script {}")).status === 200);
+    for (let i = 0; i < 2; i++) await stage.node({ models: STEADY_MODELS });
+    for (const { baseUrl } of stage.gateways) {
+      await eventually("it serves", async () => (await askPath(baseUrl, builder.key, CHAT)).status === 200);
+    }
   });
   after(() => stage?.close());
 
-  const chat = (prompt: string, more: object = {}): Promise<Response> =>
-    ask(stage, builder.key, { model: MODEL, prompt, max_tokens: 5_000, ...more });
+  const chat = ({ baseUrl }: GatewayProcess, model: string, prompt: string, more: object = {}): Promise<Response> =>
+    ask({ baseUrl }, builder.key, { model, prompt, max_tokens: 5_000, ...more });
+
   /** Status and words of the internal port; "gone" once nobody is there. */
-  const told = async (path: string): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${stage.gateway.internalPort}${path}`).catch(() => undefined);
+  const told = async ({ internalPort }: GatewayProcess, path: string): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${internalPort}${path}`).catch(() => undefined);
     const body = (await response?.json().catch(() => undefined)) as { status: string } | undefined;
     return body === undefined ? "gone" : `${response?.status} ${body.status}`;
   };
   /** Asks on a connection of its own; the status, or why there is none. */
-  const askAnew = async (): Promise<number | string> => {
-    const asked = request(`${stage.baseUrl}/v1/catalog/rates`, { agent: false, headers: { connection: "keep-alive" } });
+  const askAnew = async ({ baseUrl }: GatewayProcess): Promise<number | string> => {
+    const asked = request(`${baseUrl}/v1/catalog/rates`, { agent: false, headers: { connection: "keep-alive" } });
     asked.end();
     try {
       const [response] = (await once(asked, "response")) as [{ statusCode: number; destroy(): void }];
@@ -72,14 +69,18 @@ describe("a gateway that stops", () => {
     eventually(`${count} holds`, async () => (await stage.query("select id from hold")).length === count);
 
   /** Looks at the gateway until it has ended. */
-  const watch = async (ended: Promise<unknown>): Promise<Look[]> => {
+  const watch = async (gateway: GatewayProcess, ended: Promise<unknown>): Promise<Look[]> => {
     const looks: Look[] = [];
     let isOver = false;
     void ended.finally(() => {
       isOver = true;
     });
     await eventually("the gateway has ended", async () => {
-      looks.push({ ready: await told("/readyz"), health: await told("/healthz"), answer: await askAnew() });
+      looks.push({
+        ready: await told(gateway, "/readyz"),
+        health: await told(gateway, "/healthz"),
+        answer: await askAnew(gateway),
+      });
       return isOver;
     });
     return looks;
@@ -93,25 +94,55 @@ describe("a gateway that stops", () => {
     );
   };
 
-  test("says that it is not ready, takes nobody new, and ends what is left with its event and its bill", async () => {
-    const stream = await chat(ENDLESS, { stream: true });
+  test("restarted in turn under load, no client sees an error and every answer is charged once", async () => {
+    const load = await startSteadyLoad({ query: stage.query, baseUrl: stage.baseUrl, key: builder.key });
+    await load.more(50);
+    for (const gateway of [...stage.gateways]) {
+      await stage.removeGateway(gateway);
+      await load.more(20);
+      await stage.addGateway();
+      await stage.joined();
+      await load.more(50);
+    }
+    await load.endsWell();
+    await stage.admin("ledger", "check");
+  });
+
+  test("a node outlives the gateway that it enrolled at when that is killed", async () => {
+    const [killed, other] = [...stage.gateways] as [GatewayProcess, GatewayProcess];
+    const ready = { base_url: killed.baseUrl, host_token: (await stage.host()).token };
+    const node = await startNode({ ready }, { name: "far", model: "mid-14b", slots: 2 });
+    stage.nodes.push(node);
+    const serves = async (): Promise<boolean> => (await chat(other, "mid-14b", "#script {}")).status === 200;
+    await eventually("the other gateway has it too", serves);
+    await killed.kill();
+    stage.gateways.delete(killed);
+    for (let i = 0; i < 5; i++) assert.ok(await serves());
+    await stage.noHolds();
+  });
+
+  test("a gateway that stops says so, takes nobody new, and ends what is left with its event and its bill", async () => {
+    const gateway = await stage.addGateway({ DRAIN_DELAY_S: "2", DRAIN_GRACE_S: "3" });
+    const { host } = await stage.node({ models: [MODEL], slots: 2 });
+    await eventually("it serves", async () => (await chat(gateway, MODEL, "#script {}")).status === 200);
+    const stream = await chat(gateway, MODEL, ENDLESS, { stream: true });
     let text = "";
     const streamed = (async () => {
       for await (const piece of (stream.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()))
         text += piece;
     })();
-    const whole = chat(ENDLESS);
+    const whole = chat(gateway, MODEL, ENDLESS);
     await holds(2);
     // Both slots are taken: these wait for a node.
-    const waiting = chat("#script {}");
-    const waitingStream = await chat("#script {}", { stream: true });
+    const waiting = chat(gateway, MODEL, "#script {}");
+    const waitingStream = await chat(gateway, MODEL, "#script {}", { stream: true });
     await holds(4);
-    assert.equal(await told("/readyz"), "200 ready");
+    assert.equal(await told(gateway, "/readyz"), "200 ready");
     await eventually("words have come", () => text.split('"content":').length > 15);
     const before = { builder: await stage.balance(builder.account), host: await stage.balance(host.account) };
 
-    const stopped = stage.gateway.stop();
-    const looks = await watch(stopped);
+    const stopped = gateway.stop();
+    const looks = await watch(gateway, stopped);
     assertInOrder(
       looks.map(({ ready }) => ready),
       ["200 ready", "503 draining", "gone"],
@@ -139,13 +170,15 @@ describe("a gateway that stops", () => {
     }
     assert.equal(codeIn(await waitingStream.text()), "no_capacity");
     assert.equal(await stopped, 0);
+    stage.gateways.delete(gateway);
 
     assert.deepEqual(await stage.query("select id from hold"), []);
     const record = await stage.record(stream);
     assert.equal(record?.outcome, "gateway_stopped");
     assert.ok(record.completion_tokens >= words, `${record.completion_tokens} tokens of ${words} words`);
-    const charge = BigInt(record.prompt_tokens) * PRICE.in + BigInt(record.completion_tokens) * PRICE.out;
-    assert.equal(BigInt(record.charge_pico), charge);
+    // That it is the tokens times their prices is part of the last check.
+    const charge = BigInt(record.charge_pico);
+    assert.ok(charge > 0n);
     assert.equal(before.builder - (await stage.balance(builder.account)), charge);
     assert.equal((await stage.balance(host.account)) - before.host, hostShareOf(charge));
     for (const answer of [await whole, await waiting, waitingStream]) {

@@ -1,0 +1,384 @@
+/**
+ * Nodes and planes that go away while they serve: agents that are frozen, killed or cut off the network, and a gateway that loses its
+ * NATS server. The gateway runs in this process, on a clock that the test moves; so no outcome depends on how fast the machine is.
+ */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
+import { newAgent, startNode } from "@tollgate/stage/nodes/agent.ts";
+import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
+import type { Process } from "@tollgate/stage/process.ts";
+import { ask, codeIn } from "@tollgate/stage/requests.ts";
+import { type Network, openNetwork, whyNoNetwork } from "@tollgate/stage/servers/network.ts";
+import { type Builder, HONEST_NODES, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { type Cable, layCable } from "../gateway/src/plane/nats/testing-cable.ts";
+
+const PRICE = { in: 20_000n, out: 40_000n };
+/** More words than any test reads. */
+const ENDLESS = { tokens: 100_000, delta_ms: 20 };
+
+/** Requests of one builder, answered by the scripted engine as `orders` say. */
+class Client {
+  readonly #stage: InProcessStage;
+  readonly #builder: Builder;
+
+  constructor(stage: InProcessStage, builder: Builder) {
+    this.#stage = stage;
+    this.#builder = builder;
+  }
+
+  chat(orders: object, more: object = {}, signal?: AbortSignal): Promise<Response> {
+    const prompt = `#script ${JSON.stringify(orders)}`;
+    return ask(this.#stage, this.#builder.key, { model: "tiny-3b", prompt, ...more }, signal);
+  }
+
+  async serves(model: string): Promise<boolean> {
+    const response = await this.chat({ text: "x" }, { model });
+    await response.text();
+    return response.status === 200;
+  }
+
+  /** A stream, once `words` words of it have come. */
+  async stream(orders: object, more: object = {}, words = 5): Promise<Flow> {
+    const flow = new Flow(await this.chat(orders, { stream: true, ...more }));
+    while (flow.words < words) assert.ok(await flow.read(), flow.text);
+    return flow;
+  }
+
+  balance(): Promise<bigint> {
+    return this.#stage.balance(this.#builder.account);
+  }
+}
+
+/** A stream that is read piece by piece. */
+class Flow {
+  readonly response: Response;
+  text = "";
+  readonly #reader: ReadableStreamDefaultReader<string>;
+
+  constructor(response: Response) {
+    this.response = response;
+    this.#reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  get words(): number {
+    return [...this.text.matchAll(/"content":"[^"]/g)].length;
+  }
+
+  /** False at its end. */
+  async read(): Promise<boolean> {
+    const { value = "", done } = await this.#reader.read();
+    this.text += value;
+    return !done;
+  }
+
+  async rest(): Promise<string> {
+    while (await this.read());
+    return this.text;
+  }
+}
+
+const chargeOf = (record: RecordRow | undefined): bigint =>
+  BigInt(record?.prompt_tokens ?? 0) * PRICE.in + BigInt(record?.completion_tokens ?? 0) * PRICE.out;
+
+const assertStalled = (text: string): void => {
+  assert.equal(codeIn(text), "upstream_stall", text.slice(-300));
+  assert.doesNotMatch(text, /\[DONE\]/);
+};
+
+const uuidOf = async ({ query }: InProcessStage, name: string): Promise<string> => {
+  const [node] = await query<{ id: string }>("select id from node where name = $1", [name]);
+  return node?.id as string;
+};
+
+for (const plane of ["hub", "nats"] as const) {
+  describe(`a node that goes away, on ${plane}`, { skip: plane === "nats" && skipWithoutNats }, () => {
+    let stage: InProcessStage;
+    let client: Client;
+    /** Serves "small-8b" alone; the other serves "mid-14b" alone; both serve "tiny-3b". */
+    let steady: Process;
+    let lost: Process;
+
+    before(async () => {
+      stage = await openStage({ as: "in-process", plane, env: HONEST_NODES });
+      client = new Client(stage, await stage.builder());
+      const start = async (name: string, model: string): Promise<Process> => {
+        const ready = { base_url: stage.baseUrl, host_token: (await stage.host()).token };
+        return startNode({ ready }, { name, model: `tiny-3b,${model}`, slots: 16 });
+      };
+      [steady, lost] = await Promise.all([start("steady", "small-8b"), start("lost", "mid-14b")]);
+      for (const model of ["small-8b", "mid-14b"]) await eventually("it serves", () => client.serves(model));
+    });
+    after(async () => {
+      await steady?.kill();
+      await lost?.kill();
+      await stage?.close();
+    });
+    afterEach(async () => {
+      await stage.noHolds();
+      await assertBalanced(stage);
+    });
+
+    const stalledRecords = async (streams: Flow[]): Promise<void> => {
+      const node = await uuidOf(stage, "lost");
+      for (const { response } of streams) {
+        const record = await stage.record(response);
+        assert.deepEqual([record?.outcome, record?.attempts, record?.node_id], ["upstream_stall", 1, node]);
+        assert.ok(BigInt(record?.charge_pico ?? 0) > 0n && BigInt(record?.host_pico ?? 0) > 0n);
+      }
+    };
+    const servedBySteady = async (answers: Response[]): Promise<void> => {
+      const node = await uuidOf(stage, "steady");
+      for (const answer of answers) {
+        assert.equal(answer.status, 200);
+        const record = await stage.record(answer);
+        assert.deepEqual([record?.outcome, record?.node_id], ["ok", node]);
+      }
+    };
+
+    /**
+     * Moves the clock by 50 ms with each word of a stream of the node that is well: no time passes in which that node could not
+     * speak.
+     */
+    async function pacedBySteady(run: () => Promise<void>): Promise<void> {
+      const gone = new AbortController();
+      const response = await client.chat(ENDLESS, { model: "small-8b", stream: true }, gone.signal);
+      const flow = new Flow(response);
+      let isOver = false;
+      const paced = (async () => {
+        while (!isOver) {
+          const { words } = flow;
+          assert.ok(await flow.read(), `the other node's stream has ended: ${flow.text.slice(-300)}`);
+          stage.clock.advance(50 * (flow.words - words));
+        }
+      })();
+      try {
+        await Promise.race([run(), paced]);
+      } finally {
+        isOver = true;
+        await paced;
+        gone.abort();
+      }
+    }
+
+    test("a frozen node's streams stall, no other request fails, and it serves again when it thaws", async () => {
+      const streams = await Promise.all(Array.from({ length: 3 }, () => client.stream(ENDLESS, { model: "mid-14b" })));
+      await pacedBySteady(async () => {
+        lost.stop();
+        try {
+          for (const stream of streams) assertStalled(await stream.rest());
+          await stalledRecords(streams);
+          await servedBySteady(await Promise.all(Array.from({ length: 6 }, () => client.chat({ text: "still here" }))));
+        } finally {
+          lost.cont();
+        }
+        await eventually("it serves again", () => client.serves("mid-14b"));
+      });
+    });
+
+    test("a killed node's streams stall at once, and its slots are gone with it", async () => {
+      const [streams, other] = await Promise.all([
+        Promise.all(Array.from({ length: 3 }, () => client.stream(ENDLESS, { model: "mid-14b" }))),
+        client.stream({ tokens: 100, delta_ms: 20 }, { model: "small-8b" }),
+      ]);
+      const killedAt = stage.clock.now();
+      await lost.kill();
+      for (const stream of streams) assertStalled(await stream.rest());
+      assert.match(await other.rest(), /data: \[DONE\]\s*$/);
+      await stalledRecords(streams);
+      await servedBySteady([
+        other.response,
+        ...(await Promise.all([1, 2, 3].map(() => client.chat({ text: "alone" })))),
+      ]);
+      const refused = await client.chat({ text: "x" }, { model: "mid-14b" });
+      assert.deepEqual([refused.status, codeIn(await refused.text())], [503, "no_capacity"]);
+      assert.equal(stage.clock.now(), killedAt, "no time has passed");
+    });
+  });
+}
+
+const noNetwork = await whyNoNetwork();
+
+describe("a node whose network is cut", { skip: noNetwork ?? false }, () => {
+  let network: Network;
+  let stage: InProcessStage;
+  let client: Client;
+  let host: Host;
+  let directory: string;
+  let agent: Process;
+
+  before(async () => {
+    network = await openNetwork();
+    stage = await openStage({ as: "in-process", env: { ...HONEST_NODES, HOST: network.near } });
+    client = new Client(stage, await stage.builder());
+    host = await stage.host();
+    directory = await mkdtemp(join(tmpdir(), "tollgate-far-"));
+    const traits = { name: "far", gatewayUrl: stage.baseUrl, hostToken: host.token, models: ["tiny-3b"], slots: 4 };
+    agent = newAgent({ ...traits, logFile: join(directory, "log"), wrapper: network.inside([]) });
+    await agent.start();
+    await eventually("the far node serves", () => client.serves("tiny-3b"));
+  });
+  after(async () => {
+    await agent?.kill();
+    await stage?.close();
+    await network?.close();
+    await rm(directory, { recursive: true });
+  });
+
+  test("its stream stalls, what was delivered is billed, and it serves again when the network heals", async () => {
+    const { clock } = stage;
+    const stream = await client.stream(ENDLESS);
+    network.cut();
+    const stalled = stream.rest();
+    // What it had sent before may still be on its way.
+    clock.advance(1_000);
+    await eventually("its silence is noticed", async () => {
+      clock.advance(100);
+      return (await stage.query("select id from hold")).length === 0;
+    });
+    assertStalled(await stalled);
+    const record = await stage.record(stream.response);
+    assert.deepEqual([record?.outcome, BigInt(record?.charge_pico ?? 0)], ["upstream_stall", chargeOf(record)]);
+    assert.ok(record && record.completion_tokens > 0 && BigInt(record.host_pico) > 0n);
+    await eventually("its connection is given up", async () => {
+      clock.advance(1_000);
+      const { body } = await nodeApi<{ data: { state: string }[] }>(stage, host.token, "GET", "/nodes");
+      return body.data[0]?.state !== "online";
+    });
+    const refused = await client.chat({ text: "x" });
+    assert.deepEqual([refused.status, codeIn(await refused.text())], [503, "no_capacity"]);
+    network.heal();
+    await eventually("it serves again", () => client.serves("tiny-3b"));
+    await stage.noHolds();
+    await assertBalanced(stage);
+  });
+});
+
+const DEADLINE_MS = 20_000;
+/** Output that the gateway keeps back for as long as it is made, because a stop string could still come of it. */
+const KEPT_BACK = Array(20).fill("x").join(" ");
+const KEPT_BACK_STREAM = { stream: true, stop: `${KEPT_BACK} y` };
+const IN_PIECES = { tokens: 40, delta_ms: 20 };
+const KEPT_BACK_ORDERS = { text: KEPT_BACK, delta_ms: 20, ignore_stop: true };
+
+describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () => {
+  let nats: NatsPlane;
+  let cable: Cable;
+  let stage: InProcessStage;
+  let client: Client;
+  let node: { id: string; host: Host };
+  const cleanUp: (() => void)[] = [];
+
+  before(async () => {
+    nats = await openNats();
+    const url = nats.env.NATS_URL as string;
+    cable = await layCable({ after: (run) => cleanUp.push(run as () => void) }, Number(new URL(url).port));
+    const itsPlane = { ...nats.env, NATS_URL: cable.url, PLANE_PUBLIC_URL: url };
+    const env = { ...HONEST_NODES, ...itsPlane, DISPATCH_DEADLINE_MS: String(DEADLINE_MS) };
+    stage = await openStage({ as: "in-process", env });
+    client = new Client(stage, await stage.builder());
+    node = await stage.node({ models: ["tiny-3b"] });
+  });
+  after(async () => {
+    await stage?.close();
+    for (const run of cleanUp) run();
+    await nats?.close();
+  });
+  afterEach(async () => {
+    cable.plug();
+    await stage.noHolds();
+    await assertBalanced(stage);
+    assert.equal((await stats()).reliability.failures, 0, "nobody is blamed");
+    await clockRuns(async () => {
+      await eventually("it serves", () => client.serves("tiny-3b"));
+      await busy(0);
+    });
+  });
+
+  const stats = async () =>
+    (
+      await nodeApi<{ busy: number; reliability: { failures: number } }>(
+        stage,
+        node.host.token,
+        "GET",
+        `/nodes/${node.id}/stats`,
+      )
+    ).body;
+  const busy = (requests: number): Promise<unknown> =>
+    eventually("the node runs them", async () => (await stats()).busy === requests);
+  async function clockRuns<T>(until: () => Promise<T>): Promise<T> {
+    const stop = stage.runClock();
+    try {
+      return await until();
+    } finally {
+      stop();
+    }
+  }
+
+  for (const [what, orders, more] of [
+    ["an answer in one piece", IN_PIECES, {}],
+    ["a stream whose output was kept back", KEPT_BACK_ORDERS, KEPT_BACK_STREAM],
+  ] as const) {
+    test(`for a moment: ${what} is tried again and billed once`, async () => {
+      const before = await client.balance();
+      const answer = client.chat(orders, more);
+      await busy(1);
+      cable.cut();
+      const response = await clockRuns(() => answer);
+      assert.equal(response.status, 200);
+      assert.match(await clockRuns(() => response.text()), "stream" in more ? /\[DONE\]/ : /"finish_reason":"stop"/);
+      const record = await stage.record(response);
+      assert.equal(record?.outcome, "ok");
+      assert.equal(before - (await client.balance()), chargeOf(record));
+    });
+  }
+
+  test("for a moment: a stream with output ends, and what reached the client is billed and paid", async () => {
+    const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
+    const stream = await clockRuns(() => client.stream(IN_PIECES));
+    cable.cut();
+    const text = await stream.rest();
+    assertStalled(text);
+    assert.doesNotMatch(text, /finish_reason":"/);
+    const record = await stage.record(stream.response);
+    assert.deepEqual([record?.outcome, record?.http_status, record?.attempts], ["plane_lost", 502, 1]);
+    assert.equal(record?.completion_tokens, stream.words, "a token a word");
+    const paid = before - (await client.balance());
+    assert.equal(paid, chargeOf(record));
+    assert.equal((await stage.balance(node.host.account)) - earned, hostShareOf(paid));
+  });
+
+  test("for longer than the dispatch deadline: nothing is charged, and every new request is refused", async () => {
+    const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
+    const running = [client.chat(IN_PIECES), client.chat(KEPT_BACK_ORDERS, KEPT_BACK_STREAM)];
+    await busy(2);
+    cable.unplug();
+    await eventually("new ones are refused", async () => !(await client.serves("tiny-3b")));
+    // More than the ceiling of a model without nodes.
+    const refused = await Promise.all(
+      Array.from({ length: 24 }, (_, i) => client.chat({ text: "x" }, { stream: i % 2 === 0, user: "at the door" })),
+    );
+    for (const response of refused) {
+      assert.deepEqual([response.status, codeIn(await response.text())], [503, "no_capacity"]);
+      assert.ok(Number(response.headers.get("retry-after")) >= 1);
+      assert.equal(response.headers.get("x-should-retry"), "true");
+    }
+    stage.clock.advance(DEADLINE_MS);
+    const [whole, streamed] = (await Promise.all(running)) as [Response, Response];
+    assert.equal(whole.status, 503);
+    for (const response of [whole, streamed]) {
+      assert.equal(codeIn(await response.text()), "no_capacity");
+      const record = await stage.record(response);
+      assert.deepEqual([record?.outcome, record?.http_status, record?.charge_pico], ["plane_lost", 503, "0"]);
+    }
+    const recorded = await stage.query("select id from request where label = 'at the door'");
+    assert.deepEqual(recorded, [], "a request that was refused at once leaves no record");
+    assert.deepEqual([await client.balance(), await stage.balance(node.host.account)], [before, earned]);
+  });
+});
