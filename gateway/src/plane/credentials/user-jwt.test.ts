@@ -57,6 +57,12 @@ describe("credentials", () => {
     });
   });
 
+  test("a credential opens plain client connections and no other kind", () => {
+    const [, body = ""] = mintUserJwt(account, grant).split(".");
+    const { nats } = JSON.parse(Buffer.from(body, "base64url").toString());
+    assert.deepEqual(nats.allowed_connection_types, ["STANDARD"]);
+  });
+
   test("the text is a NATS user JWT", () => {
     const [header = "", body = "", signature = ""] = mintUserJwt(account, grant).split(".");
     assert.deepEqual(JSON.parse(Buffer.from(header, "base64url").toString()), { typ: "JWT", alg: "ed25519-nkey" });
