@@ -4,9 +4,6 @@
  * gateway/src/limits/limits.test.ts.
  */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type KeyTraits, type MadeKey, makeKey } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
@@ -65,28 +62,21 @@ const readiness = async (internalUrl: string): Promise<{ status: number; limits:
 };
 
 describe(`limits, on ${GATEWAYS} gateways`, () => {
-  let directory: string;
   let stage: InProcessStage;
   let account: string;
   before(async () => {
     // Budgets are of a day by the database's clock and by the stage's, which stands still.
     await clearOfMidnight();
-    directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
-    const env = {
-      CATALOGUE_FILE: await writeCatalogue(directory, { [CAPPED]: { admission_max: 2 } }),
+    const env = async (folder: string) => ({
+      CATALOGUE_FILE: await writeCatalogue(folder, { [CAPPED]: { admission_max: 2 } }),
       STATUS_SAMPLE_S: "1",
-      // New nodes take as many requests as they have slots.
-      PROBATION_ANSWERS: "0",
-    };
+    });
     const nodes = [{ models: ["tiny-3b", CAPPED] }, { models: ["tiny-3b"] }];
     const shared = GATEWAYS === 2 ? ({ plane: "nats", limits: "valkey" } as const) : {};
     stage = await openStage({ as: "in-process", gateways: GATEWAYS, ...shared, nodes, env });
     ({ account } = await stage.builder());
   });
-  after(async () => {
-    await stage?.close();
-    await rm(directory, { recursive: true });
-  });
+  after(() => stage?.close());
 
   const newKey = (traits: KeyTraits = {}): Promise<MadeKey> => makeKey(stage.query, account, traits);
   const newToken = async (traits: KeyTraits = {}): Promise<string> => (await newKey(traits)).token;

@@ -1,4 +1,5 @@
 /** What every stage can do, in one process or in several: accounts, keys, records, the state of the ledger. */
+import assert from "node:assert/strict";
 import {
   type Builder,
   CREDIT,
@@ -10,6 +11,7 @@ import {
   openHost,
 } from "./accounts.ts";
 import type { Query } from "./database.ts";
+import { tollgate } from "./dev.ts";
 import { type RecordRow, untilSettled } from "./ledger-check.ts";
 import { requestUuid } from "./raw-http.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -36,6 +38,9 @@ export abstract class Stage {
   constructor(shared: Surroundings) {
     this.shared = shared;
   }
+
+  /** What every gateway has in its environment. */
+  abstract readonly env: Record<string, string>;
 
   /** Of the public API: the balancer's where there is one, otherwise the first gateway's. */
   abstract get baseUrl(): string;
@@ -72,6 +77,13 @@ export abstract class Stage {
     await untilSettled(this, id);
     const [row] = await this.query<RecordRow>("select * from request where id = $1", [id]);
     return row;
+  }
+
+  /** `tollgate admin …`, as a process with the settings of the gateways. What it printed; it must end well. */
+  async admin(...args: string[]): Promise<string> {
+    const run = tollgate(["admin", ...args], this.env);
+    assert.equal(await run.ended, 0, run.output());
+    return run.output();
   }
 
   /** What every test ends with: nothing is held any more. */

@@ -1,9 +1,3 @@
-/**
- * A stage in the test's own process: gateways with the program's own ports and agents with the scripted engine, all on one clock. No
- * deadline of the product passes because the machine is slow: the clock moves when the test moves it, or, where the test asks for
- * it, by a step in each turn of the event loop, which stands still as long as the process does. README.md says what needs time.
- */
-import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,9 +28,8 @@ import { dialNats } from "../host/src/agent/nats.ts";
 import { scriptedEngine } from "../host/src/engines/scripted.ts";
 import { WireFaults } from "../host/src/engines/wire-faults.ts";
 import { type NodeTraits, Stage, type StageNode } from "./common.ts";
-import { tollgate } from "./dev.ts";
 import { credentialsOf, enrol } from "./nodes/hand-made.ts";
-import { openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
+import { HONEST_NODES, openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
 
 /** Longer than an agent ever waits before it dials again. */
 const DIAL_AGAIN_MS = 5_000;
@@ -149,13 +142,6 @@ export class InProcessStage extends Stage {
     return node;
   }
 
-  /** `tollgate admin …`, as a process with the settings of the gateways. What it printed; it must end well. */
-  async admin(...args: string[]): Promise<string> {
-    const run = tollgate(["admin", ...args], this.env);
-    assert.equal(await run.ended, 0, run.output());
-    return run.output();
-  }
-
   /** Lets a clock that stands still run, until the function that it returns is called. */
   runClock(): () => void {
     return running(this.clock);
@@ -206,10 +192,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
     INTERNAL_PORT: "0",
     PLANE_PORT: "0",
     DATA_DIR: directory,
-    // The scripted engine knows no answer to a canary, and on a clock that stands still it is faster than its model can be.
-    AUTO_QUARANTINE: "false",
-    // A new node takes as many requests as it has slots.
-    PROBATION_ANSWERS: "0",
+    ...HONEST_NODES,
     ...env,
   });
   const random = systemRandom();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type NodeTraits, Stage, type StageNode } from "./common.ts";
-import { newDataDir, removeDataDir, tollgate } from "./dev.ts";
+import { newDataDir, removeDataDir } from "./dev.ts";
 import { type GatewayProcess, serve } from "./gateway-process.ts";
 import { startNode } from "./nodes/agent.ts";
 import { nodeApi } from "./nodes/hand-made.ts";
@@ -112,13 +112,6 @@ export class ProcessStage extends Stage {
     const id = body.data.find((node) => node.name === called)?.id as string;
     const stop = async (): Promise<void> => void (await process.end("SIGTERM"));
     return { id, host: its, process, stop };
-  }
-
-  /** `tollgate admin …`, with the settings of the gateways. What it printed; it must end well. */
-  async admin(...args: string[]): Promise<string> {
-    const run = tollgate(["admin", ...args], this.env);
-    assert.equal(await run.ended, 0, run.output());
-    return run.output();
   }
 
   async metrics(): Promise<string> {

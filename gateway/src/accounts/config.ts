@@ -1,6 +1,7 @@
 /** The settings of sign-in and email. */
 import { z } from "zod";
 import { domain, parsed, rotationMistakes, text, together } from "../base/settings.ts";
+import type { OidcProvider as OidcProviderConfig } from "./oidc.ts";
 
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
 
@@ -31,15 +32,6 @@ const OidcProviders = z
   })
   .pipe(z.array(OidcProvider))
   .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, "must not name an id twice");
-
-interface OidcProviderConfig {
-  id: string;
-  name: string;
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-  trustEmail: boolean;
-}
 
 interface AccountsConfig {
   /** Signs session cookies. Undefined: drawn from the pepper. */
