@@ -1,5 +1,5 @@
 /**
- * Holds docs/conformance.md and docs/threats.md to the tests: every rule, and everything that stops an attack, names at least
+ * Holds e2e/conformance.md and docs/threats.md to the tests: every rule, and everything that stops an attack, names at least
  * one, by file and title, and each of them exists. A title is the text between the quotes. For one that is made in a loop, what stands for its placeholders must be a literal
  * of the same file.
  */
@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const DOCUMENT = readFileSync(join(root, "docs/conformance.md"), "utf8");
+const DOCUMENT = readFileSync(join(root, "e2e/conformance.md"), "utf8");
 const THREATS = readFileSync(join(root, "docs/threats.md"), "utf8");
 const NOT_YET = "## Not yet built";
 /** The sections that set rules; 1 and 9 describe. */
@@ -102,7 +102,7 @@ const mistakesOf = (what: string, proofs: string[]): string[] =>
 
 const [built, notYet] = DOCUMENT.split(NOT_YET) as [string, string];
 
-test("every rule of docs/conformance.md is proved by tests that exist", () => {
+test("every rule of e2e/conformance.md is proved by tests that exist", () => {
   const rows = rowsOf(built);
   assert.ok(rows.length > 100, "the tables were found");
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Holds docs/dependencies.md to the package files: every dependency has a row that says why, and no row is left behind. */
+/** Holds docs/decisions/dependencies.md to the package files: every dependency has a row that says why, and no row is left behind. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const DOCUMENT = "docs/dependencies.md";
+const DOCUMENT = "docs/decisions/dependencies.md";
 const LISTS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
 
 /** Every dependency, with the package files that name it. */
@@ -28,7 +28,7 @@ function readRows(): string[][] {
   return [...rows].map(([, ...cells]) => cells.map((cell) => cell.trim()));
 }
 
-test("every dependency of every package file is in docs/dependencies.md, once, with its licence", () => {
+test("every dependency of every package file is in docs/decisions/dependencies.md, once, with its licence", () => {
   const rows = readRows();
   const dependencies = readDependencies();
   assert.ok(dependencies.size > 30, "the package files were found");
@@ -38,7 +38,7 @@ test("every dependency of every package file is in docs/dependencies.md, once, w
   assert.deepEqual(unlicensed, []);
 });
 
-test("docs/dependencies.md names nothing that is no longer used", () => {
+test("docs/decisions/dependencies.md names nothing that is no longer used", () => {
   const dependencies = readDependencies();
   const stale = readRows().filter(([name = ""]) => !dependencies.has(name));
   assert.deepEqual(stale, []);

@@ -46,7 +46,7 @@ function install(packages: string[]): void {
   for (const name of packages) apt("install", "-y", "-qq", "--no-install-recommends", name);
 }
 
-function isOnPath(binary: string): boolean {
+export function isOnPath(binary: string): boolean {
   const places = isAbsolute(binary) ? [""] : (process.env["PATH"] ?? "").split(delimiter);
   return places.some((directory) => {
     try {

@@ -18,8 +18,8 @@ const cores = availableParallelism();
 /** Most of the time they wait for platforms to start, or for browsers. */
 const PLATFORMS = { concurrency: 3 * cores, batches: 0 };
 
-/** Recorded answers against the declarations in api/: no browser and no platform. */
-const RECORDED = ["e2e/console/visual/recorded.test.ts"];
+/** No browser and no platform: recorded answers against the declarations in api/, and what runs the guides' blocks. */
+const NO_PLATFORM = ["e2e/console/visual/recorded.test.ts", "e2e/docs/{session,run-page}.test.ts"];
 
 /** The tests beside the sources: functions, rules, SQL, routes; on real servers where these matter. */
 const unit: Group = {
@@ -36,7 +36,7 @@ const unit: Group = {
     "chaos/{*,audit/*}.test.ts",
     "sim/**/*.test.ts",
     "engines/*.test.ts",
-    ...RECORDED,
+    ...NO_PLATFORM,
   ],
   // Some wait for servers while others compute.
   concurrency: Math.ceil(cores * 1.5),
@@ -48,6 +48,8 @@ const JOURNEYS = [
   "e2e/{public-api,errors,order-of-checks,endings,overspend,limits,node-api,host-cli}.test.ts",
   // One journey in a browser for each role.
   "e2e/console/journeys/*.test.ts",
+  // Each block of the quick starts, as a reader runs it.
+  "e2e/docs/quick-starts.test.ts",
 ];
 const journeys: Group = { patterns: JOURNEYS, ...PLATFORMS };
 
@@ -62,7 +64,7 @@ const processes: Group = { patterns: PROCESSES, ...PLATFORMS };
 /** The rest of the end-to-end suites: every night. */
 const nightly: Group = {
   patterns: ["e2e/**/*.test.ts"],
-  exclude: [...RECORDED, ...JOURNEYS, ...PROCESSES],
+  exclude: [...NO_PLATFORM, ...JOURNEYS, ...PROCESSES],
   ...PLATFORMS,
 };
 

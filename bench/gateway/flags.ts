@@ -24,7 +24,7 @@ export const TARGETS = {
 type TargetName = keyof typeof TARGETS;
 const TARGET_NAMES = Object.keys(TARGETS) as TargetName[];
 
-/** What docs/performance.md shows: the few scenarios that differ in kind, and one target for each program. */
+/** What bench/performance.md shows: the few scenarios that differ in kind, and one target for each program. */
 const RECORDED = {
   targets: TARGET_NAMES.filter((name) => name !== "tollgate-scripted"),
   scenarios: ["chat-c64", "streams-100", "chat-pair"] satisfies ScenarioName[],
@@ -32,7 +32,7 @@ const RECORDED = {
 };
 
 export const HELP = `Usage: npm run bench -- gateway [flags]
-  --record           for docs/performance.md: ${RECORDED.scenarios.join(", ")}, ${RECORDED.repeats} repeats, the result kept in bench/gateway/results
+  --record           for bench/performance.md: ${RECORDED.scenarios.join(", ")}, ${RECORDED.repeats} repeats, the result kept in bench/gateway/results
   --quick            short runs, once each: shows that all works
   --targets a,b      ${TARGET_NAMES.join(", ")} (all; direct is always among them)
   --scenarios x,y    ${SCENARIO_NAMES.join(", ")} (all)

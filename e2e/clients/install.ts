@@ -4,9 +4,10 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildOnce, cacheFolder } from "../../tools/go-builds.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const UNREACHABLE =
@@ -25,15 +26,29 @@ async function runInstall(): Promise<string | undefined> {
   const stamp = at("node_modules/.tollgate-install");
   const wanted = await digestOf("package-lock.json");
   if ((await readIfThere(stamp)) === wanted) return undefined;
+  const why = await npmCi(at("."));
+  if (why === undefined) await writeFile(stamp, wanted);
+  return why;
+}
+
+/** Why the registry does not give what the lockfile in that folder names; undefined once it is installed. */
+async function npmCi(folder: string): Promise<string | undefined> {
   const quick = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
-  const npm = await run("npm", ["ci", "--ignore-scripts", "--loglevel=error", ...quick]);
-  if (npm.code !== 0) {
-    const cause = UNREACHABLE.exec(npm.output)?.[1];
-    if (cause === undefined) throw new Error(`npm ci failed in e2e/clients:\n${npm.output}`);
-    return `the npm registry cannot be reached (${cause})`;
-  }
-  await writeFile(stamp, wanted);
-  return undefined;
+  const npm = await run("npm", ["ci", "--ignore-scripts", "--loglevel=error", ...quick], folder);
+  if (npm.code === 0) return undefined;
+  const cause = UNREACHABLE.exec(npm.output)?.[1];
+  if (cause === undefined) throw new Error(`npm ci failed in ${folder}:\n${npm.output}`);
+  return `the npm registry cannot be reached (${cause})`;
+}
+
+/** The same packages in a folder of their own, for suites that run at the same time: its path, or why there is none. */
+export async function installPackagesApart(): Promise<{ folder: string } | { missing: string }> {
+  const folder = join(cacheFolder("clients-npm"), (await digestOf("package-lock.json")).slice(0, 16), "node_modules");
+  const missing = await buildOnce(folder, "node_modules", async (fresh) => {
+    for (const name of ["package.json", "package-lock.json"]) await copyFile(at(name), join(fresh, name));
+    return await npmCi(fresh);
+  });
+  return missing === undefined ? { folder } : { missing };
 }
 
 /** The interpreter that has a Python client, or why there is none. */
@@ -44,6 +59,10 @@ const environment = (name: string): string => at(`../../.cache/clients/${name}`)
 /** The official package, for the suite of `npm test`. */
 export const installPython = (): Promise<Python> =>
   installEnvironment(environment("openai"), ["-r", at("requirements.txt")], "requirements.txt");
+
+/** The same for the guides' blocks, which may install into it. */
+export const installForDocs = (): Promise<Python> =>
+  installEnvironment(environment("docs"), ["-r", at("requirements.txt")], "requirements.txt");
 
 /** What the examples ask for, as a builder would install it. */
 export const installExamples = (): Promise<Python> => {
@@ -91,10 +110,10 @@ export async function pinnedPython(packageName: string, file = "requirements.txt
   return new RegExp(`^${packageName}(?:\\[.*\\])?==(\\S+)`, "m").exec(pins)?.[1] ?? "";
 }
 
-async function run(command: string, args: string[]): Promise<{ code: number; output: string }> {
+async function run(command: string, args: string[], cwd = at(".")): Promise<{ code: number; output: string }> {
   // Only npm is a script there that needs a shell.
   const shell = process.platform === "win32" && command === "npm";
-  const child = spawn(command, args, { cwd: at("."), shell, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, args, { cwd, shell, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {

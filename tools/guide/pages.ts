@@ -16,7 +16,7 @@ interface Section {
 
 const page = (file: string, name: string): GuidePage => ({ file, path: pathOf(file), name });
 
-/** What is for those who change the sources stays with them: decisions, conformance, dependencies. */
+/** What is for those who change the sources stays with them: decisions. */
 export const SECTIONS: readonly Section[] = [
   { name: "Guide", pages: [page("docs/README.md", "Where to begin"), page("docs/console.md", "The console")] },
   { name: "Builders", pages: [page("docs/builders.md", "For builders"), page("docs/clients.md", "Clients, driven")] },
@@ -44,7 +44,6 @@ export const SECTIONS: readonly Section[] = [
     name: "What to expect",
     pages: [
       page("docs/reliability.md", "Reliability"),
-      page("docs/performance.md", "Performance"),
       page("docs/scale.md", "Past one machine"),
       page("docs/threats.md", "Threats"),
     ],

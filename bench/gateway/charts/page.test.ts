@@ -1,4 +1,4 @@
-/** docs/performance.md and its charts are those of the last recorded run. */
+/** bench/performance.md and its charts are those of the last recorded run. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,17 +7,18 @@ import { fileURLToPath } from "node:url";
 import { lastResult } from "../results.ts";
 import { pageOf, withPage } from "./page.ts";
 
-const DOCS = fileURLToPath(new URL("../../../docs", import.meta.url));
+const BENCH = fileURLToPath(new URL("../..", import.meta.url));
+const PICTURES = join(BENCH, "../docs/pictures");
 const page = pageOf(lastResult());
-const document = readFileSync(join(DOCS, "performance.md"), "utf8");
+const document = readFileSync(join(BENCH, "performance.md"), "utf8");
 
-test("docs/performance.md has the figures of the last recorded run (npm run bench -- charts)", () => {
+test("bench/performance.md has the figures of the last recorded run (npm run bench -- charts)", () => {
   assert.equal(document, withPage(document, page));
 });
 
 for (const [name, svg] of page.pictures) {
   test(`docs/pictures/${name} is drawn from it`, () => {
-    assert.equal(readFileSync(join(DOCS, "pictures", name), "utf8"), svg);
+    assert.equal(readFileSync(join(PICTURES, name), "utf8"), svg);
   });
 }
 

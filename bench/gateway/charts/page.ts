@@ -1,4 +1,4 @@
-/** The part of docs/performance.md that a recorded run decides: where it was taken, its charts, and the table of its figures. */
+/** The part of bench/performance.md that a recorded run decides: where it was taken, its charts, and the table of its figures. */
 import {
   cpuPerEventUs,
   cpuPerRequestUs,
@@ -77,7 +77,7 @@ export function pageOf(result: Result): Page {
   const pictures = new Map(QUOTED.map((quoted) => [fileOf(quoted), chartOf(result, targets, quoted)]));
   const shown = QUOTED.map((quoted) => {
     const figures = targets.map((target) => `${labelOf(result, target)} takes ${figureOf(result, target, quoted)}`);
-    return `<img src="pictures/${fileOf(quoted)}" alt="${quoted.title}: ${figures.join(", ")}" width="${PICTURE_WIDTH}">`;
+    return `<img src="../docs/pictures/${fileOf(quoted)}" alt="${quoted.title}: ${figures.join(", ")}" width="${PICTURE_WIDTH}">`;
   });
   return { text: [setting(result), ...shown, table(result, targets), agentLine(result)].join("\n\n"), pictures };
 }

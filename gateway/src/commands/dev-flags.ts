@@ -5,7 +5,8 @@ const ENGINES = ["auto", "demo", "scripted"] as const;
 const PAYMENTS = ["none", "demo"] as const;
 
 export interface DevFlags {
-  port: number;
+  /** Undefined: what PORT says, or its default. */
+  port: number | undefined;
   data: string;
   engine: (typeof ENGINES)[number];
   nodes: number;
@@ -16,7 +17,7 @@ export interface DevFlags {
 }
 
 export const DEV_FLAGS: Record<string, Flag> = {
-  port: { value: "N", help: "the gateway's port (8080; 0 for any free one)" },
+  port: { value: "N", help: "the gateway's port (PORT, or 8080; 0 for any free one)" },
   data: { value: "DIR", help: "where everything is kept (./data)" },
   engine: {
     value: "NAME",
@@ -39,7 +40,7 @@ export function parseDevFlags({ flags, switches }: Given): DevFlags {
     if (!/^\d+$/.test(text) || value > max) mistakes.push(`--${flag} must be a whole number from 0 to ${max}`);
     return value;
   };
-  const port = whole("port", flags.port ?? "8080", 65535);
+  const port = flags.port === undefined ? undefined : whole("port", flags.port, 65535);
   const nodes = switches.has("no-node") ? 0 : whole("nodes", flags.nodes ?? "1", 64);
   const engine = ENGINES.find((name) => name === (flags.engine ?? "auto"));
   if (engine === undefined) mistakes.push(`--engine must be one of ${ENGINES.join(", ")}`);

@@ -33,7 +33,7 @@ async function run(given: Given): Promise<number> {
   const dataDir = resolve(flags.data);
   const parsed = parseConfig({
     ...process.env,
-    PORT: String(flags.port),
+    ...(flags.port !== undefined && { PORT: String(flags.port) }),
     DATA_DIR: dataDir,
     // Agents ask the gateway where the plane is, so any free port will do.
     PLANE_PORT: process.env.PLANE_PORT ?? "0",

@@ -1,0 +1,88 @@
+/** Which blocks run, what a page that is wrong is told, and what is left out. No platform: the blocks need none. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { readPage, runnable } from "../../tools/doc-tests/page.ts";
+import { commandsIn, whyLeftOut } from "./packages.ts";
+import { runBlocks } from "./run-page.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const NOTHING = { python: undefined, npm: undefined };
+const fence = (info: string, code: string): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
+const blocksOf = (text: string) => runnable(readPage(text));
+
+async function runText(t: TestContext, text: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-page-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const place = { folder, scratch: folder, env: process.env, fill: (one: string) => one, learn: () => {} };
+  await runBlocks(blocksOf(text), place, { file: "page.md", packages: NOTHING });
+}
+
+test("passes a page whose blocks print what it says; programs see what the shell exported", async (t) => {
+  await runText(
+    t,
+    `# A\n\n${fence("sh", "export NAME=fox\necho one; echo two")}${fence("output", "one\n…")}\n${fence(
+      "ts",
+      'const name: string = process.env.NAME ?? "";\nconsole.log("a", name);',
+    )}${fence("output", "a …")}`,
+  );
+});
+
+test("fails a page whose block prints something else, with file, line, command, and both outputs side by side", async (t) => {
+  const text = `# A\n\n${fence("sh", "echo one; echo 2")}${fence("output", "one\ntwo")}`;
+  await assert.rejects(runText(t, text), {
+    message: `page.md:3: the output is not what the page says (line 6)
+    echo one; echo 2
+      expected | actual
+      one      | one
+    ≠ two      | 2`,
+  });
+});
+
+test("fails a page whose command fails, by the command's own line in the file", async (t) => {
+  await assert.rejects(runText(t, `# A\n\n${fence("sh", "echo one\ncat nowhere\necho two")}`), {
+    message: `page.md:5: the command failed with exit code 1
+    cat nowhere
+  it printed:
+    one
+  its errors:
+    cat: nowhere: No such file or directory`,
+  });
+});
+
+test("fails a page whose program fails, with what it said", async (t) => {
+  await assert.rejects(
+    runText(t, fence("ts", 'throw new Error("no luck");')),
+    /^Error: page.md:1: the block failed[\s\S]*no luck/,
+  );
+});
+
+test("says up to where the output of a block in the background is compared", async (t) => {
+  const text = `${fence('sh background="ready"', "echo ready; echo more; sleep 1000")}${fence("output", "ready\nmore")}`;
+  await assert.rejects(runText(t, text), /≠ more[\s\S]*compared up to the line with "ready"/);
+});
+
+test("leaves a block out by the name of what is missing", () => {
+  const [shell, python, vercel] = blocksOf(
+    fence("sh", "A=1 uvx x") +
+      fence("python", "import openai") +
+      fence("ts", 'import { a } from "@no-such/package/x";'),
+  ) as [never, never, never];
+  const path = process.env["PATH"];
+  process.env["PATH"] = "/nowhere";
+  try {
+    assert.equal(whyLeftOut(shell, NOTHING, root), "uvx is not installed");
+  } finally {
+    process.env["PATH"] = path;
+  }
+  assert.equal(whyLeftOut(python, { ...NOTHING, python: { missing: "no venv" } }, root), "no venv");
+  assert.equal(whyLeftOut(vercel, { ...NOTHING, npm: { missing: "no registry" } }, root), "no registry");
+});
+
+test("reads the commands of a shell block", () => {
+  const [block] = blocksOf(fence("sh", "A=1 B=2 npx x | node -p 1 && (cd a; docker ps)\n  curl \\\n  -s y"));
+  assert.deepEqual(commandsIn(block as never), ["npx", "node", "cd", "docker", "curl"]);
+});

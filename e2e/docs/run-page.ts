@@ -1,0 +1,104 @@
+/** Runs the blocks of one page in order and compares what they print with what the page says. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { credentialsIn } from "../../tools/doc-tests/fill-in.ts";
+import { matches, sideBySide } from "../../tools/doc-tests/output.ts";
+import { type Block, readPage, runnable } from "../../tools/doc-tests/page.ts";
+import { installFor, type Packages, whyLeftOut } from "./packages.ts";
+import { type Failure, Session } from "./session.ts";
+import { openSurroundings, type Surroundings } from "./surroundings.ts";
+
+interface Report {
+  ran: number;
+  /** `file:line: reason`, of the blocks that the page or this machine leaves out. */
+  leftOut: string[];
+}
+
+/** Throws when a block does not do what the page says. `file` is from the root of the checkout. */
+export async function runPage(root: string, file: string): Promise<Report> {
+  const page = readPage(readFileSync(join(root, file), "utf8"));
+  if (page.mistakes.length > 0) throw new Error(page.mistakes.map((mistake) => `${file}, ${mistake}`).join("\n"));
+  const at = ({ line }: { line: number }): string => `${file}:${line}`;
+  const leftOut = page.blocks.flatMap((block) => (block.noRun === undefined ? [] : [`${at(block)}: ${block.noRun}`]));
+  const blocks = runnable(page);
+  if (page.kind === "none" || blocks.length === 0) return { ran: 0, leftOut };
+  const packages = await installFor(blocks, root);
+  const possible = blocks.filter((block) => {
+    const why = whyLeftOut(block, packages, root);
+    if (why !== undefined) leftOut.push(`${at(block)}: ${why}`);
+    return why === undefined;
+  });
+  if (possible.length === 0) return { ran: 0, leftOut };
+  const text = blocks.map((block) => block.text).join("");
+  const surroundings = await openSurroundings({ kind: page.kind, text, packages, root });
+  try {
+    await runBlocks(possible, surroundings, { file, packages });
+  } finally {
+    await surroundings.close();
+  }
+  return { ran: possible.length, leftOut };
+}
+
+type Place = Pick<Surroundings, "folder" | "scratch" | "env" | "fill" | "learn">;
+
+export async function runBlocks(
+  blocks: Block[],
+  place: Place,
+  { file, packages }: { file: string; packages: Packages },
+): Promise<void> {
+  const session = new Session(place);
+  try {
+    for (const block of blocks) {
+      const script = scriptOf({ ...block, text: place.fill(block.text) }, place, packages);
+      const { background } = block;
+      const ended = await (background === undefined ? session.run(script) : session.start(script, background));
+      if ("why" in ended) throw new Error(failureText(file, block, ended));
+      if (background !== undefined) place.learn(credentialsIn(ended.stdout));
+      if (block.output === undefined) continue;
+      const expected = place.fill(block.output.text);
+      if (!matches(expected, ended.stdout)) throw new Error(differenceText(file, block, expected, ended.stdout));
+    }
+  } finally {
+    await session.close();
+  }
+}
+
+/** What the session runs for a block. Programs are files below the page's folder, where their imports are looked for. */
+function scriptOf({ language, text, line }: Block, { folder, scratch }: Place, { python }: Packages): string {
+  if (language === "sh") return text;
+  if (language === "ts") {
+    mkdirSync(join(folder, ".doctest"), { recursive: true });
+    const program = join(folder, ".doctest", `line-${line}.ts`);
+    writeFileSync(program, text);
+    return `node '${program}'`;
+  }
+  const program = join(scratch, `line-${line}.py`);
+  writeFileSync(program, text);
+  if (python === undefined || !("interpreter" in python)) throw new Error("a Python block without Python");
+  return `'${python.interpreter}' '${program}'`;
+}
+
+function failureText(file: string, block: Block, { why, line, command, stdout, stderr }: Failure): string {
+  // Of a program only its own messages say where.
+  const isShell = block.language === "sh" && line !== undefined;
+  const at = isShell ? block.line + line : block.line;
+  return [
+    `${file}:${at}: ${isShell ? "the command" : "the block"} ${why}`,
+    indented(isShell ? command : block.text),
+    ...(stdout.trim() === "" ? [] : ["  it printed:", indented(stdout)]),
+    ...(stderr.trim() === "" ? [] : ["  its errors:", indented(stderr)]),
+  ].join("\n");
+}
+
+function differenceText(file: string, { line, text, output, background }: Block, expected: string, actual: string) {
+  return [
+    `${file}:${line}: the output is not what the page says (line ${output?.line})`,
+    indented(text),
+    indented(sideBySide(expected, actual)),
+    ...(background === undefined
+      ? []
+      : [`  compared up to the line with "${background}": name the last line that is shown`]),
+  ].join("\n");
+}
+
+const indented = (text: string): string => text.trimEnd().replaceAll(/^/gm, "    ");

@@ -1,0 +1,74 @@
+/** What carries over from block to block, what ends a page, and what becomes of programs that go on running. */
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { isAlive } from "@tollgate/stage/dev.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { type Failure, Session } from "./session.ts";
+
+function open(t: TestContext): { session: Session; scratch: string } {
+  const scratch = mkdtempSync(join(tmpdir(), "tollgate-session-"));
+  const session = new Session({ folder: scratch, scratch, env: process.env });
+  t.after(async () => {
+    await session.close();
+    rmSync(scratch, { recursive: true });
+  });
+  return { session, scratch };
+}
+
+test("variables, functions and the working directory carry over", async (t) => {
+  const { session } = open(t);
+  assert.deepEqual(await session.run('name=fox\nsay() { echo "the $1"; }\nmkdir den\ncd den'), { stdout: "" });
+  assert.deepEqual(await session.run('say "$name"; basename "$PWD"; cat'), { stdout: "the fox\nden\n" });
+});
+
+test("the first command that fails ends the block, and is named with its line and what it printed", async (t) => {
+  const { session } = open(t);
+  const failure = (await session.run("echo before\nls 'no such file' >&2\necho after")) as Failure;
+  assert.deepEqual(
+    [failure.why, failure.line, failure.command],
+    ["failed with exit code 2", 2, "ls 'no such file' 1>&2"],
+  );
+  assert.equal(failure.stdout, "before\n");
+  assert.match(failure.stderr, /no such file/i);
+  assert.match(((await session.run("echo more")) as Failure).why, /failed with exit code 2/, "the session is over");
+});
+
+test("a failure after set +e in an earlier block ends the page too", async (t) => {
+  const { session } = open(t);
+  await session.run("set +e\nfalse\ntrue");
+  assert.ok("why" in (await session.run("false\ntrue")));
+});
+
+test("a block that bash cannot read fails with what bash says", async (t) => {
+  const { session } = open(t);
+  const failure = (await session.run("if true; then echo")) as Failure;
+  assert.match(failure.stderr, /syntax error/);
+  assert.equal(failure.line, undefined);
+});
+
+test("waits for the text of a program in the background, and interrupts it with all it started at the end", async (t) => {
+  const { session, scratch } = open(t);
+  const program = `trap 'echo stopped >stopped; exit' INT\nsleep 1000 & echo $! >pid\necho starting; echo is ready now; wait`;
+  assert.deepEqual(await session.start(program, "is ready"), { stdout: "starting\nis ready now\n" });
+  assert.deepEqual(await session.run("echo meanwhile"), { stdout: "meanwhile\n" });
+  await session.close();
+  assert.ok(existsSync(join(scratch, "stopped")));
+  const left = Number(readFileSync(join(scratch, "pid"), "utf8"));
+  await eventually("what it started has ended too", () => !isAlive(left));
+});
+
+test("a program in the background that ends without its text fails, with what it printed", async (t) => {
+  const { session } = open(t);
+  const failure = (await session.start("echo no luck >&2; exit 3", "is ready")) as Failure;
+  assert.deepEqual([failure.why, failure.stdout], ['ended before it printed "is ready"', "no luck\n"]);
+});
+
+test("a block that fails interrupts what runs in the background", async (t) => {
+  const { session, scratch } = open(t);
+  await session.start(`trap 'touch stopped; exit' INT; echo ready; while :; do sleep 0.1; done`, "ready");
+  assert.ok("why" in (await session.run("false")));
+  assert.ok(existsSync(join(scratch, "stopped")));
+});

@@ -1,0 +1,29 @@
+/** Puts what a page's platform really has in the place of what the guides write. Pure. */
+
+/** What every page writes, and the site and the doc tests replace. */
+const WRITTEN = { address: "http://127.0.0.1:8080", key: "tsk_live_your_key", token: "tht_live_your_token" };
+
+export type Values = Partial<typeof WRITTEN>;
+
+export function fillIn(text: string, values: Values): string {
+  return Object.entries(values).reduce(
+    (filled, [name, value]) => filled.replaceAll(WRITTEN[name as keyof Values], value),
+    text,
+  );
+}
+
+const PORT = /(?<=(?:127\.0\.0\.1|localhost):|PORT=|--port[ =])\d{4,5}\b/g;
+
+/** The ports of this machine that a text names. */
+export const portsIn = (text: string): string[] => [...new Set(text.match(PORT) ?? [])];
+
+/** With other ports in their places. */
+export const withPorts = (text: string, ports: ReadonlyMap<string, string>): string =>
+  text.replaceAll(PORT, (port) => ports.get(port) ?? port);
+
+/** The credentials that a platform printed, which a reader would copy. */
+export function credentialsIn(printed: string): Values {
+  const [key] = /\btsk_live_\w+/.exec(printed) ?? [];
+  const [token] = /\btht_live_\w+/.exec(printed) ?? [];
+  return { ...(key !== undefined && { key }), ...(token !== undefined && { token }) };
+}

@@ -1,0 +1,63 @@
+/** What an output block matches, and how a difference is shown. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { matches, sideBySide } from "./output.ts";
+
+test("compares line by line; spaces at line ends and blank lines at the end do not count", () => {
+  assert.ok(matches("a\n  b\n", "a  \n  b\n\n"));
+  for (const [expected, actual] of [
+    ["a", "b"],
+    ["a", "a\nb"],
+    ["a\nb", "a"],
+    ["  a", "a"],
+    ["a\n\nb", "a\nb"],
+    ["", "a"],
+  ] as const) {
+    assert.ok(!matches(expected, actual), JSON.stringify([expected, actual]));
+  }
+});
+
+test("… matches any text in a line, and nothing beyond it", () => {
+  assert.ok(matches("id: …, ok", "id: 5, ok"));
+  assert.ok(matches("… b … d", "a b c b d"));
+  assert.ok(matches("a…", "a"));
+  assert.ok(matches("(.*)…", "(.*)x"), "what means something in a regular expression means itself");
+  assert.ok(!matches("a…c", "a\nc"));
+  assert.ok(!matches("a…c", "ab"));
+  assert.ok(!matches(".*…", "abc"));
+});
+
+test("a line of … matches any lines, also none", () => {
+  assert.ok(matches("a\n…\nd", "a\nb\nc\nd"));
+  assert.ok(matches("a\n…\nd", "a\nd"));
+  assert.ok(matches("…\nb\nc", "b\nx\nb\nc"), "the first line that fits need not be the one");
+  assert.ok(matches("a\n  …", "a\nb"));
+  assert.ok(matches("…", ""));
+  assert.ok(!matches("a\n…\nd", "a\nb\nc"));
+  assert.ok(!matches("a\n…\nc\nd", "a\nc\nb\nd"));
+});
+
+test("many wildcards that match nothing are told at once", () => {
+  assert.ok(!matches(`${"…a".repeat(30)}b`, "a".repeat(3000)));
+  assert.ok(!matches("…\na\n".repeat(30), `${"a\n".repeat(3000)}b`));
+});
+
+test("shows both beside each other and marks the lines that differ", () => {
+  assert.equal(
+    sideBySide("one\n…\nthree\nfour", "one\n2\n2b\nthree\nfive\nsix"),
+    `  expected | actual
+  one      | one
+  …        | 2
+  …        | 2b
+  three    | three
+≠ four     | five
+≠          | six`,
+  );
+});
+
+test("an expected line that never comes after … stands alone", () => {
+  assert.equal(
+    sideBySide("one\n…\nthree", "one\ntwo"),
+    "  expected | actual\n  one      | one\n≠ three    |\n≠          | two",
+  );
+});

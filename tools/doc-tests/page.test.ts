@@ -1,0 +1,83 @@
+/** What a page's fences and header mean, and what is refused. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readPage, runnable } from "./page.ts";
+
+const fence = (info: string, code = "true"): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
+
+test("takes sh, python and ts blocks in order, with their lines, also within lists", () => {
+  const page = readPage(
+    `# A\n\n${fence("sh", "a")}\n1. An item:\n\n   \`\`\`python\n   if b:\n     c\n   \`\`\`\n\n${fence("json", "{}")}${fence("ts", "d")}`,
+  );
+  assert.equal(page.kind, "platform");
+  assert.deepEqual(
+    runnable(page).map(({ language, text, line }) => [language, text, line]),
+    [
+      ["sh", "a\n", 3],
+      ["python", "if b:\n  c\n", 9],
+      ["ts", "d\n", 17],
+    ],
+  );
+  assert.deepEqual(page.mistakes, []);
+});
+
+test("gives a block the output that stands directly after it", () => {
+  const { blocks, mistakes } = readPage(`${fence("sh", "a")}${fence("output", "b")}\n${fence("sh", "c")}`);
+  assert.deepEqual(
+    blocks.map(({ output }) => output),
+    [{ text: "b\n", line: 4 }, undefined],
+  );
+  assert.deepEqual(mistakes, []);
+});
+
+test("leaves out a block with a reason, and knows one that keeps running", () => {
+  const page = readPage(`${fence('sh no-run="needs Docker"')}${fence('sh background="is ready"', "b")}`);
+  assert.deepEqual(
+    page.blocks.map(({ noRun, background }) => [noRun, background]),
+    [
+      ["needs Docker", undefined],
+      [undefined, "is ready"],
+    ],
+  );
+  assert.deepEqual(
+    runnable(page).map(({ text }) => text),
+    ["b\n"],
+  );
+});
+
+test("reads the kind of a page from its first line; runs nothing of a page of kind none", () => {
+  for (const kind of ["platform", "platform-without-node", "clone", "none"]) {
+    const page = readPage(`<!-- doctest: ${kind} -->\n# A\n\n${fence("sh")}`);
+    assert.deepEqual([page.kind, page.mistakes, runnable(page).length], [kind, [], kind === "none" ? 0 : 1]);
+  }
+});
+
+for (const [what, text, mistake] of [
+  ["a language that nobody knows", fence("bash"), /^line 1: the fence's language "bash" is none of sh, python/],
+  ["a fence without a language", fence(""), /^line 1: the fence's language "" is none of/],
+  ["an attribute that nobody knows", fence('sh norun="x"'), /^line 1: fences have no attribute norun/],
+  [
+    "a word that is no attribute",
+    fence("sh no-run"),
+    /^line 1: after its language a fence has attributes .*not no-run/,
+  ],
+  ["no-run without a reason", fence('sh no-run=""'), /^line 1: no-run needs a text/],
+  ["no-run where nothing is run", fence('json no-run="x"'), /^line 1: only sh, python, ts blocks have no-run/],
+  ["background of another language", fence('ts background="x"'), /^line 1: only sh blocks have background/],
+  ["output after a paragraph", `${fence("sh")}\nIt says:\n\n${fence("output")}`, /^line 7: output stands directly/],
+  ["output after output", `${fence("sh")}${fence("output")}${fence("output")}`, /^line 7: output stands directly/],
+  ["a prompt", fence("sh", "a\n$ npm start"), /^line 1: no \$ prompts/],
+  ["jq", fence('sh no-run="x"', "curl -s x | jq .id"), /^line 1: no jq/],
+  ["a kind that nobody knows", "<!-- doctest: moon -->\n", /^line 1: "moon" is none of the kinds/],
+  ["a header further down", "# A\n\n<!-- doctest: none -->\n", /^line 1: <!-- doctest: … --> has to be the first/],
+] as const) {
+  test(`refuses ${what}`, () => {
+    const { mistakes } = readPage(text);
+    assert.equal(mistakes.length, 1, mistakes.join("\n"));
+    assert.match(mistakes[0] as string, mistake);
+  });
+}
+
+test("a variable and a file whose name has jq in it are no prompt and no jq", () => {
+  assert.deepEqual(readPage(fence("sh", 'echo "$KEY" $ref\n./my-jq.sh jq.json')).mistakes, []);
+});

@@ -1,0 +1,102 @@
+/**
+ * A page of the guides as the doc tests read it: its code blocks in order, what their fences say, and what is wrong with them. The
+ * rules for writing a page, and what runs the blocks, are in e2e/docs. Pure.
+ */
+import createParser, { type Token } from "markdown-it";
+
+/** What the blocks of a page need around them. `none`: no block of it is run. */
+export type PageKind = "platform" | "platform-without-node" | "clone" | "none";
+
+export interface Block {
+  language: string;
+  text: string;
+  /** The line of its fence in the file; its code begins on the next. */
+  line: number;
+  /** Why it is not run. */
+  noRun: string | undefined;
+  /** It goes on running; this text says that it is ready. */
+  background: string | undefined;
+  /** What the page says that it prints. */
+  output: { text: string; line: number } | undefined;
+}
+
+interface Page {
+  kind: PageKind;
+  blocks: Block[];
+  /** Each begins with its line. */
+  mistakes: string[];
+}
+
+const KINDS: readonly string[] = ["platform", "platform-without-node", "clone", "none"] satisfies PageKind[];
+const HEADER = /^<!-- doctest: (.*) -->$/m;
+const RUN = ["sh", "python", "ts"];
+const OUTPUT = "output";
+const LANGUAGES = [...RUN, OUTPUT, "json", "yaml", "text", "ini", "toml", "sql"];
+
+const parser = createParser({ html: true });
+
+/** Those that are run, in order. */
+export const runnable = ({ kind, blocks }: Page): Block[] =>
+  kind === "none" ? [] : blocks.filter(({ language, noRun }) => RUN.includes(language) && noRun === undefined);
+
+export function readPage(text: string): Page {
+  const mistakes: string[] = [];
+  const header = HEADER.exec(text);
+  const kind = header?.[1] ?? "platform";
+  if (!KINDS.includes(kind)) mistakes.push(`line 1: "${kind}" is none of the kinds of page: ${KINDS.join(", ")}`);
+  if (header !== null && header.index > 0) mistakes.push("line 1: <!-- doctest: … --> has to be the first line");
+  const blocks: Block[] = [];
+  parser.parse(text, {}).forEach((token, i, tokens) => {
+    if (token.type !== "fence") return;
+    const { mistakes: own, ...block } = blockOf(token);
+    mistakes.push(...own.map((mistake) => `line ${block.line}: ${mistake}`));
+    if (block.language !== OUTPUT) blocks.push(block);
+    else if (isOfRunLanguage(tokens[i - 1])) {
+      (blocks.at(-1) as Block).output = { text: block.text, line: block.line };
+    } else mistakes.push(`line ${block.line}: output stands directly after the block that prints it`);
+  });
+  return { kind: kind as PageKind, blocks, mistakes };
+}
+
+const languageOf = ({ info }: Token): string => info.trim().split(/\s/, 1)[0] ?? "";
+const isOfRunLanguage = (token: Token | undefined): boolean =>
+  token?.type === "fence" && RUN.includes(languageOf(token));
+
+function blockOf(token: Token): Block & { mistakes: string[] } {
+  const language = languageOf(token);
+  const { attributes, mistakes } = attributesOf(token.info.trim().slice(language.length));
+  const { "no-run": noRun, background } = attributes;
+  if (!LANGUAGES.includes(language)) {
+    mistakes.push(`the fence's language "${language}" is none of ${LANGUAGES.join(", ")}`);
+  }
+  if (noRun !== undefined && !RUN.includes(language)) mistakes.push(`only ${RUN.join(", ")} blocks have no-run`);
+  if (background !== undefined && language !== "sh") mistakes.push("only sh blocks have background");
+  if (language === "sh") mistakes.push(...shellMistakes(token.content));
+  const line = (token.map?.[0] ?? 0) + 1;
+  return { language, text: token.content, line, noRun, background, output: undefined, mistakes };
+}
+
+interface Attributes {
+  "no-run"?: string;
+  background?: string;
+}
+
+function attributesOf(text: string): { attributes: Attributes; mistakes: string[] } {
+  const attributes: Attributes = {};
+  const mistakes: string[] = [];
+  const rest = text.replaceAll(/\s([a-z-]+)="([^"]*)"(?=\s|$)/g, (_, name: string, value: string) => {
+    if (name !== "no-run" && name !== "background") mistakes.push(`fences have no attribute ${name}`);
+    else if (value.trim() === "") mistakes.push(`${name} needs a text`);
+    else attributes[name] = value;
+    return "";
+  });
+  if (rest.trim() !== "") mistakes.push(`after its language a fence has attributes (name="text"), not ${rest.trim()}`);
+  return { attributes, mistakes };
+}
+
+function shellMistakes(code: string): string[] {
+  return [
+    ...(/^\s*\$ /m.test(code) ? ["no $ prompts: they are copied with the command"] : []),
+    ...(/(?<![\w./-])jq(?![\w./-])/.test(code) ? ["no jq: not everybody has it; use node -p, or a flag"] : []),
+  ];
+}

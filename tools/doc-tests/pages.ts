@@ -1,0 +1,17 @@
+/** Which Markdown files are guides, and which of them every `npm test` runs. */
+import { globSync } from "node:fs";
+
+/** The first page of each kind of reader: part of `npm test`. The other pages run every night. */
+export const QUICK_STARTS: readonly string[] = ["README.md"];
+
+/** Written before there were doc tests, and not run. */
+export const NOT_YET: readonly string[] = [
+  ...["builders", "clients", "hosts", "operators", "reliability", "scale"].map((name) => `docs/${name}.md`),
+  ...["backup", "money", "nats", "retention", "rotation"].map((name) => `docs/operators/${name}.md`),
+];
+
+/** The README and every guide below docs/, from the root. Decisions are for those who change the sources. */
+export function guidePages(root: string): string[] {
+  const isOther = (path: string): boolean => /^docs\/(decisions|dist)(\/|$)/.test(path);
+  return ["README.md", ...globSync("docs/**/*.md", { cwd: root, exclude: isOther }).sort()];
+}

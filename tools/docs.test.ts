@@ -1,0 +1,37 @@
+/** Holds the guides to their rules: fences that the doc tests know, and no more words than a reader has time for. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { readPage } from "./doc-tests/page.ts";
+import { guidePages, NOT_YET, QUICK_STARTS } from "./doc-tests/pages.ts";
+
+const WORDS_MAX = { readme: 1_020, docs: 41_600 };
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const PAGES = guidePages(root);
+const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
+const wordsIn = (files: string[]): number =>
+  files.reduce((sum, file) => sum + (textOf(file).match(/\S+/g)?.length ?? 0), 0);
+
+test("every fence of every guide has a language and attributes that the doc tests know, no prompts and no jq", () => {
+  const mistakes = PAGES.filter((file) => !NOT_YET.includes(file)).flatMap((file) =>
+    readPage(textOf(file)).mistakes.map((mistake) => `${file}, ${mistake}`),
+  );
+  assert.deepEqual(mistakes, []);
+});
+
+test("the README and the guides have no more words than their limits", () => {
+  const [readme, docs] = [wordsIn(["README.md"]), wordsIn(PAGES.filter((file) => file !== "README.md"))];
+  assert.ok(docs > 1_000, "they were found");
+  assert.ok(readme <= WORDS_MAX.readme, `README.md has ${readme} words; its limit is ${WORDS_MAX.readme}`);
+  assert.ok(docs <= WORDS_MAX.docs, `the pages of docs/ have ${docs} words; their limit is ${WORDS_MAX.docs}`);
+});
+
+test("every page that the doc tests name is there", () => {
+  assert.deepEqual(
+    [...QUICK_STARTS, ...NOT_YET].filter((file) => !PAGES.includes(file)),
+    [],
+  );
+});
