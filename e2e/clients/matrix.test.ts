@@ -1,6 +1,6 @@
 /**
  * The clients builders use, current and older, against a whole platform, all at once: each has accounts of its own. Where a
- * client has a trap, the trap is asserted too, so that docs/builders.md stays true. `npm run clients` asks more of them.
+ * client has a trap, the trap is asserted too, so that the pages of docs/builders stay true. `npm run clients` asks more of them.
  */
 import { after, before, describe, type TestContext, test } from "node:test";
 import { behaviours } from "./behaviours.ts";

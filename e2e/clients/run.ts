@@ -1,6 +1,6 @@
 /**
  * `npm run clients`: the clients that builders use, each in its pinned version, against a whole platform, as one table.
- * `-- --only aider,open-webui` drives some, `--behaviours chat,401` asks some things, `--markdown docs/clients.md` writes the
+ * `-- --only aider,open-webui` drives some, `--behaviours chat,401` asks some things, `--markdown e2e/clients/README.md` writes the
  * table there: of its rows and columns those that were chosen. What cannot be installed here is left out by name. Ends with 1
  * when something failed.
  */

@@ -10,7 +10,7 @@ export interface Row {
   cells: Map<string, Cell> | { leftOut: string };
 }
 
-const BEGIN = "<!-- clients: written by `npm run clients -- --markdown docs/clients.md` -->";
+const BEGIN = "<!-- clients: written by `npm run clients -- --markdown e2e/clients/README.md` -->";
 const END = "<!-- clients: end -->";
 
 export function render(rows: Row[], columns: string[]): string {

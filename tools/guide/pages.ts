@@ -18,8 +18,59 @@ const page = (file: string, name: string): GuidePage => ({ file, path: pathOf(fi
 
 /** What is for those who change the sources stays with them: decisions. */
 export const SECTIONS: readonly Section[] = [
-  { name: "Guide", pages: [page("docs/README.md", "Where to begin"), page("docs/console.md", "The console")] },
-  { name: "Builders", pages: [page("docs/builders.md", "For builders"), page("docs/clients.md", "Clients, driven")] },
+  {
+    name: "Begin",
+    pages: [
+      page("docs/README.md", "All guides"),
+      page("docs/start.md", "Start"),
+      page("docs/concepts.md", "Concepts"),
+      page("docs/console.md", "The console"),
+    ],
+  },
+  {
+    name: "Builders",
+    pages: [
+      page("docs/builders/quickstart.md", "Quick start"),
+      page("docs/builders/streaming.md", "Streaming"),
+      page("docs/builders/structured-output.md", "Structured output"),
+      page("docs/builders/reasoning.md", "Reasoning"),
+      page("docs/builders/embeddings.md", "Embeddings"),
+      page("docs/builders/errors.md", "Errors"),
+      page("docs/builders/limits-and-budgets.md", "Limits and budgets"),
+      page("docs/billing.md", "Billing"),
+    ],
+  },
+  {
+    name: "Clients",
+    pages: [
+      page("docs/builders/clients/README.md", "All clients"),
+      page("docs/builders/clients/openai-node.md", "openai for Node"),
+      page("docs/builders/clients/openai-python.md", "openai for Python"),
+      page("docs/builders/clients/openai-go.md", "openai-go"),
+      page("docs/builders/clients/openai-java.md", "openai-java"),
+      page("docs/builders/clients/ai-sdk.md", "Vercel AI SDK"),
+      page("docs/builders/clients/langchain.md", "LangChain"),
+      page("docs/builders/clients/llamaindex.md", "LlamaIndex"),
+      page("docs/builders/clients/litellm.md", "LiteLLM"),
+      page("docs/builders/clients/open-webui.md", "Open WebUI"),
+      page("docs/builders/clients/continue.md", "Continue"),
+      page("docs/builders/clients/aider.md", "aider"),
+      page("docs/builders/clients/pydantic-ai.md", "pydantic-ai"),
+      page("docs/builders/clients/instructor.md", "instructor"),
+      page("docs/builders/clients/openai-agents.md", "OpenAI Agents SDK"),
+      page("docs/builders/clients/langchain4j.md", "LangChain4j"),
+      page("docs/builders/clients/langchaingo.md", "langchaingo"),
+      page("docs/builders/clients/other.md", "Other clients"),
+    ],
+  },
+  {
+    name: "Migrate",
+    pages: [
+      page("docs/migrate/openai.md", "From OpenAI"),
+      page("docs/migrate/litellm.md", "From LiteLLM"),
+      page("docs/migrate/openrouter.md", "From OpenRouter"),
+    ],
+  },
   { name: "Hosts", pages: [page("docs/hosts.md", "For hosts"), page("docs/engines.md", "Engines")] },
   {
     name: "Operators",
@@ -43,6 +94,9 @@ export const SECTIONS: readonly Section[] = [
   {
     name: "What to expect",
     pages: [
+      page("docs/faq.md", "FAQ"),
+      page("docs/compare.md", "Compare"),
+      page("docs/versioning.md", "Versioning"),
       page("docs/reliability.md", "Reliability"),
       page("docs/scale.md", "Past one machine"),
       page("docs/threats.md", "Threats"),

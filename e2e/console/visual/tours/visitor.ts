@@ -17,7 +17,13 @@ const BEFORE_SIGN_IN: Stop[] = [
 /** The gateway's own pages. Those of the second list are made of the same parts as the others, and long. */
 const OWN = {
   inDetail: ["/", "/docs", "/status", "/docs/guide", "/docs/guide/operators", "/docs/guide/operators/settings"],
-  layoutOnly: ["/docs/node", "/docs/console", "/docs/guide/console", "/docs/guide/clients", "/docs/guide/threats"],
+  layoutOnly: [
+    "/docs/node",
+    "/docs/console",
+    "/docs/guide/console",
+    "/docs/guide/builders/clients",
+    "/docs/guide/threats",
+  ],
 };
 
 export const VISITOR_TOURS: Tour[] = [
