@@ -19,6 +19,11 @@ const ROWS: [string, string | number | null | undefined, string][] = [
   ["a tab", "\t=1+1", "'\t=1+1"],
   ["a carriage return", "\r=1+1", `"'\r=1+1"`],
   ["an equals sign within", "a=b", "a=b"],
+  ["a formula behind a semicolon, where that separates", "team;=1+1", "team;'=1+1"],
+  ["a quoted one behind a semicolon", 'team;"=1+1"', `"team;'""=1+1"""`],
+  ["one behind a comma and a space", "team, +1", `"team,' +1"`],
+  ["one on a second line", "team\n@SUM(A1)", `"team\n'@SUM(A1)"`],
+  ["a date behind a comma", "on Monday, 2026-11-18", '"on Monday, 2026-11-18"'],
 ];
 
 test("a cell is quoted where it must be, and no spreadsheet takes it for a formula", () => {

@@ -4,10 +4,14 @@ type Cell = string | number | bigint | boolean | null | undefined;
 /** A file's columns by their names, in order, each with its cell of a row. */
 export type Columns<Row> = Record<string, (row: Row) => Cell>;
 
-/** Quoted where it must be. A cell that a spreadsheet would take for a formula gets an apostrophe, as they advise. */
+/** Where a cell may begin: also behind what separates cells in a spreadsheet's own language, whatever we quoted. */
+const FORMULA = /(^|[;,|\t\r\n])(["\s]*)(?=[=+@-])/g;
+
+/** Quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe, as they advise. */
 export function csvCell(value: Cell): string {
   const text = String(value ?? "");
-  const safe = typeof value === "string" && /^[=+@\t\r-]/.test(text) && !/^-?[\d.]+$/.test(text) ? `'${text}` : text;
+  const isText = typeof value === "string" && !/^-?[\d.]+$/.test(text);
+  const safe = isText ? text.replaceAll(FORMULA, "$1'$2") : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -19,7 +19,8 @@ const ApiKeyRecord = SecretRecord.extend({
   models: z.array(z.string()).nullable(),
   /** The secret before this one works until then; null where none does. */
   previousUntil: column.moment.nullable(),
-  /** Who made it; null where that was not written down, or they are gone. */
+  /** Who created it; null where that was not recorded, or the person is gone. */
+  createdById: column.uuid.nullable(),
   createdByName: z.string().nullable(),
   createdByEmail: z.string().nullable(),
 });
@@ -63,7 +64,7 @@ const KIND = {
     columns: `, ${OVERRIDES} as limits, ${OWN} as "ownLimits", k.budget_day_pico as "budgetDay",
       k.budget_month_pico as "budgetMonth", k.expires_at as "expiresAt", k.models,
       case when k.previous_until > now() then k.previous_until end as "previousUntil",
-      i.name as "createdByName", i.email as "createdByEmail"`,
+      i.id as "createdById", i.name as "createdByName", i.email as "createdByEmail"`,
     from: "left join identity i on i.id = k.created_by",
   },
 } as const;

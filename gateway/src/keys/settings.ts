@@ -17,6 +17,20 @@ export interface KeySettings {
 /** What is not named stays as it is. */
 export type KeyChange = Partial<KeySettings> & { name?: string };
 
+/** The first setting that a change makes less strict, by its name in the API; undefined where it only tightens. */
+export function loosened(was: KeySettings, change: KeyChange): string | undefined {
+  const isMore = <Value extends Pico | Date | number>(before: Value | null, now: Value | null | undefined): boolean =>
+    before !== null && now !== undefined && (now === null || now > before);
+  if (isMore(was.budgetDay, change.budgetDay)) return "budget_day_micro";
+  if (isMore(was.budgetMonth, change.budgetMonth)) return "budget_month_micro";
+  if (isMore(was.expiresAt, change.expiresAt)) return "expires_at";
+  const { models } = was;
+  if (models !== null && change.models !== undefined && !change.models?.every((model) => models.includes(model)))
+    return "models";
+  const limits = ["requestsPerMinute", "tokensPerMinute", "inFlight"] as const;
+  return limits.some((name) => isMore(was.ownLimits[name] ?? null, change.ownLimits?.[name])) ? "limits" : undefined;
+}
+
 /** Within the caller's transaction. False when the account has no such key, or it is revoked. */
 export async function changeKey(
   client: pg.PoolClient,

@@ -236,3 +236,66 @@ test("a body as large as on any API: the field's own bound refuses it, by its na
   }
   assertRefused(await create(owner, "x".repeat(10 * 1024 * 1024)), 413, "request_too_large");
 });
+
+describe("a member", () => {
+  const join = async (role: "member" | "owner"): Promise<Person> => {
+    const joined = await signedIn(platform);
+    const values = [owner.accountIds[0], joined.identityId];
+    await platform.pool.query(
+      role === "owner"
+        ? "insert into account_owner (account_id, identity_id) values ($1, $2)"
+        : "insert into account_member (account_id, identity_id, role) values ($1, $2, 'member')",
+      values,
+    );
+    return joined;
+  };
+  const change = ({ browser }: Person, id: string, body: object) => browser.send("PATCH", `${URL}/${id}`, { body });
+  const rotate = ({ browser }: Person, id: string) =>
+    browser.send("POST", `${URL}/${id}/rotate`, { body: { keep_old_s: 0 } });
+
+  test("changes and rotates the keys that they created, revokes every key, and has the others' refused", async () => {
+    const [member, second] = [await join("member"), await join("member")];
+    const [own, others, owners] = [await made(member), await made(second), await made(owner)];
+    assert.equal((await change(member, own.id, { name: "mine" })).status, 200);
+    assert.equal((await rotate(member, own.id)).status, 200);
+    for (const { id } of [others, owners]) {
+      assertRefused(await change(member, id, { name: "taken over" }), 403, "role_required");
+      assertRefused(await rotate(member, id), 403, "role_required");
+    }
+    assert.equal((await member.browser.send("DELETE", `${URL}/${others.id}`)).status, 200);
+    const another = await join("owner");
+    assert.equal((await rotate(another, owners.id)).status, 200, "owners work with every key");
+  });
+
+  test("makes limits of a key stricter, and only an owner makes them less strict", async () => {
+    const member = await join("member");
+    const { id } = await made(member);
+    const soon = Math.floor(Date.now() / 1000) + 86_400;
+    const strict = {
+      budget_day_micro: "1000000",
+      budget_month_micro: "2000000",
+      expires_at: soon,
+      models: ["tiny-3b"],
+      limits: { requests_per_minute: 10 },
+    };
+    assert.equal((await change(member, id, strict)).status, 200, "what was open can be bounded");
+    const looser: [string, object][] = [
+      ["budget_day_micro", { budget_day_micro: "1000001" }],
+      ["budget_day_micro", { budget_day_micro: null }],
+      ["budget_month_micro", { budget_month_micro: "3000000" }],
+      ["expires_at", { expires_at: soon + 1 }],
+      ["expires_at", { expires_at: null }],
+      ["models", { models: ["tiny-3b", "small-8b"] }],
+      ["models", { models: null }],
+      ["limits", { limits: { requests_per_minute: 11 } }],
+      ["limits", { limits: null }],
+    ];
+    for (const [field, body] of looser) {
+      const answer = await change(member, id, body);
+      assertRefused(answer, 403, "role_required");
+      assert.match(String(answer.body.error?.message), new RegExp(`\\b${field}\\b`));
+      assert.equal((await change(member, id, { budget_day_micro: "900000" })).status, 200, "stricter");
+    }
+    for (const [, body] of looser) assert.equal((await change(owner, id, body)).status, 200, JSON.stringify(body));
+  });
+});

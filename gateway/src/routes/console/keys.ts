@@ -1,11 +1,12 @@
 /** API keys of a builder: list, create (the secret is shown once), change, rotate, revoke. */
 import type { ApiKey, KeyFields, keyRoutes } from "@tollgate/api/console/keys.ts";
 import type { z } from "zod";
+import type { Membership } from "../../accounts/accounts.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
 import { seconds, startOfDay, startOfMonth } from "../../base/time.ts";
-import { invalidRequest } from "../../faults.ts";
+import { fault, invalidRequest } from "../../faults.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import type { Handlers } from "../../http/routes.ts";
@@ -13,7 +14,7 @@ import type { InferenceParts } from "../../inference/parts.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import { type LimitOverrides, TooManyOpen } from "../../keys/keys.ts";
 import type { KeyParts } from "../../keys/parts.ts";
-import type { KeyChange } from "../../keys/settings.ts";
+import { type KeyChange, loosened } from "../../keys/settings.ts";
 import { type KeyLimits, limitsCeiling, limitsInForce } from "../../limits/limits.ts";
 import type { SiteParts } from "../parts.ts";
 import { secretsPage } from "./secret-lists.ts";
@@ -76,10 +77,13 @@ export function keyHandlers(
       return { ...(await shown(account.id, id)), secret: token };
     },
 
-    async changeKey({ account, params, body, refuse }) {
+    async changeKey({ who, account, params, body, refuse }) {
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
+      requireOwnKey(account, who, found);
       const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
+      const looser = account.role === "owner" ? undefined : loosened(found, change);
+      if (looser !== undefined) throw fault("role_required", { message: onlyOwnersLoosen(looser) });
       if (Object.keys(change).length === 0) throw invalidRequest("name", `name is required, or one of ${SETTINGS}`);
       const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
@@ -88,14 +92,16 @@ export function keyHandlers(
       return await shown(account.id, found.id);
     },
 
-    async rotateKey({ account, params, body, refuse }) {
+    async rotateKey({ who, account, params, body, refuse }) {
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
+      requireOwnKey(account, who, found);
       const secret = await apiKeys.rotate(account.id, found.id, body().keep_old_s * 1000);
       if (secret === undefined) throw refuse("not_found", REVOKED);
       return { ...(await shown(account.id, found.id)), secret };
     },
 
+    // Open to every member, whoever created the key: one that leaked has to end at once.
     async revokeKey({ account, params, refuse }) {
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
@@ -105,6 +111,17 @@ export function keyHandlers(
     },
   };
 }
+
+/** Owners work with every key of the account, members with those that they created: a rotation shows a secret. */
+function requireOwnKey({ role }: Membership, who: { identityId: Uuid }, key: ApiKeyRecord): void {
+  if (role !== "owner" && key.createdById !== who.identityId)
+    throw fault("role_required", {
+      message: "Only an owner of the account, or the member who created this key, can change or rotate it.",
+    });
+}
+
+const onlyOwnersLoosen = (field: string): string =>
+  `Only an owner of the account can make ${field} of a key less strict. Members can make it stricter.`;
 
 const SETTINGS = "budget_day_micro, budget_month_micro, expires_at, models, limits";
 const REVOKED = { message: "This key is revoked." };

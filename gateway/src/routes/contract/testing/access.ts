@@ -52,6 +52,9 @@ const ROWS: Record<string, Row> = {
   confirmTwoFactor: NOTHING,
   replaceBackupCodes: NOTHING,
   disableTwoFactor: NOTHING,
+  // Members work with the keys that they created; the owner created these.
+  changeKey: { except: { member: "role_required" } },
+  rotateKey: { except: { member: "role_required" } },
   openAccount: { except: SUSPENDED },
   renameAccount: { except: { member: "role_required", billing: "role_required", viewer: "role_required" } },
   readInvitation: NOTHING,
