@@ -20,7 +20,17 @@ const page = (file: string, name: string): GuidePage => ({ file, path: pathOf(fi
 export const SECTIONS: readonly Section[] = [
   { name: "Guide", pages: [page("docs/README.md", "Where to begin"), page("docs/console.md", "The console")] },
   { name: "Builders", pages: [page("docs/builders.md", "For builders"), page("docs/clients.md", "Clients, driven")] },
-  { name: "Hosts", pages: [page("docs/hosts.md", "For hosts"), page("docs/engines.md", "Engines")] },
+  {
+    name: "Hosts",
+    pages: [
+      page("docs/hosts/quickstart.md", "Quick start"),
+      page("docs/hosts/engines.md", "Engines"),
+      page("docs/hosts/service.md", "Run as a service"),
+      page("docs/hosts/earnings.md", "Earnings"),
+      page("docs/hosts/trust.md", "Trust and security"),
+      page("docs/hosts/troubleshooting.md", "Troubleshooting"),
+    ],
+  },
   {
     name: "Operators",
     pages: [
