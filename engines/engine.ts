@@ -36,7 +36,7 @@ export interface EngineUnderTest {
   slots: number;
   /** The model of the catalogue that it serves embeddings of, if it does. */
   embeds?: EmbeddingModel;
-  /** The context of its model, where it is not the catalogue's. */
+  /** How much of a prompt its model reads, where that is less than the catalogue's context. */
   contextTokens?: number;
   /** Its model ends its answers by itself, as the tiny one never does. */
   endsItself?: boolean;

@@ -1,12 +1,14 @@
 #!/usr/bin/env node
-// Starts the host's command line on a Node that runs TypeScript sources: this one, or the one pinned in the workspace.
+// Starts the host's command line on a Node that can run it: this one, or the one pinned in the workspace.
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const NODE_MAJOR = 24;
+// TypeScript sources need Node 24. The npm package is JavaScript, which Node 20 runs (host/tsconfig.package.json).
+const NODE_MAJOR = existsSync(new URL("../src/cli.ts", import.meta.url)) ? 24 : 20;
 const args = process.argv.slice(2);
 // Started on another Node, this process has a twin. The twin holds one end of a pipe whose other end dies with the first,
 // however that ends, and then stops as by SIGTERM. Where there is a channel to a parent its end does that.
@@ -22,7 +24,7 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) {
     lifeline.resume().unref();
   }
   // Stripped of their types and compiled once, not at every start, where this user could change the sources as well.
-  nodeModule.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url)));
+  nodeModule.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url)));
   const { run } = await import("../src/cli.ts");
   process.exit(await run(args));
 }

@@ -71,7 +71,17 @@ export const SECTIONS: readonly Section[] = [
       page("docs/migrate/openrouter.md", "From OpenRouter"),
     ],
   },
-  { name: "Hosts", pages: [page("docs/hosts.md", "For hosts"), page("docs/engines.md", "Engines")] },
+  {
+    name: "Hosts",
+    pages: [
+      page("docs/hosts/quickstart.md", "Quick start"),
+      page("docs/hosts/engines.md", "Engines"),
+      page("docs/hosts/service.md", "Run as a service"),
+      page("docs/hosts/earnings.md", "Earnings"),
+      page("docs/hosts/trust.md", "Trust and security"),
+      page("docs/hosts/troubleshooting.md", "Troubleshooting"),
+    ],
+  },
   {
     name: "Operators",
     pages: [

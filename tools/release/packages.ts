@@ -10,6 +10,8 @@ export interface PackageSpec {
   /** Where these lie in the package, the command first, is where they lie below this folder. */
   base: string;
   command: string;
+  /** The oldest Node that runs it. */
+  nodeMajor: number;
   /** Code of other people is part of the files, as far as it is used; else it is a dependency. */
   carriesDependencies: boolean;
   /** Copied as they are, as globs from the root: what is read at run time. */
@@ -29,6 +31,7 @@ export const PACKAGES: PackageSpec[] = [
     // Laid out as the repository is, so that files find each other in the same way.
     base: "",
     command: "gateway/bin/tollgate.js",
+    nodeMajor: 24,
     carriesDependencies: false,
     files: [
       "gateway/src/**/page/*",
@@ -47,6 +50,7 @@ export const PACKAGES: PackageSpec[] = [
     entries: ["host/bin/tollgate-host.mjs"],
     base: "host",
     command: "bin/tollgate-host.mjs",
+    nodeMajor: 20,
     // A host's machine gets few files and nothing else: installed apart, its dependencies are ten times as large.
     carriesDependencies: true,
     files: [],
@@ -68,15 +72,14 @@ export interface Origin {
   repository?: string | undefined;
 }
 
-/** Where the machine's own is older. Any that runs the files will do: they hold no types. */
-const NODE = ">=24";
-
 /**
  * The package's own manifest. What is optional in the workspace is an optional peer: it is installed by who asks for it, and npm
  * then minds its version.
  */
 export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: Origin = {}): object {
-  const optional = { ...workspace.optionalDependencies, ...workspace.peerDependencies, node: NODE };
+  const node = `>=${spec.nodeMajor}`;
+  // The npm package `node`, for a machine whose own is older.
+  const optional = { ...workspace.optionalDependencies, ...workspace.peerDependencies, node };
   const installed = Object.entries(workspace.dependencies ?? {}).filter(([name]) => !name.startsWith("@tollgate/"));
   return {
     name: spec.name,
@@ -85,7 +88,7 @@ export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: Origi
     license: workspace.license,
     type: "module",
     bin: { [spec.name]: spec.command },
-    engines: { node: ">=20" },
+    engines: { node },
     ...(!spec.carriesDependencies && { dependencies: Object.fromEntries(installed) }),
     peerDependencies: optional,
     peerDependenciesMeta: Object.fromEntries(Object.keys(optional).map((name) => [name, { optional: true }])),

@@ -96,6 +96,7 @@ export class LocalNode {
     const { agent, name, gatewayUrl, hostToken, engine, models, dataDir } = this.#options;
     const log = openSync(join(dataDir, `${name}.log`), "a", 0o600);
     const args = ["up", "--gateway", gatewayUrl, "--name", name, "--engine", engine, "--models", models.join(",")];
+    if (engine === "auto") args.push("--demo-fallback");
     try {
       return spawn(process.execPath, [agent, ...args], {
         detached: true,

@@ -10,7 +10,7 @@ interface TrustConfig {
 
 export const trust = domain({
   title: "Trust in nodes",
-  note: "`tollgate dev` has `AUTO_QUARANTINE` off, because its nodes run stand-ins for the models. [For hosts](../hosts.md#quarantine) explains quarantine to hosts.",
+  note: "`tollgate dev` has `AUTO_QUARANTINE` off, because its nodes run stand-ins for the models. [Trust and security](../hosts/trust.md#quarantine) explains quarantine to hosts.",
   settings: {
     AUTO_QUARANTINE: flag(["true", "false"], {
       default: true,

@@ -143,9 +143,12 @@ export class Link {
   }
 
   #use(connection: PlaneConnection): void {
-    const { promise, resolve } = Promise.withResolvers<Error>();
+    let end: (reason: Error) => void = () => {};
+    const givenUp = new Promise<Error>((resolve) => {
+      end = resolve;
+    });
     const giveUp = (reason: Error): void => {
-      resolve(reason);
+      end(reason);
       connection.close().catch((error: unknown) => {
         this.#options.log.warn({ err: error }, "a connection that was given up could not be closed");
       });
@@ -154,7 +157,7 @@ export class Link {
       () => connection.flush(),
       () => giveUp(new Error(NOT_READING)),
     );
-    this.#active = { connection, backlog, giveUp, over: Promise.race([connection.closed, promise]) };
+    this.#active = { connection, backlog, giveUp, over: Promise.race([connection.closed, givenUp]) };
     this.#changeDue = false;
     const current = this.#credentials as TimedCredentials;
     this.#wakeIn(current.renewAt - this.#options.clock.now(), () => this.#renew());

@@ -136,9 +136,9 @@ const notAnEngine = (url: string): Absence => ({
   next: "name the engine's own address and port, with any path before /v1",
 });
 
-export const holdsNothing = ({ name }: FoundEngine): CommandError =>
+const holdsNothing = ({ name }: FoundEngine): CommandError =>
   new CommandError(`${name} answers and lists no model`, {
-    next: "load one into it (docs/hosts.md, Models that fit), or say with --map MODEL=ENGINE_MODEL what it serves unlisted",
+    next: "load one into it (docs/hosts/engines.md, Models that fit), or say with --map MODEL=ENGINE_MODEL what it serves unlisted",
   });
 
 function httpEngine(
@@ -162,10 +162,7 @@ function httpEngine(
   });
 }
 
-/**
- * What runs on this machine serves what it can. The demo model stands in for the rest of what was asked for by name, and
- * for everything where nothing else runs.
- */
+/** What runs on this machine serves what it can. The demo model serves the rest; `engineFor` allows that only with --demo-fallback. */
 async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
   const found = await (choice.find ?? findEngines)(addressesFor(choice.env, flags.addresses));
   const engines: Engine[] = [];

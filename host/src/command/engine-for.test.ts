@@ -4,7 +4,7 @@ import type { Absence } from "../engines/absence.ts";
 import type { FoundEngine } from "../engines/detect.ts";
 import { generic } from "../engines/profiles/generic.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { EngineMissing, engineFor, type Machine } from "./engine-for.ts";
+import { engineFor, type Machine } from "./engine-for.ts";
 import { CommandError } from "./errors.ts";
 import { FakeTerminal } from "./testing/fake-terminal.ts";
 
@@ -16,7 +16,7 @@ const wanted = {
   models: ["tiny-3b"],
   slots: undefined,
   settled: true,
-  standIn: false,
+  demoFallback: false,
 };
 const OLLAMA = "http://127.0.0.1:7777";
 
@@ -111,42 +111,54 @@ test("patience ends: after its time, at once without any, or when told to stop",
   await assert.rejects(told, loading);
 });
 
-test("what keeps an engine from being found is said: where it was elected all of it, at usual ports what is an engine's", async () => {
-  const says = async (
-    here: Machine,
-    more: { addresses?: Record<string, string>; settled?: boolean } = {},
-  ): Promise<CommandError> => {
-    const error: unknown = await engineFor({ ...wanted, ...more }, here).then(
-      () => undefined,
-      (reason) => reason,
-    );
-    assert.ok(error instanceof CommandError);
-    return error;
-  };
-  const missing = "no engine on this machine holds a model of the catalogue";
-  const addresses = { ollama: OLLAMA };
-  const gone = await says(machine([], [absence("unreachable")]), { addresses });
-  assert.deepEqual([gone.message, gone.next], [`${missing}: it is unreachable`, "do"]);
-  assert.ok((await says(machine([], [absence("unreachable"), absence("stranger")]))) instanceof EngineMissing);
-  const said = machine([], [absence("unreachable")], { OLLAMA_HOST: "127.0.0.1:7777" });
-  assert.equal((await says(said)).message, `${missing}: it is unreachable`);
-  const key = await says(machine([], [absence("key")]));
-  assert.deepEqual(
-    [key.message, key.next],
-    [
-      `${missing}: it is key`,
-      `name it with --engine openai --engine-url ${OLLAMA}, with its key in TOLLGATE_ENGINE_KEY`,
-    ],
+const failing = async (
+  here: Machine,
+  more: { addresses?: Record<string, string>; settled?: boolean } = {},
+): Promise<CommandError> => {
+  const error: unknown = await engineFor({ ...wanted, ...more }, here).then(
+    () => undefined,
+    (reason) => reason,
   );
-  // Another engine's loading is no reason to wait for the one that was elected; for an election it is.
-  const stranger = machine([], [absence("loading", "http://127.0.0.1:8080")]);
-  assert.ok((await says(stranger, { addresses })) instanceof EngineMissing);
-  assert.equal((await says(stranger, { addresses, settled: false })).message, "it is loading");
-  const empty = await says(machine([holding()]));
-  assert.equal(empty.message, `${missing}: ollama at 127.0.0.1:7777 answers and lists no model`);
-  const others = await says(machine([holding("bge-m3")]));
+  assert.ok(error instanceof CommandError);
+  return error;
+};
+const MISSING = "no engine on this machine holds a model of the catalogue";
+
+test("an engine that is missing stops with a line for each place, and names --engine demo", async () => {
+  const here = machine([], [absence("unreachable"), absence("stranger", "http://127.0.0.1:8080")]);
+  const { message, details, next } = await failing(here, { addresses: { ollama: OLLAMA } });
+  assert.equal(message, MISSING);
+  assert.deepEqual(details, [
+    "ollama: it is unreachable",
+    "llama-server, MLX: it is stranger",
+    "LM Studio: what answers at 127.0.0.1:1234 is another engine",
+    "vLLM: what answers at 127.0.0.1:8000 is another engine",
+  ]);
+  assert.match(next ?? "", /^start the engine, or choose again .*--engine demo/);
+  const unsettled = await failing(here, { settled: false });
+  assert.match(unsettled.next ?? "", /^start an engine .*--engine-url URL; --engine demo/);
+});
+
+test("an engine that holds other models, or none, is listed with what it holds", async () => {
+  const addresses = { ollama: OLLAMA };
+  const empty = await failing(machine([holding()]), { addresses });
+  assert.deepEqual([empty.message, empty.details[0]], [MISSING, "ollama at 127.0.0.1:7777 lists no model"]);
+  const others = await failing(machine([holding("bge-m3")]), { addresses });
   assert.equal(others.message, "no engine on this machine holds tiny-3b now");
-  const elsewhere = await says(machine([], [], { OLLAMA_HOST: "gpu-box.lan:11434" }));
-  assert.match(elsewhere.message, /OLLAMA_HOST means another one$/);
+  assert.equal(others.details[0], "ollama at 127.0.0.1:7777 lists bge-m3");
+});
+
+test("an engine that wants a key has to be named; an OLLAMA_HOST elsewhere is not looked at", async () => {
+  const key = await failing(machine([], [absence("key")], { OLLAMA_HOST: "127.0.0.1:7777" }));
+  assert.equal(key.next, `name it with --engine openai --engine-url ${OLLAMA}, with its key in TOLLGATE_ENGINE_KEY`);
+  const elsewhere = await failing(machine([], [], { OLLAMA_HOST: "gpu-box.lan:11434" }), { settled: false });
+  assert.equal(elsewhere.details.at(-1), "OLLAMA_HOST names another machine, where no engine is looked for");
   assert.match(elsewhere.next ?? "", /--engine-url/);
+});
+
+test("an election waits for any engine that is loading; afterwards only the elected one is waited for", async () => {
+  const addresses = { ollama: OLLAMA };
+  const stranger = machine([], [absence("loading", "http://127.0.0.1:8080")]);
+  assert.equal((await failing(stranger, { addresses })).message, MISSING);
+  assert.equal((await failing(stranger, { addresses, settled: false })).message, "it is loading");
 });

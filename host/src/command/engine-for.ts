@@ -1,16 +1,16 @@
-/** The engine that a machine serves with. On a machine that logged in nothing stands in for an engine that is away. */
+/** The engine that a machine serves with. Only --demo-fallback lets the demo model replace an engine that is away. */
 import { sleep } from "../clock.ts";
 import type { Absence } from "../engines/absence.ts";
-import { addressesFor, type FoundEngine, ollamaAddress } from "../engines/detect.ts";
+import { addressesFor, type FoundEngine, ollamaAddress, placesLooked } from "../engines/detect.ts";
 import { mapModels } from "../engines/models.ts";
 import { UsageError } from "./arguments.ts";
-import { absent, type ChosenEngine, chooseEngine, EngineLoading, holdsNothing } from "./choose-engine.ts";
+import { absent, type ChosenEngine, chooseEngine, EngineLoading } from "./choose-engine.ts";
 import type { CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { EngineSettings } from "./flags.ts";
 
 export type Machine = Pick<CommandContext, "clock" | "env" | "findEngines" | "findAbsences" | "terminal">;
-type Wanted = EngineSettings & { settled: boolean; standIn: boolean };
+type Wanted = EngineSettings & { settled: boolean; demoFallback: boolean };
 
 /** How long to wait for an engine that is still loading, and who is told. */
 interface Patience {
@@ -50,31 +50,26 @@ function overrides({ engine, addresses }: Wanted, { env }: Machine): string[] {
   return [`OLLAMA_HOST says that ollama is at ${now}; when it was elected it was at ${elected}`];
 }
 
-async function look(wanted: Wanted, { clock, env, findEngines, findAbsences }: Machine): Promise<ChosenEngine> {
-  if (wanted.standIn) return chooseEngine(wanted, { clock, env, find: findEngines });
+async function look(wanted: Wanted, machine: Machine): Promise<ChosenEngine> {
+  const { clock, env, findEngines } = machine;
+  if (wanted.demoFallback) return chooseEngine(wanted, { clock, env, find: findEngines });
   const searches = wanted.engine === "auto" && wanted.modelFile === undefined;
   const found = searches ? await findEngines(addressesFor(env, wanted.addresses)) : [];
   const missing = searches ? missingFrom(found, wanted.models) : undefined;
-  if (missing !== undefined) {
-    const absences = await findAbsences(addressesFor(env, wanted.addresses));
-    throw explained(missing, found, worthTelling(absences, wanted, ollamaAddress(env.OLLAMA_HOST)), env.OLLAMA_HOST);
-  }
+  if (missing !== undefined) throw await explained(missing, found, wanted, machine);
   try {
     return await chooseEngine(wanted, { clock, env, find: async () => found });
   } catch (error) {
     // Not a mistake in this command line: the engine is not what it was when it was chosen.
-    if (wanted.settled && error instanceof UsageError) throw new EngineMissing(error.mistakes[0] ?? error.message);
+    if (wanted.settled && error instanceof UsageError)
+      throw new CommandError(error.mistakes[0] ?? error.message, { next: START_ELECTED });
     throw error;
   }
 }
 
-/** Nothing more is known of why it is missing. */
-export class EngineMissing extends CommandError {
-  override name = "EngineMissing";
-  constructor(message: string) {
-    super(message, { next: "start the engine, or choose again with tollgate-host elect" });
-  }
-}
+const DEMO = "--engine demo serves a demo model, for tests";
+const START_ELECTED = `start the engine, or choose again with tollgate-host elect; ${DEMO}`;
+const START_ANY = `start an engine with a model of docs/hosts/engines.md, or name one with --engine openai --engine-url URL; ${DEMO}`;
 
 function missingFrom(found: FoundEngine[], models: string[] | undefined): string | undefined {
   const held = new Set(found.flatMap((engine) => [...mapModels(engine.models).keys()]));
@@ -83,37 +78,32 @@ function missingFrom(found: FoundEngine[], models: string[] | undefined): string
   return missing.length === 0 ? undefined : `no engine on this machine holds ${missing.join(", ")} now`;
 }
 
-/** Where an engine was elected or said to be it is missed; at a usual port anybody may listen, or nobody. */
-function worthTelling(absences: Absence[], { addresses = {}, settled }: Wanted, said: string | undefined): Absence[] {
-  const expected = new Set([...Object.values(addresses), ...(said === undefined ? [] : [said])]);
-  return absences.filter(({ cause, url }) => {
-    if (expected.has(url)) return true;
-    return !(settled && expected.size > 0) && (cause === "loading" || cause === "key");
-  });
-}
-
-function explained(
+/** What is missing, a line for each place where an engine was looked for, and what to do. */
+async function explained(
   missing: string,
   found: FoundEngine[],
-  absences: Absence[],
-  ollamaHost: string | undefined,
-): CommandError {
-  const loading = absences.find(({ cause }) => cause === "loading");
-  if (loading !== undefined) return absent(loading);
-  const [absence] = absences;
-  if (absence !== undefined) return new CommandError(`${missing}: ${absence.what}`, { next: remedyFor(absence) });
-  const empty = found.find(({ models }) => models.length === 0);
-  if (empty !== undefined) {
-    const { message, next } = holdsNothing(empty);
-    return new CommandError(`${missing}: ${message}`, next === undefined ? {} : { next });
-  }
-  const elsewhere = ollamaHost !== undefined && ollamaHost !== "" && ollamaAddress(ollamaHost) === undefined;
-  if (!elsewhere) return new EngineMissing(missing);
-  return new CommandError(`${missing}, and OLLAMA_HOST means another one`, {
-    next: "name an engine elsewhere with --engine openai --engine-url URL",
+  wanted: Wanted,
+  { env, findAbsences }: Machine,
+): Promise<CommandError> {
+  const addresses = addressesFor(env, wanted.addresses);
+  const absences = await findAbsences(addresses);
+  const said = ollamaAddress(env.OLLAMA_HOST);
+  const expected = new Set([...Object.values(wanted.addresses ?? {}), ...(said === undefined ? [] : [said])]);
+  // Where an engine was elected, only that one is waited for: at a usual port anybody may listen.
+  const telling = absences.filter(({ cause, url }) => {
+    if (expected.has(url)) return true;
+    return !(wanted.settled && expected.size > 0) && (cause === "loading" || cause === "key");
   });
+  const loading = telling.find(({ cause }) => cause === "loading");
+  if (loading !== undefined) return absent(loading);
+  const details = placesLooked(addresses, found, absences);
+  const isElsewhere = env.OLLAMA_HOST !== undefined && env.OLLAMA_HOST !== "" && said === undefined;
+  if (isElsewhere) details.push("OLLAMA_HOST names another machine, where no engine is looked for");
+  const [key] = telling.filter(({ cause }) => cause === "key");
+  const next = key === undefined ? (wanted.settled ? START_ELECTED : START_ANY) : remedyFor(key);
+  return new CommandError(missing, { details, next });
 }
 
 /** An engine that is looked for is not given a key: it has to be named. */
-const remedyFor = ({ cause, url, next }: Absence): string =>
-  cause === "key" ? `name it with --engine openai --engine-url ${url}, with its key in TOLLGATE_ENGINE_KEY` : next;
+const remedyFor = ({ url }: Absence): string =>
+  `name it with --engine openai --engine-url ${url}, with its key in TOLLGATE_ENGINE_KEY`;

@@ -4,12 +4,14 @@ import { LLAMA_CPP, NoLlamaCpp } from "../engines/llama-cpp/load.ts";
 import { UsageError } from "./arguments.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
 
-/** Something outside the command stands in the way. The message is one line; `next` says what helps. */
+/** Something outside the command stands in the way. The message and each detail are one line; `next` says what helps. */
 export class CommandError extends Error {
   override name = "CommandError";
+  readonly details: readonly string[];
   readonly next: string | undefined;
-  constructor(message: string, options: { next?: string; cause?: unknown } = {}) {
+  constructor(message: string, options: { details?: readonly string[]; next?: string; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.details = options.details ?? [];
     this.next = options.next;
   }
 }
@@ -45,7 +47,8 @@ function explain(error: unknown, command: string | undefined): ErrorReport {
   if (error instanceof GatewayUnreachable)
     return { lines: [said(error.message)], next: UNREACHABLE, code: undefined, exitCode: 1 };
   if (error instanceof NoLlamaCpp) return { lines: [error.message], next: INSTALL, code: undefined, exitCode: 1 };
-  if (error instanceof CommandError) return { lines: [error.message], next: error.next, code: undefined, exitCode: 1 };
+  if (error instanceof CommandError)
+    return { lines: [error.message, ...error.details], next: error.next, code: undefined, exitCode: 1 };
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
   return { lines: [`${said(message)}${code}`], next: undefined, code: undefined, exitCode: 1 };

@@ -19,7 +19,7 @@ test("the least that is needed, and what is assumed", () => {
     slots: undefined,
     settled: false,
     setAside: undefined,
-    standIn: true,
+    demoFallback: false,
     logLevel: "warn",
     json: false,
   });
@@ -105,9 +105,9 @@ const login: Remembered = {
 };
 
 test("a machine that logged in and elected needs no flags, and nothing stands in for its engine", () => {
-  const { gateway, token, identity, engine, models, slots, standIn, settled } = parseUpFlags([], {}, login);
+  const { gateway, token, identity, engine, models, slots, demoFallback, settled } = parseUpFlags([], {}, login);
   assert.deepEqual([gateway, token, identity], ["https://gateway.example", "tht_live_stored_secret", { id: "node_1" }]);
-  assert.deepEqual([engine, models, slots, standIn, settled], ["openai", ["tiny-3b"], 2, false, true]);
+  assert.deepEqual([engine, models, slots, demoFallback, settled], ["openai", ["tiny-3b"], 2, false, true]);
 });
 
 test("what is given wins over what is stored, and another engine over all that was stored of the old one", () => {
@@ -123,9 +123,16 @@ test("what is given wins over what is stored, and another engine over all that w
 test("another gateway: nothing that is stored is used", () => {
   const flags = parseUpFlags(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
   assert.deepEqual(
-    [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.standIn],
-    ["http://other", TOKEN, { name: "box" }, "auto", undefined, true],
+    [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.demoFallback],
+    ["http://other", TOKEN, { name: "box" }, "auto", undefined, false],
   );
+});
+
+test("the demo model replaces a missing engine only where a flag asks for it, and no engine is named", () => {
+  assert.equal(parseUpFlags([...good, "--demo-fallback"], {}).demoFallback, true);
+  assert.throws(() => parseUpFlags([...good, "--engine", "scripted", "--demo-fallback"], {}), {
+    message: "--demo-fallback goes with --engine auto",
+  });
 });
 
 test("a login without node or election says which command comes next", () => {

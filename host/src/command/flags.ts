@@ -44,8 +44,8 @@ export interface UpFlags extends EngineSettings {
   settled: boolean;
   /** What `elect` settled and this command line sets aside by naming an engine. */
   setAside: EngineSettings | undefined;
-  /** The demo model may serve what was asked for by name and no engine holds. Never on a machine that logged in. */
-  standIn: boolean;
+  /** The demo model serves the models that no engine holds: for a development platform and for tests. */
+  demoFallback: boolean;
   logLevel: string;
   json: boolean;
 }
@@ -67,6 +67,7 @@ After login, register and elect no flag is needed.
   --name NAME         serve as the node of this name; it is registered if it is new
   --models A,B        models to choose (elect); default: what was elected, or what the engine serves
 ${ENGINE_USAGE}
+  --demo-fallback     serve models that no engine here holds with the demo model; for tests
   --log-level LEVEL   ${LOG_LEVELS.join(", ")}; default warn
   --json              one JSON object a line instead of a screen
 
@@ -91,6 +92,7 @@ const OPTIONS = {
   token: { type: "string" },
   node: { type: "string" },
   name: { type: "string" },
+  "demo-fallback": { type: "boolean", default: false },
   "log-level": { type: "string", default: "warn" },
 } as const;
 
@@ -127,6 +129,7 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
   const settings = settled === undefined ? fromFlags : settledBy(settled, fromFlags);
   if (stored !== undefined && stored.serving === undefined && !isEngineNamed(values) && values.models === undefined)
     wrong("--models is missing: tollgate-host elect chooses and remembers what to serve");
+  if (values["demo-fallback"] && settings.engine !== "auto") wrong("--demo-fallback goes with --engine auto");
   if (!LOG_LEVELS.includes(values["log-level"])) wrong(`--log-level is one of ${LOG_LEVELS.join(", ")}`);
 
   if (mistakes.length > 0) throw new UsageError(mistakes);
@@ -137,7 +140,7 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
     identity: identity as UpFlags["identity"],
     settled: settled !== undefined,
     setAside: settled === undefined ? stored?.serving : undefined,
-    standIn: stored === undefined,
+    demoFallback: values["demo-fallback"],
     logLevel: values["log-level"],
     json: values.json ?? false,
   };

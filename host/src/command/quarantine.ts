@@ -23,7 +23,7 @@ const REASONS: Record<string, Explained | undefined> = {
   },
   refused_prompts: {
     words: "it refused too many prompts that fit the model's context",
-    remedy: "give the engine the context that the catalogue promises; docs/hosts.md lists it",
+    remedy: "give the engine the context that the catalogue promises; docs/hosts/engines.md lists it",
   },
 };
 

@@ -23,14 +23,14 @@ export interface Supervisor {
 }
 
 export function supervisorOf(process: NodeJS.Process): Supervisor {
-  const stop = Promise.withResolvers<void>();
+  const stop = new AbortController();
   const hurry = new AbortController();
   let askedAt: number | undefined;
   const ask = (): void => {
     const now = performance.now();
     if (askedAt === undefined) {
       askedAt = now;
-      stop.resolve();
+      stop.abort();
     } else if (now - askedAt > ECHO_MS) {
       hurry.abort();
     }
@@ -45,7 +45,7 @@ export function supervisorOf(process: NodeJS.Process): Supervisor {
   }
   return {
     hasParent: process.send !== undefined,
-    stopRequested: stop.promise,
+    stopRequested: new Promise((resolve) => stop.signal.addEventListener("abort", () => resolve())),
     hurry: hurry.signal,
     tell: (report) =>
       new Promise((resolve) => {

@@ -1,6 +1,7 @@
 /**
  * The embedded engine with the tiny model of this repository, so that a fresh clone generates real text with no download.
- * It stands in for any model of the catalogue, in demo quality and with a context of 2,048 tokens.
+ * It stands in for any model of the catalogue, in demo quality. Of a longer prompt it reads the beginning and the end, so that
+ * whatever the catalogue's context takes is answered: a context of 32,768 tokens would take minutes to read on one core.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -17,7 +18,10 @@ import { normalise } from "./prose.ts";
 
 const MODEL_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
 const MODEL_SHA256 = "b8c1471eadbd1eb42fdd75b905eb47046ade582a6bbf9e5a4e104472c734cf39";
-const CONTEXT_TOKENS = 2048;
+/** What it was trained for. */
+const PROMPT_TOKENS_MAX = 2048;
+const BEGINNING_TOKENS = 256;
+const OUTPUT_TOKENS = 1024;
 /** At OpenAI's default of 1 a model this small rambles. */
 const TEMPERATURE = 0.7;
 const TOP_P = 0.95;
@@ -38,7 +42,8 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
     file: await checkedFile(options.modelFile ?? MODEL_FILE),
     models: options.models,
     slots: options.slots ?? SLOTS,
-    contextTokens: CONTEXT_TOKENS,
+    contextTokens: PROMPT_TOKENS_MAX + OUTPUT_TOKENS,
+    shorten,
     threads: 1,
     gpu: false,
     // With it, this model on a CPU reads prompts up to twice as fast but writes up to three times slower.
@@ -51,6 +56,11 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
   // Its tokenizer is nobody's: it stands in for models that cut text in another way.
   const { tokens: _its, chatTokens: _own, ...rest } = engine;
   return rest;
+}
+
+function shorten(tokens: Token[]): Token[] {
+  if (tokens.length <= PROMPT_TOKENS_MAX) return tokens;
+  return [...tokens.slice(0, BEGINNING_TOKENS), ...tokens.slice(BEGINNING_TOKENS - PROMPT_TOKENS_MAX)];
 }
 
 async function checkedFile(path: string): Promise<string> {

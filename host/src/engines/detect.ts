@@ -65,6 +65,20 @@ export async function findAbsences(addresses: EngineAddresses, clock?: Clock): P
   return found.filter((absence) => absence !== undefined);
 }
 
+const LISTED_MAX = 10;
+
+/** What is at each address, in a line each: which engines it is usual for, and what answers there. */
+export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], absences: Absence[]): string[] {
+  return [...new Set(Object.values(addresses))].map((url) => {
+    const engine = found.find((one) => one.url === url);
+    if (engine !== undefined)
+      return `${engine.name} lists ${engine.models.slice(0, LISTED_MAX).join(", ") || "no model"}`;
+    const kinds = KINDS.filter((kind) => addresses[kind] === url).map((kind) => KNOWN[kind].kind);
+    const absence = absences.find((one) => one.url === url);
+    return `${kinds.join(", ")}: ${absence?.what ?? `what answers at ${new URL(url).host} is another engine`}`;
+  });
+}
+
 /** The same for an address that was given. */
 export const absenceAtNamed = (url: string, apiKey: string | undefined, clock?: Clock): Promise<Absence | undefined> =>
   absenceAt(url, { apiKey, probeMs: NAMED_TIMEOUT_MS, clock });

@@ -68,10 +68,10 @@ export class HttpJobs {
     try {
       const nowhere = { delta: () => {}, progress: () => {} };
       if (!EMBEDDING_MODELS.includes(model)) await this.generate(smallestJob(model), nowhere, limit.signal);
-      else
-        await Array.fromAsync(
-          this.embed({ ...smallestJob(model), endpoint: "embedding", input: ["Hi"] }, nowhere, limit.signal),
-        );
+      else {
+        const job = { ...smallestJob(model), endpoint: "embedding" as const, input: ["Hi"] };
+        for await (const _ of this.embed(job, nowhere, limit.signal));
+      }
       return !limit.signal.aborted;
     } catch (error) {
       if (error instanceof EngineError) return false;

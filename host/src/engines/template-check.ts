@@ -113,5 +113,5 @@ export function templateTrouble(template: TemplateVerdict): string | undefined {
 /** What to do about it. */
 export function templateRemedy(template: TemplateVerdict): string {
   if (template.verdict !== "differs") return "look at the engine's own log; can it load this model and answer a chat?";
-  return `give it ${template.family}'s: ollama create with a TEMPLATE, llama-server --chat-template-file, vllm serve --chat-template; docs/hosts.md, Chat templates`;
+  return `give it ${template.family}'s: ollama create with a TEMPLATE, llama-server --chat-template-file, vllm serve --chat-template; docs/hosts/engines.md, Chat templates`;
 }

@@ -19,6 +19,8 @@ export interface Check {
   name: string;
   verdict: "ok" | "warn" | "fail";
   detail: string;
+  /** More of it, a line each. */
+  details?: string[];
   /** What to do; never with `ok`. */
   next?: string;
 }
@@ -29,11 +31,12 @@ export const ok = (name: string, detail: string): Check => ({ name, verdict: "ok
 export const warn = (name: string, detail: string, next: string): Check => ({ name, verdict: "warn", detail, next });
 export const fail = (name: string, detail: string, next: string): Check => ({ name, verdict: "fail", detail, next });
 
-export function checkLines({ name, verdict, detail, next }: Check, paint: Paint): string[] {
+export function checkLines({ name, verdict, detail, details = [], next }: Check, paint: Paint): string[] {
   const colour = { ok: paint.good, warn: paint.warn, fail: paint.bad }[verdict];
   const indent = " ".repeat("warn".length + 2 + NAME_COLUMNS);
   return [
     `${padEnd(colour(verdict), "warn".length)}  ${name.padEnd(NAME_COLUMNS)}${detail}`,
+    ...details.map((line) => `${indent}${line}`),
     ...(next === undefined ? [] : [`${indent}${paint.dim(`→ ${next}`)}`]),
   ];
 }
@@ -110,7 +113,8 @@ export async function planeCheck(
 /** An error as a finding, with the remedy its kind has, or `usual`. */
 export function failure(name: string, error: unknown, usual: string): Check {
   const { lines, next } = describeError(error, undefined);
-  return fail(name, sanitise(lines.join("; ")), next ?? usual);
+  const [detail = "", ...details] = lines.map(sanitise);
+  return { ...fail(name, detail, next ?? usual), ...(details.length > 0 && { details }) };
 }
 
 const SECOND_MS = 1000;

@@ -107,7 +107,7 @@ async function* engineChecks(
   const settings = settingsOf(login.serving);
   let engine: Engine;
   try {
-    ({ engine } = await engineFor({ ...settings, settled: true, standIn: false }, context));
+    ({ engine } = await engineFor({ ...settings, settled: true, demoFallback: false }, context));
   } catch (error) {
     yield failure("engine", error, "start the engine, or choose again with tollgate-host elect");
     return;
@@ -115,7 +115,8 @@ async function* engineChecks(
   try {
     const { models } = login.serving;
     yield ok("engine", `${engine.name} serves ${models.join(", ")}, ${engine.slots} at once`);
-    for (const note of engine.notes ?? []) yield warn("engine", note, "docs/hosts.md tells how each engine is set up");
+    for (const note of engine.notes ?? [])
+      yield warn("engine", note, "docs/hosts/engines.md tells how each engine is set up");
     yield* modelChecks(MODEL_CHECKS, engine, models, context);
     if (options.speed) for (const model of models) yield await speedCheck(engine, model, kindOf(model), context.clock);
     if (options.speed) yield* modelChecks(MODEL_TRIES, engine, models, context);

@@ -133,7 +133,7 @@ test("what cannot be elected is said, and nothing is elected", async (t) => {
   const none = await loggedIn(t);
   const empty = await none.fails(elect, "--yes");
   assert.match(empty.lines[0] ?? "", /no engine on this machine holds/);
-  assert.match(empty.next ?? "", /docs\/hosts\.md/);
+  assert.match(empty.next ?? "", /docs\/hosts\/engines\.md.*--engine demo/);
   const { fails, gateway } = await withOllama(t, ["llama3.2:3b"]);
   const cases: [string[], RegExp, number][] = [
     [["--models", "gpt-9"], /--models: gpt-9 is no model of the catalogue/, 2],

@@ -7,7 +7,7 @@ import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { mapOf, modelsOf, readFlags, UsageError } from "../arguments.ts";
 import type { Source } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
-import { EngineMissing, engineFor } from "../engine-for.ts";
+import { engineFor } from "../engine-for.ts";
 import { CommandError } from "../errors.ts";
 import { ENGINE_OPTIONS, ENGINE_USAGE, type EngineSettings, engineSettings } from "../flags.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
@@ -195,13 +195,5 @@ async function openEngine(settings: EngineSettings, catalogue: CatalogueModel[],
   const models = everything ? catalogue.map(({ model }) => model) : undefined;
   const tell = (line: string): void => context.terminal.remark(`tollgate-host: waiting: ${line}`);
   const patience = { waitMs: LOADING_MS_MAX, tell, signal: new AbortController().signal };
-  try {
-    return await engineFor({ ...settings, models, settled: false, standIn: false }, context, patience);
-  } catch (error) {
-    if (!(error instanceof EngineMissing)) throw error;
-    throw new CommandError(error.message, {
-      next: "start an engine with one of the models in docs/hosts.md, or name it with --engine openai --engine-url URL",
-      cause: error,
-    });
-  }
+  return engineFor({ ...settings, models, settled: false, demoFallback: false }, context, patience);
 }

@@ -4,7 +4,7 @@ import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Login } from "../login-file.ts";
 import type { Report, Supervisor } from "../supervisor.ts";
 import { type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
-import { NODE, refusal } from "../testing/stub-gateway.ts";
+import { NODE, refusal, TOKEN } from "../testing/stub-gateway.ts";
 import { up } from "./up.ts";
 
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b"], slots: 3 };
@@ -86,7 +86,29 @@ test("an engine that is away ends it with code 1: the demo model never stands in
   assert.match(lines[0] ?? "", /no engine on this machine holds/);
   assert.match(next ?? "", /start the engine/);
   assert.equal(exitCode, 1);
-  assert.deepEqual(supervisor.told, [{ type: "failed", message: lines[0] }]);
+  assert.deepEqual(supervisor.told, [{ type: "failed", message: lines.join("; ") }]);
+});
+
+test("without an engine it stops and lists every place it looked, also for a gateway that is named", async (t) => {
+  const places = ["11434", "8080", "1234", "8000"].map((port) => ({
+    cause: "unreachable" as const,
+    url: `http://127.0.0.1:${port}`,
+    what: `nothing answers at 127.0.0.1:${port} (ECONNREFUSED)`,
+    next: "start the engine",
+  }));
+  const { fails, gateway } = await upHarness(t, { absences: places });
+  const named = ["--gateway", gateway.url, "--token", TOKEN, "--name", "box", "--models", "tiny-3b"];
+  const { lines, next, exitCode } = await fails(up, ...named);
+  assert.deepEqual(lines, [
+    "no engine on this machine holds a model of the catalogue",
+    "ollama: nothing answers at 127.0.0.1:11434 (ECONNREFUSED)",
+    "llama-server, MLX: nothing answers at 127.0.0.1:8080 (ECONNREFUSED)",
+    "LM Studio: nothing answers at 127.0.0.1:1234 (ECONNREFUSED)",
+    "vLLM: nothing answers at 127.0.0.1:8000 (ECONNREFUSED)",
+  ]);
+  assert.match(next ?? "", /^start an engine .* --engine demo .*tests/);
+  assert.equal(exitCode, 1);
+  assert.deepEqual(gateway.calls, []);
 });
 
 const LOADING = { cause: "loading" as const, url: "http://127.0.0.1:8080", what: "it is loading", next: "wait" };

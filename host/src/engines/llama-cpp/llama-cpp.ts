@@ -13,6 +13,7 @@ import {
   LlamaLogLevel,
   type LlamaModel,
   type LlamaOptions,
+  type Token,
 } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Sink } from "../engine.ts";
@@ -48,6 +49,8 @@ export interface LlamaCppOptions {
   flashAttention?: boolean | undefined;
   /** Default: the file's own. */
   promptFormat?: (model: LlamaModel) => PromptFormat;
+  /** Makes a prompt that is too long fit. Default: it is refused. */
+  shorten?: (tokens: Token[]) => Token[];
   /** What is meant where a request names none. Default: OpenAI's. */
   samplingDefaults?: SamplingDefaults;
   /** Makes a vector what is handed out. Default: one of length one. */
@@ -69,12 +72,17 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const slots = options.slots ?? (llama.gpu === false ? SLOTS_ON_CPU : SLOTS_ON_GPU);
     const contextTokens = options.contextTokens ?? contextFor(model, models);
     const threads = options.threads ?? threadsOn(llama);
-    const format = (options.promptFormat ?? filePromptFormat)(model);
+    const { shorten = (tokens: Token[]) => tokens } = options;
+    const whole = (options.promptFormat ?? filePromptFormat)(model);
+    const format: PromptFormat = (job) => {
+      const prompt = whole(job);
+      return { ...prompt, tokens: shorten(prompt.tokens) };
+    };
     const samplingDefaults = options.samplingDefaults ?? OPENAI_DEFAULTS;
     const toVector = options.vector ?? unitLength;
     const writes = models.some((id) => !EMBEDDING_MODELS.includes(id));
     const free = new Pool(writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : []);
-    const embedder = new Embedder(model, contextTokens, threads);
+    const embedder = new Embedder(model, { contextTokens, threads, shorten });
     const write: Engine["generate"] = async (job, sink, signal) => {
       if (!writes) throw new EngineError("engine", `${name} gives vectors alone`);
       const grammar = job.format === undefined ? undefined : await answerGrammar(llama, model, job.format);
@@ -182,10 +190,16 @@ async function sequences(
 class Embedder {
   readonly #create: () => Promise<LlamaEmbeddingContext>;
   readonly #contextTokens: number;
+  readonly #tokens: (text: string) => Token[];
   #context: Promise<LlamaEmbeddingContext> | undefined;
 
-  constructor(model: LlamaModel, contextTokens: number, threads: number | undefined) {
+  constructor(
+    model: LlamaModel,
+    options: { contextTokens: number; threads: number | undefined; shorten: (tokens: Token[]) => Token[] },
+  ) {
+    const { contextTokens, threads, shorten } = options;
     this.#contextTokens = contextTokens;
+    this.#tokens = (text) => shorten(model.tokenize(text));
     // A text is read whole: a model that looks both ways would read it wrongly in parts.
     this.#create = () =>
       model.createEmbeddingContext({
@@ -206,8 +220,9 @@ class Embedder {
       const context = await this.#context;
       for (const text of job.input) {
         if (signal.aborted) return;
-        if (context.calculateInputLength(text) > this.#contextTokens - 1) throw tooLong(this.#contextTokens);
-        yield (await context.getEmbeddingFor(text)).vector;
+        const tokens = this.#tokens(text);
+        if (context.calculateInputLength(tokens) > this.#contextTokens - 1) throw tooLong(this.#contextTokens);
+        yield (await context.getEmbeddingFor(tokens)).vector;
         done++;
       }
     } finally {
