@@ -14,18 +14,18 @@ const OUTCOMES: Record<string, Meaning> = {
     says: "The node stalled. The output so far was billed, if there was any.",
   },
   no_capacity: { tone: "warn", says: "No node was available in time. Nothing was billed." },
-  client_closed: { tone: "neutral", says: "The client disconnected. What was generated until then was billed." },
+  client_closed: { tone: "neutral", says: "The client disconnected. The output generated until then was billed." },
   plane_lost: {
     tone: "warn",
-    says: "The platform lost its connection to the node. What reached the client was billed, and nothing else.",
+    says: "The connection to the node was lost. Only output that reached the client was billed.",
   },
   gateway_stopped: {
     tone: "warn",
-    says: "The gateway was stopped before the request ended. What reached the client was billed, and nothing else.",
+    says: "The gateway was stopped before the request ended. Only output that reached the client was billed.",
   },
   gateway_lost: { tone: "warn", says: "The gateway stopped while the request ran. Nothing was billed." },
-  rate_limit_requests: { tone: "warn", says: "Rate-limited: the key's requests per minute are used up." },
-  rate_limit_tokens: { tone: "warn", says: "Rate-limited: the key's tokens per minute are used up." },
+  rate_limit_requests: { tone: "warn", says: "Rate-limited: the key reached its requests per minute." },
+  rate_limit_tokens: { tone: "warn", says: "Rate-limited: the key reached its tokens per minute." },
   rate_limit_streams: { tone: "warn", says: "Rate-limited: too many concurrent requests with this key." },
   rate_limit_sku_capacity: { tone: "warn", says: "Rate-limited: the platform is at capacity for this model." },
 };
@@ -33,6 +33,6 @@ const OUTCOMES: Record<string, Meaning> = {
 export const OUTCOME_NAMES = Object.keys(OUTCOMES);
 
 export const outcomeMeaning = (outcome: string): Meaning =>
-  OUTCOMES[outcome] ?? { tone: "neutral", says: "An outcome that this console does not know." };
+  OUTCOMES[outcome] ?? { tone: "neutral", says: "Unknown outcome." };
 
 export const Outcome = ({ of }: { of: string }) => <Badge tone={outcomeMeaning(of).tone}>{of}</Badge>;

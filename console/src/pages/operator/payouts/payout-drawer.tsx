@@ -124,8 +124,8 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         error={markPaid.error}
       >
         <p>
-          <Money of={total_micro} exact /> is booked as paid to hosts. Do this once the money was sent: it cannot be
-          undone.
+          <Money of={total_micro} exact /> will be recorded as paid to hosts. Do this after you sent the money. It
+          cannot be undone.
         </p>
       </Confirm>
     </div>

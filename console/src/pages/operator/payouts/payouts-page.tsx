@@ -32,7 +32,7 @@ export function PayoutsPage() {
     <>
       <PageHeader
         title="Payouts"
-        about="A payout batches what every host is owed beyond the hold-back period. Export the CSV, send the money, then mark the payout as paid: only then is it booked."
+        about="A payout collects the host earnings that are past the hold-back period. Export the CSV, send the money, then mark the payout as paid to record it in the ledger."
         actions={create}
       />
       <Card flush>
