@@ -27,7 +27,7 @@ test("presets are one person's", () => {
 test("they are bounded in number and in size", () => {
   const many = Array.from({ length: 51 }, (_, i) => preset(String(i)));
   assert.throws(() => writePresets(storage(), "ada", many), /already have 50 presets/);
-  assert.throws(() => writePresets(storage(), "ada", [preset("1", "x".repeat(400_000))]), /too large/);
+  assert.throws(() => writePresets(storage(), "ada", [preset("1", "x".repeat(400_000))]), /exceed the storage limit/);
 });
 
 test("a browser that is full, or refuses, is told of", () => {

@@ -71,7 +71,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         <Fact name="Held back">
           <Money of={held_back_micro} exact />
         </Fact>
-        <Fact name="Set off">
+        <Fact name="Set-off">
           <Money of={set_off_micro} exact />
         </Fact>
         <Fact name="Note">{note || "–"}</Fact>
@@ -108,7 +108,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
               <div className="text-right">
                 <Money of={amount_micro} places={places} />
                 <Unpaid amount={young} what="held back" />
-                <Unpaid amount={owed} what="set off" />
+                <Unpaid amount={owed} what="deducted (set-off)" />
               </div>
             </li>
           ))}

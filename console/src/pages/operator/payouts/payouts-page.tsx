@@ -73,7 +73,7 @@ const COLUMNS: Column<Payout>[] = [
   { title: "Hosts", from: "sm", align: "right", cell: ({ hosts }) => <Count of={hosts} /> },
   moneyColumn({ title: "Total", of: ({ total_micro }) => total_micro }),
   moneyColumn({ title: "Held back", from: "xl", of: ({ held_back_micro }) => held_back_micro }),
-  moneyColumn({ title: "Set off", from: "xl", of: ({ set_off_micro }) => set_off_micro }),
+  moneyColumn({ title: "Set-off", from: "xl", of: ({ set_off_micro }) => set_off_micro }),
   {
     title: "Created by",
     from: "lg",
