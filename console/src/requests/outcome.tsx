@@ -11,17 +11,20 @@ const OUTCOMES: Record<string, Meaning> = {
   upstream_failed: { tone: "bad", says: "The node failed. The prompt and the output so far were billed." },
   upstream_stall: {
     tone: "bad",
-    says: "The node stalled. The output so far was billed, if there was any.",
+    says: "The node stalled. If it had generated output, the prompt and that output were billed.",
   },
   no_capacity: { tone: "warn", says: "No node was available in time. Nothing was billed." },
-  client_closed: { tone: "neutral", says: "The client disconnected. The output generated until then was billed." },
+  client_closed: {
+    tone: "neutral",
+    says: "The client disconnected. If a node had started, the prompt and the output so far were billed.",
+  },
   plane_lost: {
     tone: "warn",
-    says: "The connection to the node was lost. Only output that reached the client was billed.",
+    says: "The connection to the node was lost. If output had reached the client, the prompt and that output were billed.",
   },
   gateway_stopped: {
     tone: "warn",
-    says: "The gateway was stopped before the request ended. Only output that reached the client was billed.",
+    says: "The gateway was stopped before the request ended. If output had reached the client, the prompt and that output were billed.",
   },
   gateway_lost: { tone: "warn", says: "The gateway stopped while the request ran. Nothing was billed." },
   rate_limit_requests: { tone: "warn", says: "Rate-limited: the key reached its requests per minute." },

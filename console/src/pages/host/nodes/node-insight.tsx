@@ -80,7 +80,7 @@ export function NodeInsight({ id }: { id: string }) {
                   ])}
                 />
               </Course>
-              <Course title="Failures" note="Share of requests that failed for any reason, without client disconnects.">
+              <Course title="Failures" note="Share of requests that failed for any reason, excluding client disconnects.">
                 <Chart
                   kind="lines"
                   title={`Share of requests that failed in ${words}`}
@@ -123,7 +123,7 @@ function Totals({ insight: { total }, words }: { insight: Insight; words: string
       <Stat label="Earned" note="In whole hours">
         <Money of={total.earned_micro} as="balance" />
       </Stat>
-      <Stat label="Failed" note={`${percentText(total.failed_share)}, without client disconnects`}>
+      <Stat label="Failed" note={`${percentText(total.failed_share)}, excluding disconnects`}>
         <Count of={total.failed} />
       </Stat>
       <Stat

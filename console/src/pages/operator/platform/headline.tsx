@@ -10,7 +10,7 @@ export function Headline({ performance }: { performance: PlatformPerformance }) 
   const { total, range } = performance;
   const notes = [
     `${count(total.requests)} in ${RANGE_WORDS[range]}`,
-    `${count(total.failed)} failed, without client disconnects`,
+    `${count(total.failed)} failed, excluding client disconnects`,
     "of successful requests",
     total.slots === null
       ? "not measured yet (once a minute)"
