@@ -116,7 +116,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Save Visa 4242" }).click();
     await page.waitForURL(/\/console\/credits\?purchase=saved$/);
     await page.getByText("Visa ending in 4242 is saved").waitFor();
-    await page.getByLabel("When balance is below").fill("130");
+    await page.getByLabel("Balance below").fill("130");
     await page.getByLabel("Buy", { exact: true }).fill("25");
     await page.getByLabel("Monthly maximum").fill("20");
     await page.getByRole("button", { name: "Turn on top-up" }).click();

@@ -68,7 +68,7 @@ function Figures() {
               label="Spent per day"
               note={({ spending }) => (
                 <>
-                  <Money of={spending.last_day_micro} /> in 24 hours, <Money of={spending.last_week_micro} /> in 7 days
+                  <Money of={spending.last_day_micro} /> in 24 h, <Money of={spending.last_week_micro} /> in 7 days
                 </>
               )}
             >
@@ -76,7 +76,7 @@ function Figures() {
             </LoadedStat>
             <LoadedStat
               query={credits}
-              label="Estimated time left"
+              label="Time left"
               note={() => "At your 7-day average, or the last 24 hours if higher"}
             >
               {({ spending }) => lastingText(spending.lasts_s)}

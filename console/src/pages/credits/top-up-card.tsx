@@ -23,7 +23,7 @@ const FAILURES: Record<NonNullable<TopUp["failure"]>, string> = {
 };
 
 const FIELDS = [
-  { name: "mark_micro", label: "When balance is below", bounds: MARK, start: "5.00" },
+  { name: "mark_micro", label: "Balance below", bounds: MARK, start: "5.00" },
   { name: "amount_micro", label: "Buy", bounds: PURCHASE, start: "20.00" },
   { name: "month_max_micro", label: "Monthly maximum", bounds: MONTH, start: "100.00" },
 ] as const satisfies readonly { name: keyof TopUp; label: string; bounds: Bounds; start: string }[];
