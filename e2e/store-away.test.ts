@@ -119,7 +119,7 @@ describe("a store that is away", () => {
       assert.deepEqual(last, { ...(await status()), stale: true }, "with its time");
       const page = await ask("/status");
       assert.equal(page.status, 200);
-      assert.match(await page.text(), /This is the last that it knew, of <time datetime="/);
+      assert.match(await page.text(), /This is the last known status, from <time datetime="/);
 
       await proxy.resume();
       await eventually("requests are served again", isServed);

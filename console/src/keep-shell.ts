@@ -10,7 +10,9 @@ export function keepShell(): void {
     setTimeout(() => {
       navigator.serviceWorker
         .register("/console/shell-worker.js", { scope: "/console/" })
-        .catch((error: unknown) => console.info("The console is not kept for when the gateway is away:", error));
+        .catch((error: unknown) =>
+          console.info("Could not register the service worker that keeps the console available offline:", error),
+        );
     }, AFTER_MS),
   );
 }

@@ -140,12 +140,12 @@ export async function endSession({ page, context }: BrowserSession): Promise<voi
 
 export async function signIn(page: Page, who: { email: string; password: string }): Promise<void> {
   await page.goto("/console/sign-in");
-  await page.getByLabel("E-mail").fill(who.email);
+  await page.getByLabel("Email").fill(who.email);
   await page.getByLabel("Password", { exact: true }).fill(who.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page
     .getByRole("navigation", { name: "Console" })
-    .or(page.getByRole("button", { name: "Open the navigation" }))
+    .or(page.getByRole("button", { name: "Open navigation" }))
     .waitFor();
 }
 

@@ -103,12 +103,12 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
         .filter({ hasText: new RegExp(`^${name}$`) })
         .locator("xpath=following-sibling::dd[1]");
     assert.equal(await fact("Build").innerText(), "tiny-3b-q4-1");
-    assert.equal(await fact("Licence").innerText(), "not stated in the catalogue");
+    assert.equal(await fact("Licence").innerText(), "not specified");
     assert.match(await fact("Input price").innerText(), /^\$0\.02\b.*per million tokens$/);
     const now = page.getByLabel("Now");
     await eventually("its node is shown", async () => /Nodes\s+1\b/.test(await now.innerText()));
     // The platform has been sampled since it started, perhaps before its node was there, and a request was answered.
-    const past = page.getByLabel("Over the whole time");
+    const past = page.getByLabel("Whole period");
     await past
       .getByText(/^[1-9][\d.]* %$/)
       .first()
@@ -117,12 +117,12 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       .getByText(/\d ms|\d s/)
       .first()
       .waitFor();
-    await page.getByRole("img", { name: /of \d sampled hours/ }).waitFor();
+    await page.getByRole("img", { name: /\d hours measured/ }).waitFor();
     await page.getByRole("radio", { name: "30d" }).click();
-    await page.getByRole("img", { name: /of \d sampled days/ }).waitFor();
+    await page.getByRole("img", { name: /\d days measured/ }).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("range"), "30d");
     await page.reload();
-    await page.getByRole("img", { name: /of \d sampled days/ }).waitFor();
+    await page.getByRole("img", { name: /\d days measured/ }).waitFor();
 
     const code = await page.getByRole("region", { name: "curl example" }).innerText();
     assert.match(code, new RegExp(`${platform.ready.base_url}/v1/chat/completions`));
@@ -135,7 +135,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("model"), "tiny-3b");
     await page.goto("/console/models/no-such-model");
-    await page.getByText("This cannot be shown").waitFor();
+    await page.getByText("Not available").waitFor();
     assert.deepEqual(
       browser.complaints().filter((one) => !one.includes("404")),
       [],
@@ -189,10 +189,10 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const day = dialog.getByLabel("Daily budget ($)");
     await day.fill("ten");
     await dialog.getByLabel("Expires").fill("2020-01-01T00:00");
-    await dialog.getByLabel("Only some").check();
+    await dialog.getByLabel("Selected models").check();
     await dialog.getByLabel("tiny-3b").check();
     await dialog.getByRole("button", { name: "Create key" }).click();
-    await dialog.getByText("An amount in dollars, such as 12.50.").waitFor();
+    await dialog.getByText("Enter an amount in dollars, such as 12.50.").waitFor();
     assert.equal(await day.getAttribute("aria-invalid"), "true");
     await day.fill("0.000001");
     await dialog.getByRole("button", { name: "Create key" }).click();
@@ -225,7 +225,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await edit.getByLabel("Requests per minute").fill("60");
     await edit.getByRole("button", { name: "Save" }).click();
     await drawer.getByText("of $0.50 today").waitFor();
-    await drawer.getByText("60 of at most 600").waitFor();
+    await drawer.getByText("60 (maximum 600)").waitFor();
 
     const id = await chat(key, "Hello");
     await untilCounted(platform);
@@ -258,19 +258,21 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("row", { name: /intern/ }).click();
     const drawer = page.getByRole("dialog", { name: "intern" });
     const secrets: string[] = [];
-    for (const keep of ["Works for 1 more hour", "Works for a time of my own", "Ends now"]) {
+    for (const keep of ["Expires in 1 hour", "Custom", "Expires now"]) {
       await drawer.getByRole("button", { name: "Rotate" }).click();
       await page.getByLabel("Old secret").selectOption({ label: keep });
       if (keep.includes("own")) await page.getByLabel("Hours").fill("2");
       await page.getByRole("button", { name: "Rotate key" }).click();
-      await page.getByText(keep === "Ends now" ? "The old secret has ended." : "The old secret works until").waitFor();
+      await page
+        .getByText(keep === "Expires now" ? "The old secret no longer works." : "The old secret works until")
+        .waitFor();
       secrets.push(await shownSecret());
-      if (keep !== "Ends now") await drawer.getByText("old secret still works").waitFor();
+      if (keep !== "Expires now") await drawer.getByText("old secret active").waitFor();
     }
     const [first, second, third] = secrets as [string, string, string];
     assert.equal((await ask(third, "tiny-3b")).status, 200);
     for (const gone of [first, second]) assert.equal((await ask(gone, "tiny-3b")).status, 401);
-    await drawer.getByText("old secret still works").waitFor({ state: "detached" });
+    await drawer.getByText("old secret active").waitFor({ state: "detached" });
     await drawer.getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("button", { name: "Rotate key" }).click();
     const fourth = await shownSecret();
@@ -370,7 +372,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
     await page.goto(`/console/performance?range=1h&key=${keyId}`);
     const figure = (name: string) => page.getByRole("definition").filter({ hasText: name });
-    await figure("0 of 3 failed, 1 closed by the client").waitFor();
+    await figure("0 of 3 failed, 1 client disconnected").waitFor();
     await figure("0 %").first().waitFor();
     await page.getByRole("figure", { name: "Time to first token in the last hour" }).waitFor();
     await page.getByRole("button", { name: "Clear", exact: true }).click();
@@ -386,7 +388,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
     // Who goes away is no error, here neither.
     await page.goto("/console/overview");
-    await page.getByText("closed by the client.").waitFor();
+    await page.getByText("disconnected.").waitFor();
     assert.equal(await page.getByRole("link", { name: /client_closed/ }).count(), 0);
     await page.getByRole("list", { name: "Spend by label in the last 24 hours" }).getByText("nightly").click();
     const total = (name: string) => page.locator("dl[aria-label=Totals] > div").filter({ hasText: name });
@@ -399,10 +401,10 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const rows = page.getByRole("table", { name: "Requests" }).locator("tbody tr");
     await rows.nth(2).waitFor();
     await rows.nth(0).getByText("60", { exact: true }).waitFor();
-    await page.getByLabel("Find a request by id").fill("nonsense");
+    await page.getByLabel("Find a request by ID").fill("nonsense");
     await page.keyboard.press("Enter");
-    await page.getByText("This is not the id of a request").waitFor();
-    await page.getByLabel("Find a request by id").fill(answers[0] ?? "");
+    await page.getByText("Enter a request ID").waitFor();
+    await page.getByLabel("Find a request by ID").fill(answers[0] ?? "");
     const drawer = page.getByRole("dialog");
     await drawer.getByText((answers[0] ?? "").replace("chatcmpl-", "req_"), { exact: true }).waitFor();
     await drawer.getByText("nightly", { exact: true }).waitFor();
@@ -421,7 +423,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     });
     await page.goto("/console/requests");
     await page.getByText(/daily budget was used up \(.*\binsight: 1\b/).waitFor();
-    await page.getByText(/requests? (was|were) refused for want of credit/).waitFor();
+    await page.getByText(/requests? (was|were) refused for insufficient credit/).waitFor();
     assert.deepEqual(browser.complaints(), []);
   });
 

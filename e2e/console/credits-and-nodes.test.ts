@@ -68,17 +68,17 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await buy("$5 of credits");
     await page.getByRole("link", { name: "Cancel and go back" }).click();
     await page.waitForURL(CHECKOUT);
-    await page.getByText("The purchase was cancelled").waitFor();
+    await page.getByText("Purchase cancelled").waitFor();
     await untilAvailable("$105.00");
     await assertBalanced(platform);
   });
 
   test("a custom amount is refused beside its field, then bought with a receipt", async () => {
     await page.goto("/console/credits");
-    await page.getByLabel("Another amount, in dollars").fill("4.99");
+    await page.getByLabel("Other amount ($)").fill("4.99");
     await page.getByRole("button", { name: "Buy this amount" }).click();
-    await page.getByText("Dollars and cents, from $5.00 to $5,000.00.").waitFor();
-    await page.getByLabel("Another amount, in dollars").fill("12.34");
+    await page.getByText("Enter an amount from $5.00 to $5,000.00, in whole cents.").waitFor();
+    await page.getByLabel("Other amount ($)").fill("12.34");
     await page.getByRole("button", { name: "Buy this amount" }).click();
     await page.waitForURL(`${paymentsUrl}/**`);
     await page.getByRole("button", { name: "Pay", exact: true }).click();
@@ -87,7 +87,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     const payments = page.getByRole("table", { name: "Payments" });
     const row = payments.getByRole("row", { name: /Purchase.*paid.*\$12\.34/ });
     const opened = browser.context.waitForEvent("page");
-    await row.getByRole("button", { name: /^Receipt of pay_/ }).click();
+    await row.getByRole("button", { name: /^Receipt for pay_/ }).click();
     const receipt = await opened;
     await receipt.getByText("$12.34", { exact: true }).waitFor();
     await receipt.close();
@@ -96,14 +96,14 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
 
   test("the low-credit alert is set, shown and turned off", async () => {
     await page.goto("/console/credits");
-    await page.getByLabel("Alert below, in dollars").fill("200");
+    await page.getByLabel("Alert below ($)").fill("200");
     await page.getByRole("button", { name: "Turn on alert" }).click();
-    await page.getByText("below the mark", { exact: true }).waitFor();
-    await page.getByLabel("Alert below, in dollars").fill("2.50");
+    await page.getByText("below threshold", { exact: true }).waitFor();
+    await page.getByLabel("Alert below ($)").fill("2.50");
     await page.getByRole("button", { name: "Save alert" }).click();
-    await page.getByText("below the mark", { exact: true }).waitFor({ state: "hidden" });
+    await page.getByText("below threshold", { exact: true }).waitFor({ state: "hidden" });
     await page.reload();
-    await untilIs("the mark", () => page.getByLabel("Alert below, in dollars").inputValue(), "2.50");
+    await untilIs("the mark", () => page.getByLabel("Alert below ($)").inputValue(), "2.50");
     await page.getByRole("button", { name: "Turn off alert" }).click();
     await page.getByRole("button", { name: "Turn on alert" }).waitFor();
   });
@@ -120,17 +120,17 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Buy", { exact: true }).fill("25");
     await page.getByLabel("Monthly maximum").fill("20");
     await page.getByRole("button", { name: "Turn on top-up" }).click();
-    await page.getByText("At least what is bought at a time.").waitFor();
+    await page.getByText("Must be at least the amount of one purchase.").waitFor();
     await page.getByLabel("Monthly maximum").fill("40");
     await page.getByRole("button", { name: "Turn on top-up" }).click();
     await page.getByRole("button", { name: "Turn off top-up" }).waitFor();
     await eventually("it was bought", async () => (await builder(platform)).balance > 140n * DOLLAR);
     await page.reload();
     await page.getByRole("row", { name: /Automatic top-up.*paid.*\$25\.00/ }).waitFor();
-    await page.getByText("Bought by itself this month, in UTC: $25.00").waitFor();
+    await page.getByText("Automatic purchases this month (UTC): $25.00").waitFor();
     await page.getByRole("button", { name: "Remove", exact: true }).click();
     await page.getByRole("button", { name: "Remove card" }).click();
-    await page.getByText("No card is saved").waitFor();
+    await page.getByText("No saved card").waitFor();
     await page.getByRole("button", { name: "Turn on top-up" }).waitFor();
   });
 
@@ -141,7 +141,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     const day = statement.getByRole("button", { expanded: false }).first();
     await page.getByText("3 requests,").waitFor();
     await day.click();
-    const requests = page.getByRole("table", { name: /^Requests of \d{4}-/ });
+    const requests = page.getByRole("table", { name: /^Requests on \d{4}-/ });
     await requests.getByRole("row").nth(3).waitFor();
     assert.equal(await requests.getByRole("row").count(), 1 + 3);
     const file = page.waitForEvent("download");
@@ -195,11 +195,11 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await page.goto(`/console/host/market?node=${node}`);
     const market = page.getByRole("table", { name: "Market" });
     await market
-      .getByRole("row", { name: /tiny-3b elected/ })
+      .getByRole("row", { name: /tiny-3b chosen/ })
       .getByText(/^\$0\.\d+/)
       .first()
       .waitFor();
-    await page.getByText("It is no promise").waitFor();
+    await page.getByText("Actual earnings are lower").waitFor();
   });
 
   test("a revoked token no longer logs in", async () => {

@@ -54,7 +54,7 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
 
   test("who is not signed in is asked for, and nothing else is", async () => {
     await page.goto("/console/overview");
-    await page.getByLabel("E-mail").waitFor();
+    await page.getByLabel("Email").waitFor();
     const expected = [SESSION, "/console/api/auth/methods"];
     await eventually("both are asked for", () => expected.every((path) => pathsAsked().includes(path)));
     assert.deepEqual(new Set(pathsAsked()), new Set(expected));

@@ -133,7 +133,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     const code = await copiedBy(page, drawn.getByRole("button", { name: "Copy this ts code" }));
     assert.equal(code, "const a = 1 < 2;\n\nconsole.log(a);");
 
-    await page.getByRole("radio", { name: "As text" }).click();
+    await page.getByRole("radio", { name: "Plain text" }).click();
     await untilIs("the answer as text", () => playground.answer.locator("p").allInnerTexts(), [DRAWN]);
     await page.getByRole("radio", { name: "Formatted" }).click();
     const copy = page.getByRole("button", { name: "Copy the answer of reason-32b" }).last();
@@ -155,7 +155,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   test("a setting that the API would refuse disables sending", async () => {
     await playground.message.fill("Hello");
     await page.getByLabel("Max output tokens").fill("0");
-    await page.getByText("A whole number from 1").waitFor();
+    await page.getByText("Enter a whole number from 1").waitFor();
     await page.getByRole("button", { name: "Send", disabled: true }).waitFor();
     await page.getByLabel("Max output tokens").fill("64");
     await page.getByRole("button", { name: "Send", disabled: false }).waitFor();
@@ -188,7 +188,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.deepEqual(await page.getByTestId("answer").allInnerTexts(), ["first", "second"]);
     await page.getByRole("button", { name: "Edit message" }).first().click();
     await page.getByRole("textbox", { name: "Edit message" }).fill(order({ text: "another beginning" }));
-    await page.getByText("What was said after it is removed.").waitFor();
+    await page.getByText("Sending removes all messages after this one.").waitFor();
     await page.locator("article").getByRole("button", { name: "Send" }).click();
     await playground.answer.getByText("another beginning").waitFor();
     await page.getByTestId("cost").first().waitFor();
@@ -272,7 +272,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await playground.say(order(LONG));
     await playground.answer.filter({ hasText: /\w/ }).waitFor();
     await page.reload();
-    await page.getByText("cut off by a reload").waitFor();
+    await page.getByText("interrupted by a page reload").waitFor();
     await playground.answer.filter({ hasText: /\w/ }).waitFor();
     await playground.untilEnded();
     await playground.clear();
@@ -303,10 +303,10 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await actions("Save as new preset");
     await page.getByRole("textbox", { name: "Name" }).fill("One more");
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByText("This browser's storage is full: the preset was not saved.").waitFor();
+    await page.getByText("The preset was not saved: this browser's storage is full.").waitFor();
     await page.keyboard.press("Escape");
     await playground.message.fill("What now?");
-    await page.getByText("does not keep the conversation through a reload").waitFor();
+    await page.getByText("This conversation will be lost on reload").waitFor();
     await page.evaluate("Storage.prototype.setItem = window.setItem; undefined");
 
     await page.getByLabel("Preset", { exact: true }).selectOption({ label: "Short" });
@@ -360,7 +360,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     const limits = { requests_per_minute: 0, tokens_per_minute: null, in_flight: null };
     await operator.send("PUT", `operator/keys/${keyId}/limits`, limits);
     await playground.say(order({ text: "too soon" }));
-    await page.getByText(/The playground's limit is reached\. Try again in \d+ seconds?\./).waitFor();
+    await page.getByText(/Playground rate limit reached\. Try again in \d+ seconds?\./).waitFor();
     await page.getByText("Nothing was billed").waitFor();
     await operator.send("PUT", `operator/keys/${keyId}/limits`, { ...limits, requests_per_minute: null });
   });
@@ -447,7 +447,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   });
 
   const signInHere = async (who: { email: string; password: string }): Promise<void> => {
-    await page.getByLabel("E-mail").fill(who.email);
+    await page.getByLabel("Email").fill(who.email);
     await page.getByLabel("Password", { exact: true }).fill(who.password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor({ state: "detached" });
@@ -476,19 +476,19 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     try {
       await poor.page.goto("/console/sign-up");
       await poor.page.getByLabel("Your name").fill("Poor Tom");
-      await poor.page.getByLabel("E-mail").fill("tom@example.com");
+      await poor.page.getByLabel("Email").fill("tom@example.com");
       await poor.page.getByLabel("Password", { exact: true }).fill("a long enough password");
       await poor.page.getByRole("button", { name: "Create account" }).click();
       await poor.page.getByLabel("Name").fill("Tom's");
       await poor.page.getByRole("button", { name: "Create builder account" }).click();
       await poor.page.getByRole("link", { name: "Playground" }).click();
       await poor.page.getByText(/has no available credit$/).waitFor();
-      await poor.page.getByText("Messages are refused until there is some.", { exact: true }).waitFor();
+      await poor.page.getByText("Messages are refused until credit is added.", { exact: true }).waitFor();
       const way = poor.page.getByRole("link", { name: "Add credit" });
       assert.equal(await way.getAttribute("href"), "/console/credits");
       await poor.page.getByLabel("Message", { exact: true }).fill("Hello?");
       await poor.page.keyboard.press("Enter");
-      await poor.page.getByText("Your credit is used up.").waitFor();
+      await poor.page.getByText("You have no credit left.").waitFor();
       await poor.page.getByText("insufficient_credits").waitFor();
       await poor.page.getByText("Nothing was billed").waitFor();
       await poor.page.getByRole("alert").getByRole("link", { name: "Credits" }).click();

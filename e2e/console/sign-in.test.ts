@@ -57,7 +57,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
   };
   const enter = async (password: string): Promise<void> => {
     await page.goto("/console/sign-in");
-    await page.getByLabel("E-mail").fill(EMAIL);
+    await page.getByLabel("Email").fill(EMAIL);
     await page.getByLabel("Password", { exact: true }).fill(password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
   };
@@ -72,15 +72,18 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
   test("signing up, with the e-mail address confirmed by a letter", async () => {
     await page.goto("/console/sign-up");
     await page.getByLabel("Your name").fill("Grace");
-    await page.getByLabel("E-mail").fill(EMAIL);
+    await page.getByLabel("Email").fill(EMAIL);
     await page.getByLabel("Password", { exact: true }).fill(FIRST);
     await page.getByRole("button", { name: "Create account" }).click();
-    await page.getByText("We sent an e-mail").waitFor();
+    await page.getByText("We sent an email").waitFor();
     const link = await linkOfNextLetter();
 
     await enter(FIRST);
-    await page.getByRole("alert").getByText("Confirm your e-mail address first").waitFor();
-    await page.getByRole("button", { name: "Resend e-mail" }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/Confirm your e-?mail address first/)
+      .waitFor();
+    await page.getByRole("button", { name: "Resend email" }).click();
     await linkOfNextLetter();
 
     await page.goto(link);
@@ -96,7 +99,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await leave();
     await page.getByRole("link", { name: "Forgot password?" }).click();
     await page.getByRole("heading", { name: "Reset password" }).waitFor();
-    await page.getByLabel("E-mail").fill(EMAIL);
+    await page.getByLabel("Email").fill(EMAIL);
     await page.getByRole("button", { name: "Send link" }).click();
     await page.getByRole("status").getByText(EMAIL).waitFor();
     const link = await linkOfNextLetter();
@@ -130,7 +133,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await dialog.getByRole("button", { name: "Turn on" }).click();
     await dialog.getByText("Each works once").waitFor();
     const backup = (await dialog.locator("pre").innerText()).split("\n")[0] as string;
-    await dialog.getByRole("button", { name: "I have saved them" }).click();
+    await dialog.getByRole("button", { name: "I saved the codes" }).click();
     await page.getByText("Two-factor authentication is on").first().waitFor();
 
     await leave();
@@ -168,11 +171,11 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     });
     const goThere = () => page.getByRole("button", { name: "Continue with Acme" }).click();
     await goThere();
-    await page.getByText("The provider refused the sign-in.").waitFor();
+    await page.getByText("The provider rejected the sign-in.").waitFor();
     for (const [who, mischief, sentence] of [
-      [{ ...person, email_verified: false }, {}, "The provider has not verified your e-mail address."],
-      [{ sub: "1" }, {}, "The provider did not tell your e-mail address."],
-      [person, { status: { token: 503 } }, "The sign-in provider does not answer."],
+      [{ ...person, email_verified: false }, {}, "The provider has not verified your email address."],
+      [{ sub: "1" }, {}, "The provider did not share your email address."],
+      [person, { status: { token: 503 } }, "The sign-in provider did not respond."],
       [person, { otherKey: true }, "The provider's answer could not be accepted."],
     ] as const) {
       await platform.query("delete from identity_attempt");
@@ -204,7 +207,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await page.goto("/console/team");
       await page.getByRole("button", { name: "Invite" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("E-mail").fill(email);
+      await dialog.getByLabel("Email").fill(email);
       await dialog.getByRole("radio", { name: new RegExp(`^${role}`) }).check();
       await dialog.getByRole("button", { name: "Send invitation" }).click();
       await page.getByRole("status").getByText(`Invitation sent to ${email}`).waitFor();
@@ -232,7 +235,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await page.clock.install();
       await page.goto(link);
       await page.getByRole("heading", { name: "You cannot join with this link" }).waitFor();
-      await page.getByText("This invitation is for another e-mail address").waitFor();
+      await page.getByText(/This invitation is for another e-?mail address/).waitFor();
       assert.equal(new URL(page.url()).hash, "", "the token does not stay in the address");
       // However long they leave it open and come back to it: each question would take from what they may try.
       let asked = 0;
@@ -252,18 +255,18 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await checkVisuals(guest, "an invitation, signed out");
       await theirs.getByRole("link", { name: "Create account" }).click();
       await theirs.getByLabel("Your name").fill("Guest");
-      await theirs.getByLabel("E-mail").fill(GUEST);
+      await theirs.getByLabel("Email").fill(GUEST);
       await theirs.getByLabel("Password", { exact: true }).fill(FIRST);
       await theirs.getByRole("button", { name: "Create account" }).click();
       await theirs.goto(await linkOfNextLetter(GUEST));
       await theirs.getByRole("button", { name: "Confirm" }).click();
       await theirs.getByRole("link", { name: "Sign in" }).click();
-      await theirs.getByLabel("E-mail").fill(GUEST);
+      await theirs.getByLabel("Email").fill(GUEST);
       await theirs.getByLabel("Password", { exact: true }).fill(FIRST);
       await theirs.getByRole("button", { name: "Sign in", exact: true }).click();
       // This tab still knows where they were going.
       await theirs.getByRole("heading", { name: "Join Compilers" }).waitFor();
-      await theirs.getByText("hopper@example.com invites you").waitFor();
+      await theirs.getByText("hopper@example.com invited you").waitFor();
       await checkVisuals(guest, "an invitation");
       await theirs.getByRole("button", { name: "Accept" }).click();
       await theirs.getByRole("heading", { name: "Overview" }).waitFor();
@@ -273,7 +276,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       const { page: theirs } = guest;
       await theirs.goto("/console/playground");
       await theirs.getByText("Compilers has no available credit").waitFor();
-      await theirs.getByText("Ask an owner or somebody with the role billing to add it.").waitFor();
+      await theirs.getByText("Ask an owner or a billing member to add it.").waitFor();
       assert.equal(await theirs.getByRole("link", { name: "Add credit" }).count(), 0);
 
       await theirs.goto("/console/keys");
@@ -306,7 +309,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     test("who is removed is told so by the page that is open", async () => {
       await change("Remove");
       await Promise.all([
-        guest.page.getByText("You are no longer in the team of Compilers").first().waitFor(),
+        guest.page.getByText("You no longer have access to Compilers").first().waitFor(),
         page.getByRole("dialog").getByRole("button", { name: "Remove" }).click(),
       ]);
       await page.getByText(`hopper@example.com removed ${GUEST}`).waitFor();

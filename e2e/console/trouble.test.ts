@@ -169,7 +169,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     // Coming back to the tab, which a browser without a screen does not notice by itself.
     await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
     await page.getByRole("heading", { name: "Platform", exact: true }).waitFor();
-    await page.getByRole("button", { name: /Accounts and settings of Local operator/ }).waitFor();
+    await page.getByRole("button", { name: /Accounts and settings for Local operator/ }).waitFor();
     await untilIs("what is the builder's own", () => own.count(), 0);
   });
 
@@ -182,7 +182,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
       await operator.ask("POST", `operator/accounts/${id}/restore`, { reason: "a journey of the console" });
     });
     await clickIfThere(page.getByRole("link", { name: "Credits", exact: true }));
-    await page.getByText("An account of yours is suspended").waitFor();
+    await page.getByText("One of your accounts is suspended").waitFor();
     const navigation = page.getByRole("navigation", { name: "Console" });
     await navigation.getByRole("link", { name: "Overview" }).waitFor({ state: "detached" });
     await navigation.getByRole("link", { name: "Nodes" }).waitFor();
@@ -204,7 +204,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.evaluate("navigator.serviceWorker.ready.then(() => undefined)");
     await platform.kill();
     await running.getByText("Connecting…").waitFor();
-    await banner.filter({ hasText: /showing data of \d\d:\d\d:\d\d/ }).waitFor();
+    await banner.filter({ hasText: /showing data from \d\d:\d\d:\d\d/ }).waitFor();
     await latest.waitFor();
     // A page that was not opened before: its code is there, its data is not.
     await go("Credits");
@@ -213,11 +213,11 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await go("Overview");
     await latest.waitFor();
     await page.reload();
-    await banner.filter({ hasText: "nothing was loaded yet" }).waitFor();
+    await banner.filter({ hasText: "no data loaded yet" }).waitFor();
     await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
     await go("API keys");
     await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
-    await page.getByRole("button", { name: "Try now" }).click();
+    await page.getByRole("button", { name: "Retry now" }).click();
     await banner.waitFor();
     await go("Overview");
 
@@ -252,7 +252,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     const banner = page.getByText(/Gateway unreachable since/);
     await banner.waitFor();
     await page.unroute("**/console/api/**");
-    await clickIfThere(page.getByRole("button", { name: "Try now" }));
+    await clickIfThere(page.getByRole("button", { name: "Retry now" }));
     await banner.waitFor({ state: "detached" });
     await page.getByRole("table", { name: "Models" }).waitFor();
   });

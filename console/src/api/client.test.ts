@@ -64,7 +64,12 @@ test("a refusal is thrown with its status, code and field, whatever refused", as
   answering(500, "<html>");
   const mute = await call("GET /console/api/keys").catch((error) => error);
   assert.ok(mute instanceof ApiFault);
-  assert.deepEqual(refused(mute), [500, "The gateway answered 500 without a message.", undefined, undefined]);
+  assert.deepEqual(refused(mute), [
+    500,
+    "The gateway returned status 500 without an error message.",
+    undefined,
+    undefined,
+  ]);
   answering(503, '{"error":{"message":"Later.","type":"server_error"}}');
   const own = await call("GET /console/api/keys").catch((error) => error);
   assert.deepEqual(refused(own), [503, "Later.", undefined, undefined]);

@@ -36,7 +36,8 @@ async function keepReading(options: StreamOptions, over: AbortSignal): Promise<v
       const { url, headers } = options;
       const response = await fetch(url, { headers: { accept: "text/event-stream", ...headers }, signal: over });
       if (REFUSED.includes(response.status)) return options.onRefused(response.status);
-      if (!response.ok || response.body === null) throw new Error(`the stream was answered ${response.status}`);
+      if (!response.ok || response.body === null)
+        throw new Error(`The event stream failed with status ${response.status}.`);
       options.onState(true);
       retryMs = RETRY_MS_MIN;
       await readEvents(response.body, (event) => {

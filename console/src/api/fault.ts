@@ -20,7 +20,7 @@ export class ApiFault extends Error {
 export function faultOf(status: number, body: unknown): ApiFault {
   const error = (body as Partial<FaultBody> | undefined)?.error;
   if (error?.message === undefined) {
-    return new ApiFault({ status, message: `The gateway answered ${status} without a message.` });
+    return new ApiFault({ status, message: `The gateway returned status ${status} without an error message.` });
   }
   return new ApiFault({ status, message: error.message, code: error.code, param: error.param });
 }
@@ -38,6 +38,6 @@ export const isForbidden = (error: unknown): boolean =>
 /** A sentence for any error: the API's own, or that the gateway was not reached. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ApiFault) return error.message;
-  if (error instanceof TypeError) return "The gateway did not answer. Check your connection and try again.";
+  if (error instanceof TypeError) return "The gateway did not respond. Check your connection and try again.";
   return error instanceof Error ? error.message : String(error);
 }

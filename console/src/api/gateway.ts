@@ -43,7 +43,7 @@ export async function askGateway(url: string, init: RequestInit): Promise<Respon
     if (init.signal?.aborted === true) throw error;
     reach.missed();
     if (error instanceof Unreachable) throw error;
-    throw new Unreachable("The gateway did not answer. Check your connection and try again.", { cause: error });
+    throw new Unreachable("The gateway did not respond. Check your connection and try again.", { cause: error });
   } finally {
     clearTimeout(slow);
   }

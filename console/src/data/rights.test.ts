@@ -15,7 +15,7 @@ test("another role is told, up or down, and takes nothing away that is shown", (
 test("what may not be seen any more is told before anything else", () => {
   const before = seen([account("Acme", "owner"), account("Barn", "viewer")], true);
   const removed = changeOfRights(before, seen([account("Acme", "viewer")], true));
-  assert.deepEqual(removed, { text: "You are no longer in the team of Barn.", lost: true });
+  assert.deepEqual(removed, { text: "You no longer have access to Barn.", lost: true });
   for (const now of [
     seen([account("Acme", "owner"), account("Barn", "viewer", true)], true),
     seen([account("Acme", "viewer"), account("Barn", "viewer")]),

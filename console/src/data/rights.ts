@@ -17,10 +17,10 @@ interface ChangedRights {
 export function changeOfRights(before: Seen, now: Seen): ChangedRights | undefined {
   const after = ({ id }: { id: string }) => now.accounts.find((account) => account.id === id);
   const lost = before.accounts.find((account) => after(account) === undefined);
-  if (lost !== undefined) return { text: `You are no longer in the team of ${lost.name}.`, lost: true };
+  if (lost !== undefined) return { text: `You no longer have access to ${lost.name}.`, lost: true };
   const isSuspended = before.accounts.some((account) => !account.suspended && after(account)?.suspended === true);
   if (isSuspended || (before.identity.operator && !now.identity.operator)) {
-    return { text: "Your access has changed: some pages are no longer available to you.", lost: true };
+    return { text: "Your access has changed. Some pages are no longer available.", lost: true };
   }
   // Every role sees everything, so that nothing on the screen is too much.
   const moved = before.accounts.find((account) => after(account)?.role !== account.role);

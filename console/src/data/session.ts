@@ -75,7 +75,7 @@ export const methodsQuery = queryOptions({
 /** For pages behind the sign-in, where the router has made sure that somebody is. */
 export function useMe(): Me {
   const { data } = useSuspenseQuery(meQuery);
-  if (data === null) throw new Error("nobody is signed in");
+  if (data === null) throw new Error("not signed in");
   return data;
 }
 

@@ -14,7 +14,7 @@ export function KeyBadges({ of }: { of: State }) {
   return (
     <>
       {isExpired(of) && <Badge tone="bad">expired</Badge>}
-      {of.old_secret_until !== null && <Badge tone="warn">old secret still works</Badge>}
+      {of.old_secret_until !== null && <Badge tone="warn">old secret active</Badge>}
     </>
   );
 }

@@ -22,10 +22,10 @@ export function GatewayBanner() {
           <CloudOff aria-hidden className="size-4 shrink-0" />
           <p className="min-w-0 flex-1 basis-60 font-medium">
             Gateway unreachable since {clockText(away.since)},{" "}
-            {away.dataAt === undefined ? "nothing was loaded yet" : `showing data of ${clockText(away.dataAt)}`}
+            {away.dataAt === undefined ? "no data loaded yet" : `showing data from ${clockText(away.dataAt)}`}
           </p>
           <Button size="small" busy={busy} onClick={tryNow}>
-            Try now
+            Retry now
           </Button>
         </div>
       )}

@@ -28,7 +28,7 @@ export function PersonMenu({ me }: { me: Me }) {
             {[...identity.name][0]?.toUpperCase()}
           </span>
           <span className="min-w-0 flex-1">
-            <span className="sr-only">Accounts and settings of </span>
+            <span className="sr-only">Accounts and settings for </span>
             <span className="block truncate font-medium">{identity.name}</span>
             <span title={identity.email} className="block truncate text-xs text-ink-soft">
               {identity.email}

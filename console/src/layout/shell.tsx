@@ -70,7 +70,7 @@ function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
       <Dialog.Root open={open} onOpenChange={setOpen}>
         <div className="flex items-center gap-2">
           <Dialog.Trigger asChild>
-            <IconButton label="Open the navigation">
+            <IconButton label="Open navigation">
               <MenuIcon aria-hidden className="size-5" />
             </IconButton>
           </Dialog.Trigger>
@@ -86,7 +86,7 @@ function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
             <div className="flex items-center justify-between pb-5 pl-2">
               <Mark />
               <Dialog.Close asChild>
-                <IconButton label="Close the navigation">
+                <IconButton label="Close navigation">
                   <X aria-hidden className="size-4" />
                 </IconButton>
               </Dialog.Close>

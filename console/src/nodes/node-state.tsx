@@ -4,9 +4,9 @@ import { Badge, type Tone } from "../ui/badge.tsx";
 
 const STATES: Record<State, { tone: Tone; says: string }> = {
   registered: { tone: "neutral", says: "No models chosen yet." },
-  ready: { tone: "warn", says: "Models are chosen; it is not connected." },
+  ready: { tone: "warn", says: "Models chosen. Not connected." },
   online: { tone: "good", says: "Connected and accepting requests." },
-  paused: { tone: "warn", says: "Receives no requests until it is resumed." },
+  paused: { tone: "warn", says: "Receives no requests until its host resumes it." },
   quarantined: { tone: "bad", says: "Receives no requests until an operator releases it." },
   retired: { tone: "neutral", says: "Permanently out of service." },
 };

@@ -35,8 +35,8 @@ export function QuarantineNotice({ name, quarantine, forHost = false, action }: 
       )}
       {forHost && (
         <p className="mt-3">
-          {remedy} Then ask an operator to release the node. A released node is paused until you resume it. Its earnings
-          stay yours.
+          {remedy} Then ask an operator to release the node. A released node is paused until you resume it. You keep its
+          earnings.
         </p>
       )}
     </Notice>

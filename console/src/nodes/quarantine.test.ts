@@ -18,7 +18,7 @@ test("evidence is shown whole, known or not", () => {
   assert.deepEqual(evidenceOf(quarantine("failures", { jobs: 9, failures: 5, kinds: { engine: 4, silent: 1 } })), [
     ["Jobs counted", "9"],
     ["Failures", "5"],
-    ["Of which", "engine failed: 4, it stalled: 1"],
+    ["Failures by type", "engine failed: 4, stalled: 1"],
   ]);
   assert.deepEqual(evidenceOf(quarantine("x", { more: { a: 1 } })), [["more", '{"a":1}']]);
 });

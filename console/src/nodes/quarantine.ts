@@ -9,20 +9,20 @@ interface Words {
 
 const REASONS: Record<string, Words> = {
   failures: {
-    title: "Too many of its last jobs failed",
-    remedy: "Check the engine's log; tollgate-host doctor tests the engine.",
+    title: "Too many recent jobs failed",
+    remedy: "Check the engine's log. Run tollgate-host doctor to test the engine.",
   },
   refused_prompts: {
-    title: "It refused too many prompts as too long or unreadable",
+    title: "The node rejected too many prompts as too long or invalid",
     remedy: "Configure the engine with the model's full context length.",
   },
   speed: {
-    title: "It answered faster than the model can",
-    remedy: "Serve the model that the node elected.",
+    title: "The node answered faster than the model can run",
+    remedy: "Run the model that was chosen for this node.",
   },
   canary: {
-    title: "It failed canary requests",
-    remedy: "Serve the model that the node elected, in the listed quantisation.",
+    title: "The node failed canary requests (test prompts with known answers)",
+    remedy: "Run the model that was chosen for this node, in the listed quantisation.",
   },
 };
 
@@ -31,7 +31,7 @@ export function wordsOf({ reason }: Quarantine): Words & { byOperator: boolean }
   const known = REASONS[reason];
   if (known !== undefined) return { ...known, byOperator: false };
   return {
-    title: `By an operator: ${reason}`,
+    title: `Quarantined by an operator: ${reason}`,
     remedy: "Contact the platform's operators.",
     byOperator: true,
   };
@@ -51,11 +51,11 @@ const NAMES: Record<string, string> = {
 const KINDS: Record<string, string> = {
   engine: "engine failed",
   agent: "agent failed",
-  prompt: "prompt refused",
+  prompt: "prompt rejected",
   protocol: "protocol violation",
-  silent: "it stalled",
+  silent: "stalled",
   lost: "connection lost",
-  miss: "no output where another node had some",
+  miss: "no output, although another node answered",
 };
 
 /** The evidence as names and values; what is not known here is shown as it is. */
@@ -63,7 +63,7 @@ export function evidenceOf({ evidence }: Quarantine): [name: string, value: stri
   return Object.entries(evidence).map(([name, value]) => {
     if (name === "kinds" && typeof value === "object" && value !== null) {
       const kinds = Object.entries(value).map(([kind, times]) => `${KINDS[kind] ?? kind}: ${String(times)}`);
-      return ["Of which", kinds.join(", ")];
+      return ["Failures by type", kinds.join(", ")];
     }
     return [NAMES[name] ?? name, typeof value === "object" ? JSON.stringify(value) : String(value)];
   });

@@ -15,11 +15,11 @@ export function TrustNotice({ node: { name, state, probation, withheld }, forHos
   if (withheld !== null) {
     return (
       <Notice tone="bad" title={`${name} receives no requests`} action={action}>
-        <p>It was registered while another node of its host was in quarantine.</p>
+        <p>It was registered while another node of the same host was quarantined.</p>
         {forHost && (
           <p className="mt-3">
-            It is cleared when that node is released. Fix the cause of the quarantine, then ask an operator to review
-            it.
+            Fix the cause of the quarantine, then ask an operator to release that node. This node is then cleared as
+            well.
           </p>
         )}
       </Notice>

@@ -41,5 +41,7 @@ export function PerformanceFigures({ query, words }: { query: UseQueryResult<Per
 /** "3 of 1,204 failed, 6 closed by the client". */
 function failuresText({ ok, failed, closed }: Performance["total"]): string {
   const failures = `${countText(failed)} of ${countText(ok + failed)} failed`;
-  return closed === 0 ? failures : `${failures}, ${countText(closed)} closed by the client`;
+  return closed === 0
+    ? failures
+    : `${failures}, ${countText(closed)} ${closed === 1 ? "client" : "clients"} disconnected`;
 }

@@ -11,21 +11,24 @@ const OUTCOMES: Record<string, Meaning> = {
   upstream_failed: { tone: "bad", says: "The node failed. The prompt and the output so far were billed." },
   upstream_stall: {
     tone: "bad",
-    says: "The node stalled. The output so far was billed, if there was any.",
+    says: "The node stalled. If it had generated output, the prompt and that output were billed.",
   },
   no_capacity: { tone: "warn", says: "No node was available in time. Nothing was billed." },
-  client_closed: { tone: "neutral", says: "The client disconnected. What was generated until then was billed." },
+  client_closed: {
+    tone: "neutral",
+    says: "The client disconnected. If a node had started, the prompt and the output so far were billed.",
+  },
   plane_lost: {
     tone: "warn",
-    says: "The platform lost its connection to the node. What reached the client was billed, and nothing else.",
+    says: "The connection to the node was lost. If output had reached the client, the prompt and that output were billed.",
   },
   gateway_stopped: {
     tone: "warn",
-    says: "The gateway was stopped before the request ended. What reached the client was billed, and nothing else.",
+    says: "The gateway was stopped before the request ended. If output had reached the client, the prompt and that output were billed.",
   },
   gateway_lost: { tone: "warn", says: "The gateway stopped while the request ran. Nothing was billed." },
-  rate_limit_requests: { tone: "warn", says: "Rate-limited: the key's requests per minute are used up." },
-  rate_limit_tokens: { tone: "warn", says: "Rate-limited: the key's tokens per minute are used up." },
+  rate_limit_requests: { tone: "warn", says: "Rate-limited: the key reached its requests per minute." },
+  rate_limit_tokens: { tone: "warn", says: "Rate-limited: the key reached its tokens per minute." },
   rate_limit_streams: { tone: "warn", says: "Rate-limited: too many concurrent requests with this key." },
   rate_limit_sku_capacity: { tone: "warn", says: "Rate-limited: the platform is at capacity for this model." },
 };
@@ -33,6 +36,6 @@ const OUTCOMES: Record<string, Meaning> = {
 export const OUTCOME_NAMES = Object.keys(OUTCOMES);
 
 export const outcomeMeaning = (outcome: string): Meaning =>
-  OUTCOMES[outcome] ?? { tone: "neutral", says: "An outcome that this console does not know." };
+  OUTCOMES[outcome] ?? { tone: "neutral", says: "Unknown outcome." };
 
 export const Outcome = ({ of }: { of: string }) => <Badge tone={outcomeMeaning(of).tone}>{of}</Badge>;

@@ -14,8 +14,8 @@ import { keysText, sum } from "./unfunded-keys.ts";
 const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> = {
   no_credit: { says: "no credit was left", advice: "Add credits." },
   hold: {
-    says: "the request could have cost more than was left",
-    advice: "Add credits, or send a lower max_tokens: it bounds what is reserved.",
+    says: "the request's maximum cost exceeded the available credit",
+    advice: "Add credits, or send a lower max_tokens to reserve less.",
   },
   budget_day: {
     says: "the key's daily budget was used up",
@@ -39,7 +39,7 @@ export function UnfundedNotice({ from, words }: { from: string; words: string })
   return (
     <Notice
       tone="warn"
-      title={`${countText(total)} ${total === 1 ? "request was" : "requests were"} refused for want of credit in ${words}`}
+      title={`${countText(total)} ${total === 1 ? "request was" : "requests were"} refused for insufficient credit in ${words}`}
       action={
         reasons.some(([reason]) => reason === "no_credit" || reason === "hold") && (
           <Link to="/credits" className={buttonClasses("plain")}>

@@ -11,7 +11,7 @@ export const lazyRouteComponent: typeof lazily = (importer, exportName) =>
       importer().catch(async (error: unknown) => {
         if (await gatewayAnswers()) throw error;
         reach.missed();
-        throw new Unreachable("The code of this page could not be loaded: the gateway did not answer.", {
+        throw new Unreachable("This page could not be loaded: the gateway did not respond.", {
           cause: error,
         });
       }),

@@ -6,7 +6,7 @@ import { Secret } from "../ui/secret.tsx";
 
 /** For the dialog whose form made it: the same one goes on, so that the focus stays in it. `noun`: "key". */
 export const newSecretTitle = (noun: string) =>
-  ({ title: `Your new ${noun}`, about: "Copy it now: it cannot be shown again.", sticky: true }) as const;
+  ({ title: `Your new ${noun}`, about: "Copy it now. You will not see it again.", sticky: true }) as const;
 
 interface Props {
   noun: string;

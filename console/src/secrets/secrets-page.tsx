@@ -53,12 +53,7 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
         about={about}
         actions={
           <>
-            <RevokedChoice
-              label={`Which ${noun}s`}
-              shown={shown}
-              secrets={query.data?.data ?? []}
-              onChange={setShown}
-            />
+            <RevokedChoice label={`Show ${noun}s`} shown={shown} secrets={query.data?.data ?? []} onChange={setShown} />
             {create}
           </>
         }

@@ -8,7 +8,7 @@ export function RoleNote({ kind, need }: { kind: AccountKind; need: Need }) {
   if (account === undefined || account.may.includes(need)) return null;
   return (
     <p className="mb-4 rounded-md bg-sunken px-3 py-2 text-ink-soft">
-      Your role in {account.name} is {account.role}. Changes here are made by {whoMay(need)}.
+      Your role in {account.name} is {account.role}. Only {whoMay(need)} can make changes here.
     </p>
   );
 }

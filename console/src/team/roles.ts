@@ -5,25 +5,25 @@ export const ROLES: readonly Role[] = ["owner", "member", "billing", "viewer"];
 
 const SAYS: Record<AccountKind, Record<Role, string>> = {
   builder: {
-    owner: "Everything, and who is in the team. Answers for what the account owes.",
-    member: "Sees everything; creates, changes and revokes API keys.",
-    billing: "Sees everything; buys credits.",
-    viewer: "Sees everything; changes nothing.",
+    owner: "Full access, including the team. Responsible for the account's debts.",
+    member: "Can view everything and manage API keys.",
+    billing: "Can view everything and buy credits.",
+    viewer: "Can view everything, but not make changes.",
   },
   host: {
-    owner: "Everything, and who is in the team. Earnings are set off against what other accounts of an owner owe.",
-    member: "Sees everything; handles nodes and host tokens.",
-    billing: "Sees everything. For whoever follows the earnings.",
-    viewer: "Sees everything; changes nothing.",
+    owner: "Full access, including the team. Debts of an owner's other accounts are deducted from earnings.",
+    member: "Can view everything and manage nodes and host tokens.",
+    billing: "Can view everything. For people who track earnings.",
+    viewer: "Can view everything, but not make changes.",
   },
 };
 
 export const meaningOf = (role: Role, kind: AccountKind): string => SAYS[kind][role];
 
 const FOR: Record<Need, string> = {
-  read: "anybody in the team",
+  read: "anyone in the team",
   work: "an owner or a member",
-  pay: "an owner or somebody with the role billing",
+  pay: "an owner or a billing member",
   own: "an owner",
 };
 

@@ -16,7 +16,7 @@ async function copyText(text: string): Promise<void> {
   area.select();
   const done = document.execCommand("copy");
   area.remove();
-  if (!done) throw new Error("the browser refused to copy");
+  if (!done) throw new Error("The browser blocked copying. Select the text and copy it.");
 }
 
 interface CopyProps {

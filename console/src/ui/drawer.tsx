@@ -55,7 +55,7 @@ export const DrawerSection = ({ title, children }: { title: string; children: Re
 export const IdLine = ({ id, of }: { id: string; of: string }) => (
   <div className="flex items-center gap-1">
     <code className="min-w-0 font-mono text-xs break-all">{id}</code>
-    <CopyButton text={id} label={`Copy the ${of}'s id`} />
+    <CopyButton text={id} label={`Copy the ${of} ID`} />
   </div>
 );
 

@@ -89,7 +89,7 @@ export function PasswordField({ label, hint, error, hideLabel, className, ...inp
 
 /** The address somebody signs in with. */
 export const EmailField = ({ error }: { error: string | undefined }) => (
-  <TextField label="E-mail" name="email" type="email" autoComplete="username" required error={error} />
+  <TextField label="Email" name="email" type="email" autoComplete="username" required error={error} />
 );
 
 const PASSWORD_CHARS_MIN = 8;

@@ -57,7 +57,7 @@ export function Refused({ error, again, action }: RefusedProps) {
   return (
     <div role="alert" className="flex flex-col items-center gap-1.5 px-6 py-10 text-center">
       <CircleAlert aria-hidden className="mb-1 size-7 text-bad" />
-      <p className="font-medium">{lasting ? "This cannot be shown" : "This could not be loaded"}</p>
+      <p className="font-medium">{lasting ? "Not available" : "Could not load"}</p>
       <p className="max-w-md text-ink-soft">{sentenceOf(error)}</p>
       <div className="mt-3 flex flex-wrap justify-center gap-2 empty:hidden">
         {again !== undefined && !lasting && <Button onClick={again}>Try again</Button>}

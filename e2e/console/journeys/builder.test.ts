@@ -63,7 +63,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("link", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Create account" }).waitFor();
     await page.getByLabel("Your name").fill("Ada");
-    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Email").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("a long enough password");
     await page.getByRole("button", { name: "Create account" }).click();
 
@@ -247,7 +247,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?model=tiny-3b&outcome=ok");
     await page.unroute(asked);
-    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Email").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("not the password");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("alert").getByText("wrong").waitFor();

@@ -112,7 +112,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await row.getByText("barn").waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: `Download receipt of ${requestId}` }).click(),
+      page.getByRole("button", { name: `Download receipt for ${requestId}` }).click(),
     ]);
     const receipt = JSON.parse(await readFile(await download.path(), "utf8"));
     assert.deepEqual([receipt.request_id, receipt.host_share_pico], [requestId, host_pico]);
@@ -122,7 +122,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   test("a paused node serves no requests until its host resumes it", async () => {
     await openNode();
     await page.getByRole("button", { name: "Pause" }).click();
-    await page.getByText("Receives no requests until it is resumed.").waitFor();
+    await page.getByText("Receives no requests until its host resumes it.").waitFor();
     const refused = await chat(platform, { text: "nobody" });
     assert.equal(refused.status, 503);
     await page.getByRole("button", { name: "Resume" }).click();
@@ -133,7 +133,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   test("a host renames a node, refused where the name is taken", async () => {
     const taken = await nodeApi("POST", "nodes", { name: "shed" });
     assert.equal(taken.status, 200, await taken.text());
-    await page.getByRole("button", { name: "More for barn" }).click();
+    await page.getByRole("button", { name: "Actions for barn" }).click();
     await page.getByRole("menuitem", { name: "Rename" }).click();
     const naming = page.getByRole("dialog", { name: "Rename node" });
     await naming.getByLabel("Name").fill("shed");
@@ -146,7 +146,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
 
   test("a retired node finishes the request it runs and never comes back", async () => {
     // All but the last click is done before: the request is still running then.
-    await page.getByRole("button", { name: "More for old barn" }).click();
+    await page.getByRole("button", { name: "Actions for old barn" }).click();
     await page.getByRole("menuitem", { name: "Retire" }).click();
     const confirm = page.getByRole("button", { name: "Retire node" });
     await confirm.waitFor();

@@ -83,9 +83,9 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("figure", { name: "Errors in the last 7 days" }).waitFor();
     await page.reload();
     await page.getByRole("figure", { name: "Errors in the last 7 days" }).waitFor();
-    await page.getByText("The ledger has not been proved yet").waitFor();
-    await page.getByRole("button", { name: "Prove now" }).click();
-    await page.getByText(`asked by ${platform.ready.operator.email}`).waitFor();
+    await page.getByText("The ledger has not been checked yet").waitFor();
+    await page.getByRole("button", { name: "Check now" }).click();
+    await page.getByText(`by ${platform.ready.operator.email}`).waitFor();
     await page.getByText("The ledger balances").waitFor();
   });
 
@@ -96,14 +96,14 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: /^Local builder/ }).click();
     await page.getByRole("button", { name: "Grant credit" }).click();
     const grant = page.getByRole("dialog", { name: "Grant credit to Local builder" });
-    await grant.getByLabel("Amount in dollars").fill("12.50");
+    await grant.getByLabel("Amount ($)").fill("12.50");
     await grant.getByLabel("Reason").fill("a thank you");
     await grant.getByRole("button", { name: "Grant", exact: true }).click();
     await page.getByText("Granted $12.50 to Local builder").first().waitFor();
 
     await page.getByRole("button", { name: "Limits of local" }).click();
     await page.getByLabel("Requests per minute").fill("7");
-    await page.getByRole("button", { name: "Set limits" }).click();
+    await page.getByRole("button", { name: "Save limits" }).click();
     await page.getByText("7 requests/min").waitFor();
     // The other limits stayed the defaults, and an emptied field goes back to its default.
     await page.getByRole("button", { name: "Limits of local" }).click();
@@ -112,7 +112,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     assert.equal(await page.getByLabel("Concurrent requests").inputValue(), "");
     assert.equal(await requests.getAttribute("placeholder"), "600 (default)");
     await requests.fill("");
-    await page.getByRole("button", { name: "Set limits" }).click();
+    await page.getByRole("button", { name: "Save limits" }).click();
     await page.getByText("600 requests/min").waitFor();
 
     for (const [verb, state, status] of [
@@ -146,7 +146,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
       .waitFor();
     await page.getByRole("button", { name: "Grant credit" }).click();
     const grant = page.getByRole("dialog", { name: "Grant credit to Local builder" });
-    await grant.getByLabel("Amount in dollars").fill("1");
+    await grant.getByLabel("Amount ($)").fill("1");
     await grant.getByLabel("Reason").fill("from its page");
     await grant.getByRole("button", { name: "Grant", exact: true }).click();
     await acts.getByText(/granted \$1\.00 to/).waitFor();
@@ -176,12 +176,12 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     const dialog = page.getByRole("dialog", { name: "Quarantine local-1?" });
     await dialog.getByLabel("Reason").fill("odd answers");
     await dialog.getByRole("button", { name: "Quarantine" }).click();
-    await page.getByText("By an operator: odd answers").first().waitFor();
+    await page.getByText("Quarantined by an operator: odd answers").first().waitFor();
     const refused = await chat(platform, { text: "nobody" });
     assert.equal(refused.status, 503, await refused.text());
     await hostPage.goto("/console/host");
     await hostPage.getByText("local-1 is quarantined").waitFor();
-    await hostPage.getByText("By an operator: odd answers").waitFor();
+    await hostPage.getByText("Quarantined by an operator: odd answers").waitFor();
     await hostPage.getByRole("link", { name: "Open local-1" }).click();
     await hostPage.getByText("Contact the platform's operators.").waitFor();
     await hostPage.getByRole("button", { name: "Resume" }).waitFor({ state: "detached" });
@@ -200,7 +200,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await closeDrawer();
     await open("All nodes");
     await page.getByRole("button", { name: /^shed/ }).click();
-    await page.getByText("It was registered while another node of its host was in quarantine.").waitFor();
+    await page.getByText("It was registered while another node of the same host was quarantined.").waitFor();
     await page.getByRole("button", { name: "Clear node" }).click();
     await page.getByText("shed is cleared", { exact: true }).waitFor();
     await page.getByText("shed receives no requests").waitFor({ state: "detached" });
@@ -214,7 +214,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   test("a released node is paused, and serves again once its host resumes it", async () => {
     await page.getByRole("button", { name: "Release" }).click();
     await page.getByRole("dialog", { name: "Release local-1?" }).getByRole("button", { name: "Release" }).click();
-    await page.getByText("Receives no requests until it is resumed.").waitFor();
+    await page.getByText("Receives no requests until its host resumes it.").waitFor();
     await readAgain(hostPage);
     await hostPage.getByRole("button", { name: "Resume" }).click();
     await hostPage.getByText("Connected and accepting requests.").waitFor();

@@ -38,7 +38,7 @@ const OUTSIDE: Chapter = {
   enter: async () => {},
   pictures: [
     { name: "sign-in", path: "/sign-in", there: "Forgot" },
-    { name: "home", outside: "/", there: "The base address" },
+    { name: "home", outside: "/", there: "Base URL" },
     { name: "docs", outside: "/docs", there: "Quick start" },
     { name: "status", outside: "/status", there: "Incidents", also: ["-dark", "-narrow"] },
   ],
@@ -70,7 +70,7 @@ const BUILDER: Chapter = {
     { name: "add-node", path: "/host/add", there: "Log in" },
     { name: "tokens", path: "/host/tokens", there: "tht_live_" },
     { name: "earnings", path: "/host/earnings", there: "attic", open: chart },
-    { name: "market", path: "/host/market", there: "It is no promise" },
+    { name: "market", path: "/host/market", there: "Actual earnings are lower" },
     { name: "settings", path: "/settings", there: "Active sessions" },
     { name: "search", path: "/requests", there: "reason-32b", open: search },
     // The last one: the browser stays without a network.

@@ -12,7 +12,7 @@ import { toastError } from "../../ui/toast.tsx";
 import { navigationOf } from "../navigation.ts";
 import { type Entry, placeOf } from "./entries.ts";
 
-const THEMES: Record<Theme, string> = { light: "Light theme", dark: "Dark theme", system: "The system's theme" };
+const THEMES: Record<Theme, string> = { light: "Light theme", dark: "Dark theme", system: "System theme" };
 
 export function useEntries(me: Me): Entry[] {
   const router = useRouter();
@@ -53,7 +53,7 @@ function pagesOf(me: Me): Entry[] {
   );
   return [
     ...pages,
-    { id: "/accounts", group: "You", label: "Your accounts", hint: "create one", to: { path: "/accounts" } },
+    { id: "/accounts", group: "You", label: "Your accounts", hint: "switch or create", to: { path: "/accounts" } },
     { id: "/settings", group: "You", label: "Settings", to: { path: "/settings" } },
   ];
 }
@@ -64,7 +64,7 @@ function accountsOf({ accounts }: Me): Entry[] {
     .filter((account) => !account.suspended && actingAccount(account.kind, accounts)?.id !== account.id)
     .map((account) => ({
       id: account.id,
-      group: "Act for",
+      group: "Switch account",
       label: account.name,
       hint: `${account.kind} account`,
       act: () => void switchAccount(account).catch(toastError),

@@ -17,7 +17,7 @@ import { toastError } from "../../ui/toast.tsx";
 import { AccountList } from "./account-list.tsx";
 
 const KINDS = {
-  builder: { title: "Builder", icon: Code, says: "Call models through the API. Prepaid, charged by the token." },
+  builder: { title: "Builder", icon: Code, says: "Call models through the API. Prepaid, billed per token." },
   host: { title: "Host", icon: Cpu, says: "Serve models on your own machines and earn from every request." },
 } as const;
 
@@ -45,13 +45,13 @@ export function AccountsPage() {
         {...(!suspended && {
           about: first
             ? "You can create more accounts later, of either type."
-            : "Switch between your accounts, or create another of either type.",
+            : "Switch between your accounts, or create another one.",
         })}
       />
       <div className="flex flex-col gap-5">
         {suspended && (
-          <Notice tone="bad" title="An account of yours is suspended">
-            It cannot be used, and no new account can be created. Contact the platform's operators.
+          <Notice tone="bad" title="One of your accounts is suspended">
+            You cannot use it or create another account. Contact the platform's operators.
           </Notice>
         )}
         {!first && <OwnAccounts accounts={accounts} />}

@@ -24,12 +24,12 @@ export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }
   return (
     <Card title="Low-credit alert" aside={<Standing mark={mark} isBelow={is_below} />}>
       <p className="mb-4 text-ink-soft">
-        The account's owners get an e-mail each time the balance falls below the mark, once per fall.
-        {!can_mail && " This platform sends no e-mail yet: its operators have to set that up first."}
+        Owners get one email when the balance drops below this amount. The alert resets when the balance recovers.
+        {!can_mail && " This platform does not send email yet. Its operators have to set it up first."}
       </p>
       <Form key={mark} onSubmit={submit} error={set.error} fields={["mark_micro"]}>
         <TextField
-          label="Alert below, in dollars"
+          label="Alert below ($)"
           name="mark"
           inputMode="decimal"
           required
@@ -55,5 +55,5 @@ export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }
 
 function Standing({ mark, isBelow }: { mark: string | null; isBelow: boolean }) {
   if (mark === null) return <Badge>off</Badge>;
-  return isBelow ? <Badge tone="warn">below the mark</Badge> : <Badge tone="good">on</Badge>;
+  return isBelow ? <Badge tone="warn">below threshold</Badge> : <Badge tone="good">on</Badge>;
 }

@@ -7,7 +7,11 @@ test("an amount is whole cents within its bounds, or is told them", () => {
   assert.deepEqual(readAmount("$1,234.50", PURCHASE), { micro: "1234500000" });
   assert.deepEqual(readAmount("0.01", MARK), { micro: "10000" });
   for (const wrong of ["", "4.99", "5000.01", "5.001", "-5", "five"]) {
-    assert.deepEqual(readAmount(wrong, PURCHASE), { wrong: "Dollars and cents, from $5.00 to $5,000.00." }, wrong);
+    assert.deepEqual(
+      readAmount(wrong, PURCHASE),
+      { wrong: "Enter an amount from $5.00 to $5,000.00, in whole cents." },
+      wrong,
+    );
   }
   assert.equal(typed("1234500000.000000"), "1234.50");
 });

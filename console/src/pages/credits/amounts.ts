@@ -21,7 +21,7 @@ export function readAmount(text: string, { least, most }: Bounds): { micro: stri
   const pico = parseDollars(text);
   const fits = pico !== undefined && pico >= least && pico <= most && pico % PICO_PER_CENT === 0n;
   if (fits) return { micro: wholeMicro(pico) };
-  return { wrong: `Dollars and cents, from ${exactDollars(least)} to ${exactDollars(most)}.` };
+  return { wrong: `Enter an amount from ${exactDollars(least)} to ${exactDollars(most)}, in whole cents.` };
 }
 
 /** "5.00": as it is typed. */

@@ -22,7 +22,7 @@ export function CreditsPage() {
     <>
       <PageHeader
         title="Credits"
-        about="Requests are prepaid: each reserves its maximum cost and is charged for what it used."
+        about="Requests are prepaid. Each one reserves its maximum cost (a hold), is charged for what it used, and the rest is refunded."
       />
       <div className="flex flex-col gap-5">
         {purchase !== undefined && (
@@ -54,7 +54,7 @@ function Figures() {
               label="Available"
               note={
                 <>
-                  Of a balance of <Money of={balance_micro} exact />
+                  Balance: <Money of={balance_micro} exact />
                 </>
               }
             >
@@ -68,8 +68,7 @@ function Figures() {
               label="Spent per day"
               note={({ spending }) => (
                 <>
-                  <Money of={spending.last_day_micro} /> in the last day, <Money of={spending.last_week_micro} /> in
-                  seven
+                  <Money of={spending.last_day_micro} /> in 24 h, <Money of={spending.last_week_micro} /> in 7 days
                 </>
               )}
             >
@@ -77,15 +76,16 @@ function Figures() {
             </LoadedStat>
             <LoadedStat
               query={credits}
-              label="Lasts"
-              note={() => "At the mean of seven days, or the last day if higher"}
+              label="Time left"
+              note={() => "At your 7-day average, or the last 24 hours if higher"}
             >
               {({ spending }) => lastingText(spending.lasts_s)}
             </LoadedStat>
           </Stats>
           {available_micro.startsWith("-") && (
             <Notice tone="bad" title="Your balance is negative">
-              A refund or a dispute took more than was left. Requests are refused until it is above zero again.
+              A refund or dispute took more than was left. Add credits: requests are refused until the balance is above
+              zero.
             </Notice>
           )}
         </>

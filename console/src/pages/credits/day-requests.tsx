@@ -24,12 +24,12 @@ export function DayRequests({ day }: { day: string }) {
       {({ pages }) =>
         isGone(day, pages.at(-1)?.kept_from ?? null) ? (
           <p className="border-l-2 border-accent bg-sunken/40 px-4 py-3 text-ink-soft">
-            The requests of this day are no longer stored; what they cost is.
+            Requests from this day are no longer stored. Their total cost is kept.
           </p>
         ) : (
           <div className="border-l-2 border-accent bg-sunken/40">
             <Table
-              label={`Requests of ${day}`}
+              label={`Requests on ${day}`}
               columns={COLUMNS}
               rows={pages.flatMap(({ data }) => data)}
               keyOf={({ id }) => id}
@@ -42,7 +42,7 @@ export function DayRequests({ day }: { day: string }) {
                   busy={requests.isFetchingNextPage}
                   onClick={() => void requests.fetchNextPage()}
                 >
-                  More requests of this day
+                  Load more requests
                 </Button>
               </p>
             )}

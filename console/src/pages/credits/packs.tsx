@@ -94,7 +94,7 @@ function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
     <Form onSubmit={submit} className="mt-4 max-w-sm">
       <div className="flex items-start gap-3">
         <TextField
-          label="Another amount, in dollars"
+          label="Other amount ($)"
           name="amount"
           inputMode="decimal"
           required

@@ -42,7 +42,7 @@ const KINDS: Record<Payment["kind"], string> = {
 };
 
 const STATES: Record<Payment["state"], { tone: Tone; word: string }> = {
-  open: { tone: "warn", word: "under way" },
+  open: { tone: "warn", word: "in progress" },
   pending: { tone: "warn", word: "pending" },
   paid: { tone: "good", word: "paid" },
   failed: { tone: "bad", word: "failed" },
@@ -55,13 +55,13 @@ const STATES: Record<Payment["state"], { tone: Tone; word: string }> = {
 /** A dispute that the platform won is money back in the account; one that it lost went to the card's holder. */
 const DISPUTES: Partial<typeof STATES> = {
   open: { tone: "warn", word: "open" },
-  won: { tone: "neutral", word: "closed, credited again" },
-  lost: { tone: "neutral", word: "closed, paid back" },
+  won: { tone: "neutral", word: "closed, credit returned" },
+  lost: { tone: "neutral", word: "closed, refunded" },
 };
 
 function State({ of: { kind, state } }: { of: Payment }) {
   const { tone, word } = (kind === "dispute" ? DISPUTES[state] : undefined) ?? STATES[state];
-  return <Badge tone={tone}>{kind === "refund" && state === "paid" ? "paid back" : word}</Badge>;
+  return <Badge tone={tone}>{kind === "refund" && state === "paid" ? "refunded" : word}</Badge>;
 }
 
 const COLUMNS: Column<Payment>[] = [
@@ -106,13 +106,13 @@ function ReceiptButton({ id }: { id: string }) {
     receipt.mutate(id, {
       onSuccess({ receipt_url, invoice_url }) {
         const url = invoice_url ?? receipt_url;
-        if (url === null) toast("The payment provider has no receipt of this payment", "bad");
+        if (url === null) toast("The payment provider has no receipt for this payment", "bad");
         else window.open(url, "_blank", "noopener");
       },
       onError: toastError,
     });
   return (
-    <Button size="small" look="quiet" busy={receipt.isPending} onClick={show} aria-label={`Receipt of ${id}`}>
+    <Button size="small" look="quiet" busy={receipt.isPending} onClick={show} aria-label={`Receipt for ${id}`}>
       Receipt
     </Button>
   );

@@ -29,7 +29,7 @@ export function PurchaseReturn({ outcome, checkoutId, onDismiss }: Props) {
       {outcome === "cancelled" && (
         <Notice
           tone="neutral"
-          title={checkoutId === undefined ? "No card was saved" : "The purchase was cancelled"}
+          title={checkoutId === undefined ? "No card was saved" : "Purchase cancelled"}
           action={dismiss}
         >
           Nothing was charged.
@@ -48,13 +48,13 @@ function AwaitedCard({ dismiss }: { dismiss: React.ReactNode }) {
   if (method === null) {
     return (
       <Notice tone="neutral" title="Waiting for the payment provider…">
-        The card is shown here when the provider confirms that it was saved.
+        Your card appears here once the provider confirms it.
       </Notice>
     );
   }
   return (
     <Notice tone="good" action={dismiss} title={`${cardText(method)} is saved`}>
-      Automatic top-up can be turned on with it.
+      You can now turn on automatic top-up.
     </Notice>
   );
 }
@@ -73,8 +73,8 @@ function Awaited({ checkoutId, dismiss }: { checkoutId: string; dismiss: React.R
   if (credit === undefined) {
     return (
       <Notice tone="neutral" title="Waiting for the payment provider…">
-        Your credit is added when the provider confirms the payment, also after you leave this page. Bank transfers take
-        days.
+        Your credit is added once the provider confirms the payment, even if you leave this page. Bank transfers can
+        take several days.
       </Notice>
     );
   }

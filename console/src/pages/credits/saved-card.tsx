@@ -26,13 +26,13 @@ export function SavedCard({ method }: { method: Method | null }) {
     remove.mutate(undefined, {
       onSuccess: () => {
         setAsking(false);
-        toast("The card was removed");
+        toast("Card removed");
       },
     });
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 rounded-md border border-line px-3 py-2.5">
       <CreditCard aria-hidden className="size-5 text-ink-soft" />
-      <span className="min-w-0 flex-1 basis-40">{method === null ? "No card is saved" : cardText(method)}</span>
+      <span className="min-w-0 flex-1 basis-40">{method === null ? "No saved card" : cardText(method)}</span>
       <span className="flex flex-wrap gap-2">
         <Button size="small" busy={save.isPending || save.isSuccess} onClick={open}>
           {method === null ? "Save a card" : "Replace"}
@@ -52,7 +52,7 @@ export function SavedCard({ method }: { method: Method | null }) {
         busy={remove.isPending}
         error={remove.error}
       >
-        It is forgotten here and at the payment provider, and automatic top-up is turned off.
+        The card is deleted here and at the payment provider, and automatic top-up is turned off.
       </Confirm>
     </div>
   );

@@ -37,7 +37,7 @@ export function StatementCard() {
         below={({ day }) => (day !== null && unfolded.has(day) ? <DayRequests day={day} /> : undefined)}
         empty={
           <Empty icon={<ReceiptText aria-hidden />} title="No entries yet">
-            Purchases, grants and the usage of each day appear here.
+            Purchases, grants and daily usage appear here.
           </Empty>
         }
       />
@@ -57,7 +57,7 @@ const KINDS: Record<StatementRow["kind"], Tone> = {
 
 const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): Column<StatementRow>[] => [
   {
-    title: "When",
+    title: "Date",
     cell: ({ day, at, kind }) =>
       day === null ? (
         <span className="block pl-6">

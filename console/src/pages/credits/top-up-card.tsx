@@ -18,8 +18,8 @@ type TopUp = NonNullable<Credits["top_up"]>;
 
 const FAILURES: Record<NonNullable<TopUp["failure"]>, string> = {
   declined: "The payment provider refused the saved card.",
-  authentication_required: "The card's bank asks for a confirmation that only its holder can give. Use another card.",
-  unreachable: "The payment provider gave no answer for half a day.",
+  authentication_required: "The card's bank requires the cardholder to confirm each payment. Use another card.",
+  unreachable: "The payment provider did not respond for 12 hours.",
 };
 
 const FIELDS = [
@@ -40,7 +40,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
     const amounts = Object.fromEntries(read.flatMap(([name, one]) => ("micro" in one ? [[name, one.micro]] : [])));
     if (Object.keys(amounts).length < FIELDS.length) return;
     if (BigInt(amounts.month_max_micro ?? 0) < BigInt(amounts.amount_micro ?? 0)) {
-      setWrong({ month_max_micro: "At least what is bought at a time." });
+      setWrong({ month_max_micro: "Must be at least the amount of one purchase." });
       return;
     }
     const words = enabled ? "Automatic top-up is on" : "Automatic top-up is off";
@@ -50,11 +50,11 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
     <Card title="Automatic top-up" aside={<Badge tone={on ? "good" : "neutral"}>{on ? "on" : "off"}</Badge>}>
       <div className="flex flex-col gap-4">
         <p className="text-ink-soft">
-          Buys credit with a saved card when the balance is low, once in ten minutes at most. A purchase that fails
-          turns it off, and the owners get an e-mail.
+          Buys credit with your saved card when the balance is low, at most once every 10 minutes. If a purchase fails,
+          top-up turns off and owners get an email.
         </p>
         {top_up?.failure != null && (
-          <Notice tone="bad" title="It turned itself off">
+          <Notice tone="bad" title="Automatic top-up was turned off">
             {FAILURES[top_up.failure]}
             {top_up.failed_at !== null && (
               <>
@@ -86,10 +86,10 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
             ))}
           </div>
           <p className="text-xs text-ink-soft">
-            In dollars.{" "}
+            Amounts in dollars.{" "}
             {top_up !== null && (
               <>
-                Bought by itself this month, in UTC: <Money of={top_up.month_spent_micro} exact />.
+                Automatic purchases this month (UTC): <Money of={top_up.month_spent_micro} exact />.
               </>
             )}
           </p>

@@ -24,7 +24,7 @@ export function JoinPage() {
   if (token === "") {
     return (
       <AuthCard title="This link is incomplete">
-        <p>Open the link in the invitation again, or ask for another.</p>
+        <p>Open the link in the invitation again, or ask for a new one.</p>
       </AuthCard>
     );
   }
@@ -35,7 +35,7 @@ export function JoinPage() {
 const SignInFirst = () => (
   <AuthCard
     title="You are invited to a team"
-    about="Sign in with the e-mail address that the invitation was sent to, or create an account with it."
+    about="Sign in with the email address that was invited, or create an account with it."
   >
     <div className="flex flex-col gap-3">
       <Link to="/sign-in" search={{ next: "/join" }} className={buttonClasses("primary")}>
@@ -45,7 +45,7 @@ const SignInFirst = () => (
         Create account
       </Link>
       <p className="text-xs text-ink-soft">
-        Where a new address has to be confirmed first, open the invitation's link again afterwards.
+        If you have to confirm your email address first, open the invitation link again afterwards.
       </p>
     </div>
   </AuthCard>
@@ -78,13 +78,10 @@ function Offer({ me, token, offer, accept }: OfferProps) {
       actFor(joined);
       await refreshSession();
       await navigate({ to: HOME[joined.kind] });
-      toast(`You are in the team of ${joined.name}`);
+      toast(`You joined ${joined.name}`);
     }, showsItself);
   return (
-    <AuthCard
-      title={`Join ${account.name}`}
-      about={`${invited_by} invites you to the team of this ${account.kind} account.`}
-    >
+    <AuthCard title={`Join ${account.name}`} about={`${invited_by} invited you to this ${account.kind} account.`}>
       <div className="flex flex-col gap-5">
         <Facts>
           <Fact name="Your role">
@@ -122,10 +119,10 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
         <div className="flex flex-wrap gap-2">
           {isForOther && (
             <Button look="primary" onClick={() => void signInAsOther().catch(toastError)}>
-              Sign in with another address
+              Sign in with another email
             </Button>
           )}
-          <NotNow me={me}>To the console</NotNow>
+          <NotNow me={me}>Go to the console</NotNow>
         </div>
       </div>
     </AuthCard>

@@ -39,7 +39,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
           maxLength={200}
           autoComplete="off"
           defaultValue={begin.name}
-          hint="Past requests keep the name they were made with."
+          hint="Past requests keep the old name."
           error={errorOfField(change.error, "name")}
         />
         <SettingsFields begin={begin} problem={problem} error={change.error} ceiling={apiKey.limits_max} />

@@ -74,7 +74,7 @@ function KeyPerformance({ id }: { id: string }) {
       <Loaded query={performance} loading={<Skeleton className="h-20 w-full" />}>
         {({ total }) =>
           total.requests === 0 ? (
-            <p className="text-ink-soft">No request ended in {RANGE_WORDS[RANGE]}.</p>
+            <p className="text-ink-soft">No requests finished in {RANGE_WORDS[RANGE]}.</p>
           ) : (
             <>
               <Facts>
@@ -108,7 +108,7 @@ function Endings({ id, rows }: { id: string; rows: UsageRow[] }) {
         <Count of={total} /> <span className="text-ink-soft">in {RANGE_WORDS[RANGE]}</span>
       </p>
       {others.length > 0 && (
-        <ul aria-label="Requests that did not complete" className="mt-2.5 flex flex-wrap gap-x-4 gap-y-1.5">
+        <ul aria-label="Failed requests by outcome" className="mt-2.5 flex flex-wrap gap-x-4 gap-y-1.5">
           {others.map(({ outcome = "", requests }) => (
             <li key={outcome}>
               <Link
@@ -155,7 +155,7 @@ export function KeyRequests({ id }: { id: string }) {
                 search={{ key: id }}
                 className="mt-2.5 inline-block text-accent underline-offset-2 hover:underline"
               >
-                All requests of this key
+                All requests with this key
               </Link>
             </>
           )

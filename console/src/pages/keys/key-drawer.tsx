@@ -49,7 +49,7 @@ function Details({ apiKey, mayChange }: { apiKey: ApiKey; mayChange: boolean }) 
         {hasBudget ? (
           <BudgetBars of={apiKey} />
         ) : (
-          <p className="text-ink-soft">None: this key can spend all the account's credit.</p>
+          <p className="text-ink-soft">No budget. This key can spend all of the account's credit.</p>
         )}
       </DrawerSection>
       <KeySpend id={id} />
@@ -60,7 +60,7 @@ function Details({ apiKey, mayChange }: { apiKey: ApiKey; mayChange: boolean }) 
             {apiKey.expires_at === null ? <Expiry at={null} /> : <Time at={apiKey.expires_at} as="full" />}
           </Fact>
           {old_secret_until !== null && (
-            <Fact name="Old secret until">
+            <Fact name="Old secret expires">
               <Time at={old_secret_until} as="full" />
             </Fact>
           )}
@@ -104,7 +104,7 @@ function LimitFact({ name, of, apiKey: { limits, limits_max } }: LimitProps) {
       {limits[of] < limits_max[of] && (
         <span className="text-ink-soft">
           {" "}
-          of at most <Count of={limits_max[of]} />
+          (maximum <Count of={limits_max[of]} />)
         </span>
       )}
     </Fact>
@@ -134,7 +134,7 @@ function Actions({ apiKey }: { apiKey: ApiKey }) {
       {task === "rotate" && <RotateKeyDialog apiKey={apiKey} onClose={done} />}
       {task === "revoke" && (
         <RevokeSecretDialog kind={API_KEYS} secret={apiKey} onClose={done}>
-          Requests with this key are refused from now on.{" "}
+          Requests with this key stop working immediately.{" "}
           {apiKey.last_used_at === null ? (
             "It was never used."
           ) : (

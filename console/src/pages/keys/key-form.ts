@@ -74,7 +74,7 @@ export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } 
   for (const name of BUDGETS) {
     if (form[name] === before[name]) continue;
     const pico = form[name] === "" ? null : parseDollars(form[name]);
-    if (pico === undefined) return { problem: { param: name, text: "An amount in dollars, such as 12.50." } };
+    if (pico === undefined) return { problem: { param: name, text: "Enter an amount in dollars, such as 12.50." } };
     change[name] = pico === null ? null : wholeMicro(pico);
   }
   if (form.expires_at !== before.expires_at) {
@@ -87,7 +87,7 @@ export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } 
   for (const name of LIMITS) {
     if (form[name] === before[name]) continue;
     const limit = form[name] === "" ? null : wholeNumber(form[name]);
-    if (limit === undefined) return { problem: { param: `limits.${name}`, text: "A whole number, 0 or more." } };
+    if (limit === undefined) return { problem: { param: `limits.${name}`, text: "Enter a whole number, 0 or more." } };
     change.limits = { ...change.limits, [name]: limit };
   }
   return { change };

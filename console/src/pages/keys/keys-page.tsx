@@ -26,7 +26,7 @@ export function KeysPage() {
         kind={API_KEYS}
         query={useQuery(keysQuery)}
         title="API keys"
-        about="Spend is reported by key, and a key can have a budget. Use one key per app or environment."
+        about="Use one key per app or environment. Each key reports its own spend and can have a budget."
         icon={<KeyRound aria-hidden />}
         purpose="Create one to make your first request."
         columns={COLUMNS}

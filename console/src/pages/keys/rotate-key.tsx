@@ -12,11 +12,11 @@ import { wholeNumber } from "../../whole-number.ts";
 const HOUR_S = 3600;
 const OWN = "own";
 const KEEP = [
-  { value: "0", label: "Ends now" },
-  { value: String(HOUR_S), label: "Works for 1 more hour" },
-  { value: String(24 * HOUR_S), label: "Works for 24 more hours" },
-  { value: String(7 * 24 * HOUR_S), label: "Works for 7 more days" },
-  { value: OWN, label: "Works for a time of my own" },
+  { value: "0", label: "Expires now" },
+  { value: String(HOUR_S), label: "Expires in 1 hour" },
+  { value: String(24 * HOUR_S), label: "Expires in 24 hours" },
+  { value: String(7 * 24 * HOUR_S), label: "Expires in 7 days" },
+  { value: OWN, label: "Custom" },
 ];
 
 export function RotateKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
@@ -38,7 +38,7 @@ export function RotateKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
 
 const OldSecret = ({ until }: { until: number | null }) =>
   until === null ? (
-    "The old secret has ended."
+    "The old secret no longer works."
   ) : (
     <>
       The old secret works until <Time at={until} as="full" />.
@@ -58,7 +58,7 @@ function RotateForm({ apiKey, rotate, onCancel }: FormProps) {
   const submit = (fields: FormData): void => {
     const hours = wholeNumber(textOf(fields, "hours"));
     const seconds = keep === OWN ? hours && hours * HOUR_S : Number(keep);
-    setProblem(seconds === undefined ? "A whole number of hours." : undefined);
+    setProblem(seconds === undefined ? "Enter a whole number of hours." : undefined);
     if (seconds !== undefined) rotate.mutate(seconds);
   };
   return (
@@ -69,9 +69,7 @@ function RotateForm({ apiKey, rotate, onCancel }: FormProps) {
         onChange={(event) => setKeep(event.target.value)}
         options={KEEP}
         hint={
-          apiKey.old_secret_until === null
-            ? undefined
-            : "The secret before it, kept by an earlier rotation, ends at once."
+          apiKey.old_secret_until === null ? undefined : "A secret kept from an earlier rotation expires immediately."
         }
         error={keep === OWN ? undefined : refusal}
       />
@@ -82,7 +80,7 @@ function RotateForm({ apiKey, rotate, onCancel }: FormProps) {
           inputMode="numeric"
           required
           autoComplete="off"
-          hint="Up to 720, which is 30 days."
+          hint="Up to 720 (30 days)."
           error={problem ?? refusal}
         />
       )}

@@ -48,7 +48,7 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
           name="budget_day_micro"
           {...money}
           defaultValue={begin.budget_day_micro}
-          hint="Starts anew at 00:00 UTC."
+          hint="Resets at 00:00 UTC."
           error={wrongWith("budget_day_micro")}
         />
         <TextField
@@ -56,7 +56,7 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
           name="budget_month_micro"
           {...money}
           defaultValue={begin.budget_month_micro}
-          hint="Starts anew on the 1st, UTC."
+          hint="Resets on the 1st (UTC)."
           error={wrongWith("budget_month_micro")}
         />
       </div>
@@ -65,7 +65,7 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
         name="expires_at"
         type="datetime-local"
         defaultValue={begin.expires_at}
-        hint="In your time zone. Leave it empty for a key that does not expire."
+        hint="In your time zone. Leave empty for no expiry."
         error={wrongWith("expires_at")}
       />
       <ModelChoice begin={begin.models} problem={problem?.param === "models" ? problem.text : modelsError(error)} />
@@ -116,7 +116,7 @@ function ModelChoice({ begin, problem }: { begin: string[] | null; problem: stri
           value="some"
           checked={some}
           onChange={() => setSome(true)}
-          label="Only some"
+          label="Selected models"
         />
       </div>
       {some && (

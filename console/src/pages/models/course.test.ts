@@ -42,10 +42,10 @@ test("lines have gaps where nothing was measured", () => {
 });
 
 test("what the bars show is said in words", () => {
-  assert.match(gapsText(performance), /^Below 100 % in 1 of 2 sampled days; the worst: .*15.*: 98\.71 %\.$/);
+  assert.match(gapsText(performance), /^Below 100 % in 1 of 2 days measured\. Lowest: .*15.*: 98\.71 %\.$/);
   assert.equal(
     gapsText({ ...performance, points: performance.points.slice(0, 2) }),
-    "Available in all of 1 sampled days.",
+    "Available in all 1 days measured.",
   );
-  assert.equal(gapsText({ ...performance, points: [] }), "Not sampled yet.");
+  assert.equal(gapsText({ ...performance, points: [] }), "Not measured yet.");
 });

@@ -63,13 +63,13 @@ export function levelOf(availability: number | null): "none" | "good" | "fair" |
 /** The slots that were not whole, in words, for those who cannot see the bars. */
 export function gapsText({ points, slot_seconds }: ModelPerformance): string {
   const known = points.filter(({ availability }) => availability !== null);
-  if (known.length === 0) return "Not sampled yet.";
+  if (known.length === 0) return "Not measured yet.";
   const unit = slot_seconds < 86_400 ? "hours" : "days";
   const short = known.filter(({ availability }) => availability !== null && availability < 1);
-  if (short.length === 0) return `Available in all of ${known.length} sampled ${unit}.`;
+  if (short.length === 0) return `Available in all ${known.length} ${unit} measured.`;
   const worst = short
     .toSorted((a, b) => (a.availability ?? 1) - (b.availability ?? 1))
     .slice(0, 5)
     .map((point) => `${slotText(point, slot_seconds)}: ${percentText(point.availability)}`);
-  return `Below 100 % in ${short.length} of ${known.length} sampled ${unit}; the worst: ${worst.join("; ")}.`;
+  return `Below 100 % in ${short.length} of ${known.length} ${unit} measured. Lowest: ${worst.join("; ")}.`;
 }

@@ -42,7 +42,9 @@ export function Estimator({ models }: { models: LiveModel[] }) {
             value={texts[name]}
             onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
             error={
-              wholeNumber(texts[name]) === undefined ? `A whole number up to ${count(WHOLE_NUMBER_MAX)}.` : undefined
+              wholeNumber(texts[name]) === undefined
+                ? `Enter a whole number up to ${count(WHOLE_NUMBER_MAX)}.`
+                : undefined
             }
             {...("hint" in more && { hint: more.hint })}
           />
@@ -86,7 +88,7 @@ const COLUMNS: Column<Row>[] = [
   moneyColumn({ title: "Per day", of: ({ day }) => day }),
   moneyColumn({ title: `Per ${DAYS_A_MONTH} days`, className: "font-medium", of: ({ month }) => month }),
   {
-    title: "Compared",
+    title: "Relative cost",
     hideTitle: true,
     from: "md",
     className: "w-1/3",

@@ -52,7 +52,7 @@ function Details({ model }: { model: Model }) {
             <AboutIt model={model} />
           </Card>
           {status === "active" && (
-            <Card title="Call it">
+            <Card title="Example request">
               <CodeTabs label="Language" snippets={codeOf(model)} />
             </Card>
           )}
@@ -87,7 +87,7 @@ function Now({ model: { kind, nodes, slots, busy, waiting, ttft_p50_ms, tps_p50 
       <Stat label="Nodes">
         <Count of={nodes} />
       </Stat>
-      <Stat label="Slots busy" note={waiting === 0 ? "Nothing is waiting" : `${count(waiting)} waiting`}>
+      <Stat label="Slots busy" note={waiting === 0 ? "No requests waiting" : `${count(waiting)} waiting`}>
         {nodes === 0 ? (
           "–"
         ) : (
@@ -97,11 +97,11 @@ function Now({ model: { kind, nodes, slots, busy, waiting, ttft_p50_ms, tps_p50 
         )}
       </Stat>
       {kind === "generation" && (
-        <Stat label="First token now" note="Median of its nodes">
+        <Stat label="First token now" note="Median across nodes">
           <Span ms={ttft_p50_ms} />
         </Stat>
       )}
-      <Stat label="Speed now" note="Tokens per second, median of its nodes">
+      <Stat label="Speed now" note="Tokens per second, median across nodes">
         {tps_p50 === null ? "–" : <Count of={Math.round(tps_p50)} />}
       </Stat>
     </Stats>
@@ -120,31 +120,27 @@ function AboutIt({ model }: { model: Model }) {
     );
   return (
     <Facts>
-      <Fact name="Kind">{kind === "embedding" ? "Embeddings" : "Text generation"}</Fact>
+      <Fact name="Type">{kind === "embedding" ? "Embeddings" : "Text generation"}</Fact>
       <Fact name="Class">{model.class}</Fact>
       <Fact name="Input price">{price(model.price_in_micro_1m)}</Fact>
       {kind === "generation" && <Fact name="Output price">{price(model.price_out_micro_1m)}</Fact>}
       <Fact name="Context">{context_limit === null ? "–" : `${count(context_limit)} tokens`}</Fact>
-      {vector_width !== null && <Fact name="Vector width">{count(vector_width)}</Fact>}
+      {vector_width !== null && <Fact name="Embedding dimensions">{count(vector_width)}</Fact>}
       <Fact name="Quantisation">{model.quant_label}</Fact>
       <Fact name="Build">{build === null ? "–" : <code className="font-mono">{build}</code>}</Fact>
       <Fact name="Tokenizer">{model.tokenizer ?? "–"}</Fact>
-      <Fact name="Licence">{licence ?? <span className="text-ink-soft">not stated in the catalogue</span>}</Fact>
+      <Fact name="Licence">{licence ?? <span className="text-ink-soft">not specified</span>}</Fact>
       {kind === "generation" && (
         <>
           <Fact name="Reasoning">
-            {reasoning ? "Returned apart from the answer, billed as output" : "Not apart from the answer"}
+            {reasoning ? "Returned separately from the answer, billed as output" : "Not returned separately"}
           </Fact>
           <Fact name="Structured output">
-            {structured_output
-              ? "Yes, a node keeps to it now"
-              : nodes === 0
-                ? "–"
-                : "Not by the nodes that serve it now"}
+            {structured_output ? "Supported" : nodes === 0 ? "–" : "Not supported by the nodes online now"}
           </Fact>
         </>
       )}
-      <Fact name="Listed">{utcDay(model.listed)}</Fact>
+      <Fact name="Added">{utcDay(model.listed)}</Fact>
     </Facts>
   );
 }

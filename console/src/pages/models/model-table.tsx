@@ -43,7 +43,7 @@ const COLUMNS: Column<LiveModel>[] = [
           {model.reasoning && (
             <span
               className="inline-flex items-center gap-1"
-              title="Reasoning is returned apart from the answer and billed as output."
+              title="Reasoning is returned separately from the answer and billed as output."
             >
               <Brain aria-hidden className="size-3.5" />
               reasoning output

@@ -16,7 +16,7 @@ export function ModelsPage() {
         title="Models and prices"
         about={
           <>
-            Prices are in US dollars per million tokens, as counted by the gateway.
+            Prices are in US dollars per million tokens. The gateway counts the tokens.
             {share !== undefined && ` The host that serves a request gets ${share} of the charge.`}
           </>
         }

@@ -42,7 +42,7 @@ export function Past({ id, isEmbedding }: { id: string; isEmbedding: boolean }) 
 
 function Totals({ total, isEmbedding }: ModelPerformance & { isEmbedding: boolean }) {
   return (
-    <Stats label="Over the whole time">
+    <Stats label="Whole period">
       <Stat label="Available">{percentText(total.availability)}</Stat>
       {!isEmbedding && (
         <Stat
@@ -61,7 +61,7 @@ function Totals({ total, isEmbedding }: ModelPerformance & { isEmbedding: boolea
           {total.tokens_per_second === null ? "–" : count(Math.round(total.tokens_per_second))}
         </Stat>
       )}
-      <Stat label="Failed requests" note={total.failed_share === null ? "Told from 20 requests on" : undefined}>
+      <Stat label="Failed requests" note={total.failed_share === null ? "Shown from 20 requests" : undefined}>
         {percentText(total.failed_share, 1)}
       </Stat>
     </Stats>
@@ -92,7 +92,7 @@ function Strip(performance: ModelPerformance) {
         {points.map((point) => (
           <span
             key={point.at}
-            title={`${slotText(point, slot_seconds)}: ${point.availability === null ? "not sampled" : percentText(point.availability)}`}
+            title={`${slotText(point, slot_seconds)}: ${point.availability === null ? "not measured" : percentText(point.availability)}`}
             className={`min-w-0 flex-1 ${LEVELS[levelOf(point.availability)]}`}
           />
         ))}

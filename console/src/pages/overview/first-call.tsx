@@ -66,7 +66,7 @@ function HowTo() {
             {secret !== undefined
               ? "Your new key is in the example until you leave this page."
               : hasKey
-                ? "You have one: replace the placeholder with it, or create another."
+                ? "You already have a key. Put it in place of the placeholder, or create another."
                 : "Its secret is shown once and filled into the example."}
           </p>
           <RoleNote kind="builder" need="work" />
@@ -100,7 +100,7 @@ function Arrived() {
       <CircleCheck aria-hidden className="size-5" />
       <p className="font-medium">Your first request has arrived.</p>
       <Link to="/requests" className="underline underline-offset-2">
-        View it in the history
+        View it in Requests
       </Link>
     </div>
   );

@@ -28,7 +28,7 @@ export function LabelSpend({ range }: { range: SumRange }) {
     value: chartDollars(pico),
     text: <Money of={pico} places={places} />,
   });
-  const others = named.length > SHOWN ? "Other labels, and without a label" : "Without a label";
+  const others = named.length > SHOWN ? "Other labels and no label" : "No label";
   return (
     <Card title="Spend by label" aside={<span className="text-xs text-ink-soft">whole days, UTC</span>}>
       <BarList

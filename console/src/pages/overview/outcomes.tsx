@@ -77,6 +77,6 @@ const Closed = ({ count }: { count: number }) => (
     <Link to="/requests" search={{ outcome: "client_closed" }} className="text-accent underline underline-offset-2">
       <Count of={count} />
     </Link>{" "}
-    {count === 1 ? "was" : "were"} closed by the client.
+    {count === 1 ? "client" : "clients"} disconnected.
   </>
 );

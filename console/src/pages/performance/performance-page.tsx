@@ -36,7 +36,7 @@ export function PerformancePage() {
     <>
       <PageHeader
         title="Performance"
-        about="How fast requests were answered, and how many failed. Rate-limited requests are not counted."
+        about="Latency, speed and error rate of your requests. Rate-limited requests are not counted."
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
       <div className="flex flex-col gap-5">
@@ -55,7 +55,7 @@ export function PerformancePage() {
                   title="No requests"
                   action={filtered && <Button onClick={clear}>Clear filters</Button>}
                 >
-                  {filtered ? "No request matches these filters" : "No request ended"} in {RANGE_WORDS[range]}.
+                  {filtered ? "No requests match these filters" : "No requests finished"} in {RANGE_WORDS[range]}.
                 </Empty>
               </Card>
             ) : (

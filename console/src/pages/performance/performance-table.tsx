@@ -40,7 +40,7 @@ export function PerformanceTable({ answer: { by, data }, onBy, onOpen }: Props) 
               <>
                 <span className="font-medium">{nameOf(row)}</span>
                 <span className="mt-0.5 block text-xs text-ink-soft @2xl:hidden">
-                  p95 {milliseconds(row.ttft_ms.p95)} to the first token, {milliseconds(row.duration_ms.p95)} in all
+                  p95: first token {milliseconds(row.ttft_ms.p95)}, total {milliseconds(row.duration_ms.p95)}
                 </span>
               </>
             ),

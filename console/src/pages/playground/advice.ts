@@ -12,7 +12,7 @@ interface Advice {
 export function adviceOf({ code, message, againAtMs }: Fault, nowMs: number): Advice {
   switch (code) {
     case "insufficient_credits":
-      return { text: "Your credit is used up. With new credit this message can be sent again.", link: "credits" };
+      return { text: "You have no credit left. Add credit, then send this message again.", link: "credits" };
     case "hold_exceeds_balance":
       // Where it is the key's budget, the API names it, what is left of it and when it begins anew.
       if (/ budget of /.test(message)) return { text: message, link: "keys" };
@@ -23,7 +23,7 @@ export function adviceOf({ code, message, againAtMs }: Fault, nowMs: number): Ad
     case "rate_limit_requests":
     case "rate_limit_tokens":
     case "rate_limit_streams":
-      return { text: `The playground's limit is reached. ${againIn(againAtMs, nowMs)}`, again: true };
+      return { text: `Playground rate limit reached. ${againIn(againAtMs, nowMs)}`, again: true };
     case "rate_limit_sku_capacity":
     case "no_capacity":
       return {
@@ -31,7 +31,7 @@ export function adviceOf({ code, message, againAtMs }: Fault, nowMs: number): Ad
         again: true,
       };
     case "invalid_api_key":
-      return { text: "Your session has ended. Sign in again: this conversation is kept." };
+      return { text: "Your session has expired. Sign in again. This conversation is kept." };
     default:
       return { text: message };
   }

@@ -18,7 +18,8 @@ const LOOK_AGAIN_MS = 400;
 export function AnswerCost({ answer, model }: { answer: Answer; model: Rate | undefined }) {
   const { usage, requestId, fault } = answer;
   if (fault?.refused === true) return <Line answer={answer}>Nothing was billed</Line>;
-  if (requestId === undefined) return <Line answer={answer}>If it ran, its cost is in your request history</Line>;
+  if (requestId === undefined)
+    return <Line answer={answer}>If the request ran, its cost is in your request history</Line>;
   if (usage !== undefined && model !== undefined) {
     return (
       <Line answer={answer}>
@@ -75,14 +76,14 @@ function Line({ answer, children }: { answer: Answer; children: ReactNode }) {
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-ink-soft">
       <span>{model}</span>
-      {state === "stopped" && <span>{interrupted ? "cut off by a reload" : "stopped by you"}</span>}
+      {state === "stopped" && <span>{interrupted ? "interrupted by a page reload" : "stopped by you"}</span>}
       {children}
       {firstAtMs !== undefined && (
         <span>
           {reasoned ? "answer started" : "first token"} after {span(firstAtMs - sentAtMs)}
         </span>
       )}
-      {state === "finished" && endedAtMs !== undefined && <span>{span(endedAtMs - sentAtMs)} in all</span>}
+      {state === "finished" && endedAtMs !== undefined && <span>{span(endedAtMs - sentAtMs)} total</span>}
       {usage !== undefined && !reasoned && streamMs > 100 && (
         <span>
           <Count of={Math.round((usage.completion_tokens * 1000) / streamMs)} /> tokens/s

@@ -162,8 +162,7 @@ function readKept(whose: Whose): { kept: ChatState | undefined; trouble: string 
   }
 }
 
-const troubleOf = (error: unknown): string =>
-  `This browser does not keep the conversation through a reload: ${sentenceOf(error)}`;
+const troubleOf = (error: unknown): string => `This conversation will be lost on reload: ${sentenceOf(error)}`;
 
 interface Following {
   answer: Answer;

@@ -54,7 +54,7 @@ export function Composer({ draft, onDraft, onSend, onStop, running, exchanges, s
       <div className="flex items-center justify-between gap-3">
         <p id="playground-hold" className="text-xs text-ink-soft">
           <Reserved {...{ draft, exchanges, settings, models }} />{" "}
-          <span className="hidden sm:inline">Enter sends, Shift+Enter starts a new line.</span>
+          <span className="hidden sm:inline">Enter to send, Shift+Enter for a new line.</span>
         </p>
         {running ? (
           <Button onClick={onStop}>

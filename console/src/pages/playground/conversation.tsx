@@ -52,7 +52,7 @@ export function Conversation({ chat: { exchanges, view, dropped }, models, onEdi
     >
       {dropped > 0 && (
         <p className="text-xs text-ink-soft">
-          Older messages are gone: a tab keeps only so much through a reload. Models are no longer told of them.
+          Older messages were dropped because the tab's storage is full. They are no longer sent to the model.
         </p>
       )}
       {exchanges.map(({ id, question, answers }, at) => {

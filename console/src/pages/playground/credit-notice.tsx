@@ -27,8 +27,8 @@ export function CreditNotice({ account }: { account: string }) {
         }
       >
         {isHeld
-          ? "What is left is held by requests in flight, and is freed when they end."
-          : `Messages are refused until there is some.${mayPay ? "" : ` Ask ${whoMay("pay")} to add it.`}`}
+          ? "The remaining credit is held by requests in flight. It is released when they end."
+          : `Messages are refused until credit is added.${mayPay ? "" : ` Ask ${whoMay("pay")} to add it.`}`}
       </Notice>
     </div>
   );

@@ -31,7 +31,7 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
         label="Output format"
         value={format}
         options={FORMS.filter(({ value }) => offered || value === "text" || value === format)}
-        hint={unable === undefined || offered ? undefined : `Only text: ${lacking(unable)}`}
+        hint={unable === undefined || offered ? undefined : `Text only: ${lacking(unable)}`}
         error={problems.format}
         onChange={({ target }) => onChange({ format: target.value as Settings["format"] })}
       />
@@ -52,7 +52,7 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
             placeholder={EXAMPLE}
             value={schema}
             error={problems.schema}
-            hint="Nothing of it is shown to the model: say in the message what you want."
+            hint="The model does not see the schema. Describe the output you want in your message."
             onChange={({ target }) => onChange({ schema: target.value })}
           />
         </>
@@ -61,5 +61,4 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
   );
 }
 
-export const lacking = (unable: string[]): string =>
-  `no node of ${unable.join(" and ")} keeps to an output format at the moment.`;
+export const lacking = (unable: string[]): string => `no online node of ${unable.join(" or ")} supports JSON output.`;

@@ -34,7 +34,7 @@ export function readFormat({ format, schemaName, schema }: Format): ReadFormat {
 }
 
 function readSchema(text: string): { schema: object } | { problem: string } {
-  if (text.trim() === "") return { problem: "Write a JSON Schema." };
+  if (text.trim() === "") return { problem: "Enter a JSON Schema." };
   let schema: unknown;
   try {
     schema = JSON.parse(text);
@@ -42,7 +42,7 @@ function readSchema(text: string): { schema: object } | { problem: string } {
     return { problem: `Not valid JSON: ${(error as Error).message}` };
   }
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
-    return { problem: "A JSON Schema is an object: { … }." };
+    return { problem: "Enter a JSON object: { … }." };
   }
   if (!isWithin(schema, SCHEMA_DEPTH_MAX)) return { problem: `At most ${SCHEMA_DEPTH_MAX} levels deep.` };
   const bytes = new TextEncoder().encode(JSON.stringify(schema)).length;

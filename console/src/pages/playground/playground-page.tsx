@@ -39,7 +39,7 @@ export function PlaygroundPage() {
 
 const VIEWS = [
   { value: "markdown" as const, label: "Formatted" },
-  { value: "text" as const, label: "As text" },
+  { value: "text" as const, label: "Plain text" },
 ];
 
 function Playground({ models, account }: { models: Rate[]; account: Account }) {
@@ -56,7 +56,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   const settings: Settings = { ...chat.settings, model, other: offered(chat.settings.other) ?? "" };
   const { problems } = readParameters(settings);
   if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
-    problems.format = `Choose text: ${lacking(unable)}`;
+    problems.format = `Set the output format to Text: ${lacking(unable)}`;
   }
   const blocked = Object.keys(problems).length > 0;
   const change = (next: Settings): void => {
@@ -68,7 +68,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
     <>
       <PageHeader
         title="Playground"
-        about="Requests are billed to your credit and listed in your history. Prompts and answers are not stored: the conversation stays in this tab until you close it or sign out."
+        about="Requests are charged to your credit and listed under Requests. Prompts and answers are not stored on the server. The conversation stays in this tab until you close it or sign out."
         actions={
           <>
             <Button onClick={() => store.clear()} disabled={chat.exchanges.length === 0}>
@@ -89,7 +89,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
               {chat.trouble ?? modelsOf(settings).join(" and ")}
             </span>
             <Segmented
-              label="How answers are shown"
+              label="Answer display"
               value={chat.view}
               options={VIEWS}
               onChange={(view) => store.set({ view })}

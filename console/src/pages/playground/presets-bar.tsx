@@ -105,7 +105,7 @@ export function PresetsBar({ person, settings, onChoose }: Props) {
           close();
         }}
       >
-        It is kept in this browser only, and cannot be restored.
+        The preset exists only in this browser. You cannot undo this.
       </Confirm>
     </div>
   );
@@ -135,7 +135,7 @@ function NameDialog({ title, action, name = "", onName, onClose }: NameProps) {
       open
       onClose={onClose}
       title={title}
-      about="Models, system message and parameters, in this browser only. The conversation is not part of it."
+      about="Saves the models, system message and parameters in this browser. The conversation is not included."
     >
       <Form onSubmit={submit} error={error}>
         <TextField

@@ -27,17 +27,17 @@ export function readPresets(store: () => Store, person: string): Preset[] {
 
 /** Throws a sentence where they are too many or too large, or the browser refuses; then all is as it was. */
 export function writePresets(store: () => Store, person: string, presets: Preset[]): void {
-  if (presets.length > PRESETS_MAX) throw new Error(`There are ${PRESETS_MAX} presets already. Delete one first.`);
+  if (presets.length > PRESETS_MAX)
+    throw new Error(`Limit reached: you already have ${PRESETS_MAX} presets. Delete one first.`);
   const text = JSON.stringify(presets);
-  if (text.length > CHARS_MAX)
-    throw new Error("Your presets are too large together. Shorten one, or delete one first.");
+  if (text.length > CHARS_MAX) throw new Error("Your presets exceed the storage limit. Shorten or delete one first.");
   try {
     store().setItem(storedAs(person), text);
   } catch (error) {
     const isFull = error instanceof Error && error.name === "QuotaExceededError";
     throw new Error(
       isFull
-        ? "This browser's storage is full: the preset was not saved."
+        ? "The preset was not saved: this browser's storage is full."
         : "This browser blocks its storage: the preset was not saved.",
     );
   }

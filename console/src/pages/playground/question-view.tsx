@@ -36,7 +36,7 @@ export function QuestionView({ question, onEdit, followed }: Props) {
           className="w-full resize-y rounded-md border border-line-strong/60 bg-surface px-3 py-2 text-base leading-relaxed sm:text-sm"
         />
         <div className="flex flex-wrap items-center justify-end gap-2">
-          {followed && <p className="mr-auto text-xs text-ink-soft">What was said after it is removed.</p>}
+          {followed && <p className="mr-auto text-xs text-ink-soft">Sending removes all messages after this one.</p>}
           <Button size="small" onClick={() => setDraft(undefined)}>
             Cancel
           </Button>

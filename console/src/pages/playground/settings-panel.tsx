@@ -18,7 +18,7 @@ interface Props {
 }
 
 const NUMBERS: { name: NumberName; label: string; hint: string }[] = [
-  { name: "maxTokens", label: "Max output tokens", hint: "Empty: the model's full context." },
+  { name: "maxTokens", label: "Max output tokens", hint: "Leave empty for the model's full context." },
   { name: "temperature", label: "Temperature", hint: "0 to 2." },
   { name: "topP", label: "Top P", hint: "0 to 1." },
   { name: "presencePenalty", label: "Presence penalty", hint: "−2 to 2." },

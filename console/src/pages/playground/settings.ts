@@ -70,15 +70,15 @@ export function readParameters(settings: Settings): Parameters {
     } else read.fields[rule.field] = value;
   }
   const stops = settings.stop.split("\n").filter((line) => line !== "");
-  if (stops.length > STOPS_MAX) read.problems.stop = `At most ${STOPS_MAX} lines.`;
+  if (stops.length > STOPS_MAX) read.problems.stop = `Enter at most ${STOPS_MAX} lines.`;
   else if (stops.length > 0) read.fields.stop = stops;
   if (format.field !== undefined) read.fields.response_format = format.field;
   return read;
 }
 
 function problemOf({ min, max, whole = false }: Rule): string {
-  if (max === Number.MAX_SAFE_INTEGER) return "A whole number.";
-  return `${whole ? "A whole number" : "A number"} from ${min} to ${countText(max)}.`;
+  if (max === Number.MAX_SAFE_INTEGER) return "Enter a whole number.";
+  return `${whole ? "Enter a whole number" : "Enter a number"} from ${min} to ${countText(max)}.`;
 }
 
 /** The models that are asked: one, or two side by side. */

@@ -28,7 +28,7 @@ export function FindRequest({ onFound }: { onFound: (request: string) => void })
       <Search aria-hidden className="pointer-events-none absolute top-2.5 left-3 size-4 text-ink-soft" />
       <input
         type="search"
-        aria-label="Find a request by id"
+        aria-label="Find a request by ID"
         placeholder="req_… or chatcmpl-…"
         value={text}
         maxLength={200}
@@ -43,7 +43,7 @@ export function FindRequest({ onFound }: { onFound: (request: string) => void })
       />
       {wrong && (
         <p id={note} role="alert" className="mt-1 text-xs text-bad">
-          This is not the id of a request (req_…) or of an answer (chatcmpl-…).
+          Enter a request ID (req_…) or a completion ID (chatcmpl-…).
         </p>
       )}
     </form>

@@ -79,7 +79,7 @@ function Details({ request }: { request: RequestRecord }) {
           {request.count > 1 && (
             <Fact name="Requests">
               <Count of={request.count} />
-              <span className="text-ink-soft"> identical, in one record</span>
+              <span className="text-ink-soft"> identical, stored as one record</span>
             </Fact>
           )}
           <Fact name="Attempts">
@@ -112,7 +112,9 @@ function Cost({ request: { hold_micro, charge_micro, refund_micro, price_version
         </Line>
       </dl>
       {price_version !== null && (
-        <p className="mt-2 text-xs text-ink-soft">Price version {price_version}, fixed when the hold was placed.</p>
+        <p className="mt-2 text-xs text-ink-soft">
+          Price version {price_version}, the one in effect when the request started.
+        </p>
       )}
     </>
   );

@@ -143,7 +143,7 @@ function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => v
       title="No matching requests"
       action={<Button onClick={onClear}>Clear filters</Button>}
     >
-      No request matches these filters.
+      No requests match these filters.
     </Empty>
   );
 }
@@ -153,7 +153,7 @@ function KeptFrom({ at }: { at: number | null }) {
   if (at === null) return null;
   return (
     <p className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
-      Requests are stored from {utcDay(dayOf(at))} UTC on. Usage and the statement still include older ones.
+      Requests before {utcDay(dayOf(at))} UTC are no longer stored. Usage and the statement still include them.
     </p>
   );
 }

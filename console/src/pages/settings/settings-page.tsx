@@ -17,7 +17,7 @@ export function SettingsPage() {
         <Card title="Profile">
           <Facts>
             <Fact name="Name">{identity.name}</Fact>
-            <Fact name="E-mail">
+            <Fact name="Email">
               {identity.email}{" "}
               {identity.email_verified && (
                 <span className="ml-1">

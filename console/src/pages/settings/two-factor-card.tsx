@@ -17,7 +17,7 @@ export function TwoFactorCard({ on }: { on: boolean }) {
   return (
     <Card title="Two-factor authentication" aside={<Badge tone={on ? "good" : "neutral"}>{on ? "on" : "off"}</Badge>}>
       <p className="mb-4 max-w-prose text-ink-soft">
-        Signing in asks for a code from your authenticator app as well as your password.
+        Sign in with a code from your authenticator app as well as your password.
       </p>
       <div className="flex flex-wrap gap-2">
         {on ? (
@@ -41,7 +41,13 @@ export function TwoFactorCard({ on }: { on: boolean }) {
 function NewCodes({ onClose }: { onClose: () => void }) {
   const make = useNewBackupCodes();
   return (
-    <Dialog open onClose={onClose} sticky={make.isSuccess} title="New backup codes" about="The old ones stop working.">
+    <Dialog
+      open
+      onClose={onClose}
+      sticky={make.isSuccess}
+      title="New backup codes"
+      about="Your old codes stop working."
+    >
       {make.isSuccess ? (
         <BackupCodes codes={make.data.backup_codes} onDone={onClose} />
       ) : (
@@ -58,7 +64,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
       open
       onClose={onClose}
       title="Turn off two-factor authentication"
-      about="Signing in will need your password only."
+      about="You will sign in with your password only."
     >
       <PasswordForm
         mutation={end}

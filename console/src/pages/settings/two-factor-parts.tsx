@@ -40,12 +40,12 @@ export function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => 
   return (
     <div className="flex flex-col gap-4">
       <p className="text-ink-soft">
-        Store these somewhere safe, apart from your phone. Each works once, and they are not shown again.
+        Store these codes somewhere safe, not on your phone. Each works once. You will not see them again.
       </p>
       <CodeBlock text={codes.join("\n")} label="the backup codes" />
       <DialogActions>
         <Button look="primary" onClick={onDone}>
-          I have saved them
+          I saved the codes
         </Button>
       </DialogActions>
     </div>

@@ -46,7 +46,7 @@ function FirstCode({ uri, secret, onConfirmed, onCancel }: FirstCodeProps) {
         <a href={uri} className="text-accent underline underline-offset-2">
           open it on this device
         </a>
-        ), then enter the code that it shows.
+        ), then enter the code it shows.
       </p>
       <Secret text={secret} label="Copy the secret" />
       <TextField

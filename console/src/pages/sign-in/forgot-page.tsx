@@ -22,16 +22,16 @@ export function ForgotPage() {
   );
   if (send.isSuccess) {
     return (
-      <AuthCard title="Check your e-mail" below={below}>
+      <AuthCard title="Check your email" below={below}>
         <p role="status">
-          If there is an account for <strong className="font-medium">{send.data}</strong>, we sent it a link to reset
-          the password. The link works once, for one hour.
+          If <strong className="font-medium">{send.data}</strong> has an account, we sent a link to reset the password.
+          The link works once, for one hour.
         </p>
       </AuthCard>
     );
   }
   return (
-    <AuthCard title="Reset password" about="We e-mail you a link to set a new one." below={below}>
+    <AuthCard title="Reset password" about="We will email you a link to set a new password." below={below}>
       <Form onSubmit={send.mutate} error={send.error} fields={["email"]}>
         <EmailField error={errorOfField(send.error, "email")} />
         <Button type="submit" look="primary" busy={send.isPending}>

@@ -8,15 +8,15 @@ import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/form.tsx";
 
 const SENTENCES: Record<OpenIdRefusal, string> = {
-  account_not_linked: "There is an account with this e-mail address already. Sign in with its password.",
+  account_not_linked: "An account with this email address already exists. Sign in with its password.",
   email_missing:
-    "The provider did not tell your e-mail address. Let it share the address, or add one there, then try again.",
-  email_not_verified: "The provider has not verified your e-mail address. Verify it there, then try again.",
-  provider_refused: "The provider refused the sign-in.",
-  provider_unavailable: "The sign-in provider does not answer. Try again, or sign in another way.",
-  expired: "The sign-in expired, or was opened twice. Try again.",
+    "The provider did not share your email address. Allow it to share the address, or add one there, then try again.",
+  email_not_verified: "The provider has not verified your email address. Verify it there, then try again.",
+  provider_refused: "The provider rejected the sign-in.",
+  provider_unavailable: "The sign-in provider did not respond. Try again, or sign in another way.",
+  expired: "This sign-in expired or was already used. Try again.",
   too_many_attempts: "Too many attempts. Wait a minute, then try again.",
-  failed: "The provider's answer could not be accepted. Try again; if it goes on, tell the operator of this platform.",
+  failed: "The provider sent an invalid response. Try again. If it keeps happening, contact the platform's operators.",
 };
 
 /** What became of a visit to a provider, from the address it sent the browser back to. */

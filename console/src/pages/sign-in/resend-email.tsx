@@ -7,7 +7,7 @@ import { toast, toastError } from "../../ui/toast.tsx";
 export function ResendEmail() {
   const send = useMutation({
     mutationFn: (email: string) => call("POST /console/api/auth/request-email-verification", { body: { email } }),
-    onSuccess: () => toast("E-mail sent"),
+    onSuccess: () => toast("Email sent"),
     onError: toastError,
   });
   return (
@@ -18,7 +18,7 @@ export function ResendEmail() {
         if (field instanceof HTMLInputElement) send.mutate(field.value.trim());
       }}
     >
-      Resend e-mail
+      Resend email
     </Button>
   );
 }

@@ -19,7 +19,7 @@ export function ResetPage() {
     return (
       <AuthCard title="This link is incomplete">
         <p>
-          Open the link in the e-mail again, or{" "}
+          Open the link in the email again, or{" "}
           <Link to="/forgot-password" className="font-medium text-accent underline-offset-2 hover:underline">
             request a new one
           </Link>

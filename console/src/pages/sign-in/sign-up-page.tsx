@@ -28,7 +28,7 @@ export function SignUpPage() {
   return (
     <AuthCard
       title="Create account"
-      about="Use it to build with models, to host them, or both."
+      about="Build with models, host them, or both."
       below={
         <>
           Already have an account?{" "}
@@ -64,9 +64,9 @@ export function SignUpPage() {
 
 function EmailSent({ email }: { email: string }) {
   return (
-    <AuthCard title="Confirm your e-mail address">
+    <AuthCard title="Confirm your email address">
       <p role="status">
-        We sent an e-mail to <strong className="font-medium">{email}</strong>. Open the link in it, then sign in. The
+        We sent an email to <strong className="font-medium">{email}</strong>. Open the link in it, then sign in. The
         link works for one hour.
       </p>
     </AuthCard>

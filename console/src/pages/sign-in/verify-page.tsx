@@ -15,7 +15,7 @@ export function VerifyPage() {
   });
   if (verify.isSuccess) {
     return (
-      <AuthCard title="Your e-mail address is confirmed">
+      <AuthCard title="Your email address is confirmed">
         <Link to="/sign-in" className={buttonClasses("primary")}>
           Sign in
         </Link>
@@ -23,7 +23,7 @@ export function VerifyPage() {
     );
   }
   return (
-    <AuthCard title="Confirm your e-mail address">
+    <AuthCard title="Confirm your email address">
       <Form onSubmit={() => verify.mutate()} error={verify.error}>
         <p>Confirm the address to finish creating your account.</p>
         <Button type="submit" look="primary" busy={verify.isPending}>

@@ -17,11 +17,11 @@ export function Invitations({ account, invitations }: { account: Account; invita
     cell: ({ id, email }) => (
       <Button
         size="small"
-        aria-label={`Withdraw the invitation of ${email}`}
+        aria-label={`Withdraw the invitation for ${email}`}
         busy={withdraw.isPending && withdraw.variables === id}
         onClick={() =>
           withdraw.mutate(id, {
-            onSuccess: () => toast(`The invitation of ${email} is withdrawn`),
+            onSuccess: () => toast(`Withdrew the invitation for ${email}`),
             onError: toastError,
           })
         }
@@ -40,7 +40,7 @@ export function Invitations({ account, invitations }: { account: Account; invita
 
 const COLUMNS: Column<Invitation>[] = [
   {
-    title: "E-mail",
+    title: "Email",
     className: "max-w-0 w-full sm:w-auto sm:max-w-72",
     cell: ({ email, invited_by }) => (
       <>

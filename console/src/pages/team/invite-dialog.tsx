@@ -30,11 +30,11 @@ export function InviteDialog({ account, onClose }: { account: Account; onClose: 
       open
       onClose={onClose}
       title={`Invite to ${account.name}`}
-      about="They accept by a link that works once, for 7 days, with this e-mail address."
+      about="The invitation link works once, for 7 days, and only with this email address."
     >
       <Form onSubmit={submit} error={invite.error} fields={["email"]}>
         <TextField
-          label="E-mail"
+          label="Email"
           name="email"
           type="email"
           required
@@ -60,8 +60,8 @@ export const InvitationLink = ({ invitation: { email, link }, onClose }: LinkPro
     open
     onClose={onClose}
     sticky
-    title="Hand over this link"
-    about={`This platform sends no mail. Copy the link now and give it to ${email}: it cannot be shown again.`}
+    title="Share this link"
+    about={`This platform does not send email. Copy the link now and send it to ${email}. You will not see it again.`}
   >
     <div className="mb-4">
       <Secret text={link ?? ""} label="Copy the link" focused />

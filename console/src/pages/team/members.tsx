@@ -83,7 +83,7 @@ function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogPr
       async onSuccess() {
         onClose();
         if (!you) {
-          toast(`${email} is no longer in the team`);
+          toast(`Removed ${email} from the team`);
           await queryClient.invalidateQueries({ queryKey: teamQuery(account.id).queryKey });
           return;
         }
@@ -104,8 +104,8 @@ function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogPr
       error={remove.error}
     >
       {you
-        ? "You will see nothing more of this account until somebody invites you again."
-        : "They see nothing more of this account at once. Keys and tokens that they created go on working: revoke those that they may have copied."}
+        ? "You lose access to this account until someone invites you again."
+        : "They lose access to this account immediately. Keys and tokens they created keep working. Revoke any they may have copied."}
     </Confirm>
   );
 }

@@ -26,7 +26,7 @@ export function RoleDialog({ account, member: { id, email, role: present }, onCl
           onSuccess: ({ link }) => {
             if (link !== null) return;
             onClose();
-            toast(`${email} was asked to become an owner`);
+            toast(`Invited ${email} to become an owner`);
           },
         },
       );
@@ -37,7 +37,7 @@ export function RoleDialog({ account, member: { id, email, role: present }, onCl
       {
         onSuccess: () => {
           onClose();
-          toast(`${email} is ${role} now`);
+          toast(`Changed the role of ${email} to ${role}`);
         },
       },
     );
@@ -49,7 +49,7 @@ export function RoleDialog({ account, member: { id, email, role: present }, onCl
         <RoleChoice kind={account.kind} role={role} onChange={setRole} />
         {role === "owner" && present !== "owner" && (
           <p className="text-ink-soft">
-            They get an invitation to become an owner, and keep their role until they accept it.
+            They get an invitation to become an owner and keep their current role until they accept.
           </p>
         )}
         <FormActions onCancel={onClose} busy={change.isPending || invite.isPending} disabled={role === present}>

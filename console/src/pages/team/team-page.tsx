@@ -34,7 +34,7 @@ function TeamPage({ account }: { account: Account }) {
         about={
           <>
             The people who share <strong className="font-medium text-ink">{account.name}</strong>, your {account.kind}{" "}
-            account.{!mayOwn && ` Your role is ${account.role}; owners invite people and give roles.`}
+            account.{!mayOwn && ` Your role is ${account.role}. Only owners can invite people and change roles.`}
           </>
         }
         actions={

@@ -3,7 +3,7 @@ import type { TeamAction, TeamEvent } from "../../api/types.ts";
 
 const SENTENCES: Record<TeamAction, (event: { by: string; email: string; role: string }) => string> = {
   invited: ({ by, email, role }) => `${by} invited ${email} as ${role}.`,
-  withdrawn: ({ by, email }) => `${by} withdrew the invitation of ${email}.`,
+  withdrawn: ({ by, email }) => `${by} withdrew the invitation for ${email}.`,
   joined: ({ email, role }) => `${email} joined as ${role}.`,
   role_changed: ({ by, email, role }) => `${by} changed the role of ${email} to ${role}.`,
   removed: ({ by, email }) => `${by} removed ${email}.`,
@@ -11,4 +11,4 @@ const SENTENCES: Record<TeamAction, (event: { by: string; email: string; role: s
 };
 
 export const sentenceOfEvent = ({ action, by, email, role }: TeamEvent): string =>
-  SENTENCES[action]({ by: by ?? "Somebody", email, role: role ?? "none" });
+  SENTENCES[action]({ by: by ?? "Someone", email, role: role ?? "none" });

@@ -43,7 +43,7 @@ export function Chart(props: ChartProps) {
           <thead>
             <tr className="text-ink-soft">
               <th scope="col" className="py-1 text-left font-medium">
-                When
+                Time
               </th>
               {series.map(({ name }) => (
                 <th key={name} scope="col" className="py-1 pl-4 text-right font-medium">

@@ -53,7 +53,7 @@ export function Drawing({ title, series, rows, kind = "bars", format, whole = fa
           role="application"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys read its values
           tabIndex={0}
-          aria-label={`${title}. Arrow keys move along it.`}
+          aria-label={`${title}. Use the arrow keys to move along it.`}
           width={width}
           height={height}
           className="block outline-none"
@@ -208,7 +208,7 @@ function Hint({ row: { label, values, texts }, series, format, x, width }: HintP
       className="pointer-events-none absolute top-2 z-10 rounded-md border border-line bg-raised px-3 py-2 text-xs shadow-lg"
     >
       <p className="mb-1 font-medium">{label}</p>
-      {shown.length === 0 && <p className="text-ink-soft">Nothing</p>}
+      {shown.length === 0 && <p className="text-ink-soft">No data</p>}
       {shown.map(({ name }) => (
         <p key={name} className="flex justify-between gap-6">
           <span className="text-ink-soft">{name}</span>

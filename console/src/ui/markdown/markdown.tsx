@@ -135,7 +135,7 @@ export function Code({ language, text }: { language: string; text: string }) {
         <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{name}</span>
         <CopyButton text={text} label={`Copy this ${name === "code" ? name : `${name} code`}`} />
       </div>
-      <Scrolling label={`${name}, to read`} bare>
+      <Scrolling label={`${name} block`} bare>
         <pre className="w-max min-w-full px-3.5 py-3 font-mono text-xs leading-relaxed">
           <code>{text}</code>
         </pre>
@@ -194,7 +194,7 @@ function Part({ node }: { node: Inline }): ReactNode {
           href={node.address}
           target="_blank"
           rel="noopener noreferrer"
-          title={node.image ? `Image, not loaded: ${node.address}` : node.address}
+          title={node.image ? `Image not loaded: ${node.address}` : node.address}
           className="text-accent underline underline-offset-2"
         >
           {node.image && <ImageOff role="img" aria-label="Image:" className="mr-1 inline size-3.5 align-text-bottom" />}

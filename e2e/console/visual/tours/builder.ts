@@ -8,7 +8,7 @@ const PAGES: Stop[] = [
   { path: "/keys", heading: "API keys", there: /^Used / },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
   { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: "Availability by hour" },
-  { path: "/models/embed-m3", heading: "embed-m3", there: "Vector width" },
+  { path: "/models/embed-m3", heading: "embed-m3", there: "Embedding dimensions" },
   { path: "/models/large-70b", heading: "large-70b", there: "coming soon" },
   { path: "/performance", heading: "Performance", there: "Show as table" },
   { path: "/settings", heading: "Settings", there: "Active sessions" },
@@ -56,7 +56,7 @@ async function openEverything({ browser, page, check }: Touring): Promise<void> 
   await page.goto("/console/keys");
   await page.getByRole("button", { name: "Create key" }).click();
   await page.getByText("Budget, expiry, models, limits").click();
-  await page.getByLabel("Only some").check();
+  await page.getByLabel("Selected models").check();
   await check("the dialog for a new key");
   await page.goto("/console/keys");
   await page.getByRole("row", { name: /nightly summaries/ }).click();

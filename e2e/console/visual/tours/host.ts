@@ -9,7 +9,7 @@ const PAGES: Stop[] = [
   { path: "/host", heading: "Nodes", there: "workshop is quarantined" },
   { path: "/host/add", heading: "Add a node", there: "tollgate-host up" },
   { path: "/host/earnings", heading: "Earnings", there: "Show as table" },
-  { path: "/host/market", heading: "Market", there: "It is no promise" },
+  { path: "/host/market", heading: "Market", there: "Actual earnings are lower" },
   {
     path: "/host/tokens",
     heading: "Host tokens",

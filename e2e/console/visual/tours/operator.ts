@@ -74,13 +74,13 @@ async function grantByKeyboard({ browser, page }: Touring): Promise<void> {
   await page.getByRole("button", { name: "Grant credit" }).waitFor();
   await tabTo(/^Grant credit$/);
   await page.keyboard.press("Enter");
-  await page.getByLabel("Amount in dollars").and(page.locator(":focus")).waitFor();
+  await page.getByLabel("Amount ($)").and(page.locator(":focus")).waitFor();
   await page.keyboard.type("1.25");
   await page.keyboard.press("Tab");
   await page.keyboard.type("by keyboard");
   await page.keyboard.press("Enter");
   await page.getByText("Granted $1.25 to Lantern Notes").first().waitFor();
-  await page.getByLabel("Amount in dollars").waitFor({ state: "detached" });
+  await page.getByLabel("Amount ($)").waitFor({ state: "detached" });
   // The focus comes back a moment after what had it is gone.
   await page.getByRole("button", { name: "Grant credit", exact: true }).and(page.locator(":focus")).waitFor();
   // The news lies above the drawer, and goes first.

@@ -108,12 +108,8 @@ async function visitWithoutScript({ browser, page }: Touring): Promise<void> {
   const bars = page.getByRole("img", { name: /^Availability of tiny-3b/ });
   await bars.waitFor();
   assert.equal(await bars.locator("rect").count(), 90);
-  await page.getByText("Day by day of tiny-3b").click();
-  await page
-    .getByRole("group", { name: "Days of tiny-3b" })
-    .or(page.getByText("Nothing was measured yet"))
-    .first()
-    .waitFor();
+  await page.getByText("Daily history of tiny-3b").click();
+  await page.getByRole("group", { name: "Days of tiny-3b" }).or(page.getByText("No data yet")).first().waitFor();
   const head = await page.request.head("/");
   assert.deepEqual([head.status(), await head.text()], [200, ""]);
 }

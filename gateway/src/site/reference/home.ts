@@ -26,14 +26,14 @@ export function homePage({ base_url, status_url }: Places): string {
   const line = `curl ${base_url}/models -H "Authorization: Bearer tsk_live_your_key"`;
   const body = html`<main id="content" class="home">
 <h1>This is a Tollgate gateway</h1>
-<p class="lead">Prepaid, metered text generation and embeddings in the OpenAI dialect. A client changes its base address and its key.</p>
-${block("The base address", base_url)}
-${block("The models there are, with curl", line, "curl")}
+<p class="lead">Prepaid, metered text generation and embeddings through an OpenAI-compatible API. Change your client's base URL and API key to use it.</p>
+${block("Base URL", base_url)}
+${block("List the models with curl", line, "curl")}
 <ul class="places">
-<li><a href="/console/"><strong>Console</strong> Sign in, make a key, buy credits, try a model.</a></li>
-<li><a href="/docs"><strong>Docs</strong> The first call in three languages, and every endpoint.</a></li>
-<li><a href="${GUIDE_URL}"><strong>Guide</strong> For builders, hosts and operators, page by page.</a></li>
-${status_url === null ? "" : html`<li><a href="${STATUS_URL}"><strong>Status</strong> Which models are served, and how fast.</a></li>\n`}</ul>
+<li><a href="/console/"><strong>Console</strong> Sign in, create API keys, buy credits, try models.</a></li>
+<li><a href="/docs"><strong>Docs</strong> Your first request in three languages, and every endpoint.</a></li>
+<li><a href="${GUIDE_URL}"><strong>Guide</strong> Guides for builders, hosts and operators.</a></li>
+${status_url === null ? "" : html`<li><a href="${STATUS_URL}"><strong>Status</strong> Which models are available, and how fast they are.</a></li>\n`}</ul>
 </main>`;
   return framed({ title: "Tollgate", body, hasStatus: status_url !== null });
 }

@@ -80,7 +80,7 @@ function quickStart(document: Document, { calling }: ApiDocument, baseUrl: strin
   return html`<section aria-labelledby="start">
 ${heading("start", "Quick start")}
 ${steps}
-${chat === undefined ? "" : html`<p>The base address of clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", firstCall(chat, { baseUrl, key }))}`}
+${chat === undefined ? "" : html`<p>The base URL for clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", firstCall(chat, { baseUrl, key }))}`}
 ${marked(calling.before)}
 ${block("What to set", lines.join("\n"), "Shell")}
 </section>

@@ -19,8 +19,8 @@ export function statusPage(status: Status): string {
   const body = html`<main id="content" class="status">
 <h1>Status</h1>
 <p class="lead">${summaryOf(models)}</p>
-${stale ? html`<p class="notice" role="status">The gateway cannot tell how it is now. This is the last that it knew, of ${moment(at)}.</p>` : ""}
-<p class="note">${stale ? "" : html`As of ${moment(at)}. `}Sampled every ${everyText(sample_seconds)}. The same <a href="/status.json">as JSON</a>.</p>
+${stale ? html`<p class="notice" role="status">The current status is unavailable. This is the last known status, from ${moment(at)}.</p>` : ""}
+<p class="note">${stale ? "" : html`As of ${moment(at)}. `}Checked every ${everyText(sample_seconds)}. Also available <a href="/status.json">as JSON</a>.</p>
 ${models.map(modelSection)}
 <section aria-labelledby="incidents">
 <h2 id="incidents">Incidents</h2>
@@ -36,7 +36,7 @@ function summaryOf(models: ModelStatus[]): string {
   if (wrong.length === 0) return "All models are available.";
   if (wrong.length === models.length && wrong.every(({ now }) => now.state === "unavailable"))
     return "No model is available.";
-  return `${wrong.length} of ${models.length} models: ${wrong.map(({ id, now }) => `${id} ${now.state}`).join(", ")}.`;
+  return `Problems with ${wrong.length} of ${models.length} models: ${wrong.map(({ id, now }) => `${id} ${now.state}`).join(", ")}.`;
 }
 
 function modelSection({ id, kind, now, availability, days }: ModelStatus): Html {
@@ -47,9 +47,9 @@ function modelSection({ id, kind, now, availability, days }: ModelStatus): Html 
   return html`<section class="model" aria-labelledby="model-${id}">
 <div class="heading"><h2 id="model-${id}">${id}</h2><span class="state ${now.state}">${STATES[now.state]}</span><span class="note">${speeds.join(", ")}</span></div>
 ${bars(id, days)}
-<p class="ends note"><span>${days.length} days ago</span><span>${availability === null ? "not sampled yet" : html`${percent(availability)} available`}</span><span>today</span></p>
+<p class="ends note"><span>${days.length} days ago</span><span>${availability === null ? "no data yet" : html`${percent(availability)} available`}</span><span>today</span></p>
 <details>
-<summary>Day by day<span class="aside"> of ${id}</span></summary>
+<summary>Daily history<span class="aside"> of ${id}</span></summary>
 ${dayTable(id, kind, days)}
 </details>
 </section>
@@ -64,7 +64,7 @@ function bars(id: string, days: Day[]): Html {
   const each = days.map((day, i) => {
     const level = levelOf(day.availability);
     const height = LEVELS[level];
-    return html`<rect class="${level}" x="${i * BAR.step}" y="${BAR.height - height}" width="${BAR.width}" height="${height}"><title>${day.day}: ${day.availability === null ? "not sampled" : percent(day.availability)}</title></rect>`;
+    return html`<rect class="${level}" x="${i * BAR.step}" y="${BAR.height - height}" width="${BAR.width}" height="${height}"><title>${day.day}: ${day.availability === null ? "no data" : percent(day.availability)}</title></rect>`;
   });
   return html`<svg class="bars" role="img" aria-label="${barsText(id, days)}" viewBox="0 0 ${days.length * BAR.step - 1} ${BAR.height}" preserveAspectRatio="none">${each}</svg>`;
 }
@@ -78,16 +78,16 @@ function levelOf(availability: number | null): keyof typeof LEVELS {
 function barsText(id: string, days: Day[]): string {
   const known = days.filter(({ availability }) => availability !== null);
   const short = known.filter(({ availability }) => availability !== null && availability < 1);
-  if (known.length === 0) return `Availability of ${id}: not sampled yet.`;
-  if (short.length === 0) return `Availability of ${id}: 100 % on all of ${known.length} days.`;
+  if (known.length === 0) return `Availability of ${id}: no data yet.`;
+  if (short.length === 0) return `Availability of ${id}: 100 % on all ${known.length} days.`;
   const worst = short.toSorted((a, b) => (a.availability ?? 1) - (b.availability ?? 1))[0] as Day;
-  return `Availability of ${id}: below 100 % on ${short.length} of ${known.length} days, least on ${worst.day} with ${percent(worst.availability ?? 0)}.`;
+  return `Availability of ${id}: below 100 % on ${short.length} of ${known.length} days, lowest on ${worst.day} (${percent(worst.availability ?? 0)}).`;
 }
 
 /** Newest first, without the days before the first sample. */
 function dayTable(id: string, kind: ModelStatus["kind"], days: Day[]): Html {
   const known = days.filter((day) => day.availability !== null || day.tokens_per_second !== null).toReversed();
-  if (known.length === 0) return html`<p class="note">Nothing was measured yet.</p>`;
+  if (known.length === 0) return html`<p class="note">No data yet.</p>`;
   const isEmbedding = kind === "embedding";
   const rows = known.map(
     (day) =>
@@ -108,14 +108,14 @@ const KINDS: Record<Status["incidents"][number]["kind"], string> = {
 };
 
 function incidentTable(incidents: Status["incidents"]): Html {
-  if (incidents.length === 0) return html`<p>None in the last 90 days.</p>`;
+  if (incidents.length === 0) return html`<p>No incidents in the last 90 days.</p>`;
   const rows = incidents.map(
     ({ model, kind, from, to }) =>
-      html`<tr><td>${model}</td><td>${KINDS[kind]}</td><td>${moment(from)}</td><td>${to === null ? html`<strong>goes on</strong>` : html`${moment(to)} <span class="note">${lengthText(to - from)}</span>`}</td></tr>\n`,
+      html`<tr><td>${model}</td><td>${KINDS[kind]}</td><td>${moment(from)}</td><td>${to === null ? html`<strong>ongoing</strong>` : html`${moment(to)} <span class="note">${lengthText(to - from)}</span>`}</td></tr>\n`,
   );
   return html`<div class="wide incidents" tabindex="0" role="group" aria-label="Incidents">
 <table>
-<thead><tr><th scope="col">Model</th><th scope="col">What</th><th scope="col">From</th><th scope="col">To</th></tr></thead>
+<thead><tr><th scope="col">Model</th><th scope="col">Problem</th><th scope="col">From</th><th scope="col">To</th></tr></thead>
 <tbody>
 ${rows}</tbody>
 </table>

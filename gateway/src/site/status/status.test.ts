@@ -138,7 +138,7 @@ test("while the store is away the last one is told, with its time; a store that 
   clock.advance(10_000);
   const stale = await current();
   assert.deepEqual(stale, { ...known, stale: true });
-  assert.match(statusPage(stale), /the last that it knew, of <time datetime="2026-11-15T12:00:10/);
+  assert.match(statusPage(stale), /the last known status, from <time datetime="2026-11-15T12:00:10/);
   const hung = Promise.withResolvers<void>();
   at.answer = () => hung.promise;
   clock.advance(10_000);
@@ -167,10 +167,10 @@ test("the page says in words what its bars show", async () => {
   assert.match(page, /1 of 6 models: tiny-3b degraded\./);
   assert.match(
     page,
-    /aria-label="Availability of tiny-3b: below 100 % on 1 of 1 days, least on 2026-11-15 with 99\.86 %\."/,
+    /aria-label="Availability of tiny-3b: below 100 % on 1 of 1 days, lowest on 2026-11-15 \(99\.86 %\)\."/,
   );
   assert.match(page, /2026-11-15 10:00 UTC.*2026-11-15 11:05 UTC.*1 h 5 min/);
-  assert.match(page, /goes on/);
+  assert.match(page, /ongoing/);
   assert.equal(page.match(/<rect class="/g)?.length, 6 * 90);
   assert.doesNotMatch(page, /style="|onclick|<script>/);
 });

@@ -41,10 +41,10 @@ export function AddNodePage() {
         title="Add a node"
         about={
           <>
-            Run these commands on the machine that will serve. The agent is{" "}
-            <code className="font-mono whitespace-nowrap">tollgate-host</code>; in a clone of Tollgate's repository, use{" "}
-            <code className="font-mono whitespace-nowrap">npx tollgate-host</code>. It connects outbound: no port has to
-            be opened.
+            Run these commands on the machine that will serve models. In a clone of the Tollgate repository, use{" "}
+            <code className="font-mono whitespace-nowrap">npx tollgate-host</code> in place of{" "}
+            <code className="font-mono whitespace-nowrap">tollgate-host</code>. The agent only makes outbound
+            connections, so you do not have to open a port.
           </>
         }
       />
@@ -58,7 +58,7 @@ export function AddNodePage() {
               </div>
             ) : (
               <>
-                <p className="text-ink-soft">Copy it now: it cannot be shown again.</p>
+                <p className="text-ink-soft">Copy it now. You will not see it again.</p>
                 <Secret text={secret} label="Copy the token" />
               </>
             )}
@@ -66,7 +66,7 @@ export function AddNodePage() {
           <Step {...step(1)} title="Log in">
             <Command text={commands.login} label="the login command" />
             <p className="text-ink-soft">
-              It asks for the token. Input is hidden, and the token is stored in a file that only you can read.
+              Paste the token when asked. Input is hidden, and the token is stored in a file that only you can read.
             </p>
           </Step>
           <Step {...step(2)} title="Register the machine">
@@ -93,7 +93,7 @@ export function AddNodePage() {
           <Step {...step(4)} title="Check and serve">
             <Command text={`${commands.doctor}\n${commands.up}`} label="the commands to check and serve" />
             <p className="text-ink-soft">
-              To keep it running after you log out: <code className="font-mono text-xs">{commands.service}</code>
+              To keep the agent running after you log out: <code className="font-mono text-xs">{commands.service}</code>
             </p>
             <div role="status">
               {online && node !== undefined ? (
@@ -106,7 +106,7 @@ export function AddNodePage() {
                     </Link>
                   }
                 >
-                  It accepts requests now.
+                  It is accepting requests.
                 </Notice>
               ) : (
                 <p className="flex items-center gap-2 text-ink-soft">

@@ -5,17 +5,17 @@ export const ENGINES: { value: EngineChoice; label: string; says: string }[] = [
   {
     value: "found",
     label: "Installed engine",
-    says: "Ollama, llama-server, LM Studio, vLLM and MLX are detected. The command proposes the models that they have, that fit into memory and that count tokens as the gateway does.",
+    says: "It detects Ollama, llama-server, LM Studio, vLLM and MLX, and suggests installed models that fit in memory and use the gateway's tokenizer.",
   },
   {
     value: "file",
     label: "GGUF file",
-    says: "llama.cpp runs inside the agent: on Metal on a Mac, otherwise on the CPU. Replace FILE.gguf with your file.",
+    says: "llama.cpp runs inside the agent, with Metal on a Mac and on the CPU elsewhere. Replace FILE.gguf with your file.",
   },
   {
     value: "demo",
     label: "Demo model",
-    says: "A small demo model, for evaluation only: it fails the platform's canary requests, so the node is quarantined after a while.",
+    says: "A small demo model, for evaluation only. It fails the platform's canary requests (test prompts with known answers), so the node is quarantined after a while.",
   },
 ];
 

@@ -59,7 +59,7 @@ function Receipt({ requestId }: { requestId: string }) {
       .finally(() => setBusy(false));
   };
   return (
-    <IconButton label={`Download receipt of ${requestId}`} disabled={busy} onClick={save}>
+    <IconButton label={`Download receipt for ${requestId}`} disabled={busy} onClick={save}>
       <FileCheck aria-hidden className="size-4" />
     </IconButton>
   );

@@ -27,7 +27,7 @@ export function EarningsBy({ by, query, nameOf }: Props) {
     { title: "Requests", align: "right", cell: ({ requests }) => <Count of={requests} /> },
     { title: "Tokens in", from: "lg", align: "right", cell: ({ prompt_tokens }) => <Count of={prompt_tokens} /> },
     { title: "Tokens out", from: "lg", align: "right", cell: (row) => <Count of={row.completion_tokens} /> },
-    moneyColumn({ title: "From own requests", from: "md", of: ({ own_micro }) => own_micro, total: true }),
+    moneyColumn({ title: "From your own requests", from: "md", of: ({ own_micro }) => own_micro, total: true }),
     moneyColumn({ title: "Earned", of: ({ earned_micro }) => earned_micro, total: true }),
   ];
   return (

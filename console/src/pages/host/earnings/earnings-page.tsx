@@ -28,7 +28,7 @@ export function EarningsPage() {
     <>
       <PageHeader
         title="Earnings"
-        about={`You earn ${share ?? "a share"} of every charge, booked together with it.`}
+        about={`You earn ${share ?? "a share"} of every charge, credited as soon as the request is settled.`}
         actions={
           <>
             <SelectField
@@ -63,13 +63,13 @@ export function EarningsPage() {
                 </Stat>
                 <Stat
                   label="Pending payout"
-                  note={<Part of={newest.balance.held_back_micro} what="held back" none="All nodes" />}
+                  note={<Part of={newest.balance.held_back_micro} what="in the hold-back period" none="All nodes" />}
                 >
                   <Money of={newest.balance.pending_micro} as="balance" />
                 </Stat>
                 <Stat
                   label="Paid out"
-                  note={<Part of={newest.balance.set_off_micro} what="set off" none="All nodes" />}
+                  note={<Part of={newest.balance.set_off_micro} what="deducted for debts (set-off)" none="All nodes" />}
                 >
                   <Money of={newest.balance.paid_out_micro} as="balance" />
                 </Stat>
@@ -92,7 +92,7 @@ export function EarningsPage() {
             keyOf={({ request_id }) => request_id}
             empty={
               <Empty icon={<HandCoins aria-hidden />} title="No earnings yet">
-                Every request that your nodes serve appears here.
+                Requests that your nodes serve appear here.
               </Empty>
             }
           />

@@ -24,17 +24,14 @@ export function MarketPage() {
     <>
       <PageHeader
         title="Market"
-        about="What builders ask for, who serves it, and what a slot could earn by it."
+        about="Demand, capacity and estimated earnings for each model."
         actions={
           <SelectField
             label="Node"
             hideLabel
             className="w-48"
             value={node ?? ""}
-            options={[
-              { value: "", label: "Any node" },
-              ...choices.map(({ id, name }) => ({ value: id, label: `By ${name}` })),
-            ]}
+            options={[{ value: "", label: "Any node" }, ...choices.map(({ id, name }) => ({ value: id, label: name }))]}
             onChange={({ target }) =>
               void navigate({ search: target.value === "" ? {} : { node: target.value }, replace: true })
             }
@@ -66,7 +63,7 @@ const columnsFor = (slots: number | null): Column<MarketModel>[] => [
       <>
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <code className="font-mono font-medium">{row.model}</code>
-          {row.elected && <Badge tone="accent">elected</Badge>}
+          {row.elected && <Badge tone="accent">chosen</Badge>}
         </span>
         <span className="block text-xs text-ink-soft">
           <Prices of={row} />
@@ -92,7 +89,7 @@ const columnsFor = (slots: number | null): Column<MarketModel>[] => [
     from: "md",
     cell: ({ slots: all, busy, waiting }) =>
       all === 0 ? (
-        <span className="text-ink-soft">nobody serves it</span>
+        <span className="text-ink-soft">no nodes</span>
       ) : (
         <>
           <Meter label="Slots" value={busy} max={all} word="busy" />
@@ -115,9 +112,9 @@ const columnsFor = (slots: number | null): Column<MarketModel>[] => [
         </span>
       ),
   },
-  moneyColumn({ title: "Earned on average", from: "lg", of: ({ mean_hour_micro }) => mean_hour_micro }),
+  moneyColumn({ title: "Average per hour", from: "lg", of: ({ mean_hour_micro }) => mean_hour_micro }),
   moneyColumn({
-    title: "Slot, full hour",
+    title: "Estimate per slot-hour",
     of: ({ slot_hour_micro }) => slot_hour_micro,
     ...(slots !== null && {
       below: ({ node_hour_micro }: MarketModel) =>
@@ -145,30 +142,30 @@ function Prices({ of: { price_in_micro_1m: input, price_out_micro_1m: output } }
 }
 
 const How = ({ share, slots, ofNode }: { share: number; slots: number | null; ofNode: boolean }) => (
-  <Card title="How these figures are made">
+  <Card title="How these figures are calculated">
     <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[10rem_1fr]">
-      <Term name="Prices">What builders pay per million tokens. Hosts get {share} % of it.</Term>
+      <Term name="Prices">What builders pay per million tokens. Hosts get {share} %.</Term>
       <Term name="Demand">
-        Tokens in and out that all builders together used, per hour, over the last 24 hours and 7 days; rounded to two
-        digits.
+        Input and output tokens per hour of all builders together, averaged over the last 24 hours and 7 days and
+        rounded to two digits.
       </Term>
       <Term name="Slots now">
-        Slots of connected nodes and how many are busy; waiting: requests that found no free one.
+        Slots of connected nodes, and how many are busy. Waiting requests found no free slot.
       </Term>
       <Term name="Speed">
-        Tokens per second of working time of one slot over the last 7 days
+        Tokens per second of one busy slot over the last 7 days
         {ofNode
-          ? ": this node's own where it served the model, else that of all nodes that did."
-          : ", of all nodes that served the model."}
+          ? ": measured on this node if it served the model, otherwise on all nodes that did."
+          : ", measured on all nodes that served the model."}
       </Term>
-      <Term name="Earned on average">
-        What a node that elected the model earned by it per hour of being connected, over the last 24 hours. Shown where
-        three hosts or more serve it, or you alone.
+      <Term name="Average per hour">
+        What a node serving the model earned with it per hour connected, over the last 24 hours. Shown if at least three
+        hosts serve it, or only you.
       </Term>
-      <Term name="Slot, full hour">
-        An estimate: speed × price × {share} % for one slot that is never idle
-        {ofNode && slots === null && "; for the whole node once it is connected"}. It is no promise: no node is always
-        busy, and several slots of one machine slow each other down.
+      <Term name="Estimate per slot-hour">
+        Speed × price × {share} % for one slot that is never idle
+        {ofNode && slots === null && "; the whole node's estimate is shown once it is connected"}. Actual earnings are
+        lower: no node is always busy, and slots on one machine slow each other down.
       </Term>
     </dl>
   </Card>

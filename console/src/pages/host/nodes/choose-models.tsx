@@ -26,7 +26,7 @@ export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { no
       open
       onClose={onClose}
       title={`Choose models for ${name}`}
-      about="The node elects what you choose, and is offered requests for these models only. Choose models that its engine has: tollgate-host elect, on the machine, proposes those that fit."
+      about="The node receives requests for these models only. Choose models that its engine has. To list the ones that fit, run tollgate-host elect on the machine."
     >
       <Form onSubmit={submit} error={elect.error}>
         <Loaded query={offered}>
@@ -40,8 +40,8 @@ export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { no
           )}
         </Loaded>
         <p className="text-xs text-ink-soft">
-          Prices are what builders pay per million tokens.
-          {share !== undefined && ` You earn ${share} of them.`}
+          Builders pay these prices per million tokens.
+          {share !== undefined && ` You earn ${share}.`}
         </p>
         <FormActions onCancel={onClose} busy={elect.isPending} disabled={offered.data === undefined}>
           Save

@@ -31,7 +31,7 @@ export function NodeInsight({ id }: { id: string }) {
           <>
             <Totals insight={found} words={words} />
             <div className="grid gap-5 lg:grid-cols-2">
-              <Course title="Utilisation" note="Working time as a share of slots × time connected.">
+              <Course title="Utilisation" note="Share of slot time spent on requests while connected.">
                 <Chart
                   kind="lines"
                   title={`Utilisation in ${words}`}
@@ -40,7 +40,7 @@ export function NodeInsight({ id }: { id: string }) {
                   {...courseOf(found, [{ name: "Utilisation", colour: 1, of: ({ utilisation }) => utilisation }])}
                 />
               </Course>
-              <Course title="Requests" note="By when they were made; a client that left is no failure.">
+              <Course title="Requests" note="By start time. Client disconnects do not count as failures.">
                 <Chart
                   title={`Requests in ${words}`}
                   height={HEIGHT}
@@ -48,12 +48,12 @@ export function NodeInsight({ id }: { id: string }) {
                   format={countText}
                   {...courseOf(found, [
                     { name: "Completed", colour: 1, of: ({ ok }) => ok },
-                    { name: "Client left", colour: 7, of: ({ closed }) => closed },
+                    { name: "Client disconnected", colour: 7, of: ({ closed }) => closed },
                     { name: "Failed", colour: 6, of: ({ failed }) => failed },
                   ])}
                 />
               </Course>
-              <Course title="Tokens" note="Prompts read and output written.">
+              <Course title="Tokens" note="Prompt tokens in, output tokens out.">
                 <Chart
                   title={`Tokens in ${words}`}
                   height={HEIGHT}
@@ -65,10 +65,10 @@ export function NodeInsight({ id }: { id: string }) {
                   ])}
                 />
               </Course>
-              <Course title="Earned" note="Kept by the hour: the first one is shown whole.">
+              <Course title="Earned" note="Recorded per hour, so the first hour is shown in full.">
                 <Chart title={`Earned in ${words}`} height={HEIGHT} format={moneyTick} {...earningsOf(found)} />
               </Course>
-              <Course title="Time to first token" note="Of requests that completed, with their wait for a node.">
+              <Course title="Time to first token" note="Completed requests, including the wait for a node.">
                 <Chart
                   kind="lines"
                   title={`Time to first token in ${words}`}
@@ -80,7 +80,7 @@ export function NodeInsight({ id }: { id: string }) {
                   ])}
                 />
               </Course>
-              <Course title="Failures" note="Of requests whose client stayed, whoever's doing it was.">
+              <Course title="Failures" note="Share of requests that failed for any reason, excluding client disconnects.">
                 <Chart
                   kind="lines"
                   title={`Share of requests that failed in ${words}`}
@@ -123,7 +123,7 @@ function Totals({ insight: { total }, words }: { insight: Insight; words: string
       <Stat label="Earned" note="In whole hours">
         <Money of={total.earned_micro} as="balance" />
       </Stat>
-      <Stat label="Failed" note={`${percentText(total.failed_share)} of those whose client stayed`}>
+      <Stat label="Failed" note={`${percentText(total.failed_share)}, excluding disconnects`}>
         <Count of={total.failed} />
       </Stat>
       <Stat

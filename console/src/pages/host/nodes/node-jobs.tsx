@@ -19,9 +19,9 @@ const OUTCOMES = [
   { value: "", label: "All outcomes" },
   { value: "ok", label: "Completed" },
   { value: "upstream_failed", label: "Node failed" },
-  { value: "upstream_stall", label: "Node went quiet" },
-  { value: "client_closed", label: "Client left" },
-  { value: "plane_lost", label: "Platform lost the line" },
+  { value: "upstream_stall", label: "Node stalled" },
+  { value: "client_closed", label: "Client disconnected" },
+  { value: "plane_lost", label: "Connection to node lost" },
 ];
 
 export function NodeJobs({ node }: { node: NodeDetail }) {
@@ -75,8 +75,8 @@ export function NodeJobs({ node }: { node: NodeDetail }) {
         empty={
           <Empty icon={<ListChecks aria-hidden />} title="No jobs">
             {Object.keys(chosen).length === 0
-              ? "Every request that this node works on appears here."
-              : "No job of this node matches."}
+              ? "Requests that this node works on appear here."
+              : "No jobs match these filters."}
           </Empty>
         }
       />
@@ -127,7 +127,7 @@ const COLUMNS: Column<Job>[] = [
     ),
   },
   { title: "First token", from: "lg", align: "right", cell: ({ ttft_ms }) => <Span ms={ttft_ms} /> },
-  { title: "Took", from: "md", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
+  { title: "Duration", from: "md", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
   moneyColumn({ title: "Earned", of: ({ earned_micro }) => earned_micro }),
 ];
 
@@ -149,13 +149,13 @@ function Details({ job }: { job: Job }) {
           <Fact name="Finished">
             <Time at={job.finished_at} as="full" />
           </Fact>
-          <Fact name="Waited for a node">
+          <Fact name="Queued">
             <Span ms={job.queue_ms} />
           </Fact>
           <Fact name="First token">
             <Span ms={job.ttft_ms} />
           </Fact>
-          <Fact name="In all">
+          <Fact name="Duration">
             <Span ms={job.duration_ms} />
           </Fact>
           <Fact name="Speed">{job.tps === null ? "–" : `${job.tps} tokens/s`}</Fact>
@@ -172,11 +172,13 @@ function Details({ job }: { job: Job }) {
           </Fact>
           <Fact name="Earned">
             <Money of={job.earned_micro} exact />
-            {job.own && <span className="text-ink-soft"> by your own request</span>}
+            {job.own && <span className="text-ink-soft"> from your own request</span>}
           </Fact>
         </Facts>
       </DrawerSection>
-      <p className="text-xs text-ink-soft">Prompts and answers are never stored, and hosts are not told who asked.</p>
+      <p className="text-xs text-ink-soft">
+        Prompts and answers are never stored, and hosts cannot see who sent a request.
+      </p>
     </div>
   );
 }

@@ -25,7 +25,7 @@ export function NodeMenu({ node: { id, name, state } }: { node: Node }) {
     <>
       <Menu
         button={
-          <IconButton label={`More for ${name}`}>
+          <IconButton label={`Actions for ${name}`}>
             <Ellipsis aria-hidden className="size-4" />
           </IconButton>
         }
@@ -58,8 +58,8 @@ export function NodeMenu({ node: { id, name, state } }: { node: Node }) {
           })
         }
       >
-        It receives no more requests and gets no credentials; running requests complete first. What it earned stays
-        yours. This cannot be undone: the machine can come back only as a new node, under another name.
+        The node finishes its running requests and then goes offline for good. You keep its earnings. This cannot be
+        undone: the machine can only return as a new node with another name.
       </Confirm>
     </>
   );

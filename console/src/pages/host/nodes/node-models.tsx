@@ -29,7 +29,9 @@ export function NodeModels({ node }: { node: NodeDetail }) {
       }
     >
       {models.length === 0 ? (
-        <Empty title="No models chosen">Choose models that this machine's engine has; then it can serve.</Empty>
+        <Empty title="No models chosen">
+          Choose models that this machine's engine has. The node receives no requests until then.
+        </Empty>
       ) : (
         <Table label="Models" columns={COLUMNS} rows={models} keyOf={({ model }) => model} />
       )}

@@ -65,14 +65,14 @@ function Details({ node }: { node: NodeDetail }) {
           aside={
             <span className="flex flex-wrap gap-x-4 gap-y-1">
               <Link to="/host/market" search={{ node: id }} className="text-accent underline-offset-2 hover:underline">
-                What it could earn
+                Estimated earnings
               </Link>
               <Link
                 to="/host/earnings"
                 search={{ node: id }}
                 className="text-accent underline-offset-2 hover:underline"
               >
-                Earnings of this node
+                Earnings so far
               </Link>
             </span>
           }
@@ -114,7 +114,7 @@ function Figures({ stats: { connected, busy, slots, draining, today, reliability
       <Stat label="Earned today" note="Since midnight UTC">
         <Money of={today.earned_micro} as="balance" />
       </Stat>
-      <Stat label="Failures" note={`${failures_max} in ${jobs_window} jobs quarantine a node`}>
+      <Stat label="Failures" note={`Quarantined at ${failures_max} in ${jobs_window} jobs`}>
         {jobs === 0 ? "–" : `${failures} of ${jobs}`}
       </Stat>
     </Stats>

@@ -59,8 +59,8 @@ export function NodesPage() {
             {({ data }) =>
               data.length === 0 ? (
                 <Empty icon={<Cpu aria-hidden />} title="No nodes yet" action={add}>
-                  A node is a machine with an inference engine and the tollgate-host agent, which connects outbound: no
-                  port has to be opened.
+                  A node is a machine that runs an inference engine and the tollgate-host agent. The agent only makes
+                  outbound connections, so you do not have to open a port.
                 </Empty>
               ) : (
                 <NodeTable nodes={data} />
@@ -168,7 +168,7 @@ const COLUMNS: Column<NodeRow>[] = [
   },
   { title: "State", cell: ({ node }) => <NodeState of={node.state} /> },
   { title: "Slots", from: "sm", cell: (row) => <Slots of={row} /> },
-  { title: "Use, 24 h", from: "lg", cell: (row) => <Use of={row} /> },
+  { title: "Utilisation, 24 h", from: "lg", cell: (row) => <Use of={row} /> },
   { title: "Speed", from: "xl", align: "right", cell: (row) => <Speed of={row} /> },
   { title: "Failures", from: "xl", align: "right", cell: (row) => <Failures of={row} /> },
   moneyColumn({

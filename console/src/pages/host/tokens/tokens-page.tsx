@@ -10,11 +10,9 @@ export const TokensPage = () => (
     kind={HOST_TOKENS}
     query={useQuery(hostTokensQuery)}
     title="Host tokens"
-    about="A machine authenticates with a host token. Use one per machine, and revoke it when the machine is lost."
+    about="Machines log in with a host token. Use one per machine, so that you can revoke it if the machine is lost."
     icon={<Ticket aria-hidden />}
     purpose="Create one to log a machine in."
-    revoking={() =>
-      "Machines that use it get no new credentials: they stop serving within the hour, when their current ones expire."
-    }
+    revoking={() => "Machines that use it stop serving within an hour, when their current credentials expire."}
   />
 );

@@ -17,14 +17,15 @@ export function AccountAudit({ id }: { id: string }) {
       flush
       aside={
         <Link to="/operator/audit" search={{ account: id }} className="text-accent underline-offset-2 hover:underline">
-          All of it
+          View all
         </Link>
       }
     >
       <Loaded query={audit}>
         {({ pages }) => {
           const acts = pages.flatMap(({ data }) => data).slice(0, SHOWN_MAX);
-          if (acts.length === 0) return <p className="px-4 pb-4 text-ink-soft sm:px-5">Operators did nothing to it.</p>;
+          if (acts.length === 0)
+            return <p className="px-4 pb-4 text-ink-soft sm:px-5">No operator actions on this account.</p>;
           return (
             <ul aria-label="Audit log" className="border-t border-line">
               {acts.map((action, place) => (

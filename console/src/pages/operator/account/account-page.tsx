@@ -94,7 +94,7 @@ function Details({ account }: { account: PlatformAccount }) {
 
 function Team({ account: { owners, members } }: { account: PlatformAccount }) {
   const people = [...owners.map((email) => ({ email, role: "owner" })), ...members];
-  if (people.length === 0) return <p className="px-4 pb-4 text-ink-soft sm:px-5">Nobody owns it.</p>;
+  if (people.length === 0) return <p className="px-4 pb-4 text-ink-soft sm:px-5">No owner.</p>;
   return (
     <ul aria-label="Team" className="border-t border-line">
       {people.map(({ email, role }) => (

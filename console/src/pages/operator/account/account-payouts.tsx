@@ -20,16 +20,16 @@ export function AccountPayouts({ id }: { id: string }) {
     <>
       {balance !== null && (
         <Stats label="Earnings and payouts">
-          <Stat label="Owed" note="Earned and not paid out">
+          <Stat label="Owed" note="Earned, not yet paid out">
             <Money of={balance.pending_micro} as="balance" />
           </Stat>
-          <Stat label="Held back" note="Of it, too young to be paid">
+          <Stat label="Held back" note="Still in the hold-back period">
             <Money of={balance.held_back_micro} as="balance" />
           </Stat>
           <Stat label="Paid out" note="All time">
             <Money of={balance.paid_out_micro} as="balance" />
           </Stat>
-          <Stat label="Set off" note="Against what its owners owed">
+          <Stat label="Set-off" note="Deducted for debts of its owners">
             <Money of={balance.set_off_micro} as="balance" />
           </Stat>
         </Stats>
@@ -63,7 +63,7 @@ const COLUMNS: Column<AccountPayout>[] = [
   },
   moneyColumn({ title: "Amount", of: ({ amount_micro }) => amount_micro }),
   moneyColumn({ title: "Held back", from: "md", of: ({ held_back_micro }) => held_back_micro }),
-  moneyColumn({ title: "Set off", from: "lg", of: ({ set_off_micro }) => set_off_micro }),
+  moneyColumn({ title: "Set-off", from: "lg", of: ({ set_off_micro }) => set_off_micro }),
   {
     title: "State",
     align: "right",

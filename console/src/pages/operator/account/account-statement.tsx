@@ -20,7 +20,7 @@ export function AccountStatement({ id }: { id: string }) {
         label="Statement"
         columns={COLUMNS}
         keyOf={({ day, at, kind }, place) => `${day ?? at} ${kind} ${place}`}
-        empty={<Empty title="No movements">Nothing was granted, bought or spent.</Empty>}
+        empty={<Empty title="No entries yet">Purchases, grants and daily usage appear here.</Empty>}
       />
     </Card>
   );
@@ -31,7 +31,7 @@ const purposeOf = ({ requests, reason }: AccountStatementRow): string =>
 
 const COLUMNS: Column<AccountStatementRow>[] = [
   {
-    title: "When",
+    title: "Date",
     cell: (row) => (
       <>
         <span className="whitespace-nowrap">
@@ -43,9 +43,9 @@ const COLUMNS: Column<AccountStatementRow>[] = [
       </>
     ),
   },
-  { title: "What", from: "sm", cell: ({ kind }) => <Badge>{kind}</Badge> },
+  { title: "Type", from: "sm", cell: ({ kind }) => <Badge>{kind}</Badge> },
   {
-    title: "For",
+    title: "Description",
     from: "md",
     className: "w-full",
     cell: (row) => <span className="wrap-anywhere">{purposeOf(row)}</span>,

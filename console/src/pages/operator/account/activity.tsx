@@ -51,7 +51,7 @@ function Course({ activity: { kind, range, total, series, slot_s } }: { activity
         <Stat label={kind === "builder" ? "Requests" : "Requests served"} note={`in ${words}`}>
           <Count of={total.requests} />
         </Stat>
-        <Stat label="Errors" note={`${count(total.failed)} failed; clients that left are not counted`}>
+        <Stat label="Errors" note={`${count(total.failed)} failed, excluding client disconnects`}>
           {total.error_share === null ? "–" : shareText(total.error_share)}
         </Stat>
       </Stats>

@@ -28,7 +28,7 @@ export function AccountSearchBar({ filter, onChange, onOpen }: Props) {
     <search className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-3 sm:px-5">
       <SearchField
         label="Search accounts"
-        placeholder="Name, owner's e-mail or acc_…"
+        placeholder="Name, owner's email or acc_…"
         text={text}
         onText={setText}
         onPause={lookFor}

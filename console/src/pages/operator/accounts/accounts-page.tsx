@@ -37,7 +37,7 @@ export function AccountsPage() {
           isOpen={({ id }) => id === open}
           empty={
             <Empty icon={<Users aria-hidden />} title="No matching accounts">
-              No account matches by name or by its owners' e-mail addresses.
+              No account has this name, owner email or ID.
             </Empty>
           }
         />

@@ -14,7 +14,7 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
   const submit = (fields: FormData): void => {
     const pico = parseDollars(textOf(fields, "amount"));
     const isAmount = pico !== undefined && pico > 0n;
-    setProblem(isAmount ? undefined : "An amount in dollars, such as 25 or 12.50.");
+    setProblem(isAmount ? undefined : "Enter an amount in dollars, such as 25 or 12.50.");
     if (!isAmount) return;
     grant.mutate(
       { amount_micro: wholeMicro(pico), reason: textOf(fields, "reason").trim() },
@@ -31,11 +31,11 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
       open
       onClose={onClose}
       title={`Grant credit to ${name}`}
-      about="Available immediately. A grant cannot be reversed here."
+      about="Available immediately. You cannot undo a grant in the console."
     >
       <Form onSubmit={submit} error={grant.error} fields={["amount_micro", "reason"]}>
         <TextField
-          label="Amount in dollars"
+          label="Amount ($)"
           name="amount"
           inputMode="decimal"
           required

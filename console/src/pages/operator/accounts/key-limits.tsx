@@ -23,13 +23,13 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onCl
   const submit = (fields: FormData): void => {
     const texts = NAMES.map((name) => [name, textOf(fields, name)] as const);
     const wrong = texts.find(([, text]) => text.trim() !== "" && wholeNumber(text) === undefined);
-    setProblem(wrong && { field: wrong[0], text: "A whole number, 0 or more." });
+    setProblem(wrong && { field: wrong[0], text: "Enter a whole number, 0 or more." });
     if (wrong !== undefined) return;
     const asked = Object.fromEntries(texts.map(([name, text]) => [name, wholeNumber(text) ?? null]));
     limits.mutate(asked as Record<Name, number | null>, {
       onSuccess: () => {
         onClose();
-        toast(`Limits of ${apiKey.name} set`);
+        toast(`Saved the limits of ${apiKey.name}`);
       },
     });
   };
@@ -54,7 +54,7 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onCl
           />
         ))}
         <FormActions onCancel={onClose} busy={limits.isPending}>
-          Set limits
+          Save limits
         </FormActions>
       </Form>
     </Dialog>

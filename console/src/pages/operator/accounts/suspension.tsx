@@ -5,8 +5,8 @@ import { toast } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
 const ABOUT = {
-  builder: "Its API keys are refused and its owners cannot use it. Its balance is kept.",
-  host: "Its nodes receive no requests and its owners cannot use it. Its earnings stay owed.",
+  builder: "Its API keys stop working and its team loses access. Its balance is kept.",
+  host: "Its nodes receive no requests and its team loses access. Its earnings are still owed.",
 };
 
 export function SuspensionDialog({ account, onClose }: { account: PlatformAccount; onClose: () => void }) {
@@ -26,7 +26,7 @@ export function SuspensionDialog({ account, onClose }: { account: PlatformAccoun
   return (
     <ReasonDialog
       title={`${verb === "suspend" ? "Suspend" : "Restore"} ${name}?`}
-      about={verb === "suspend" ? ABOUT[kind] : "The account works again as before."}
+      about={verb === "suspend" ? ABOUT[kind] : "The account and its team get their access back."}
       action={verb === "suspend" ? "Suspend" : "Restore"}
       danger={verb === "suspend"}
       onClose={onClose}

@@ -62,7 +62,7 @@ export function AuditFilters({ filter, onChange }: Props) {
       >
         <SearchField
           label="Operator"
-          placeholder="Operator's e-mail"
+          placeholder="Operator's email"
           text={operator}
           onText={setOperator}
           onPause={(text) => set("operator", text)}

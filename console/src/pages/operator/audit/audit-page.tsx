@@ -26,7 +26,7 @@ export function AuditPage() {
     <>
       <PageHeader
         title="Audit log"
-        about="Every operator action, recorded before it is carried out. Read-only."
+        about="Every operator action, recorded before it runs. Read-only."
         actions={
           <SaveButton save={() => saveFile("audit.csv", "GET /console/api/operator/audit.csv", { query: asked })}>
             Export CSV

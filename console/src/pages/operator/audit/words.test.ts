@@ -21,19 +21,19 @@ test("an act is a sentence: amounts in dollars, the reason in its own words, emp
     said("key.limits", { requests_per_minute: 10, tokens_per_minute: null, in_flight: 0 }),
     "set the limits of the key Acme (requests per minute 10, in flight 0)",
   );
-  assert.equal(said("account.alert", { mark_micro: "2000000.000000" }), "set the low-credit alert to $2.00 of Acme");
-  assert.equal(said("account.alert", { mark_micro: null }), "set the low-credit alert to none of Acme");
+  assert.equal(said("account.alert", { mark_micro: "2000000.000000" }), "set the low-credit alert to $2.00 for Acme");
+  assert.equal(said("account.alert", { mark_micro: null }), "set the low-credit alert to none for Acme");
   assert.equal(said("node.release"), "released the node Acme from quarantine");
   assert.equal(said("key.create", { name: "ci" }), "created the key “ci” for Acme");
 });
 
 test("what was refused was only tried, and what runs has begun", () => {
   assert.equal(said("account.suspend", { reason: "fraud" }, "not_found"), "tried to suspend Acme: fraud");
-  assert.equal(said("payout.paid", {}, null), "began to mark the payout Acme as paid");
+  assert.equal(said("payout.paid", {}, null), "started to mark the payout Acme as paid");
 });
 
 test("an unknown action keeps its name", () => {
   assert.equal(nameOfAction("node.release"), "Release a node");
   assert.equal(nameOfAction("moon.paint"), "moon.paint");
-  assert.equal(said("moon.paint", { colour: "red" }), "did moon.paint to Acme (colour red)");
+  assert.equal(said("moon.paint", { colour: "red" }), "ran moon.paint on Acme (colour red)");
 });

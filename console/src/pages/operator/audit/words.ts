@@ -41,19 +41,19 @@ const ACTIONS: Record<string, Words> = {
   "account.restore": plain("Restore an account", "restored", "restore"),
   "account.alert": {
     name: "Set a low-credit alert",
-    did: (details) => `set the low-credit alert${markWords(details)} of`,
-    todo: (details) => `set the low-credit alert${markWords(details)} of`,
+    did: (details) => `set the low-credit alert${markWords(details)} for`,
+    todo: (details) => `set the low-credit alert${markWords(details)} for`,
     told: ["mark_micro"],
   },
   "account.top_up_off": plain(
     "Turn automatic top-up off",
-    "turned off automatic top-up of",
-    "turn off automatic top-up of",
+    "turned off automatic top-up for",
+    "turn off automatic top-up for",
   ),
   "account.open": {
-    name: "Open an account",
-    did: (details) => `opened the account${quoted(details)}`,
-    todo: (details) => `open the account${quoted(details)}`,
+    name: "Create an account",
+    did: (details) => `created the account${quoted(details)}`,
+    todo: (details) => `create the account${quoted(details)}`,
     alone: true,
     told: ["name"],
   },
@@ -75,7 +75,7 @@ const ACTIONS: Record<string, Words> = {
   },
   "node.quarantine": plain("Quarantine a node", "quarantined the node", "quarantine the node"),
   "node.release": plain("Release a node", "released the node", "release the node", { after: "from quarantine" }),
-  "node.clear": plain("Clear a node", "cleared the node", "clear the node", { after: "for work" }),
+  "node.clear": plain("Clear a node", "cleared the node", "clear the node", { after: "to receive requests" }),
   "payout.create": plain("Create a payout", "created a payout", "create a payout", { alone: true }),
   "payout.paid": plain("Mark a payout as paid", "marked the payout", "mark the payout", { after: "as paid" }),
   "operator.create": plain("Make an operator", "made", "make", { after: "an operator" }),
@@ -84,8 +84,12 @@ const ACTIONS: Record<string, Words> = {
   "history.retain": plain("Drop old records", "dropped old records of", "drop old records of"),
   "deployment.fork": plain("Fork the deployment", "forked the deployment", "fork the deployment"),
   "secret.rotate": plain("Replace a secret", "replaced the secret", "replace the secret"),
-  "secret.forget": plain("Forget an old secret", "forgot the old secret", "forget the old secret"),
-  "deployment.adopt": plain("Adopt the plane", "adopted the plane for", "adopt the plane for"),
+  "secret.forget": plain("Delete an old secret", "deleted the old secret", "delete the old secret"),
+  "deployment.adopt": plain(
+    "Adopt the dispatch plane",
+    "adopted the dispatch plane for",
+    "adopt the dispatch plane for",
+  ),
 };
 
 export const ACTION_NAMES = Object.keys(ACTIONS);
@@ -106,13 +110,13 @@ export function sentenceOf({
   details,
   outcome,
 }: Pick<OperatorAction, "action" | "details" | "outcome">): Sentence {
-  const words = ACTIONS[action] ?? plain(action, `did ${action} to`, `do ${action} to`);
+  const words = ACTIONS[action] ?? plain(action, `ran ${action} on`, `run ${action} on`);
   const { did, todo, after, alone = false, told = [] } = words;
   const { reason, note, ...rest } = details;
   const others = detailWords(Object.fromEntries(Object.entries(rest).filter(([name]) => !told.includes(name))));
   const why = [reason, note].find((text) => typeof text === "string" && text !== "");
   return {
-    before: outcome === "done" ? did(details) : `${outcome === null ? "began to" : "tried to"} ${todo(details)}`,
+    before: outcome === "done" ? did(details) : `${outcome === null ? "started to" : "tried to"} ${todo(details)}`,
     subject: !alone,
     after: `${after === undefined ? "" : ` ${after}`}${others === "" ? "" : ` (${others})`}${why === undefined ? "" : `: ${why}`}`,
   };

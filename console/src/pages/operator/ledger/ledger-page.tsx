@@ -16,7 +16,7 @@ export function LedgerPage() {
     <>
       <PageHeader
         title="Ledger"
-        about="Recomputes every balance, hold, charge and share from the ledger entries, in one snapshot, while the platform runs."
+        about="Recomputes every balance, hold, charge and host share from the ledger entries, in one snapshot, while the platform keeps running."
         actions={
           <Button look="primary" busy={check.isFetching} onClick={() => proof.mutate()}>
             {!check.isFetching && <RefreshCw aria-hidden className="size-4" />}
@@ -71,7 +71,7 @@ function CheckLine({ check: { name, checked, differences } }: { check: BooksChec
         />
         <p className="min-w-0 flex-1 first-letter:uppercase">
           {name}
-          <span className="sr-only">: {good ? "holds" : "does not hold"}</span>
+          <span className="sr-only">: {good ? "passed" : "failed"}</span>
         </p>
         <span className="shrink-0 text-xs text-ink-soft">
           <Count of={checked} />

@@ -58,7 +58,7 @@ export function AllNodesPage() {
 
 const NoNodes = ({ filtered }: { filtered: boolean }) => (
   <Empty icon={<Cpu aria-hidden />} title={filtered ? "No matching nodes" : "No nodes yet"}>
-    {filtered ? "No node matches this name, state and host." : "Nodes appear here when hosts register machines."}
+    {filtered ? "No nodes match these filters." : "Nodes appear here when hosts register machines."}
   </Empty>
 );
 

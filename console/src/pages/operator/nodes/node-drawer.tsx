@@ -150,13 +150,13 @@ function QuarantineActions({ node: { id, name, state } }: { node: PlatformNodeDe
           busy={release.isPending}
           error={release.error}
         >
-          <p>It stays paused until its host resumes it, and its measurements start over.</p>
+          <p>The node stays paused until its host resumes it. Its measurements are reset.</p>
         </Confirm>
       )}
       {asking && !held && (
         <ReasonDialog
           title={`Quarantine ${name}?`}
-          about="It is disconnected immediately and receives no requests until it is released."
+          about="The node is disconnected immediately and receives no requests until it is released."
           hint="Shown to the host and recorded in the audit log."
           action="Quarantine"
           danger

@@ -53,7 +53,7 @@ export function NodeSearchBar({ filter, onChange, hostName }: Props) {
           <span className="truncate">
             Only nodes of <span className="font-medium text-ink">{hostName ?? filter.host}</span>
           </span>
-          <IconButton label="Nodes of every host" onClick={allHosts}>
+          <IconButton label="Show nodes of all hosts" onClick={allHosts}>
             <X aria-hidden className="size-4" />
           </IconButton>
         </p>

@@ -18,7 +18,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
   const submit = (fields: FormData): void => {
     const text = textOf(fields, "minimum").trim();
     const minimum = text === "" ? 0n : parseDollars(text);
-    setProblem(minimum === undefined ? "An amount in dollars, such as 10." : undefined);
+    setProblem(minimum === undefined ? "Enter an amount in dollars, such as 10." : undefined);
     if (minimum === undefined) return;
     const least = minimum === 0n ? {} : { minimum_micro: wholeMicro(minimum) };
     create.mutate(
@@ -28,7 +28,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
           onClose();
           onCreated(id);
           const created = `Created a payout for ${hosts} ${hosts === 1 ? "host" : "hosts"}`;
-          toast(hosts === 0 ? "Debts were set off; there is nothing to pay out" : created);
+          toast(hosts === 0 ? "All earnings were deducted for debts. Nothing to pay out." : created);
         },
       },
     );
@@ -38,16 +38,16 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
       open
       onClose={onClose}
       title="Create payout"
-      about="Pays what is owed, is older than the hold-back period and is not in an open payout. Debts of the owners' builder accounts are set off first."
+      about="Includes earnings past the hold-back period that are not in an open payout. Debts of the owners' builder accounts are deducted first (set-off)."
     >
       <Form onSubmit={submit} error={create.error} fields={["note", "minimum_micro"]}>
         <TextField
-          label="Minimum per host, in dollars"
+          label="Minimum per host ($)"
           name="minimum"
           inputMode="decimal"
           autoComplete="off"
           placeholder="10.00"
-          hint="Leave empty to pay every host that is owed anything."
+          hint="Leave empty to pay every host that is owed money."
           error={problem ?? errorOfField(create.error, "minimum_micro")}
         />
         <TextField

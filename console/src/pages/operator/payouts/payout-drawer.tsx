@@ -71,7 +71,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         <Fact name="Held back">
           <Money of={held_back_micro} exact />
         </Fact>
-        <Fact name="Set off">
+        <Fact name="Set-off">
           <Money of={set_off_micro} exact />
         </Fact>
         <Fact name="Note">{note || "–"}</Fact>
@@ -108,7 +108,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
               <div className="text-right">
                 <Money of={amount_micro} places={places} />
                 <Unpaid amount={young} what="held back" />
-                <Unpaid amount={owed} what="set off" />
+                <Unpaid amount={owed} what="deducted (set-off)" />
               </div>
             </li>
           ))}
@@ -124,8 +124,8 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         error={markPaid.error}
       >
         <p>
-          <Money of={total_micro} exact /> is booked as paid to hosts. Do this once the money was sent: it cannot be
-          undone.
+          <Money of={total_micro} exact /> will be recorded as paid to hosts. Do this after you sent the money. It
+          cannot be undone.
         </p>
       </Confirm>
     </div>

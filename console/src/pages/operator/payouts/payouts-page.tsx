@@ -32,7 +32,7 @@ export function PayoutsPage() {
     <>
       <PageHeader
         title="Payouts"
-        about="A payout batches what every host is owed beyond the hold-back period. Export the CSV, send the money, then mark the payout as paid: only then is it booked."
+        about="A payout collects the host earnings that are past the hold-back period. Export the CSV, send the money, then mark the payout as paid to record it in the ledger."
         actions={create}
       />
       <Card flush>
@@ -73,7 +73,7 @@ const COLUMNS: Column<Payout>[] = [
   { title: "Hosts", from: "sm", align: "right", cell: ({ hosts }) => <Count of={hosts} /> },
   moneyColumn({ title: "Total", of: ({ total_micro }) => total_micro }),
   moneyColumn({ title: "Held back", from: "xl", of: ({ held_back_micro }) => held_back_micro }),
-  moneyColumn({ title: "Set off", from: "xl", of: ({ set_off_micro }) => set_off_micro }),
+  moneyColumn({ title: "Set-off", from: "xl", of: ({ set_off_micro }) => set_off_micro }),
   {
     title: "Created by",
     from: "lg",

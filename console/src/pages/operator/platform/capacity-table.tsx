@@ -16,7 +16,7 @@ export function CapacityTable({ load: { capacity, slots, busy } }: { load: Platf
       <Table label="Capacity by model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />
       <p className="border-t border-line px-4 py-3 text-ink-soft sm:px-5">
         All nodes together: <Count of={busy} /> of <Count of={slots} /> slots busy. A node that serves several models
-        lends its slots to each of them, so the rows overlap; here every node is counted once.
+        appears in several rows, but is counted once in this total.
       </p>
     </>
   );

@@ -10,11 +10,11 @@ export function Headline({ performance }: { performance: PlatformPerformance }) 
   const { total, range } = performance;
   const notes = [
     `${count(total.requests)} in ${RANGE_WORDS[range]}`,
-    `${count(total.failed)} failed; clients that left are not counted`,
-    "of answers that ended well",
+    `${count(total.failed)} failed, excluding client disconnects`,
+    "of successful requests",
     total.slots === null
-      ? "not sampled yet; once a minute"
-      : `${count(total.slots)} ${total.slots === 1 ? "slot" : "slots"} on ${count(total.nodes ?? 0)} ${total.nodes === 1 ? "node" : "nodes"} on average, each node counted once`,
+      ? "not measured yet (once a minute)"
+      : `${count(total.slots)} ${total.slots === 1 ? "slot" : "slots"} on ${count(total.nodes ?? 0)} ${total.nodes === 1 ? "node" : "nodes"} on average`,
   ];
   return (
     <div className="grid gap-5 sm:grid-cols-2 2xl:grid-cols-4">

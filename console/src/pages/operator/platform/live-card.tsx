@@ -34,7 +34,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             </Figure>
             <Figure name="Slots busy" wide>
               <Count of={now.busy} />
-              <span className="text-sm font-normal"> of {count(now.slots)}, each node counted once</span>
+              <span className="text-sm font-normal"> of {count(now.slots)}</span>
             </Figure>
             <Figure name="Nodes" wide>
               <span className="flex flex-wrap gap-x-3 text-sm font-normal">
@@ -48,7 +48,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             </Figure>
           </dl>
           <LineChart
-            title="Requests in flight, the last minutes"
+            title="Requests in flight, last few minutes"
             height={200}
             series={SERIES}
             format={count}

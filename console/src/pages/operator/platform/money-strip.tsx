@@ -25,7 +25,7 @@ export function MoneyStrip({ money, accounts, books }: Parts) {
         >
           <Money of={money.builder_credit_micro} as="balance" />
         </Stat>
-        <Stat label="Owed to hosts" note="Earned and not paid out">
+        <Stat label="Owed to hosts" note="Earned, not yet paid out">
           <Money of={money.hosts_owed_micro} as="balance" />
         </Stat>
         <Stat label="Liabilities" note="Builders' credit plus owed to hosts">
@@ -57,14 +57,14 @@ function Verdict({ of: books }: { of: Parts["books"] }) {
   const action = (
     <div className="flex flex-wrap gap-2">
       <Button size="small" busy={proof.isPending} onClick={() => proof.mutate(undefined, { onError: toastError })}>
-        Prove now
+        Check now
       </Button>
       <Link to="/operator/ledger" className={buttonClasses("plain", "small")}>
         View checks
       </Link>
     </div>
   );
-  if (books === null) return <Notice tone="neutral" title="The ledger has not been proved yet" action={action} />;
+  if (books === null) return <Notice tone="neutral" title="The ledger has not been checked yet" action={action} />;
   const { balanced, at, asked_by, failed_checks } = books;
   return (
     <div role="status">
@@ -75,7 +75,7 @@ function Verdict({ of: books }: { of: Parts["books"] }) {
       >
         {!balanced && <p>{failed_checks.join("; ")}</p>}
         <p className="text-ink-soft">
-          Proved <Time at={at} as="ago" />, {asked_by === "by itself" ? "by itself" : `asked by ${asked_by}`}
+          Checked <Time at={at} as="ago" />, {asked_by === "by itself" ? "automatically" : `by ${asked_by}`}
         </p>
       </Notice>
     </div>

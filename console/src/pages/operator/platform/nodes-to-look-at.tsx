@@ -12,14 +12,14 @@ const WORDS: Record<Reason["code"], { word: string; tone: Tone }> = {
   quarantined: { word: "quarantined", tone: "bad" },
   offline: { word: "offline", tone: "warn" },
   withheld: { word: "withheld", tone: "warn" },
-  old_agent: { word: "old agent", tone: "neutral" },
+  old_agent: { word: "outdated agent", tone: "neutral" },
   probation: { word: "probation", tone: "neutral" },
 };
 
 export function NodesToLookAt({ of: { total, data } }: { of: PlatformPerformance["nodes_to_look_at"] }) {
   return (
     <Card
-      title="Nodes that need a look"
+      title="Nodes that need attention"
       flush
       aside={
         <Link to="/operator/nodes" className="text-accent underline-offset-2 hover:underline">
@@ -28,9 +28,9 @@ export function NodesToLookAt({ of: { total, data } }: { of: PlatformPerformance
       }
     >
       {data.length === 0 ? (
-        <p className="px-4 pb-4 text-ink-soft sm:px-5">None: every node that should work does.</p>
+        <p className="px-4 pb-4 text-ink-soft sm:px-5">None. All nodes are working normally.</p>
       ) : (
-        <ul aria-label="Nodes that need a look" className="border-t border-line">
+        <ul aria-label="Nodes that need attention" className="border-t border-line">
           {data.map((node) => (
             <Line key={node.node} node={node} />
           ))}
@@ -38,7 +38,7 @@ export function NodesToLookAt({ of: { total, data } }: { of: PlatformPerformance
       )}
       {total > data.length && (
         <p className="border-t border-line px-4 py-3 text-ink-soft sm:px-5">
-          The first <Count of={data.length} /> of <Count of={total} />.
+          Showing <Count of={data.length} /> of <Count of={total} />.
         </p>
       )}
     </Card>

@@ -22,7 +22,7 @@ export function PlatformPage() {
     <>
       <PageHeader
         title="Platform"
-        about="Load, errors and speed, what runs now, who spends, and the balances."
+        about="Load, errors, latency, spend and balances of the whole platform."
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
       <div className="flex flex-col gap-5">

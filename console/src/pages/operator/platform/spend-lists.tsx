@@ -54,7 +54,7 @@ interface SpendProps {
 }
 
 function Spend({ label, colour, rows }: SpendProps) {
-  if (rows.length === 0) return <p className="text-ink-soft">Nothing was charged.</p>;
+  if (rows.length === 0) return <p className="text-ink-soft">No charges.</p>;
   const places = placesOf(rows.map(({ charge_micro }) => parseMicro(charge_micro)));
   return (
     <BarList
