@@ -119,7 +119,7 @@ describe("a store that is away", () => {
       assert.deepEqual(last, { ...(await status()), stale: true }, "with its time");
       const page = await ask("/status");
       assert.equal(page.status, 200);
-      assert.match(await page.text(), /This is the last that it knew, of <time datetime="/);
+      assert.match(await page.text(), /These are the last known figures, of <time datetime="/);
 
       await proxy.resume();
       await eventually("requests are served again", isServed);
@@ -136,8 +136,8 @@ describe("a store that is away", () => {
         .split("\n")
         .map((line) => JSON.parse(line));
       const told = lines.filter(({ level }) => level >= 30).map(({ msg }) => msg);
-      assert.equal(told.filter((msg) => msg.startsWith("the database is away")).length, 1, told.join("\n"));
-      assert.equal(told.filter((msg) => msg === "the database is back").length, 1, told.join("\n"));
+      assert.equal(told.filter((msg) => msg.startsWith("database is unreachable")).length, 1, told.join("\n"));
+      assert.equal(told.filter((msg) => msg === "database is reachable again").length, 1, told.join("\n"));
       assert.ok(told.length < REFUSED, told.join("\n"));
     });
   }

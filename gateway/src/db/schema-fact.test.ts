@@ -60,7 +60,7 @@ test("check changes nothing: it starts on the release before and says so", async
   await apply(t, 1);
   const { schema } = await open(t, 2, "check");
   assert.equal(schema.number, 1);
-  assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /behind this program.*run tollgate migrate/);
+  assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /older than this program.*Run tollgate migrate/);
   assert.equal((await database.pool.query("select from migration")).rowCount, 1);
 });
 
@@ -77,7 +77,7 @@ for (const mode of ["auto", "check"] as const) {
   test(`${mode}: a newer database is served where it only got more, and said; refused where it got less`, async (t) => {
     await apply(t, 2);
     assert.equal((await open(t, 1, mode)).schema.number, 2);
-    assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /newer than this program, which works with it/);
+    assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /newer than this program; it is compatible/);
     await apply(t, 3);
     await assert.rejects(open(t, 1, mode), /The database is newer than this program/);
   });

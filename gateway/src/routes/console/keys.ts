@@ -80,7 +80,7 @@ export function keyHandlers(
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
       const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
-      if (Object.keys(change).length === 0) throw invalidRequest("name", `name is required, or one of ${SETTINGS}`);
+      if (Object.keys(change).length === 0) throw invalidRequest("name", `name or one of ${SETTINGS} is required`);
       const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
       });
@@ -107,7 +107,7 @@ export function keyHandlers(
 }
 
 const SETTINGS = "budget_day_micro, budget_month_micro, expires_at, models, limits";
-const REVOKED = { message: "This key is revoked." };
+const REVOKED = { message: "This key is revoked and cannot be changed." };
 
 /** What a form says, as the keys take it. Throws the 400 that names the first field that breaks a rule. */
 function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<string>; now: number }): KeyChange {
@@ -117,7 +117,7 @@ function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<strin
   }
   for (const [index, model] of (models ?? []).entries()) {
     if (!rules.models.has(model)) {
-      throw invalidRequest(`models[${index}]`, `models[${index}] must be a model of the catalogue`);
+      throw invalidRequest(`models[${index}]`, `models[${index}] must be the ID of a model in the catalogue`);
     }
   }
   return {

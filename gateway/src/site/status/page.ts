@@ -19,7 +19,7 @@ export function statusPage(status: Status): string {
   const body = html`<main id="content" class="status">
 <h1>Status</h1>
 <p class="lead">${summaryOf(models)}</p>
-${stale ? html`<p class="notice" role="status">The gateway cannot tell how it is now. This is the last that it knew, of ${moment(at)}.</p>` : ""}
+${stale ? html`<p class="notice" role="status">The gateway cannot read the current status. These are the last known figures, of ${moment(at)}.</p>` : ""}
 <p class="note">${stale ? "" : html`As of ${moment(at)}. `}Sampled every ${everyText(sample_seconds)}. The same <a href="/status.json">as JSON</a>.</p>
 ${models.map(modelSection)}
 <section aria-labelledby="incidents">
@@ -87,7 +87,7 @@ function barsText(id: string, days: Day[]): string {
 /** Newest first, without the days before the first sample. */
 function dayTable(id: string, kind: ModelStatus["kind"], days: Day[]): Html {
   const known = days.filter((day) => day.availability !== null || day.tokens_per_second !== null).toReversed();
-  if (known.length === 0) return html`<p class="note">Nothing was measured yet.</p>`;
+  if (known.length === 0) return html`<p class="note">Nothing measured yet.</p>`;
   const isEmbedding = kind === "embedding";
   const rows = known.map(
     (day) =>
@@ -111,7 +111,7 @@ function incidentTable(incidents: Status["incidents"]): Html {
   if (incidents.length === 0) return html`<p>None in the last 90 days.</p>`;
   const rows = incidents.map(
     ({ model, kind, from, to }) =>
-      html`<tr><td>${model}</td><td>${KINDS[kind]}</td><td>${moment(from)}</td><td>${to === null ? html`<strong>goes on</strong>` : html`${moment(to)} <span class="note">${lengthText(to - from)}</span>`}</td></tr>\n`,
+      html`<tr><td>${model}</td><td>${KINDS[kind]}</td><td>${moment(from)}</td><td>${to === null ? html`<strong>ongoing</strong>` : html`${moment(to)} <span class="note">${lengthText(to - from)}</span>`}</td></tr>\n`,
   );
   return html`<div class="wide incidents" tabindex="0" role="group" aria-label="Incidents">
 <table>

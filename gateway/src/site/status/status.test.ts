@@ -138,7 +138,7 @@ test("while the store is away the last one is told, with its time; a store that 
   clock.advance(10_000);
   const stale = await current();
   assert.deepEqual(stale, { ...known, stale: true });
-  assert.match(statusPage(stale), /the last that it knew, of <time datetime="2026-11-15T12:00:10/);
+  assert.match(statusPage(stale), /the last known figures, of <time datetime="2026-11-15T12:00:10/);
   const hung = Promise.withResolvers<void>();
   at.answer = () => hung.promise;
   clock.advance(10_000);
