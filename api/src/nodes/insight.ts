@@ -18,7 +18,7 @@ const figures = {
   requests: Count,
   ok: Count,
   closed: Count.describe("Cancelled by the client; not counted as failed."),
-  failed: Count.describe("Requests that failed, whoever caused it."),
+  failed: Count.describe("Requests that failed, whatever the cause."),
   failed_share: Share.describe(
     "Failed requests as a share of all requests that the client did not cancel. null if there were none.",
   ),

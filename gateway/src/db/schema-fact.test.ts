@@ -67,7 +67,7 @@ test("check changes nothing: it starts on the release before and says so", async
 test("check refuses what is older than that, and a database without a schema", async (t) => {
   await assert.rejects(
     open(t, 2, "check"),
-    /has no schema yet, and this program needs 0001 or newer: run tollgate migrate/,
+    /has no schema yet, and this program needs 0001 or newer. Run tollgate migrate/,
   );
   await apply(t, 1);
   await assert.rejects(open(t, 3, "check", 2), /is at migration 0001, and this program needs 0002 or newer/);

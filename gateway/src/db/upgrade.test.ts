@@ -311,7 +311,7 @@ describe("a migration without a transaction", () => {
     ]) {
       await assert.rejects(
         run(t, { ...FIRST, "0002_made.sql": `-- transaction: none\n${sql}` }),
-        /0002_made\.sql runs without a transaction, so it must be one statement/,
+        /0002_made\.sql runs outside a transaction, so it must be a single statement/,
       );
     }
   });
