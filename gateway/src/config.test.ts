@@ -342,7 +342,7 @@ test("the API's certificate: both files or none, and a public address that fits"
     assert.throws(() => parseConfig({ [alone]: "x.pem" }), /TLS_CERT and TLS_KEY must be set together/);
   }
   const clear = { ...tls, PUBLIC_URL: "http://a.test" };
-  assert.throws(() => parseConfig(clear), /PUBLIC_URL must begin with https:\/\/ beside TLS_CERT/);
+  assert.throws(() => parseConfig(clear), /PUBLIC_URL must begin with https:\/\/ when TLS_CERT is set/);
 });
 
 test("a secret may stand in a file, and every mistake about it names the setting and the file", (t) => {

@@ -83,7 +83,7 @@ a new address is confirmed before its first sign-in.`,
     MAIL_FROM: text({
       matches: /^[^\s@]+@[^\s@]+$|<[^\s@]+@[^\s@]+>$/,
       rule: "be an email address",
-      help: "Sender of the emails, required beside `SMTP_URL`.",
+      help: "Sender of the emails, required when `SMTP_URL` is set.",
     }),
   },
   mistakes: (variables) => [

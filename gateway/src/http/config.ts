@@ -90,7 +90,7 @@ least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
     const mistakes = together(variables, "TLS_CERT", "TLS_KEY");
     // Cookies and links follow it, and nothing would answer them.
     if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
-      mistakes.push("PUBLIC_URL must begin with https:// beside TLS_CERT");
+      mistakes.push("PUBLIC_URL must begin with https:// when TLS_CERT is set");
     }
     return mistakes;
   },
