@@ -224,7 +224,7 @@ function suite(plane: "hub" | "nats"): void {
     assert.equal(code(seen.at(-1) as string), "upstream_failed");
     const text = seen.slice(0, -1).map((event) => JSON.parse(event).choices[0].delta.content);
     assert.equal(text.join(""), "one two three");
-    assert.match(end.text, /What reached you is billed/);
+    assert.match(end.text, /output delivered so far are billed/);
     assert.deepEqual([end.record.outcome, end.record.completion_tokens], ["upstream_failed", 3]);
     assertUnpaid(end);
   });

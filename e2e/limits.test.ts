@@ -351,7 +351,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
       }
     };
     const outages = (): number =>
-      stage.logged.filter(({ msg }) => String(msg).includes("the limits server does not answer")).length;
+      stage.logged.filter(({ msg }) => String(msg).includes("limits server is unreachable")).length;
 
     test("gateways return 503 while Valkey is down, finish running requests, and serve again when it is back", async () => {
       const key = await newToken();

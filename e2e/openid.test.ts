@@ -91,7 +91,7 @@ const log = (): Promise<string> => readFile(join(dataDir, "gateway.log"), "utf8"
 const refusals = async (): Promise<Refusal[]> =>
   (await log())
     .split("\n")
-    .filter((line) => line.includes("an OpenID sign-in was refused"))
+    .filter((line) => line.includes("OpenID sign-in refused"))
     .map((line) => JSON.parse(line));
 
 /** Refused with this word, which is also in the log, with the reason. */
@@ -125,7 +125,7 @@ describe("oidc-provider as it comes", () => {
 
   for (const [login, word, reason] of [
     ["unproven", "email_not_verified", /^email_verified is false$/],
-    ["nameless", "email_missing", /^neither the ID token nor UserInfo tells an email$/],
+    ["nameless", "email_missing", /^neither the ID token nor UserInfo has an email$/],
     ["nobody", "provider_refused", /^access_denied$/],
   ] as const) {
     test(`${word} for ${login}`, async () => {

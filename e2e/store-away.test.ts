@@ -136,8 +136,8 @@ describe("a store that is away", () => {
         .split("\n")
         .map((line) => JSON.parse(line));
       const told = lines.filter(({ level }) => level >= 30).map(({ msg }) => msg);
-      assert.equal(told.filter((msg) => msg.startsWith("the database is away")).length, 1, told.join("\n"));
-      assert.equal(told.filter((msg) => msg === "the database is back").length, 1, told.join("\n"));
+      assert.equal(told.filter((msg) => msg.startsWith("database is unreachable")).length, 1, told.join("\n"));
+      assert.equal(told.filter((msg) => msg === "database is reachable again").length, 1, told.join("\n"));
       assert.ok(told.length < REFUSED, told.join("\n"));
     });
   }

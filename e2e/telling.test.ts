@@ -217,7 +217,7 @@ describe("telling operators", () => {
     const line = await eventually("the log has its line", async () =>
       (await readFile(join(dataDir, "gateway.log"), "utf8")).split("\n").find((text) => text.includes(TRACE)),
     );
-    assert.match(line, /"msg":"a request ended"/);
+    assert.match(line, /"msg":"request ended"/);
   });
 
   test("every metric that alerts and dashboards name is one that the gateway tells", async () => {

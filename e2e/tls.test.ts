@@ -151,7 +151,7 @@ describe("TLS of the API and of the embedded hub", () => {
     await write({ cert: "broken", key: "broken" });
     await eventually("the log says so", async () =>
       (await readFile(join(dataDir, "gateway.log"), "utf8")).includes(
-        "the certificate in the files cannot be used; the one before stays",
+        "certificate file is invalid; keeping the previous certificate",
       ),
     );
     assert.equal(await models(renewed.cert), 200);
@@ -179,7 +179,7 @@ describe("TLS of the API and of the embedded hub", () => {
     const [, key] = files();
     for (const [env, words] of [
       [{ TLS_CERT: join(dataDir, "none.pem"), TLS_KEY: key }, /TLS_CERT: .*none\.pem cannot be read \(ENOENT\)/],
-      [{ PLANE_TLS_CERT: key, PLANE_TLS_KEY: key }, /PLANE_TLS_CERT: .*key\.pem is no certificate in PEM/],
+      [{ PLANE_TLS_CERT: key, PLANE_TLS_KEY: key }, /PLANE_TLS_CERT: .*key\.pem is not a PEM certificate/],
     ] as [Record<string, string>, RegExp][]) {
       const run = tollgate(["serve"], { DATA_DIR: dataDir, PORT: "0", ...env });
       assert.equal(await run.ended, 1, run.output());

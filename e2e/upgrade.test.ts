@@ -111,7 +111,7 @@ describe("upgrade", { skip }, () => {
 
     // Another one of this version meets a database that is newer, and serves.
     const meets = await stage.addGateway();
-    assert.match(await readFile(meets.logFile, "utf8"), /newer than this program, which works with it/);
+    assert.match(await readFile(meets.logFile, "utf8"), /newer than this program; it is compatible/);
     await stage.joined();
     await stage.removeGateway(here);
     await load.more(30);

@@ -43,7 +43,7 @@ describe("a world", () => {
     ];
     const { outcomes, violation, trace } = await simulate(plan, tokens, { keepsTrace: true });
     assert.equal(violation, undefined);
-    assert.ok(trace.some((line) => line.includes("a request was settled after its lease had run out")));
+    assert.ok(trace.some((line) => line.includes("request settled after its lease expired")));
     assert.deepEqual(outcomes, { ok: 1, "client: answered": 1 });
   });
 

@@ -16,148 +16,180 @@ export const faults = {
   invalid_api_key: {
     status: 401,
     retry: "never",
-    text: "Missing, malformed, unknown or revoked API key. Send it as: Authorization: Bearer tsk_live_…",
+    text: "The API key is missing, malformed, unknown or revoked. Send it in the header: Authorization: Bearer tsk_live_…",
   },
   insufficient_credits: {
     status: 402,
     retry: "never",
-    text: "Your balance is used up. Add credits to go on.",
+    text: "Your balance is used up. Add credits to continue.",
   },
   hold_exceeds_balance: {
     status: 402,
     retry: "never",
-    text: "This request needs a larger reservation than your balance. Lower max_tokens or add credits.",
+    text: "This request needs a hold larger than your available balance. Lower max_tokens or add credits.",
   },
   model_not_found: {
     status: 404,
     retry: "never",
-    text: "No such model for this endpoint. GET /v1/models lists what can be called.",
+    text: "This model does not exist, or cannot be used here. GET /v1/models lists the available models.",
   },
-  request_too_large: { status: 413, retry: "never", text: "The request body exceeds 10 MiB." },
-  rate_limit_requests: { status: 429, retry: "later", text: "Too many requests this minute on this key." },
-  rate_limit_tokens: { status: 429, retry: "later", text: "This key's token budget for this minute is spent." },
-  rate_limit_streams: { status: 429, retry: "later", text: "Too many requests in flight on this key." },
+  request_too_large: { status: 413, retry: "never", text: "The request body is larger than 10 MiB." },
+  rate_limit_requests: {
+    status: 429,
+    retry: "later",
+    text: "Rate limit reached: this API key has used its requests for this minute. Retry after the seconds in the retry-after header.",
+  },
+  rate_limit_tokens: {
+    status: 429,
+    retry: "later",
+    text: "Rate limit reached: this API key has used its tokens for this minute. Retry after the seconds in the retry-after header.",
+  },
+  rate_limit_streams: {
+    status: 429,
+    retry: "later",
+    text: "Rate limit reached: this API key has too many requests in flight. Retry when one of them has finished.",
+  },
   rate_limit_sku_capacity: {
     status: 429,
     retry: "later",
-    text: "The platform is at its ceiling for this model. Try again in a second, or use another model.",
+    text: "The platform's limit of concurrent requests for this model is reached. Retry in a second, or use another model.",
   },
-  internal_error: { status: 500, retry: "never", text: "Something went wrong on our side." },
+  internal_error: { status: 500, retry: "never", text: "Internal error on the gateway." },
   upstream_failed: {
     status: 502,
     retry: "never",
-    text: "The node that served this request could not finish it. The prompt and what was generated are billed.",
+    text: "The node that served this request failed. The prompt and the output so far are billed.",
   },
   upstream_stall: {
     status: 502,
     retry: "never",
-    text: "The node that served this request went quiet. What was generated, with its prompt, is billed; nothing if nothing was.",
+    text: "The node that served this request stopped responding. The prompt and the output so far are billed; without output, nothing is billed.",
   },
   no_capacity: {
     status: 503,
     retry: "later",
-    text: "No node could take this request in time. Nothing was billed; it is safe to try again.",
+    text: "No node accepted this request in time. Nothing was billed; it is safe to retry.",
   },
-  not_authenticated: { status: 401, retry: "never", text: "Sign in first." },
-  no_account: { status: 403, retry: "never", text: "You are signed in, but you have no account yet." },
-  account_suspended: { status: 403, retry: "never", text: "Your account is suspended." },
-  member_only: { status: 403, retry: "never", text: "This needs a builder account, and this sign-in has none." },
+  not_authenticated: { status: 401, retry: "never", text: "You are not signed in. Sign in first." },
+  no_account: { status: 403, retry: "never", text: "You have no account yet. Create one in the console." },
+  account_suspended: {
+    status: 403,
+    retry: "never",
+    text: "Your account is suspended. Contact the operator of this platform.",
+  },
+  member_only: { status: 403, retry: "never", text: "This needs a builder account, and you have none." },
   role_required: { status: 403, retry: "never", text: "Your role in this account does not allow this." },
   invitation_not_yours: {
     status: 403,
     retry: "never",
-    text: "This invitation is for another e-mail address. Sign in with the one that it was sent to.",
+    text: "This invitation is for another email address. Sign in with the address it was sent to.",
   },
   already_in_team: {
     status: 409,
     retry: "never",
-    text: "Somebody with this e-mail address is in the team already. Change their role instead.",
+    text: "A person with this email address is already in the team. Change their role instead.",
   },
   last_owner: {
     status: 409,
     retry: "never",
-    text: "An account keeps at least one owner, and this is the only one. Invite another owner first.",
+    text: "An account needs at least one owner, and this is the only one. Invite another owner first.",
   },
   account_owes: {
     status: 409,
     retry: "never",
-    text: "The account's balance is below zero. Nobody stops being its owner until that is paid.",
+    text: "The account's balance is negative. Its owners cannot leave or change roles until the debt is paid.",
   },
   cross_site_blocked: {
     status: 403,
     retry: "never",
-    text: "This request came from another site. Send it from the console itself.",
+    text: "This request came from another site. Send it from the console's own pages.",
   },
   email_not_verified: {
     status: 403,
     retry: "never",
-    text: "Confirm your e-mail address first, by the link that was sent to it.",
+    text: "Your email address is not confirmed. Open the link in the email that was sent to it.",
   },
   sign_in_provider_unavailable: {
     status: 502,
     retry: "later",
-    text: "The sign-in provider does not answer. Try again, or sign in another way.",
+    text: "The sign-in provider did not respond. Try again, or sign in another way.",
   },
-  host_only: { status: 403, retry: "never", text: "This needs a host account, and this sign-in has none." },
-  operator_only: { status: 403, retry: "never", text: "This is for operators of the platform." },
-  limit_reached: { status: 409, retry: "never", text: "There are as many of these as there may be." },
+  host_only: { status: 403, retry: "never", text: "This needs a host account, and you have none." },
+  operator_only: { status: 403, retry: "never", text: "Only operators of the platform can do this." },
+  limit_reached: { status: 409, retry: "never", text: "Limit reached: this account has the maximum number of these." },
   nothing_owed: {
     status: 409,
     retry: "never",
-    text: "No host is owed as much, beyond what open payouts promise and what is held back.",
+    text: "No host is owed at least this minimum, after open payouts and held-back earnings.",
   },
   payout_exceeds_balance: {
     status: 409,
     retry: "never",
-    text: "A host has less than this payout promises it. Nothing was booked, and the payout stays open.",
+    text: "A host's balance is lower than its line in this payout. Nothing was booked, and the payout stays open.",
   },
-  too_many_viewers: { status: 429, retry: "later", text: "Too many pages of this account are open." },
-  invalid_cursor: { status: 400, retry: "never", text: "The cursor is not one that this list gave out." },
-  unknown_model: { status: 422, retry: "never", text: "The filter names a model that is not in the catalogue." },
+  too_many_viewers: {
+    status: 429,
+    retry: "later",
+    text: "Too many live pages are open for this account. Close one of them.",
+  },
+  invalid_cursor: {
+    status: 400,
+    retry: "never",
+    text: "The cursor is invalid for this list. Start again without cursor.",
+  },
+  unknown_model: {
+    status: 422,
+    retry: "never",
+    text: "No model in the catalogue has this ID. Check the model filter.",
+  },
   unknown_outcome: {
     status: 422,
     retry: "never",
-    text: "The filter names an outcome that no request can have.",
+    text: "No request outcome has this name. Check the outcome filter.",
   },
-  not_found: { status: 404, retry: "never", text: "There is nothing of yours by that id." },
-  billing_disabled: { status: 404, retry: "never", text: "Credits cannot be bought on this deployment." },
-  not_a_builder: { status: 403, retry: "never", text: "Only a builder account buys credits, and this is a host's." },
-  unknown_pack: { status: 422, retry: "never", text: "No such pack. GET /console/api/packs lists what is offered." },
+  not_found: { status: 404, retry: "never", text: "You have no object with this ID." },
+  billing_disabled: { status: 404, retry: "never", text: "This deployment does not sell credits." },
+  not_a_builder: {
+    status: 403,
+    retry: "never",
+    text: "Only builder accounts can buy credits, and this is a host account.",
+  },
+  unknown_pack: { status: 422, retry: "never", text: "No pack has this ID. GET /console/api/packs lists the packs." },
   payment_provider_unavailable: {
     status: 502,
     retry: "later",
-    text: "The payment provider did not start a checkout. Nothing was charged.",
+    text: "The payment provider did not start a checkout. Nothing was charged. Try again later.",
   },
   no_payment_method: {
     status: 409,
     retry: "never",
-    text: "No card is saved for this account. Save one first.",
+    text: "This account has no saved card. Save one first.",
   },
-  invalid_signature: { status: 400, retry: "never", text: "The webhook's signature does not verify." },
+  invalid_signature: { status: 400, retry: "never", text: "The webhook signature is invalid." },
   invalid_host_token: {
     status: 401,
     retry: "never",
-    text: "Missing, malformed, unknown or revoked host token. Send it as: Authorization: Bearer tht_live_…",
+    text: "The host token is missing, malformed, unknown or revoked. Send it in the header: Authorization: Bearer tht_live_…",
   },
-  node_not_found: { status: 404, retry: "never", text: "No such node." },
+  node_not_found: { status: 404, retry: "never", text: "No node has this ID." },
   node_quarantined: {
     status: 409,
     retry: "never",
     text: "The node is quarantined. An operator has to release it first.",
   },
   node_state_conflict: { status: 409, retry: "never", text: "The node's state does not allow this." },
-  node_name_taken: { status: 409, retry: "never", text: "Another node of the account has this name." },
+  node_name_taken: { status: 409, retry: "never", text: "Another node of this account already has this name." },
   too_many_nodes: {
     status: 409,
     retry: "never",
-    text: "A host account has at most 100 nodes that are not retired, and this one has as many.",
+    text: "Limit reached: this host account already has 100 nodes. Retire one first.",
   },
-  no_elected_builds: { status: 409, retry: "never", text: "The node has elected no model yet." },
+  no_elected_builds: { status: 409, retry: "never", text: "The node has not elected (chosen) any models yet." },
   not_implemented: { status: 501, retry: "never", text: "This platform has no dispatch plane configured." },
   dispatch_admin_error: {
     status: 502,
     retry: "later",
-    text: "The dispatch plane refused to issue credentials.",
+    text: "The dispatch plane could not issue credentials. Try again later.",
   },
 } as const satisfies Record<string, FaultSpec>;
 
@@ -189,7 +221,7 @@ export const codes = <const Code extends FaultCode>(...list: Code[]): Refusal<Co
   list.map((code) => refusal(code));
 
 /** Of a request, whoever asks for it: the builder who made it or the host who served it. */
-export const NO_SUCH_REQUEST = refusal("not_found", "No such request in your history.");
+export const NO_SUCH_REQUEST = refusal("not_found", "No request in your history has this ID.");
 
 /** 400: names the field, parameter or header and the rule it broke. */
 export function wrongField(param: string | null, message: string): Refusal<undefined> {
@@ -203,7 +235,7 @@ export function noSuchPath(message: string): Refusal<undefined> {
 }
 
 export function compressedBody(encoding: string, header = "content-encoding"): Refusal<undefined> {
-  const message = `The body must not be compressed (${header}: ${encoding.slice(0, 40)}).`;
+  const message = `The body must not be compressed (${header}: ${encoding.slice(0, 40)}). Send it without compression.`;
   return { status: 415, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
 }
 

@@ -53,7 +53,7 @@ function endlessList(body: object): Refusal | undefined {
   return undefined;
 }
 
-const tooMany = (field: string): Refusal => wrongField(field, `${field} must hold at most ${ELEMENTS_MAX} elements`);
+const tooMany = (field: string): Refusal => wrongField(field, `${field} must have at most ${ELEMENTS_MAX} elements`);
 
 /** A union fails as a whole; what a person needs is the branch that came furthest. */
 function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {

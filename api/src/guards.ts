@@ -25,7 +25,7 @@ const actingFor = (...others: Refusal[]): Access => ({
   parameters: ["account"],
   faults: [
     ...codes("not_authenticated", "no_account", "account_suspended"),
-    wrongField(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must name an account of yours (acc_…).`),
+    wrongField(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must be the ID of one of your accounts (acc_…).`),
     ...others,
   ],
 });

@@ -5,9 +5,9 @@
 
 /** For zod's `refine`. */
 export const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);
-export const PLAIN_RULE = "must not hold control characters or halves of characters";
+export const PLAIN_RULE = "must not contain control characters or unpaired surrogates";
 
 /** The same for a whole object of JSON, which the store keeps as it is. Written as JSON, both begin with one backslash. */
 export const isStorable = (value: unknown): boolean =>
   !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value));
-export const STORABLE_RULE = "must not hold the character NUL or halves of characters";
+export const STORABLE_RULE = "must not contain the NUL character or unpaired surrogates";

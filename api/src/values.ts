@@ -35,16 +35,16 @@ export const AccountKind = z.enum(ACCOUNT_KINDS);
 const OUTCOME_WORDS: Record<Outcome, string> = {
   ok: "finished",
   upstream_failed: "the node reported a failure",
-  upstream_stall: "the node went quiet",
-  no_capacity: "no node in time",
-  client_closed: "the client went away",
-  plane_lost: "the platform lost the way to the node; what reached the client was charged",
-  gateway_stopped: "the gateway was stopped; what reached the client was charged",
-  gateway_lost: "the gateway died; nothing was charged",
-  rate_limit_requests: "refused with 429",
-  rate_limit_tokens: "refused with 429",
-  rate_limit_streams: "refused with 429",
-  rate_limit_sku_capacity: "refused with 429",
+  upstream_stall: "the node stopped responding",
+  no_capacity: "no node accepted it in time",
+  client_closed: "cancelled by the client",
+  plane_lost: "the platform lost its connection to the node; delivered output was charged",
+  gateway_stopped: "the gateway was stopped; delivered output was charged",
+  gateway_lost: "the gateway crashed; nothing was charged",
+  rate_limit_requests: "refused with 429: too many requests this minute",
+  rate_limit_tokens: "refused with 429: too many tokens this minute",
+  rate_limit_streams: "refused with 429: too many requests in flight",
+  rate_limit_sku_capacity: "refused with 429: the platform's limit for the model",
 };
 
 export const RequestOutcome = z
@@ -53,7 +53,7 @@ export const RequestOutcome = z
     `How the request ended. ${REQUEST_OUTCOMES.map((name) => `\`${name}\`: ${OUTCOME_WORDS[name]}`).join("; ")}.`,
   );
 
-export const NextCursor = z.string().nullable().describe("Where the next page continues; null on the last one.");
+export const NextCursor = z.string().nullable().describe("The cursor of the next page; null on the last page.");
 
 /** `{object: "list", data, next_cursor}`, with what else the list says. */
 export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Record<never, z.ZodType>>(

@@ -81,7 +81,7 @@ export async function aider(): Promise<{ missing: string } | Tool> {
     },
     "404": async () => {
       const { said } = await run(world.connection(), edit, ["--model", "openai/no-such"]);
-      assert.match(said, /NotFoundError|No such model/);
+      assert.match(said, /NotFoundError|does not exist/);
       return undefined;
     },
     "too long": async () => {

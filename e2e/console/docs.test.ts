@@ -61,8 +61,8 @@ describe("the docs", NEEDS_CHROMIUM, () => {
       assert.match(code, /new OpenAI\(\{/);
       assert.match(await said(process.execPath, ["--input-type=module", "-e", code]), /\w/);
       const contents = page.getByRole("navigation", { name: "Contents" });
-      await contents.getByRole("link", { name: "Turn texts into vectors" }).click();
-      await contents.locator('[aria-current="location"]').getByText("Turn texts into vectors").waitFor();
+      await contents.getByRole("link", { name: "Create embeddings" }).click();
+      await contents.locator('[aria-current="location"]').getByText("Create embeddings").waitFor();
       await page.getByRole("combobox", { name: "Theme" }).selectOption("dark");
       await openSession(page, platform.ready.builder);
       await page.getByRole("link", { name: "API keys" }).click();

@@ -128,7 +128,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
       assert.equal(new URL(page.url()).search, "");
     }
     await page.goto("/console/requests?request=req_01m7fb0r62f9aajmpvfeyyxtaf");
-    await page.getByRole("dialog").getByText("No such request in your history.").waitFor();
+    await page.getByRole("dialog").getByText("No request in your history has this ID.").waitFor();
     await page.goto("/console/host/nodes/node_01m7fb0r62f9aajmpvfeyyxtaf");
     await alert("No such node").waitFor();
     await page.getByRole("heading", { level: 1 }).waitFor();

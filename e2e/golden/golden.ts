@@ -26,7 +26,7 @@ const HEADERS = [
   "x-ratelimit-reset-tokens",
 ];
 
-/** Ids, times and counts that no two runs share become what they are, in angle brackets. */
+/** Ids, times, counts and names that no two answers share become what they are, in angle brackets. */
 function settled({ status, headers, text }: Got): Got {
   const waits = /"code":"rate_limit_(requests|tokens)"/.test(text);
   const compared = HEADERS.flatMap((name) => {
@@ -36,6 +36,7 @@ function settled({ status, headers, text }: Got): Got {
   });
   const steady = text
     .replace(/\b(req_|chatcmpl-|cmpl-)[0-9a-hjkmnp-tv-z]{26}\b/g, "$1<26 characters>")
+    .replace(/(Model \\")(?:[^"\\]|\\\\)*(\\" does not exist)/g, "$1<model>$2")
     .replace(/("object":"(?:chat\.completion(?:\.chunk)?|text_completion)","created":)\d+/g, '$1"<Unix seconds>"')
     .replace(/("(?:ttft_p50_ms|tps_p50)":)(?:null|[\d.]+)/g, '$1"<number or null>"')
     .replace(/("structured_output":)(?:true|false)/g, '$1"<boolean>"')

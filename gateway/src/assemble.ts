@@ -84,7 +84,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     const { apiKeys, hostTokens, sessionKeys } = parts;
     return { ...served, ...front.accounts, apiKeys, hostTokens, sessionKeys, parts, port, internalPort, warm };
   } catch (error) {
-    await close().catch((failure) => log.error({ err: failure }, "closing after a failed start failed"));
+    await close().catch((failure) => log.error({ err: failure }, "cleanup after a failed start failed"));
     throw error;
   }
 }
@@ -128,7 +128,7 @@ function running(
     underWay: gateway.underWay,
     notReady() {
       doors?.notReady();
-      trust.stop().catch((error) => log.error({ err: error }, "probes could not be stopped"));
+      trust.stop().catch((error) => log.error({ err: error }, "stopping the node probes failed"));
     },
     leave: async (quietMs: number) => await doors?.leave(quietMs),
     cutOff: () => doors?.cutOff(),

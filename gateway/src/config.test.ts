@@ -115,7 +115,7 @@ test("how long records are kept: for ever unless told, and not for less than som
   assert.throws(() => parseConfig({ REFUSALS_DAYS: "0" }), /REFUSALS_DAYS must be 1 or more/);
   assert.throws(
     () => parseConfig({ HISTORY_EXPORT_DIR: "/exports" }),
-    /HISTORY_DAYS must be set beside HISTORY_EXPORT_DIR/,
+    /HISTORY_DAYS must be set when HISTORY_EXPORT_DIR is set/,
   );
 });
 
@@ -126,7 +126,7 @@ test("whose pages may call: anybody's, nobody's, or those of a list, written as 
   assert.deepEqual(originsOf("none"), []);
   assert.deepEqual(originsOf("https://app.example"), ["https://app.example"]);
   const several = ["https://app.example", "http://localhost:5173", "http://[::1]:80443", "chrome-extension://abcdef"];
-  assert.throws(() => originsOf(several.join(", ")), /"http:\/\/\[::1\]:80443" is no origin/);
+  assert.throws(() => originsOf(several.join(", ")), /"http:\/\/\[::1\]:80443" is not an origin/);
   several[2] = "http://[::1]:8044";
   assert.deepEqual(originsOf(several.join(", ")), several);
   for (const wrong of [
@@ -155,17 +155,17 @@ test("a secret that is being replaced stands beside the one before it or the one
   assert.equal(parseConfig({ SESSION_SECRET: two, SESSION_SECRET_OLD: "derived" }).sessionSecretOld, "derived");
   assert.equal(parseConfig({ SESSION_SECRET_NEXT: two }).sessionSecretNext, two);
   const wrong: [Record<string, string>, RegExp][] = [
-    [{ KEY_PEPPER_OLD: one }, /KEY_PEPPER must be set beside KEY_PEPPER_OLD/],
+    [{ KEY_PEPPER_OLD: one }, /KEY_PEPPER must be set when KEY_PEPPER_OLD is set/],
     [{ KEY_PEPPER: one, KEY_PEPPER_OLD: one }, /KEY_PEPPER_OLD must not be the same as KEY_PEPPER/],
     [{ KEY_PEPPER: one, KEY_PEPPER_OLD: "short" }, /KEY_PEPPER_OLD must have 32 characters or more/],
     [
       { KEY_PEPPER: one, KEY_PEPPER_OLD: two, KEY_PEPPER_NEXT: "3".repeat(32) },
-      /must not both be set: one replacement/,
+      /must not both be set: finish one replacement/,
     ],
-    [{ SESSION_SECRET_OLD: one }, /SESSION_SECRET must be set beside SESSION_SECRET_OLD/],
-    [{ PLANE_SIGNING_SEED: `SA${"A".repeat(56)}` }, /PLANE_SIGNING_SEED is for NATS servers/],
-    [{ NATS_URL: "nats://a.test", PLANE_ACCOUNT: `A${"A".repeat(55)}` }, /PLANE_SEED must be set beside NATS_URL/],
-    [{ PLANE_SEED_OLD: `SA${"A".repeat(56)}` }, /PLANE_SEED must be set beside PLANE_SEED_OLD/],
+    [{ SESSION_SECRET_OLD: one }, /SESSION_SECRET must be set when SESSION_SECRET_OLD is set/],
+    [{ PLANE_SIGNING_SEED: `SA${"A".repeat(56)}` }, /NATS_URL must be set when PLANE_SIGNING_SEED is set/],
+    [{ NATS_URL: "nats://a.test", PLANE_ACCOUNT: `A${"A".repeat(55)}` }, /PLANE_SEED must be set when NATS_URL is set/],
+    [{ PLANE_SEED_OLD: `SA${"A".repeat(56)}` }, /PLANE_SEED must be set when PLANE_SEED_OLD is set/],
   ];
   for (const [env, message] of wrong) assert.throws(() => parseConfig(env), message);
 });
@@ -191,7 +191,10 @@ test("NATS needs all that plane init writes, and the certificate of the hub its 
     system: { jwt: "e30.e30.AAAA", seed: seed("SU") },
   });
   for (const name of ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"]) {
-    assert.throws(() => parseConfig({ ...nats, [name]: undefined }), new RegExp(`${name} must be set beside NATS_URL`));
+    assert.throws(
+      () => parseConfig({ ...nats, [name]: undefined }),
+      new RegExp(`${name} must be set when NATS_URL is set`),
+    );
     assert.throws(() => parseConfig({ ...nats, [name]: "x" }), new RegExp(name));
   }
   for (const url of ["http://a", "nats://", "a:4222", "nats://a, nats://b", "nats://user:pass@a"]) {
@@ -215,7 +218,7 @@ test("letters and OpenID providers need an address for their links, and each oth
   assert.equal(parseConfig({}).mail, undefined);
   assert.throws(() => parseConfig({ PUBLIC_URL, SMTP_URL: mail.SMTP_URL }), /SMTP_URL and MAIL_FROM/);
   assert.throws(() => parseConfig({ PUBLIC_URL, MAIL_FROM: mail.MAIL_FROM }), /SMTP_URL and MAIL_FROM/);
-  assert.throws(() => parseConfig(mail), /PUBLIC_URL must be set beside SMTP_URL/);
+  assert.throws(() => parseConfig(mail), /PUBLIC_URL must be set when SMTP_URL is set/);
   assert.throws(
     () => parseConfig({ PUBLIC_URL, ...mail, SMTP_URL: "mail.example user:secret" }),
     ({ message }: Error) => message.includes("SMTP_URL must begin with") && !message.includes("secret"),
@@ -241,7 +244,7 @@ test("letters and OpenID providers need an address for their links, and each oth
   ]);
   assert.equal(providers({ ...provider, trust_email: true })[0]?.trustEmail, true);
   assert.equal(providers({ ...provider, issuer: "http://127.0.0.1:9000" }).length, 1);
-  assert.throws(() => parseConfig({ OIDC_PROVIDERS: "[]" }), /PUBLIC_URL must be set beside OIDC_PROVIDERS/);
+  assert.throws(() => parseConfig({ OIDC_PROVIDERS: "[]" }), /PUBLIC_URL must be set when OIDC_PROVIDERS is set/);
   assert.throws(() => parseConfig({ PUBLIC_URL, OIDC_PROVIDERS: "{" }), /OIDC_PROVIDERS must be a JSON list/);
   for (const [wrong, pattern] of [
     [{ id: "Acme!" }, /OIDC_PROVIDERS\.0\.id/],
@@ -252,7 +255,7 @@ test("letters and OpenID providers need an address for their links, and each oth
   ] as const) {
     assert.throws(() => providers({ ...provider, ...wrong }), pattern);
   }
-  assert.throws(() => providers(provider, provider), /must not name an id twice/);
+  assert.throws(() => providers(provider, provider), /must not contain the same id twice/);
 });
 
 test("no proxy is trusted unless a number says so", () => {
@@ -339,7 +342,7 @@ test("the API's certificate: both files or none, and a public address that fits"
     assert.throws(() => parseConfig({ [alone]: "x.pem" }), /TLS_CERT and TLS_KEY must be set together/);
   }
   const clear = { ...tls, PUBLIC_URL: "http://a.test" };
-  assert.throws(() => parseConfig(clear), /PUBLIC_URL must begin with https:\/\/ beside TLS_CERT/);
+  assert.throws(() => parseConfig(clear), /PUBLIC_URL must begin with https:\/\/ when TLS_CERT is set/);
 });
 
 test("a secret may stand in a file, and every mistake about it names the setting and the file", (t) => {
@@ -355,7 +358,7 @@ test("a secret may stand in a file, and every mistake about it names the setting
   assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper, DATABASE_URL_FILE: url }).databaseUrl, "postgres://a.test/books");
   assert.equal(databaseUrlOf({ DATABASE_URL_FILE: url }), "postgres://a.test/books");
   assert.equal(databaseUrlOf({ DATABASE_URL: "postgres://b.test/books" }), "postgres://b.test/books");
-  assert.throws(() => databaseUrlOf({ DATABASE_URL: "" }), /DATABASE_URL must name the database/);
+  assert.throws(() => databaseUrlOf({ DATABASE_URL: "" }), /DATABASE_URL must be set to the database/);
   assert.throws(
     () => databaseUrlOf({ DATABASE_URL_FILE: join(folder, "none") }),
     /DATABASE_URL_FILE: .*cannot be read/,

@@ -63,7 +63,8 @@ export function databaseUrlOf({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Var
   };
   const { variables, mistakes } = withSecretFiles(given, ["DATABASE_URL"]);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  if (variables.DATABASE_URL === undefined) throw new ConfigError(["DATABASE_URL must name the database to migrate"]);
+  if (variables.DATABASE_URL === undefined)
+    throw new ConfigError(["DATABASE_URL must be set to the database to migrate"]);
   return variables.DATABASE_URL;
 }
 
@@ -87,17 +88,17 @@ function mistakesAcross(variables: Variables, e: Environment | undefined): strin
   const mistakes: string[] = [];
   if (variables.DATABASE_URL !== undefined && variables.KEY_PEPPER === undefined) {
     mistakes.push(
-      "KEY_PEPPER must be set beside DATABASE_URL: several gateways have to share it, and it must not be lost",
+      "KEY_PEPPER must be set when DATABASE_URL is set: all gateways share it, and losing it invalidates all keys",
     );
   }
   // Links and redirects lead there; a request's own Host would let its sender choose.
   for (const name of ["SMTP_URL", "OIDC_PROVIDERS"]) {
     if (variables[name] !== undefined && variables.PUBLIC_URL === undefined) {
-      mistakes.push(`PUBLIC_URL must be set beside ${name}`);
+      mistakes.push(`PUBLIC_URL must be set when ${name} is set`);
     }
   }
   if (e !== undefined && (e.HISTORY_DAYS ?? Number.POSITIVE_INFINITY) < e.PAYOUT_HOLD_DAYS) {
-    mistakes.push("HISTORY_DAYS must not be less than PAYOUT_HOLD_DAYS: earnings that wait have their requests");
+    mistakes.push("HISTORY_DAYS must not be less than PAYOUT_HOLD_DAYS: held-back earnings need their request records");
   }
   return mistakes;
 }

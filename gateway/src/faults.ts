@@ -60,9 +60,19 @@ export interface FaultOptions {
   cause?: unknown;
 }
 
+/** No model ID is longer. A request may name anything. */
+const MODEL_CHARS_SHOWN = 100;
+
 /** A fault of the catalogue. */
 export function fault(code: FaultCode, { message, ...more }: FaultOptions = {}): Fault {
   return new Fault({ ...refusal(code, message), ...more });
+}
+
+/** 404: one answer for a model that does not exist, is coming, is of the wrong kind, or is not allowed for the key. */
+export function modelNotFound(id: string): Fault {
+  const shown = JSON.stringify(id.slice(0, MODEL_CHARS_SHOWN));
+  const message = `Model ${shown} does not exist, or cannot be used with this key and endpoint. GET /v1/models lists the available models.`;
+  return fault("model_not_found", { message });
 }
 
 /** 400: names the field and the rule it broke. */
@@ -80,6 +90,6 @@ export function unsupportedEncoding(encoding: string, header?: string): Fault {
 
 export function wrongMethod(allowed: readonly string[]): Fault {
   const allow = allowed.join(", ");
-  const message = `This path takes ${allow}.`;
+  const message = `This path does not support this method. Allowed: ${allow}.`;
   return new Fault({ status: 405, retry: "never", type: "invalid_request_error", message, headers: { allow } });
 }

@@ -79,11 +79,11 @@ export type KeptSecret = "pepper" | "plane" | "receipts";
 export async function replaceKept(dataDir: string, which: KeptSecret): Promise<void> {
   const file = secretsFileIn(dataDir);
   const stored = await read(file);
-  if (stored === undefined) throw new Error(`${file} is not there: this platform was never started`);
+  if (stored === undefined) throw new Error(`${file} does not exist: this platform was never started`);
   if (
     (which === "pepper" ? stored.key_pepper_old : which === "plane" ? stored.plane_seed_old : undefined) !== undefined
   ) {
-    throw new Error(`the ${which} is being replaced already: forget the old one first`);
+    throw new Error(`the ${which} is already being replaced: forget the old one first`);
   }
   const { plane_seed: planeSeed, ...others } = stored;
   const replaced: Record<KeptSecret, () => SecretsFile> = {
@@ -113,7 +113,7 @@ async function read(file: string): Promise<SecretsFile | undefined> {
   if (text === undefined) return undefined;
   const stored = SecretsFile.safeParse(parse(text));
   // Making a new pepper would silently kill every key: rather stop.
-  if (!stored.success) throw new Error(`${file} is damaged. Restore it from a backup: every key depends on it.`);
+  if (!stored.success) throw new Error(`${file} is damaged. Restore it from a backup: all keys depend on it.`);
   return stored.data;
 }
 

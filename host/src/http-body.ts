@@ -4,7 +4,7 @@ export async function readText(response: Response, bytesMax: number): Promise<st
   let size = 0;
   for await (const bytes of response.body ?? []) {
     size += bytes.length;
-    if (size > bytesMax) throw new Error(`the answer is larger than ${bytesMax} bytes`);
+    if (size > bytesMax) throw new Error(`the response is larger than ${bytesMax} bytes`);
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");

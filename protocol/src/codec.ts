@@ -332,7 +332,7 @@ function parse<T extends z.ZodType>(schema: T, bytes: Uint8Array): z.infer<T> {
   const result = schema.safeParse(json);
   if (!result.success) {
     const [issue] = result.error.issues;
-    throw new FrameError(`the frame does not fit its schema: ${issue?.path.join(".") || "its root"}, ${issue?.code}`);
+    throw new FrameError(`the frame does not match its schema: ${issue?.path.join(".") || "its root"}, ${issue?.code}`);
   }
   return result.data;
 }

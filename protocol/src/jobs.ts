@@ -39,7 +39,7 @@ export class JobJoiner {
 
   add(next: Extract<Frame, { kind: "piece" }>): void {
     if (next.index !== this.#pieces.length)
-      throw new FrameError(`piece ${next.index} of job ${next.job} came where ${this.#pieces.length} was due`);
+      throw new FrameError(`piece ${next.index} of job ${next.job} arrived instead of piece ${this.#pieces.length}`);
     this.#push(next.piece);
   }
 
@@ -52,14 +52,14 @@ export class JobJoiner {
       throw new FrameError(`job ${this.header.job} has ${this.#bytes} of ${this.header.body_bytes} bytes`);
     const result = SCHEMAS[this.header.endpoint].safeParse(JSON.parse(Buffer.concat(this.#pieces).toString("utf8")));
     if (!result.success)
-      throw new FrameError(`the body of job ${this.header.job} does not fit its endpoint`, { cause: result.error });
+      throw new FrameError(`the body of job ${this.header.job} does not match its endpoint`, { cause: result.error });
     return result.data;
   }
 
   #push(piece: Uint8Array): void {
     this.#bytes += piece.length;
     if (this.#pieces.length >= this.header.pieces || this.#bytes > this.header.body_bytes)
-      throw new FrameError(`job ${this.header.job} carries more than it declared`);
+      throw new FrameError(`job ${this.header.job} has more bytes than it declared`);
     // A copy: the transport may reuse its buffer.
     this.#pieces.push(Uint8Array.from(piece));
   }

@@ -8,7 +8,7 @@ import type { World } from "../world/world.ts";
 type Level = "debug" | "info" | "warn" | "error";
 
 /** The one loss that the platform admits: nothing that lasts could be written (ledger/settling.ts). */
-const UNSAFE = "a request is answered and its settlement is in memory alone";
+const UNSAFE = "request answered, but its settlement is only in memory";
 
 export function logOf(world: World, life: Life, name: string): Log {
   const write =

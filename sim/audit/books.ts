@@ -23,7 +23,7 @@ export class BooksAudit {
       if (held !== (heldBy.get(id) ?? 0n))
         this.#fail("what is held is the sum of the holds", `${id}: ${held}, holds of ${heldBy.get(id) ?? 0n}`);
       if (kind === "builder" && !overdrawn && balance < held)
-        this.#fail("nobody is overspent", `${id}: balance ${balance}, held ${held}`);
+        this.#fail("no account is overspent", `${id}: balance ${balance}, held ${held}`);
       if (kind === "host" && balance < 0n) this.#fail("no host owes anything", `${id}: ${balance}`);
     }
     if (sum !== 0n) this.#fail("all balances sum to zero", String(sum));

@@ -19,16 +19,16 @@ export const Identity = z
     id: Id("usr"),
     email: z.string(),
     name: z.string(),
-    operator: z.boolean().describe("Whether they run the platform."),
+    operator: z.boolean().describe("Whether the person is an operator of the platform."),
     email_verified: z.boolean(),
-    two_factor: z.boolean().describe("Whether a code is asked for at sign-in."),
+    two_factor: z.boolean().describe("Whether sign-in requires a second factor."),
   })
-  .describe("A person who signs in.");
+  .describe("A person who can sign in.");
 
 export const Role = z
   .enum(ROLES)
   .describe(
-    "What a person may do in an account. `owner`: everything. `member`: keys, host tokens and nodes. `billing`: buys credit. `viewer`: sees. All of them see what the others see.",
+    "What a person may do in an account. `owner`: everything. `member`: manages keys, host tokens and nodes. `billing`: buys credit. `viewer`: read only. Every role can read everything in the account.",
   );
 
 export const Account = z.strictObject({
@@ -36,15 +36,19 @@ export const Account = z.strictObject({
   kind: AccountKind,
   name: z.string(),
   suspended: z.boolean(),
-  role: Role.describe("The caller's."),
-  may: z.array(z.enum(NEEDS)).describe("What the role allows: `read`, `work`, `pay`, `own`."),
+  role: Role.describe("The caller's role."),
+  may: z
+    .array(z.enum(NEEDS))
+    .describe(
+      "The permissions of the role: `read`, `work` (keys, host tokens, nodes), `pay` (buy credit), `own` (manage the team).",
+    ),
 });
 
-const Me = z.strictObject({ identity: Identity, accounts: z.array(Account).describe("The oldest first.") });
+const Me = z.strictObject({ identity: Identity, accounts: z.array(Account).describe("Oldest first.") });
 
 const Session = z.strictObject({
   id: Id("ses"),
-  current: z.boolean().describe("Whether it is the one that asks."),
+  current: z.boolean().describe("Whether this is the session that made the request."),
   address: z.string().nullable(),
   user_agent: z.string().nullable(),
   created_at: Time,
@@ -52,14 +56,14 @@ const Session = z.strictObject({
 });
 
 const SessionList = listOf(Session);
-const SessionsEnded = z.strictObject({ ended: Count.describe("How many were ended.") });
+const SessionsEnded = z.strictObject({ ended: Count.describe("How many sessions were ended.") });
 
 export const answers = { Identity, Account, AccountKind, Role, Me, Session, SessionList, SessionsEnded };
 
 export const requests = {
   OpenAccountRequest: {
     fields: AccountFields,
-    words: { kind: "A builder calls models, a host serves them.", name: "For people." },
+    words: { kind: "A builder calls models; a host serves them.", name: "Display name." },
   },
   RenameAccountRequest: { fields: RenameFields, words: {} },
 };
@@ -92,7 +96,7 @@ const sampleSession = {
 export const accountRoutes = routes({
   getMe: {
     at: "GET /console/api/me",
-    summary: "Read who is signed in and which accounts they have",
+    summary: "Get the signed-in person and their accounts",
     guard: "signedIn",
     answer: {
       description: "The identity and its accounts.",
@@ -108,42 +112,46 @@ export const accountRoutes = routes({
     answer: { status: 201, description: "The account.", json: Account, example: sampleAccount },
     faults: [
       ...codes("account_suspended"),
-      refusal("limit_reached", `You have ${ACCOUNTS_MAX} accounts, and may have no more.`),
+      refusal("limit_reached", `Limit reached: you already have ${ACCOUNTS_MAX} accounts.`),
     ],
   },
   renameAccount: {
     at: "PATCH /console/api/accounts/{id}",
     summary: "Rename an account",
-    description: "For its owners.",
+    description: "Only an owner can rename the account.",
     guard: "signedIn",
-    path: { id: "The account's id, `acc_…`." },
+    path: { id: "The account ID, `acc_…`." },
     body: { fields: RenameFields, example: { name: "Work" } },
     answer: { description: "The account.", json: Account, example: sampleAccount },
     faults: [
-      refusal("not_found", "No such account of yours."),
+      refusal("not_found", "You have no account with this ID."),
       refusal("role_required", roleNeeded("own")),
       ...codes("account_suspended"),
     ],
   },
   listSessions: {
     at: "GET /console/api/sessions",
-    summary: "List where one is signed in",
-    description: "The newest first, in one page: there are at most 100, and a new one ends the oldest.",
+    summary: "List your sessions",
+    description: "Newest first, in one page. A person has at most 100 sessions; signing in again ends the oldest.",
     guard: "signedIn",
     answer: { description: "The sessions.", json: SessionList, example: sampleList(sampleSession) },
   },
   endOtherSessions: {
     at: "DELETE /console/api/sessions",
-    summary: "Sign out everywhere else",
+    summary: "Sign out of all other sessions",
     guard: "signedIn",
-    answer: { description: "All but this one are over.", json: SessionsEnded, example: { ended: 2 } },
+    answer: {
+      description: "All sessions except the current one are ended.",
+      json: SessionsEnded,
+      example: { ended: 2 },
+    },
   },
   endSession: {
     at: "DELETE /console/api/sessions/{id}",
-    summary: "End one session",
+    summary: "End a session",
     guard: "signedIn",
-    path: { id: "The session's id, `ses_…`." },
-    answer: { description: "It is over.", json: SessionsEnded, example: { ended: 1 } },
-    faults: [refusal("not_found", "No such session of yours.")],
+    path: { id: "The session ID, `ses_…`." },
+    answer: { description: "The session is ended.", json: SessionsEnded, example: { ended: 1 } },
+    faults: [refusal("not_found", "You have no session with this ID.")],
   },
 });

@@ -24,31 +24,31 @@ import * as signIn from "./sign-in.ts";
 import * as team from "./team.ts";
 
 const INTRODUCTION = [
-  "What the browser's console speaks to. A person signs in and acts for the accounts that they own or were invited to: a builder account calls models, a host account serves them. What they may do there is told by their role. Operators run the platform.",
-  "A call that changes something is refused unless `Sec-Fetch-Site` says that it comes from the console's own pages, or, where that header is missing, `Origin` is the console's own. A program sends `Origin`.",
-  "Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB, and of at most 64 KiB where no session is needed. In a request body, `null` in a field means that the field is absent, unless the field says what it means there, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know. No answer may be kept by a cache.",
-  "Money is in microdollars, as a decimal string with six digits after the point: `9830.400000` is a little under one cent. Times are Unix seconds. Lists are pages: where `next_cursor` is not null, send it as `cursor` for the next one.",
-  "Every error has the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`. A path that does not exist is a 404 of type `not_found_error`, a wrong method a 405 with `allow`; neither has a code.",
+  "The API behind the web console. A person signs in and acts for the accounts that they own or were invited to: a builder account calls models, a host account serves them. Their role in the account decides what they may do. Operators run the platform.",
+  "A request that changes something is refused unless `Sec-Fetch-Site` shows that it comes from the console's own pages. Where that header is missing, `Origin` must be the console's own. A program sends `Origin`.",
+  "Request bodies are JSON in UTF-8, uncompressed, at most 10 MiB, or at most 64 KiB where no session is needed. In a request body, `null` means that the field is absent, unless the field's description gives `null` a meaning. Unlisted fields are ignored. Responses may gain fields; ignore the ones you do not know. Responses must not be cached.",
+  "Amounts are in microdollars, as a decimal string with six digits after the point: `9830.400000` is a little under one cent. Times are Unix seconds. Lists are paginated: if `next_cursor` is not null, send it as `cursor` to get the next page.",
+  "All errors have the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`. An unknown path is a 404 of type `not_found_error`, a wrong method is a 405 with `allow`; neither has a code.",
 ].join("\n\n");
 
 export const consoleApi: Api = {
   title: "Tollgate Console API",
-  summary: "What a signed-in person sees and does: keys, history, money, nodes, the platform.",
+  summary: "The API behind the console: keys, request history, billing, nodes and platform operations.",
   description: INTRODUCTION,
   tags: [
-    { name: "Sign-in", description: "Sign up, in and out; passwords and the second factor." },
-    { name: "Accounts", description: "Who is signed in, and which accounts they have." },
-    { name: "Team", description: "Who belongs to an account, and who is invited." },
+    { name: "Sign-in", description: "Sign up, sign in and sign out; passwords and two-factor authentication." },
+    { name: "Accounts", description: "The signed-in person and their accounts." },
+    { name: "Team", description: "The members of an account and its invitations." },
     { name: "Keys", description: "A builder's API keys." },
-    { name: "Requests", description: "A builder's history, and how requests went." },
+    { name: "Requests", description: "A builder's request history and performance." },
     { name: "Money", description: "A builder's credit." },
-    { name: "Models", description: "What is offered, and how it stands now." },
+    { name: "Models", description: "The models on offer and their current state." },
     { name: "Hosting", description: "A host's tokens, nodes and earnings." },
-    { name: "Live", description: "Numbers as they change." },
-    { name: "Operators: platform", description: "The platform and its books." },
+    { name: "Live", description: "Live figures, as server-sent events." },
+    { name: "Operators: platform", description: "The platform and its ledger." },
     { name: "Operators: nodes", description: "Everybody's nodes." },
-    { name: "Operators: accounts", description: "Everybody's accounts and keys." },
-    { name: "Operators: payouts", description: "What hosts are owed." },
+    { name: "Operators: accounts", description: "All accounts and their keys." },
+    { name: "Operators: payouts", description: "Payouts to hosts." },
   ],
   credential: {
     name: "session",
@@ -57,7 +57,7 @@ export const consoleApi: Api = {
       in: "cookie",
       name: "tollgate.session_token",
       description:
-        "The cookie that signing in sets: `HttpOnly`, `SameSite=Lax`, and `Secure` behind TLS, where its name begins with `__Secure-`.",
+        "The session cookie that signing in sets: `HttpOnly`, `SameSite=Lax`. Behind TLS it is `Secure` and its name begins with `__Secure-`.",
     },
   },
   requests: {
@@ -124,7 +124,7 @@ export const consoleApi: Api = {
       in: "header",
       required: false,
       description:
-        "The account to act for, `acc_…`. Needed by those who have several of the kind; the others act for the one they have.",
+        "The account to act for, `acc_…`. Required if you have several accounts of the kind that the endpoint needs.",
       schema: { type: "string" },
     },
   },

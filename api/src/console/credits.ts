@@ -27,88 +27,102 @@ export const TopUpFields = z
 
 const Spending = z
   .strictObject({
-    last_day_micro: Money.describe("Spent in the last 24 whole hours and the one under way."),
-    last_week_micro: Money.describe("The same of seven days."),
-    per_day_micro: Money.describe("The mean of the seven days, or the last day where that is more."),
+    last_day_micro: Money.describe("Spent in the last 24 full hours plus the current hour."),
+    last_week_micro: Money.describe("Spent in the last seven days."),
+    per_day_micro: Money.describe("Average daily spending over the seven days, or the last day's if that is higher."),
     lasts_s: z
       .int()
       .min(0)
       .nullable()
-      .describe("How long the balance lasts at that, in seconds, ten years at most. Null where nothing was spent."),
+      .describe("How many seconds the balance lasts at that rate, at most ten years. Null if nothing was spent."),
   })
-  .describe("What is spent, and how long the credit lasts.");
+  .describe("Recent spending and how long the balance lasts.");
 
 const Alert = z
   .strictObject({
-    mark_micro: Money.nullable().describe("The owners are written to when the balance falls below it. Null: never."),
-    is_below: z.boolean().describe("Whether the balance is below it. At it or above, the alert is armed again."),
+    mark_micro: Money.nullable().describe(
+      "Owners get an email when the balance drops below this amount. Null: no alert.",
+    ),
+    is_below: z
+      .boolean()
+      .describe("Whether the balance is below the threshold. The alert resets when the balance recovers."),
   })
-  .describe("The low-credit alert.");
+  .describe("The low-balance alert.");
 
 const TopUp = z
   .strictObject({
     enabled: z.boolean(),
-    amount_micro: Money.describe("What is bought at a time."),
-    mark_micro: Money.describe("It is bought when the balance is below it."),
-    month_max_micro: Money.describe("What is bought by itself in a calendar month, in UTC, at most."),
-    month_spent_micro: Money.describe("What was, this month. Purchases under way count."),
-    failure: z.enum(TOP_UP_FAILURES).nullable().describe("Why it turned itself off; null where it did not."),
+    amount_micro: Money.describe("Amount of each automatic purchase."),
+    mark_micro: Money.describe("A purchase is made when the balance is below this amount."),
+    month_max_micro: Money.describe("Maximum amount of automatic purchases per calendar month (UTC)."),
+    month_spent_micro: Money.describe("Amount bought automatically this month, pending purchases included."),
+    failure: z.enum(TOP_UP_FAILURES).nullable().describe("Why automatic top-up was turned off; null if it was not."),
     failed_at: Time.nullable(),
   })
   .describe("Automatic top-up.");
 
 const PaymentMethod = z.strictObject({
   object: z.literal("payment_method"),
-  brand: z.string().describe("Such as `visa`; of what is no card, what it is."),
-  last4: z.string().nullable().describe("The card number's last four digits; null where there are none."),
+  brand: z.string().describe("The card's brand, such as `visa`, or the kind of payment method."),
+  last4: z.string().nullable().describe("The last four digits of the card number; null if it has none."),
 });
 
 export const Credits = z.strictObject({
   object: z.literal("credits"),
   can_buy: z.boolean().describe("Whether credits can be bought on this deployment."),
-  can_mail: z.boolean().describe("Whether letters leave this deployment."),
+  can_mail: z.boolean().describe("Whether this deployment can send email."),
   spending: Spending,
   alert: Alert,
-  top_up: TopUp.nullable().describe("Null where it was never set."),
-  method: PaymentMethod.nullable().describe("The card that is saved for automatic purchases."),
+  top_up: TopUp.nullable().describe("Null if it was never configured."),
+  method: PaymentMethod.nullable().describe("The saved card for automatic purchases."),
 });
 
 const SetupPage = z.strictObject({
   object: z.literal("setup_page"),
-  url: z.string().describe("The payment provider's page: send the browser there."),
+  url: z.string().describe("The payment provider's page. Redirect the browser there."),
 });
 
 export const Payment = z.strictObject({
   object: z.literal("payment"),
-  kind: z.enum(PAYMENT_KINDS).describe("`automatic`: a purchase that was made by itself."),
-  state: z.enum(PAYMENT_STATES).describe("Of a purchase, a refund or a dispute. `mismatch`: somebody looks at it."),
+  kind: z.enum(PAYMENT_KINDS).describe("`automatic`: a purchase made by automatic top-up."),
+  state: z
+    .enum(PAYMENT_STATES)
+    .describe(
+      "The state of the purchase, refund or dispute. `mismatch`: the payment does not match the checkout; an operator reviews it.",
+    ),
   amount_micro: Money,
-  purchase_id: Id("pay").describe("The purchase: itself, or the one that was refunded or disputed."),
-  provider_id: z.string().nullable().describe("The provider's own id of a refund or dispute; null of a purchase."),
-  pack_id: z.string().nullable().describe("Null where no pack was bought."),
-  has_receipt: z.boolean().describe("Whether it is worth asking for its receipt."),
+  purchase_id: Id("pay").describe("The purchase, or the purchase that was refunded or disputed."),
+  provider_id: z
+    .string()
+    .nullable()
+    .describe("The payment provider's ID of the refund or dispute; null for a purchase."),
+  pack_id: z.string().nullable().describe("Null if no pack was bought."),
+  has_receipt: z.boolean().describe("Whether a receipt can be requested."),
   at: Time,
 });
 const PaymentList = listOf(Payment);
 
 const PaymentReceipt = z.strictObject({
   object: z.literal("payment_receipt"),
-  receipt_url: z.string().nullable().describe("The provider's page; null where it has none, or nothing was paid."),
-  invoice_url: z.string().nullable().describe("An invoice to print, where the provider makes one."),
+  receipt_url: z
+    .string()
+    .nullable()
+    .describe("The provider's receipt page; null if there is none or nothing was paid."),
+  invoice_url: z.string().nullable().describe("A printable invoice, if the provider made one."),
 });
 
 export const StatementRow = z.strictObject({
   object: z.literal("statement_row"),
   kind: z.enum(["usage", ...TRANSFER_KINDS]),
-  day: z.string().nullable().describe("Of usage: the day in UTC, such as `2026-11-15`; null of a transfer."),
-  requests: Count.nullable().describe("Made on that day; null of a transfer."),
+  day: z.string().nullable().describe("For usage: the UTC day, such as `2026-11-15`. Null for a transfer."),
+  requests: Count.nullable().describe("Requests made on that day; null for a transfer."),
   prompt_tokens: Count.nullable(),
   completion_tokens: Count.nullable(),
-  amount_micro: Money.describe("Below zero where it left the account."),
-  balance_micro: Money.describe("The balance with this row and all below it."),
+  amount_micro: Money.describe("Negative if the amount left the account."),
+  balance_micro: Money.describe("The balance after this row."),
   transfer_id: Id("pay").nullable(),
-  reason: z.string().nullable().describe("Why a transfer was made."),
-  at: Time.nullable().describe("When a transfer was made; null of usage."),
+  reason: z.string().nullable().describe("The reason for the transfer."),
+  at: Time.nullable().describe("The time of the transfer; null for usage."),
 });
 const StatementRowList = listOf(StatementRow);
 
@@ -126,15 +140,15 @@ export const answers = {
 export const requests = {
   AlertRequest: {
     fields: AlertFields,
-    words: { mark_micro: "The owners are written to when the balance falls below it. Without it, or null: never." },
+    words: { mark_micro: "Owners get an email when the balance drops below this amount. Absent or null: no alert." },
   },
   TopUpRequest: {
     fields: TopUpFields,
     words: {
-      enabled: "Off, nothing is bought by itself; the rest is kept.",
-      amount_micro: "What is bought at a time, in whole cents.",
-      mark_micro: "It is bought when the balance is below it.",
-      month_max_micro: "What is bought by itself in a calendar month at most.",
+      enabled: "`false` stops automatic purchases and keeps the other settings.",
+      amount_micro: "Amount of each purchase, in whole cents.",
+      mark_micro: "A purchase is made when the balance is below this amount.",
+      month_max_micro: "Maximum amount of automatic purchases per calendar month.",
     },
   },
 };
@@ -169,29 +183,29 @@ const STATEMENT_COLUMNS =
 export const statementRoutes = routes({
   getCredits: {
     at: "GET /console/api/credits",
-    summary: "Read how long the credit lasts, and what looks after it",
+    summary: "Get spending, alert and top-up settings",
     guard: "builder",
     answer: {
-      description: "Spending, the alert, automatic top-up and the saved card.",
+      description: "Spending, the low-balance alert, automatic top-up and the saved card.",
       json: Credits,
       example: sampleCredits,
     },
   },
   setAlert: {
     at: "PUT /console/api/credits/alert",
-    summary: "Set the low-credit alert",
+    summary: "Set the low-balance alert",
     description:
-      "The account's owners are written to once for each fall of the balance below the mark. A mark that is above the balance when it is set tells of the next fall.",
+      "Owners get one email when the balance drops below the threshold. The alert resets when the balance recovers. If the balance is already below a new threshold, the first email is sent after it recovers and drops again.",
     guard: "builder",
     needs: "pay",
     body: { fields: AlertFields, example: { mark_micro: "2000000" } },
-    answer: { description: "As `GET /console/api/credits`.", json: Credits, example: sampleCredits },
+    answer: { description: "The same response as `GET /console/api/credits`.", json: Credits, example: sampleCredits },
   },
   listStatement: {
     at: "GET /console/api/statement",
-    summary: "List the statement by day",
+    summary: "List the daily statement",
     description:
-      "One row for each day of usage, in UTC, and one for each transfer, the newest first, each with the balance after it. A day's usage stands after the day's transfers; a request counts to the day it was made on, also where it was settled later. What a day is made of: `GET /console/api/requests?from&to`.",
+      "One row for each UTC day of usage and one for each transfer, newest first, each with the balance after it. A day's usage comes after the day's transfers. A request counts on the day it was made, even if it was settled later. `GET /console/api/requests?from&to` lists the requests of a day.",
     guard: "builder",
     query: PageQuery,
     answer: {
@@ -215,12 +229,12 @@ export const statementRoutes = routes({
   },
   exportStatement: {
     at: "GET /console/api/statement.csv",
-    summary: "Export the statement by day",
+    summary: "Export the daily statement",
     guard: "builder",
     answer: {
-      description: "The file.",
+      description: "The CSV file.",
       csv: {
-        description: "One line per row of the statement under a line of column names, separated by commas.",
+        description: "A header line, then one comma-separated line per statement row.",
         example: `${STATEMENT_COLUMNS}\r\n`,
       },
       headers: ["content-disposition"],
@@ -230,9 +244,9 @@ export const statementRoutes = routes({
 
 /** What a provider that is away means where no checkout was to be opened. */
 export const AWAY = {
-  setup: "The payment provider did not answer. Nothing was saved.",
-  removal: "The payment provider did not answer. The card is still saved.",
-  receipt: "The payment provider did not answer. Try again later.",
+  setup: "The payment provider did not respond. Nothing was saved. Try again later.",
+  removal: "The payment provider did not respond. The card is still saved. Try again later.",
+  receipt: "The payment provider did not respond. Try again later.",
 };
 const away = (what: keyof typeof AWAY) => refusal("payment_provider_unavailable", AWAY[what]);
 
@@ -240,26 +254,26 @@ const away = (what: keyof typeof AWAY) => refusal("payment_provider_unavailable"
 export const paymentRoutes = routes({
   setTopUp: {
     at: "PUT /console/api/credits/top-up",
-    summary: "Set automatic top-up",
-    description: `Credit is bought with the saved card when the balance is below the mark: one purchase in ${TOP_UP_APART_S / 60} minutes at most, and in a calendar month no more than its maximum. A purchase that fails turns it off, and the owners are written to.`,
+    summary: "Configure automatic top-up",
+    description: `Buys credit with the saved card when the balance is below the threshold, at most once in ${TOP_UP_APART_S / 60} minutes and up to the monthly maximum. A failed purchase turns automatic top-up off and sends the owners an email.`,
     guard: "buyer",
     needs: "pay",
     body: {
       fields: TopUpFields,
       example: { enabled: false, amount_micro: "20000000", mark_micro: "5000000", month_max_micro: "100000000" },
     },
-    answer: { description: "As `GET /console/api/credits`.", json: Credits, example: sampleCredits },
+    answer: { description: "The same response as `GET /console/api/credits`.", json: Credits, example: sampleCredits },
     faults: codes("billing_disabled", "no_payment_method"),
   },
   openSetup: {
     at: "POST /console/api/credits/method",
     summary: "Save a card for automatic purchases",
     description:
-      "It is saved on the payment provider's page; its number never comes here. One that was saved before is replaced.",
+      "The card is entered on the payment provider's page; the gateway never sees its number. It replaces a card saved before.",
     guard: "buyer",
     needs: "pay",
     answer: {
-      description: "Where to save it.",
+      description: "The page on which to save the card.",
       json: SetupPage,
       example: { object: "setup_page", url: "https://checkout.stripe.com/c/pay/cs_…" },
     },
@@ -268,20 +282,20 @@ export const paymentRoutes = routes({
   removeMethod: {
     at: "DELETE /console/api/credits/method",
     summary: "Remove the saved card",
-    description: "Here and at the payment provider. Automatic top-up is turned off.",
+    description: "Removes the card here and at the payment provider, and turns automatic top-up off.",
     guard: "buyer",
     needs: "pay",
-    answer: { description: "As `GET /console/api/credits`.", json: Credits, example: sampleCredits },
+    answer: { description: "The same response as `GET /console/api/credits`.", json: Credits, example: sampleCredits },
     faults: [...codes("billing_disabled", "no_payment_method"), away("removal")],
   },
   listPayments: {
     at: "GET /console/api/payments",
     summary: "List payments",
-    description: "Purchases, those that were made by themselves, refunds and disputes, the newest first.",
+    description: "Purchases, automatic purchases, refunds and disputes, newest first.",
     guard: "builder",
     query: PageQuery,
     answer: {
-      description: "A page of them.",
+      description: "A page of payments.",
       json: PaymentList,
       example: sampleList({
         object: "payment",
@@ -299,14 +313,14 @@ export const paymentRoutes = routes({
   },
   getPaymentReceipt: {
     at: "GET /console/api/payments/{id}/receipt",
-    summary: "Find the receipt of a purchase",
+    summary: "Get the receipt of a purchase",
     guard: "builder",
-    path: { id: "The purchase's id, `pay_…`." },
+    path: { id: "The purchase ID, `pay_…`." },
     answer: {
-      description: "Where the payment provider shows what was paid.",
+      description: "The payment provider's pages for this purchase.",
       json: PaymentReceipt,
       example: { object: "payment_receipt", receipt_url: "https://pay.stripe.com/receipts/…", invoice_url: null },
     },
-    faults: [refusal("not_found", "No such purchase of yours."), ...codes("billing_disabled"), away("receipt")],
+    faults: [refusal("not_found", "You have no purchase with this ID."), ...codes("billing_disabled"), away("receipt")],
   },
 });

@@ -22,23 +22,23 @@ export const EarningSumsFields = z.object({
 
 const EarningSum = z
   .strictObject({
-    day: z.string().optional().describe("In UTC, such as `2026-11-15`."),
-    hour: z.string().optional().describe("When it begins, such as `2026-11-15T06:00:00Z`."),
+    day: z.string().optional().describe("The UTC day, such as `2026-11-15`."),
+    hour: z.string().optional().describe("The start of the hour, such as `2026-11-15T06:00:00Z`."),
     node: Id("node").optional(),
     model: z.string().optional(),
     requests: Count,
     prompt_tokens: Count,
     completion_tokens: Count,
     earned_micro: Money,
-    own_micro: Money.describe("What of it came from requests of the host's own owners."),
+    own_micro: Money.describe("The part earned from requests by the host's own owners."),
   })
   .describe(
-    "One sum. It has the one of `day`, `hour`, `node` and `model` that `by` names, and the one of `node` and `model` that `split` names.",
+    "One sum. It has the field that `by` names (`day`, `hour`, `node` or `model`) and the one that `split` names.",
   );
 
 const EarningSumList = listOf(EarningSum, { by: z.enum(EARNINGS_BY), from: Time, to: Time }).refine(
   ({ by, data }) => data.every((row) => row[by] !== undefined),
-  "every row has the field that `by` names",
+  "every row must have the field that `by` names",
 );
 
 export const answers = { EarningSum, EarningSumList };
@@ -46,8 +46,8 @@ export const answers = { EarningSum, EarningSumList };
 export const earningRoutes = routes({
   listEarnings: {
     at: "GET /console/api/earnings",
-    summary: "List what requests earned",
-    description: "The newest first, each with the request that earned it.",
+    summary: "List earnings by request",
+    description: "Newest first.",
     guard: "host",
     query: EarningsQuery,
     words: EARNINGS_WORDS,
@@ -56,15 +56,15 @@ export const earningRoutes = routes({
   },
   exportEarnings: {
     at: "GET /console/api/earnings.csv",
-    summary: "Export what requests earned",
-    description: "Every request that earned, the newest first, in one file.",
+    summary: "Export earnings by request",
+    description: "Every request with earnings, newest first, in one CSV file.",
     guard: "host",
     query: EarningsQuery.omit({ cursor: true, limit: true }),
     words: EARNINGS_WORDS,
     answer: {
-      description: "The file.",
+      description: "The CSV file.",
       csv: {
-        description: "One line per request under a line of column names, separated by commas.",
+        description: "A header line, then one comma-separated line per request.",
         example: "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro,own\r\n",
       },
       headers: ["content-disposition"],
@@ -72,19 +72,19 @@ export const earningRoutes = routes({
   },
   sumEarnings: {
     at: "GET /console/api/earnings/sums",
-    summary: "Sum up what was earned",
-    description: "Sums are of whole hours. By the hour a span has at most 31 days.",
+    summary: "Sum earnings",
+    description: "Sums cover whole hours. With `by=hour` the time range is at most 31 days.",
     guard: "host",
     query: EarningSumsFields,
     words: {
       ...EARNINGS_WORDS,
-      by: "What each sum is of.",
-      split: "What every sum is split by further.",
-      from: "The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default 30 days before `to`.",
-      to: "Where they end, written like `from`. By default now.",
+      by: "How the sums are grouped.",
+      split: "A second grouping within each sum.",
+      from: "Start of the range, rounded down to the hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: 30 days before `to`.",
+      to: "End of the range, in the same formats as `from`. Default: now.",
     },
     answer: {
-      description: "The sums, in the order of time.",
+      description: "The sums, oldest first.",
       json: EarningSumList,
       example: {
         ...sampleList({
@@ -104,10 +104,10 @@ export const earningRoutes = routes({
   },
   getEarningReceipt: {
     at: "GET /console/api/earnings/{id}/receipt",
-    summary: "Get the signed receipt of a request that earned",
-    description: "The same one that the builder gets. The keys to check it with are at /.well-known/tollgate-receipts.",
+    summary: "Get the signed receipt of a request that the host served",
+    description: "The same receipt that the builder gets. Verify it with the keys at /.well-known/tollgate-receipts.",
     guard: "host",
-    path: { id: "The request's id, `req_…`." },
+    path: { id: "The request ID, `req_…`." },
     answer: { description: "The receipt.", json: Receipt, example: sampleReceipt },
     faults: [NO_SUCH_REQUEST],
   },

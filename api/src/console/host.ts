@@ -16,7 +16,7 @@ export const HostToken = z.strictObject({
   id: Id("hst"),
   object: z.literal("host_token"),
   name: z.string(),
-  start: z.string().describe("How the token begins: enough to recognise it, and no secret."),
+  start: z.string().describe("The first characters of the token, which identify it and are not secret."),
   created_at: Time,
   last_used_at: Time.nullable(),
   revoked_at: Time.nullable(),
@@ -26,7 +26,7 @@ const HostTokenList = listOf(HostToken);
 
 const NewHostToken = z.strictObject({
   ...HostToken.shape,
-  secret: z.string().describe("The token itself, `tht_live_<reference>_<secret>`. Shown here and never again."),
+  secret: z.string().describe("The token, `tht_live_<reference>_<secret>`. Shown only once."),
 });
 
 export const answers = {
@@ -59,9 +59,9 @@ export const answers = {
 export const requests = {
   ElectModelsRequest: {
     fields: Elections,
-    words: { models: "Ids of active models; see the list of models that can be elected." },
+    words: { models: "IDs of active models. The list of electable models has them." },
   },
-  RenameNodeRequest: { fields: NodeRename, words: { name: "One of a kind among the host's nodes." } },
+  RenameNodeRequest: { fields: NodeRename, words: { name: "Unique among the host's nodes." } },
 };
 
 const sampleToken = {
@@ -77,8 +77,8 @@ const sampleToken = {
 const tokens = routes({
   listHostTokens: {
     at: "GET /console/api/host-tokens",
-    summary: "List the host tokens",
-    description: "Those that work, then those that were revoked, each the newest first.",
+    summary: "List host tokens",
+    description: "Active tokens, then revoked ones, each newest first.",
     guard: "host",
     query: PageQuery,
     faults: codes("invalid_cursor"),
@@ -91,13 +91,13 @@ const tokens = routes({
   createHostToken: {
     at: "POST /console/api/host-tokens",
     summary: "Create a host token",
-    description: "An account has at most 100 that work.",
+    description: "An account has at most 100 active host tokens.",
     guard: "host",
     needs: "work",
     body: { fields: SecretName, example: { name: "workshop" } },
     answer: {
       status: 201,
-      description: "The token, with its secret: keep it now.",
+      description: "The token with its secret. Store it now: it is not shown again.",
       json: NewHostToken,
       example: { ...sampleToken, secret: `tht_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}` },
     },
@@ -106,10 +106,10 @@ const tokens = routes({
   revokeHostToken: {
     at: "DELETE /console/api/host-tokens/{id}",
     summary: "Revoke a host token",
-    description: "For good. Revoking what is revoked changes nothing and is no mistake.",
+    description: "Revocation is permanent. Revoking a revoked token has no effect and succeeds.",
     guard: "host",
     needs: "work",
-    path: { id: "The token's id, `hst_…`." },
+    path: { id: "The token ID, `hst_…`." },
     answer: {
       description: "The token.",
       json: HostToken,
@@ -129,7 +129,7 @@ const fleet = routes({
   listNodes: forHost(nodeRoutes.listNodes, "GET /console/api/nodes"),
   getNode: {
     at: "GET /console/api/nodes/{id}",
-    summary: "Read a node and how it does",
+    summary: "Get a node and its statistics",
     guard: "host",
     path: NODE_PATH,
     answer: {

@@ -17,7 +17,7 @@ export const SecretName = z.object({
 });
 
 export const tooManySecrets = (max: number, what: string): string =>
-  `This account has ${max} ${what}, and may have no more. Revoke one first.`;
+  `Limit reached: this account already has ${max} ${what}. Revoke one first.`;
 
 const OwnLimit = z.int("must be a whole number or null").min(0, "must be 0 or more").nullable().optional();
 const OwnLimits = z
@@ -36,9 +36,9 @@ const Settings = {
     .max(253_402_300_799, "must be before the year 10000")
     .nullable(),
   models: z
-    .array(z.string("must be a model's id"), "must be a list of models' ids, or null")
-    .min(1, "must name one model or more, or be null")
-    .max(200, "must name at most 200 models")
+    .array(z.string("must be a model ID"), "must be a list of model IDs, or null")
+    .min(1, "must contain at least one model ID, or be null")
+    .max(200, "must contain at most 200 model IDs")
     .nullable(),
   limits: OwnLimits,
 };
@@ -60,30 +60,30 @@ const Spend = z.strictObject({ requests: Count, charge_micro: Money });
 export const ApiKey = z.strictObject({
   id: Id("key"),
   object: z.literal("api_key"),
-  name: z.string().describe("Spend is attributed by it."),
-  start: z.string().describe("How the key begins: enough to recognise it, and no secret."),
-  limits: LimitsInForce.describe("What holds for this key: the lowest of what its owner set and `limits_max`."),
+  name: z.string().describe("Usage is reported by this name."),
+  start: z.string().describe("The first characters of the key, which identify it and are not secret."),
+  limits: LimitsInForce.describe("The limits in force: for each, the lower of the owner's limit and `limits_max`."),
   limits_set: z
     .strictObject({
       requests_per_minute: Count.nullable(),
       tokens_per_minute: Count.nullable(),
       in_flight: Count.nullable(),
     })
-    .describe("What its owner set; null where nothing is."),
+    .describe("The limits that the owner set; null where none is set."),
   limits_max: LimitsInForce.describe(
-    "The platform's limits, or those that an operator set: the owner may go below them.",
+    "The platform's limits, or those an operator set for this key. The owner can set lower ones.",
   ),
-  budget_day_micro: Money.nullable().describe("What the key may spend in a UTC day; null: no budget."),
-  budget_month_micro: Money.nullable().describe("What the key may spend in a UTC month; null: no budget."),
-  spend_today: Spend.describe("Of the calendar day, in UTC."),
-  spend_this_month: Spend.describe("Of the calendar month, in UTC."),
-  models: z.array(z.string()).nullable().describe("The models it may ask for; null: every one."),
-  expires_at: Time.nullable().describe("It works until then."),
-  old_secret_until: Time.nullable().describe("It was rotated, and the secret before this one works until then."),
+  budget_day_micro: Money.nullable().describe("Daily budget (UTC); null: no budget."),
+  budget_month_micro: Money.nullable().describe("Monthly budget (UTC); null: no budget."),
+  spend_today: Spend.describe("Spent in the current UTC day."),
+  spend_this_month: Spend.describe("Spent in the current UTC month."),
+  models: z.array(z.string()).nullable().describe("The models that the key may use; null: all models."),
+  expires_at: Time.nullable().describe("When the key expires; null: never."),
+  old_secret_until: Time.nullable().describe("After a rotation: until when the old secret still works; else null."),
   created_by: z
     .strictObject({ name: z.string(), email: z.string() })
     .nullable()
-    .describe("Who made it; null where that is not known."),
+    .describe("Who created the key; null if not known."),
   created_at: Time,
   last_used_at: Time.nullable(),
   revoked_at: Time.nullable(),
@@ -93,28 +93,28 @@ export const ApiKeyList = listOf(ApiKey);
 
 const NewApiKey = z.strictObject({
   ...ApiKey.shape,
-  secret: z.string().describe("The key itself, `tsk_live_<reference>_<secret>`. Shown here and never again."),
+  secret: z.string().describe("The key, `tsk_live_<reference>_<secret>`. Shown only once."),
 });
 
 export const answers = { ApiKey, ApiKeyList, NewApiKey };
 
 const KEY_WORDS = {
-  name: "For people. Space around it is cut off.",
-  budget_day_micro: "What it may spend in a UTC day: microdollars as a decimal string, or null for no budget.",
-  budget_month_micro: "The same for a UTC month.",
-  expires_at: "It works until then, in Unix seconds; null: for good.",
-  models: "The models it may ask for; null: every one.",
+  name: "Display name. Surrounding white space is removed.",
+  budget_day_micro: "Daily budget (UTC): microdollars as a decimal string, or null for no budget.",
+  budget_month_micro: "Monthly budget (UTC): microdollars as a decimal string, or null for no budget.",
+  expires_at: "When the key expires, in Unix seconds; null: never.",
+  models: "The models that the key may use; null: all models.",
   limits:
-    "Limits of its own, up to the key's `limits_max`. One that is not named stays as it is; null, for one or for all: none of its own.",
+    "The owner's own limits, up to the key's `limits_max`. A limit that is absent stays as it is. null, for one limit or for all, removes them.",
 };
 
 export const requests = {
-  NameRequest: { fields: SecretName, words: { name: "For people. Space around it is cut off." } },
+  NameRequest: { fields: SecretName, words: { name: "Display name. Surrounding white space is removed." } },
   KeyRequest: { fields: KeyFields, words: KEY_WORDS },
   KeyChangeRequest: { fields: KeyChangeFields, words: KEY_WORDS },
   RotateRequest: {
     fields: RotateFields,
-    words: { keep_old_s: "For how long the old secret works beside the new one, up to 30 days." },
+    words: { keep_old_s: "How long the old secret keeps working beside the new one, in seconds; at most 30 days." },
   },
 };
 
@@ -141,15 +141,15 @@ export const sampleKey = {
 
 const SAMPLE_SECRET = `tsk_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}`;
 
-const KEY_PATH = { id: "The key's id, `key_…`." };
+const KEY_PATH = { id: "The key ID, `key_…`." };
 const NO_KEY = refusal("not_found", "No such key.");
 const TOO_MANY = refusal("limit_reached", tooManySecrets(OPEN_KEYS_MAX, "API keys"));
 
 export const keyRoutes = routes({
   listKeys: {
     at: "GET /console/api/keys",
-    summary: "List the API keys",
-    description: "Those that work, then those that were revoked, each the newest first.",
+    summary: "List API keys",
+    description: "Active keys, then revoked ones, each newest first.",
     guard: "builder",
     query: PageQuery,
     answer: { description: "The keys, without their secrets.", json: ApiKeyList, example: sampleList(sampleKey) },
@@ -158,13 +158,13 @@ export const keyRoutes = routes({
   createKey: {
     at: "POST /console/api/keys",
     summary: "Create an API key",
-    description: "An account has at most 500 that work; those that expired do not count.",
+    description: "An account has at most 500 active keys; expired keys do not count.",
     guard: "builder",
     needs: "work",
     body: { fields: KeyFields, example: { name: "production", budget_day_micro: "2000000", models: ["small-8b"] } },
     answer: {
       status: 201,
-      description: "The key, with its secret: keep it now.",
+      description: "The key with its secret. Store it now: it is not shown again.",
       json: NewApiKey,
       example: { ...sampleKey, last_used_at: null, secret: SAMPLE_SECRET },
     },
@@ -172,7 +172,7 @@ export const keyRoutes = routes({
   },
   getKey: {
     at: "GET /console/api/keys/{id}",
-    summary: "Read an API key",
+    summary: "Get an API key",
     guard: "builder",
     path: KEY_PATH,
     answer: { description: "The key.", json: ApiKey, example: sampleKey },
@@ -180,9 +180,9 @@ export const keyRoutes = routes({
   },
   changeKey: {
     at: "PATCH /console/api/keys/{id}",
-    summary: "Change an API key",
+    summary: "Update an API key",
     description:
-      "What is not named stays as it is. Requests that were made under an old name keep it in the history. What is under way when a budget is set counts against it. A key that has expired and is given a later end counts among the 500 that work again.",
+      "Fields that are absent stay as they are. Past requests keep the key's old name in the history. Requests in flight when a budget is set count against it. An expired key that gets a later expiry date counts among the 500 active keys again.",
     guard: "builder",
     needs: "work",
     path: KEY_PATH,
@@ -192,15 +192,15 @@ export const keyRoutes = routes({
   },
   rotateKey: {
     at: "POST /console/api/keys/{id}/rotate",
-    summary: "Give an API key a new secret",
+    summary: "Rotate an API key's secret",
     description:
-      "The key keeps its id, its name and its settings. The secret before works for `keep_old_s` more seconds; one that was kept by an earlier rotation ends at once.",
+      "The key keeps its ID, name and settings. The old secret works for `keep_old_s` more seconds. A secret kept by an earlier rotation stops working immediately.",
     guard: "builder",
     needs: "work",
     path: KEY_PATH,
     body: { fields: RotateFields, example: { keep_old_s: 3600 } },
     answer: {
-      description: "The key, with its new secret: keep it now.",
+      description: "The key with its new secret. Store it now: it is not shown again.",
       json: NewApiKey,
       example: { ...sampleKey, old_secret_until: SAMPLE_TIME + 3600, secret: SAMPLE_SECRET },
     },
@@ -209,7 +209,7 @@ export const keyRoutes = routes({
   revokeKey: {
     at: "DELETE /console/api/keys/{id}",
     summary: "Revoke an API key",
-    description: "For good. Revoking what is revoked changes nothing and is no mistake.",
+    description: "Revocation is permanent. Revoking a revoked key has no effect and succeeds.",
     guard: "builder",
     needs: "work",
     path: KEY_PATH,

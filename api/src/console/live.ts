@@ -7,23 +7,25 @@ import { Balance, sampleBalance } from "./money.ts";
 import { ModelCapacity, NodesByState } from "./operator-platform.ts";
 
 const LiveRequests = z.strictObject({
-  in_flight: Count.describe("Requests under way."),
-  latest: Id("req").nullable().describe("The newest of the history."),
+  in_flight: Count.describe("Requests in flight."),
+  latest: Id("req").nullable().describe("The newest request in the history."),
 });
 
 const LiveLoad = z.strictObject({
-  in_flight: Count.describe("Requests under way, of all builders."),
+  in_flight: Count.describe("Requests in flight, of all builders."),
   held_micro: Money,
   nodes: NodesByState,
-  slots: Count.describe("How many requests the connected nodes take at once, each counted once whatever it serves."),
-  busy: Count.describe("How many of the slots are taken."),
+  slots: Count.describe(
+    "Number of requests that the connected nodes can serve at a time. A node counts once, however many models it serves.",
+  ),
+  busy: Count.describe("How many slots are in use."),
   capacity: z.array(ModelCapacity),
 });
 
 export const answers = { LiveRequests, LiveLoad };
 
 const STREAM =
-  "Server-sent events. Each kind comes at once and then when it has changed, at most once a second. A comment line `: keep-alive` comes every 15 seconds. The stream ends after five minutes; open it again.";
+  "Server-sent events. Each kind of event is sent once at the start and then whenever it changes, at most once a second. A comment line `: keep-alive` is sent every 15 seconds. The stream ends after five minutes; reconnect then.";
 
 const transcript = (events: Record<string, unknown>): string =>
   [
@@ -39,7 +41,7 @@ export const liveRoutes = routes({
     answer: {
       description: "A stream of events named `balance` and `requests`.",
       events: {
-        description: `${STREAM} It also ends when the role of who watches changes: read the session again then.`,
+        description: `${STREAM} The stream also ends when the viewer's role changes; get the session again then.`,
         named: { balance: Balance, requests: LiveRequests },
         example: transcript({ balance: sampleBalance, requests: { in_flight: 1, latest: sampleId("req") } }),
       },

@@ -24,31 +24,37 @@ const LiveModel = z.strictObject({
   class: z.enum(MODEL_CLASSES),
   quant_label: z.string(),
   context_limit: Count.nullable(),
-  price_in_micro_1m: Price.describe("Microdollars per million input tokens; null where there is no price yet."),
-  price_out_micro_1m: Price.describe("Microdollars per million output tokens; null for embeddings too."),
-  status: z.enum(MODEL_STATUSES),
-  reasoning: z.boolean().describe("It thinks apart from its answer. The thinking is billed as output."),
-  ttft_p50_ms: Speed.describe(
-    "Median time to the first token over the nodes that serve it now; null before any was measured.",
+  price_in_micro_1m: Price.describe("Microdollars per million input tokens; null if there is no price yet."),
+  price_out_micro_1m: Price.describe(
+    "Microdollars per million output tokens; null for embeddings or if there is no price yet.",
   ),
-  tps_p50: Speed.describe("Median tokens per second, on the same basis."),
-  nodes: Count.describe("How many connected nodes serve it."),
-  slots: Count.describe("How many requests they take at once."),
-  busy: Count.describe("How many of those are taken."),
+  status: z.enum(MODEL_STATUSES),
+  reasoning: z
+    .boolean()
+    .describe("Whether the model returns its thinking separately from the answer. Thinking is billed as output."),
+  ttft_p50_ms: Speed.describe(
+    "Median time to first token over the nodes that serve the model now; null if not measured yet.",
+  ),
+  tps_p50: Speed.describe(
+    "Median tokens per second over the nodes that serve the model now; null if not measured yet.",
+  ),
+  nodes: Count.describe("Number of connected nodes that serve the model."),
+  slots: Count.describe("Number of requests that these nodes can serve at a time."),
+  busy: Count.describe("How many of the slots are in use."),
   structured_output: z
     .boolean()
-    .describe("Whether a node that serves the model now keeps to a `response_format` other than text."),
+    .describe("Whether a node that serves the model now supports a `response_format` other than text."),
 });
 
 const LiveModelList = listOf(LiveModel);
 
 const Model = LiveModel.extend({
-  listed: z.string().describe("The day on which it was listed: `2026-09-01`."),
-  build: z.string().nullable().describe("What nodes run for it; null while it is coming."),
-  licence: z.string().nullable().describe("The weights' licence; null where the catalogue does not state one."),
-  tokenizer: z.string().nullable().describe("What its tokens are counted with."),
-  vector_width: Count.nullable().describe("Of embeddings: how many numbers a vector has."),
-  waiting: Count.describe("How many requests wait for a free slot at this gateway."),
+  listed: z.string().describe("The day on which the model was listed, such as `2026-09-01`."),
+  build: z.string().nullable().describe("The build that nodes run; null for a model that is not available yet."),
+  licence: z.string().nullable().describe("The licence of the weights; null if the catalogue has none."),
+  tokenizer: z.string().nullable().describe("The tokenizer that counts its tokens."),
+  vector_width: Count.nullable().describe("For embeddings: the length of a vector."),
+  waiting: Count.describe("Number of requests that wait for a free slot at this gateway."),
 });
 
 /** Those for which availability is kept. */
@@ -60,22 +66,24 @@ const PerformanceFields = z.object({
 
 const Share = z.number().min(0).max(1).nullable();
 const Measured = {
-  availability: Share.describe("The share of samples in which a node could serve it; null where there is none."),
-  failed_share: Share.describe("Of requests, but for those whose client left; null where there were fewer than 20."),
-  ttft_p50_ms: Milliseconds.describe("To the first token, of answers that ended well; null of embeddings."),
+  availability: Share.describe("Share of samples in which a node could serve the model; null if there are no samples."),
+  failed_share: Share.describe(
+    "Share of requests that failed, without those cancelled by the client; null for fewer than 20 requests.",
+  ),
+  ttft_p50_ms: Milliseconds.describe("Median time to first token of successful requests; null for embeddings."),
   ttft_p95_ms: Milliseconds,
-  tokens_per_second: Speed.describe("Of output after its first token."),
+  tokens_per_second: Speed.describe("Output speed after the first token."),
 };
 
 const ModelPerformance = z.strictObject({
   object: z.literal("model.performance"),
   model: z.string(),
   range: z.enum(MODEL_RANGES),
-  total: z.strictObject(Measured).describe("Over the whole range."),
-  slot_seconds: Count.describe("How long each of the points is: an hour or a UTC day."),
+  total: z.strictObject(Measured).describe("Figures for the whole range."),
+  slot_seconds: Count.describe("Length of each point: an hour or a UTC day."),
   points: z
-    .array(z.strictObject({ at: Time.describe("Where it begins, Unix time in seconds."), ...Measured }))
-    .describe("Every hour or day of the range, the oldest first."),
+    .array(z.strictObject({ at: Time.describe("Start of the hour or day, in Unix seconds."), ...Measured }))
+    .describe("Every hour or day of the range, oldest first."),
 });
 
 const Quote = z.strictObject({
@@ -83,7 +91,7 @@ const Quote = z.strictObject({
   model: z.string(),
   prompt_tokens: Count,
   output_tokens_max: Count,
-  hold_micro: Money.describe("The largest it can cost: this much is held while it runs."),
+  hold_micro: Money.describe("The most that the request can cost. This amount is held while it runs."),
 });
 
 export const answers = { LiveModel, LiveModelList, Model, ModelPerformance, Quote };
@@ -119,8 +127,8 @@ export const requests = { QuoteRequest: { fields: QuoteFields, words: {} } };
 export const modelRoutes = routes({
   listLiveModels: {
     at: "GET /console/api/models",
-    summary: "List the models as they stand now",
-    description: "The whole catalogue, with the speed and the room of the nodes that serve each model at the moment.",
+    summary: "List models with live figures",
+    description: "The whole catalogue, with the current speed and free slots of the nodes that serve each model.",
     guard: "signedIn",
     answer: {
       description: "The models.",
@@ -130,10 +138,10 @@ export const modelRoutes = routes({
   },
   readModel: {
     at: "GET /console/api/models/{id}",
-    summary: "Read one model",
-    description: "What the list says of it, and what else is known of its build.",
+    summary: "Get a model",
+    description: "The same fields as in the list, plus details of the model's build.",
     guard: "signedIn",
-    path: { id: "The model's id, such as small-8b." },
+    path: { id: "The model ID, such as small-8b." },
     answer: {
       description: "The model.",
       json: Model,
@@ -151,15 +159,15 @@ export const modelRoutes = routes({
   },
   readModelPerformance: {
     at: "GET /console/api/models/{id}/performance",
-    summary: "Read how a model did",
+    summary: "Get a model's performance",
     description:
-      "Its availability, speed and failures on the whole platform, over a range and in each hour or UTC day of it. Requests are in it a few seconds after they ended.",
+      "The model's availability, speed and failures on the whole platform, for the range and for each hour or UTC day of it. Requests appear a few seconds after they end.",
     guard: "signedIn",
-    path: { id: "The model's id, such as small-8b." },
+    path: { id: "The model ID, such as small-8b." },
     query: PerformanceFields,
-    words: { range: "How far back: hours of 24h and 7d, days of 30d and 90d." },
+    words: { range: "The time range. `24h` and `7d` have hourly points, `30d` and `90d` daily ones." },
     answer: {
-      description: "What was measured.",
+      description: "The measurements.",
       json: ModelPerformance,
       example: {
         object: "model.performance",
@@ -174,9 +182,9 @@ export const modelRoutes = routes({
   },
   quoteChat: {
     at: "POST /console/api/quote",
-    summary: "Ask what a chat request would hold",
+    summary: "Estimate the hold of a chat request",
     description:
-      "Counted by the model's own tokenizer, as if it were sent: the hold is the one that it would take. Nothing is held, and nothing is recorded. Other fields of a chat request are ignored.",
+      "Counts the prompt with the model's own tokenizer and returns the hold that the request would need. Nothing is held or recorded. Other fields of a chat request are ignored.",
     guard: "builder",
     needs: "read",
     body: {

@@ -26,7 +26,7 @@ export const UsageQuery = z.object({
   ...SpanFields,
   by: z.enum(USAGE_BY, `must be one of ${USAGE_BY.join(", ")}`).default("day"),
   split: z.enum(["key", "model"], "must be key or model").optional(),
-  key: IdField("key", "must be a key's id (key_…)").optional(),
+  key: IdField("key", "must be a key ID (key_…)").optional(),
 });
 /** What one purchase can be of, in cents. */
 export const PURCHASE = { from: 500, to: 500_000, whole: true };
@@ -35,57 +35,57 @@ export const CheckoutFields = z
   .object({ pack_id: z.string("must be a string").optional(), amount_micro: MicroField(PURCHASE).optional() })
   .refine(({ pack_id, amount_micro }) => pack_id !== undefined || amount_micro !== undefined, {
     path: ["pack_id"],
-    message: "must name a pack on offer, unless amount_micro says how much is bought",
+    message: "must be the ID of a pack, unless amount_micro is given",
   })
   .refine(({ pack_id, amount_micro }) => pack_id === undefined || amount_micro === undefined, {
     path: ["amount_micro"],
-    message: "must not be given beside pack_id",
+    message: "must not be combined with pack_id",
   });
 
 export const tooManyCheckouts = (waitS: number): string =>
-  `${OPEN_CHECKOUTS_MAX} checkouts of the last hour are open. Pay one of them, or try again in ${waitS} seconds.`;
+  `Limit reached: ${OPEN_CHECKOUTS_MAX} checkouts of the last hour are still open. Pay one of them, or try again in ${waitS} seconds.`;
 
 export const Balance = z.strictObject({
   object: z.literal("balance"),
-  balance_micro: Money.describe("All the credit. Below zero where a refund or a dispute took more than was left."),
-  held_micro: Money.describe("Reserved for requests under way."),
-  available_micro: Money.describe("What a new request can reserve."),
+  balance_micro: Money.describe("The total credit. Negative if a refund or dispute took more than was left."),
+  held_micro: Money.describe("Held for requests in flight."),
+  available_micro: Money.describe("Available for new requests."),
 });
 
 const UsageRow = z
   .strictObject({
     key: Id("key").optional(),
-    model: z.string().optional().describe("Empty for requests that were refused before it was known."),
-    day: z.string().optional().describe("In UTC, such as `2026-11-15`."),
-    hour: z.string().optional().describe("When it begins, such as `2026-11-15T06:00:00Z`."),
+    model: z.string().optional().describe("Empty for requests that were refused before the model was known."),
+    day: z.string().optional().describe("The UTC day, such as `2026-11-15`."),
+    hour: z.string().optional().describe("The start of the hour, such as `2026-11-15T06:00:00Z`."),
     outcome: RequestOutcome.optional(),
     label: z
       .string()
       .nullable()
       .optional()
-      .describe("null: all the rest, requests without a label and labels beyond the 200 that cost most."),
+      .describe("null: requests without a label, and labels beyond the 200 most expensive ones."),
     requests: Count,
     prompt_tokens: Count,
     completion_tokens: Count,
     charge_micro: Money,
   })
-  .describe("One sum. Of the first six fields it has the one that `by` names, and the one that `split` names.");
+  .describe("One sum. Of the first six fields it has the one that `by` names and the one that `split` names.");
 
 const UsageList = listOf(UsageRow, { by: z.enum(USAGE_BY), from: Time, to: Time });
 
 export const LedgerEntry = z.strictObject({
   object: z.literal("ledger_entry"),
   kind: z.enum(BUILDER_ENTRY_KINDS),
-  amount_micro: Money.describe("Below zero where it left the account."),
-  request_id: Id("req").nullable().describe("The request that was charged; else null."),
-  transfer_id: Id("pay").nullable().describe("The transfer; else null."),
+  amount_micro: Money.describe("Negative if the amount left the account."),
+  request_id: Id("req").nullable().describe("The request that was charged, or null."),
+  transfer_id: Id("pay").nullable().describe("The transfer, or null."),
   month: z
     .string()
     .nullable()
     .describe(
-      "Of a charge that stands for all requests of a month, whose records are kept no longer: which one, in UTC, such as `2026-03`. Else null.",
+      "For a charge that sums up all requests of a month whose records were deleted: the UTC month, such as `2026-03`. Else null.",
     ),
-  reason: z.string().nullable().describe("Why a transfer was made."),
+  reason: z.string().nullable().describe("The reason for the transfer."),
   at: Time,
 });
 
@@ -96,8 +96,8 @@ const Pack = z.strictObject({
   object: z.literal("pack"),
   name: z.string(),
   currency: z.literal("usd"),
-  price_micro: Money.describe("What it costs."),
-  credit_micro: Money.describe("What it credits."),
+  price_micro: Money.describe("The price to pay."),
+  credit_micro: Money.describe("The credit that it adds."),
 });
 
 const PackList = listOf(Pack);
@@ -105,8 +105,8 @@ const PackList = listOf(Pack);
 const Checkout = z.strictObject({
   object: z.literal("checkout"),
   id: Id("pay"),
-  url: z.string().describe("The payment provider's page: send the browser there."),
-  pack_id: z.string().nullable().describe("Null where an amount was chosen."),
+  url: z.string().describe("The payment provider's page. Redirect the browser there."),
+  pack_id: z.string().nullable().describe("Null if an amount was chosen instead of a pack."),
   amount_micro: Money,
 });
 
@@ -125,7 +125,7 @@ export const answers = {
 export const requests = {
   CheckoutRequest: {
     fields: CheckoutFields,
-    words: { pack_id: "A pack on offer.", amount_micro: "In place of a pack: how much, in whole cents." },
+    words: { pack_id: "The ID of a pack.", amount_micro: "Instead of a pack: the amount, in whole cents." },
   },
 };
 
@@ -156,39 +156,39 @@ const sampleUsage = {
 export const moneyRoutes = routes({
   getBalance: {
     at: "GET /console/api/balance",
-    summary: "Read the balance",
+    summary: "Get the balance",
     guard: "builder",
-    answer: { description: "The credit and what of it is held.", json: Balance, example: sampleBalance },
+    answer: { description: "The balance and how much of it is held.", json: Balance, example: sampleBalance },
   },
   getUsage: {
     at: "GET /console/api/usage",
-    summary: "Sum up what was spent",
+    summary: "Sum usage",
     description:
-      "Sums are of whole hours, by label of whole days in UTC. A span has at most 400 days, by the hour at most 31. By label, what cost most comes first; a request is counted a few seconds after it ended, and sums by label are not split further.",
+      "Sums cover whole hours, or whole UTC days with `by=label`. The time range is at most 400 days, with `by=hour` at most 31. With `by=label` the most expensive labels come first and `split` is not allowed. Requests are counted a few seconds after they end.",
     guard: "builder",
     query: UsageQuery,
     words: {
-      by: "What each sum is of.",
-      split: "What every sum is split by further.",
+      by: "How the sums are grouped.",
+      split: "A second grouping within each sum.",
       key: "Only requests with this key, `key_…`.",
-      from: "The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the first of the month that `to` lies in.",
-      to: "Where they end, written like `from`. By default now.",
+      from: "Start of the range, rounded down to the hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: the first day of the month of `to`.",
+      to: "End of the range, in the same formats as `from`. Default: now.",
     },
     answer: {
-      description: "The sums, in the order of what they are of.",
+      description: "The sums, ordered by what they are grouped by.",
       json: UsageList,
       example: { ...sampleList(sampleUsage), by: "day", from: SAMPLE_TIME, to: SAMPLE_TIME + 86_400 },
     },
   },
   listLedger: {
     at: "GET /console/api/ledger",
-    summary: "List the entries of the books",
+    summary: "List ledger entries",
     description:
-      "Every one of the account's, a charge for each request, the newest first. Of months whose requests are kept no longer there is one charge for all of them. By day: `GET /console/api/statement`.",
+      "All entries of the account, with one charge per request, newest first. A month whose requests were deleted has one charge for all of them. For daily rows, see `GET /console/api/statement`.",
     guard: "builder",
     query: PageQuery,
     answer: {
-      description: "A page of the entries.",
+      description: "A page of entries.",
       json: LedgerEntryList,
       example: sampleList({
         object: "ledger_entry",
@@ -209,7 +209,7 @@ export const moneyRoutes = routes({
 export const creditRoutes = routes({
   listPacks: {
     at: "GET /console/api/packs",
-    summary: "List the packs of credit on offer",
+    summary: "List credit packs",
     guard: "signedIn",
     answer: { description: "The packs.", json: PackList, example: sampleList(samplePack) },
     faults: codes("billing_disabled"),
@@ -218,12 +218,12 @@ export const creditRoutes = routes({
     at: "POST /console/api/credits/checkout",
     summary: "Buy credit",
     description:
-      "A pack, or an amount of one's own. The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile. An account has at most 10 open checkouts of the last hour.",
+      "Buys a pack or an amount of your choice. The credit is added when the payment provider confirms the payment, even if the browser was closed. An account can have at most 10 open checkouts of the last hour.",
     guard: "buyer",
     needs: "pay",
     body: { fields: CheckoutFields, example: { pack_id: "pack_20" } },
     answer: {
-      description: "Where to pay.",
+      description: "The checkout page.",
       json: Checkout,
       example: {
         object: "checkout",

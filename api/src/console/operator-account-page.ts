@@ -10,42 +10,39 @@ import { COUNTS } from "./operator-performance.ts";
 
 const RANGES = ["24h", "7d", "30d", "90d"] as const;
 
-const AMOUNT = { amount_micro: Money.describe("What a builder was charged, or a host earned.") };
+const AMOUNT = { amount_micro: Money.describe("Charged to the builder, or earned by the host.") };
 
 const AccountActivity = z.strictObject({
   object: z.literal("account_activity"),
   kind: AccountKind,
   range: z.enum(RANGES),
   from: Time,
-  to: Time.describe("When the slot of time ends that is running."),
-  slot_s: Count.describe("How long a slot of time is."),
+  to: Time.describe("The end of the current time slot."),
+  slot_s: Count.describe("Length of a time slot, in seconds."),
   total: z.strictObject({ ...COUNTS, ...AMOUNT }),
   series: z
-    .array(z.strictObject({ at: Time.describe("When the slot of time begins."), ...COUNTS, ...AMOUNT }))
-    .describe("Every slot of time, the oldest first."),
-  models: z.array(z.strictObject({ model: z.string(), ...COUNTS, ...AMOUNT })).describe("The largest amounts first."),
+    .array(z.strictObject({ at: Time.describe("The start of the time slot."), ...COUNTS, ...AMOUNT }))
+    .describe("Every time slot, oldest first."),
+  models: z.array(z.strictObject({ model: z.string(), ...COUNTS, ...AMOUNT })).describe("Largest amounts first."),
 });
 
 const AccountStatementRow = z
   .strictObject({
     object: z.literal("account_statement_row"),
     kind: z.enum(["usage", ...TRANSFER_KINDS]),
-    day: z
-      .string()
-      .nullable()
-      .describe("Of usage: the UTC day, `2026-11-15`. Null of what else there is, here and below."),
+    day: z.string().nullable().describe("For usage: the UTC day, such as `2026-11-15`. Null for a transfer."),
     requests: Count.nullable(),
-    amount_micro: Money.describe("What came in, or with a minus what went out."),
-    balance_micro: Money.describe("With this row and everything older."),
+    amount_micro: Money.describe("Negative if the amount left the account."),
+    balance_micro: Money.describe("The balance after this row."),
     reason: z.string().nullable(),
-    at: Time.nullable().describe("Of what is no usage: when it was."),
+    at: Time.nullable().describe("The time of the transfer; null for usage."),
   })
-  .describe("The usage of one day, or one transfer.");
+  .describe("One day's usage, or one transfer.");
 const AccountStatement = listOf(AccountStatementRow);
 
 const AccountPayout = z.strictObject({
   object: z.literal("account_payout"),
-  payout: Id("pay").describe("The batch."),
+  payout: Id("pay").describe("The payout batch."),
   note: z.string(),
   state: z.enum(PAYOUT_STATES),
   amount_micro: Money,
@@ -57,13 +54,13 @@ const AccountPayout = z.strictObject({
 const AccountPayouts = listOf(AccountPayout, {
   balance: z
     .strictObject({
-      pending_micro: Money.describe("What is still owed."),
-      held_back_micro: Money.describe("What of it is too young to be paid out."),
-      paid_out_micro: Money.describe("Everything that was ever paid out."),
-      set_off_micro: Money.describe("What went to builder accounts of its owners that owed."),
+      pending_micro: Money.describe("The amount still owed."),
+      held_back_micro: Money.describe("The part of it that is too recent to be paid out."),
+      paid_out_micro: Money.describe("The total of all payouts."),
+      set_off_micro: Money.describe("The total deducted for debts of the owners' builder accounts."),
     })
     .nullable()
-    .describe("Null of a builder, who is paid nothing."),
+    .describe("Null for a builder account."),
 });
 
 export const answers = { AccountActivity, AccountStatementRow, AccountStatement, AccountPayout, AccountPayouts };
@@ -73,13 +70,15 @@ const sampleSums = { requests: 1204, failed: 8, error_share: 0.006_677, amount_m
 export const accountPageRoutes = routes({
   getAccountActivity: {
     at: "GET /console/api/operator/accounts/{id}/activity",
-    summary: "Read what an account did",
+    summary: "Get an account's activity",
     description:
-      "A builder's requests and what they were charged; of a host the requests that its nodes served and what they earned.",
+      "For a builder: its requests and charges. For a host: the requests that its nodes served and the earnings.",
     guard: "operator",
     path: ACCOUNT_PATH,
     query: z.object({ range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("30d") }),
-    words: { range: "How far back: in hours (`24h`, `7d`) or UTC days (`30d`, `90d`), the running one among them." },
+    words: {
+      range: "The time range: hours for `24h` and `7d`, UTC days for `30d` and `90d`, the current one included.",
+    },
     answer: {
       description: "Counts and amounts.",
       json: AccountActivity,
@@ -99,8 +98,8 @@ export const accountPageRoutes = routes({
   },
   listAccountStatement: {
     at: "GET /console/api/operator/accounts/{id}/statement",
-    summary: "Read a builder's statement",
-    description: "One row for the usage of each day and one for each transfer, the newest first.",
+    summary: "List a builder's statement",
+    description: "One row for each day of usage and one for each transfer, newest first.",
     guard: "operator",
     path: ACCOUNT_PATH,
     query: PageQuery,
@@ -126,13 +125,13 @@ export const accountPageRoutes = routes({
   },
   listAccountPayouts: {
     at: "GET /console/api/operator/accounts/{id}/payouts",
-    summary: "List what a host was paid",
-    description: "Its lines of payout batches, the newest first, and what it is owed.",
+    summary: "List a host's payouts",
+    description: "The host's lines of payout batches, newest first, and its balance.",
     guard: "operator",
     path: ACCOUNT_PATH,
     query: PageQuery,
     answer: {
-      description: "A page of its payouts.",
+      description: "A page of payouts.",
       json: AccountPayouts,
       example: {
         ...sampleList({

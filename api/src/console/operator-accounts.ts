@@ -16,7 +16,7 @@ export const Search = z.object({
   kind: z.enum(ACCOUNT_KINDS, "must be builder or host").optional(),
 });
 export const Grant = z.object({
-  amount_micro: z.union([z.string(), z.int()], "must be whole microdollars"),
+  amount_micro: z.union([z.string(), z.int()], "must be a whole number of microdollars"),
   reason: Reason,
 });
 
@@ -26,16 +26,16 @@ export const PlatformAccount = z
     object: z.literal("account"),
     kind: AccountKind,
     name: z.string(),
-    owners: z.array(z.string()).describe("E-mail addresses."),
+    owners: z.array(z.string()).describe("Email addresses."),
     members: z
       .array(z.strictObject({ email: z.string(), role: Role }))
-      .describe("Who else is in its team, by e-mail address."),
-    balance_micro: Money.describe("A builder's credit, or what a host is owed."),
+      .describe("Email addresses of the other team members."),
+    balance_micro: Money.describe("A builder's credit, or the amount owed to a host."),
     held_micro: Money,
     suspended_at: Time.nullable(),
     created_at: Time,
   })
-  .describe("An account as operators see it.");
+  .describe("An account with operator details.");
 
 const PlatformAccountList = listOf(PlatformAccount);
 
@@ -46,11 +46,11 @@ export const requests = {
     fields: Grant,
     words: {
       amount_micro:
-        "Whole microdollars, as a number or as digits: 1 to 1000000000000. The balance may not pass 9000000000000.",
-      reason: "Stands in the statement and in the record of what operators did.",
+        "A whole number of microdollars, as a number or a string of digits: 1 to 1000000000000. The resulting balance must not exceed 9000000000000.",
+      reason: "Shown in the account's statement and in the audit log.",
     },
   },
-  ReasonRequest: { fields: ReasonFields, words: { reason: "Stands in the record of what operators did." } },
+  ReasonRequest: { fields: ReasonFields, words: { reason: "Shown in the audit log." } },
   ...keys.requests,
 };
 
@@ -70,12 +70,12 @@ const sampleAccount = {
 export const operatorAccountRoutes = routes({
   listAccounts: {
     at: "GET /console/api/operator/accounts",
-    summary: "Search the accounts",
-    description: "The newest first.",
+    summary: "Search accounts",
+    description: "Newest first.",
     guard: "operator",
     query: Search,
     words: {
-      q: "A part of the account's name or of the e-mail address of somebody in its team.",
+      q: "Part of the account's name, or of a team member's email address.",
       kind: "Only accounts of this kind.",
     },
     answer: { description: "A page of accounts.", json: PlatformAccountList, example: sampleList(sampleAccount) },
@@ -83,7 +83,7 @@ export const operatorAccountRoutes = routes({
   },
   getAccount: {
     at: "GET /console/api/operator/accounts/{id}",
-    summary: "Read an account",
+    summary: "Get an account",
     guard: "operator",
     path: ACCOUNT_PATH,
     answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
@@ -96,12 +96,13 @@ export const operatorAccountRoutes = routes({
     path: ACCOUNT_PATH,
     body: { fields: Grant, example: { amount_micro: "5000000", reason: "a welcome" } },
     answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
-    faults: [NO_ACCOUNT, refusal("not_a_builder", "Credit is granted to builder accounts only.")],
+    faults: [NO_ACCOUNT, refusal("not_a_builder", "Credit can be granted to builder accounts only.")],
   },
   suspendAccount: {
     at: "POST /console/api/operator/accounts/{id}/suspend",
     summary: "Suspend an account",
-    description: "A builder's keys and a host's nodes do nothing more. Suspending the suspended changes nothing.",
+    description:
+      "A builder's keys stop working, and a host's nodes get no more requests. Suspending a suspended account has no effect.",
     guard: "operator",
     path: ACCOUNT_PATH,
     body: { fields: ReasonFields, example: { reason: "an unpaid dispute" } },

@@ -12,33 +12,37 @@ export const AuditFilter = {
   operator: SearchText.optional(),
   action: SearchText.optional(),
   subject: SearchText.optional(),
-  account: IdField("acc", "must be an account's id (acc_…)").optional(),
+  account: IdField("acc", "must be an account ID (acc_…)").optional(),
   outcome: z.enum(AUDIT_OUTCOMES, `must be one of ${AUDIT_OUTCOMES.join(", ")}`).optional(),
   ...SpanFields,
 };
 const WORDS = {
-  operator: "Only what these operators did: a part of an e-mail address, or `command line`.",
+  operator: "Only actions by these operators: part of an email address, or `command line`.",
   action: "Only this action, such as `account.suspend`.",
-  subject: "Only what was done to this one, by its id.",
-  account: "Only what was done to this account, its keys and its nodes; `acc_…`.",
-  outcome: "Only what ended so. `refused`: by a rule, `failed`: by a fault of ours, `running`: it has not ended.",
-  from: "Where the span begins: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds.",
-  to: "Where it ends, written like `from`. What happens at that moment is not in it.",
+  subject: "Only actions on the object with this ID.",
+  account: "Only actions on this account, its keys and its nodes; `acc_…`.",
+  outcome:
+    "Only actions with this outcome. `refused`: a rule did not allow it. `failed`: an internal error. `running`: not finished.",
+  from: "Start of the time range: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds.",
+  to: "End of the time range (exclusive), in the same formats as `from`.",
 };
 
 const OperatorAction = z.strictObject({
   object: z.literal("operator_action"),
   at: Time,
-  operator: z.string().describe("An e-mail address, or `command line`."),
+  operator: z.string().describe("An email address, or `command line`."),
   action: z.string().describe("Such as `account.suspend`."),
-  subject: z.string().describe("The id of whom or what it was done to."),
-  subject_name: z.string().nullable().describe("What it is called now; null where that is not known."),
+  subject: z.string().describe("The ID of the object that the action changed."),
+  subject_name: z.string().nullable().describe("The object's current name; null if not known."),
   subject_account: z
     .strictObject({ id: Id("acc"), name: z.string() })
     .nullable()
-    .describe("Whose it is, where it is a key or a node."),
+    .describe("The account that owns the key or node; else null."),
   details: z.record(z.string(), z.unknown()),
-  outcome: z.string().nullable().describe("`done`, the code of what refused it, or `failed`; null while it runs."),
+  outcome: z
+    .string()
+    .nullable()
+    .describe("`done`, `failed`, or the code of the error that refused the action; null while it runs."),
 });
 const OperatorActionList = listOf(OperatorAction);
 
@@ -47,13 +51,13 @@ export const answers = { OperatorAction, OperatorActionList };
 export const auditRoutes = routes({
   listOperatorActions: {
     at: "GET /console/api/operator/audit",
-    summary: "List what operators did",
-    description: "The newest first. Nothing in it is ever rewritten.",
+    summary: "List operator actions",
+    description: "The audit log, newest first. Entries are never changed.",
     guard: "operator",
     query: z.object({ ...PageFields, ...AuditFilter }),
     words: WORDS,
     answer: {
-      description: "A page of the record.",
+      description: "A page of the audit log.",
       json: OperatorActionList,
       example: sampleList({
         object: "operator_action",
@@ -71,15 +75,15 @@ export const auditRoutes = routes({
   },
   exportOperatorActions: {
     at: "GET /console/api/operator/audit.csv",
-    summary: "Export what operators did",
-    description: "All of it that matches, the newest first.",
+    summary: "Export operator actions",
+    description: "All matching entries of the audit log, newest first.",
     guard: "operator",
     query: z.object(AuditFilter),
     words: WORDS,
     answer: {
-      description: "The file.",
+      description: "The CSV file.",
       csv: {
-        description: "One line per act under a line of column names, separated by commas.",
+        description: "A header line, then one comma-separated line per action.",
         example: `at,operator,action,subject,subject_name,outcome,details\r\n2026-09-21T13:33:20.000Z,olga@example.com,account.suspend,${sampleId("acc")},Acme,done,"{""reason"":""an unpaid dispute""}"\r\n`,
       },
       headers: ["content-disposition"],

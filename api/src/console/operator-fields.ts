@@ -6,7 +6,7 @@ export const SearchText = z.string().max(200, "must have at most 200 characters"
 export const Reason = z
   .string("must be a string")
   .trim()
-  .min(1, "must say why")
+  .min(1, "must not be empty: give the reason")
   .max(200, "must have at most 200 characters")
   .refine(isPlain, PLAIN_RULE);
 export const ReasonFields = z.object({ reason: Reason });

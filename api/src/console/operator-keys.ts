@@ -6,7 +6,7 @@ import { routes } from "../route.ts";
 import { Count, Id, listOf, sampleId, sampleList } from "../values.ts";
 import { ApiKey, LimitsInForce, sampleKey } from "./keys.ts";
 
-export const ACCOUNT_PATH = { id: "The account's id, `acc_…`." };
+export const ACCOUNT_PATH = { id: "The account ID, `acc_…`." };
 export const NO_ACCOUNT = refusal("not_found", "No such account.");
 
 /** More than any key will ever need, and no more than its record can hold. */
@@ -23,15 +23,15 @@ const OwnLimit = Count.nullable();
 const ownAndDefault = {
   own_limits: z
     .strictObject({ requests_per_minute: OwnLimit, tokens_per_minute: OwnLimit, in_flight: OwnLimit })
-    .describe("What an operator set for this key; null where the platform's limit holds."),
-  default_limits: LimitsInForce.describe("The platform's limits."),
+    .describe("Limits that an operator set for this key; null where the platform's limit applies."),
+  default_limits: LimitsInForce.describe("The platform's default limits."),
 };
-const PlatformKey = z.strictObject({ ...ApiKey.shape, ...ownAndDefault }).describe("A key as operators see it.");
+const PlatformKey = z.strictObject({ ...ApiKey.shape, ...ownAndDefault }).describe("A key with operator details.");
 const PlatformKeyList = listOf(PlatformKey);
 const KeyLimits = z.strictObject({
   object: z.literal("key_limits"),
   id: Id("key"),
-  limits: LimitsInForce.describe("What holds for the key now."),
+  limits: LimitsInForce.describe("The limits in force."),
   ...ownAndDefault,
 });
 
@@ -42,9 +42,9 @@ export const requests = {
     fields: Limits,
     words: {
       requests_per_minute:
-        "null, or not named: the platform's limit, here and below. At most 999999999, here and below.",
-      tokens_per_minute: "Prompt and output together.",
-      in_flight: "Requests at the same time.",
+        "null or absent: the platform's limit. At most 999999999. The same applies to the other two limits.",
+      tokens_per_minute: "Prompt and output tokens together.",
+      in_flight: "Requests in flight.",
     },
   },
 };
@@ -59,8 +59,7 @@ export const operatorKeyRoutes = routes({
   listAccountKeys: {
     at: "GET /console/api/operator/accounts/{id}/keys",
     summary: "List an account's API keys",
-    description:
-      "Those that work, then those that were revoked, each the newest first. Which of their limits are their own is said beside.",
+    description: "Active keys, then revoked ones, each newest first, with the limits that operators set.",
     guard: "operator",
     path: ACCOUNT_PATH,
     query: PageQuery,
@@ -74,12 +73,12 @@ export const operatorKeyRoutes = routes({
   setKeyLimits: {
     at: "PUT /console/api/operator/keys/{id}/limits",
     summary: "Set the limits of one API key",
-    description: "All three are set: what is null or not named goes back to the platform's limit.",
+    description: "Sets all three limits. A limit that is null or absent returns to the platform's.",
     guard: "operator",
-    path: { id: "The key's id, `key_…`." },
+    path: { id: "The key ID, `key_…`." },
     body: { fields: Limits, example: { requests_per_minute: 6000 } },
     answer: {
-      description: "What was set, and what holds now.",
+      description: "The operator's limits and the limits in force.",
       json: KeyLimits,
       example: { object: "key_limits", id: sampleId("key"), ...sampleLimits },
     },

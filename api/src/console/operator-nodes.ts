@@ -13,10 +13,13 @@ export const NodesQuery = z.object({
   ...PageFields,
   q: SearchText.optional(),
   state: z.enum(NODE_STATES, `must be one of ${NODE_STATES.join(", ")}`).optional(),
-  host: IdField("acc", "must be a host account's id (acc_…)").optional(),
+  host: IdField("acc", "must be a host account's ID (acc_…)").optional(),
 });
 
-const owner = { account: Id("acc").describe("The host's account."), account_name: z.string().describe("Its name.") };
+const owner = {
+  account: Id("acc").describe("The host account."),
+  account_name: z.string().describe("The host account's name."),
+};
 const PlatformNode = z.strictObject({ ...Node.shape, ...owner });
 const ListedPlatformNode = z.strictObject({ ...ListedNode.shape, ...owner });
 const PlatformNodeList = listOf(ListedPlatformNode);
@@ -27,26 +30,26 @@ export const answers = { PlatformNode, ListedPlatformNode, PlatformNodeList, Pla
 const sampleOwner = { account: sampleId("acc"), account_name: "Barn" };
 const samplePlatformNode = { ...sampleNode, ...sampleOwner };
 const sampleListed = { ...sampleListedNode, ...sampleOwner };
-const NODE_PATH = { id: "The node's id, `node_…`." };
+const NODE_PATH = { id: "The node ID, `node_…`." };
 
 export const operatorNodeRoutes = routes({
   listPlatformNodes: {
     at: "GET /console/api/operator/nodes",
-    summary: "Search every host's nodes",
-    description: "The newest first.",
+    summary: "Search all nodes",
+    description: "Newest first.",
     guard: "operator",
     query: NodesQuery,
     words: {
-      q: "A part of the node's name.",
-      state: "Only nodes in this state, as the gateway that answers sees it.",
-      host: "Only nodes of this host's account, `acc_…`.",
+      q: "Part of the node's name.",
+      state: "Only nodes in this state. `online` means connected to the gateway that answers.",
+      host: "Only nodes of this host account, `acc_…`.",
     },
     answer: { description: "A page of nodes.", json: PlatformNodeList, example: sampleList(sampleListed) },
     faults: codes("invalid_cursor"),
   },
   getPlatformNode: {
     at: "GET /console/api/operator/nodes/{id}",
-    summary: "Read any node and how it does",
+    summary: "Get any node and its statistics",
     guard: "operator",
     path: NODE_PATH,
     answer: {
@@ -58,8 +61,9 @@ export const operatorNodeRoutes = routes({
   },
   quarantineNode: {
     at: "POST /console/api/operator/nodes/{id}/quarantine",
-    summary: "Put a node in quarantine",
-    description: "It gets no more work, and its credentials are refused at once. The host reads the reason.",
+    summary: "Quarantine a node",
+    description:
+      "The node gets no more requests, and its credentials stop working immediately. The reason is shown to the host.",
     guard: "operator",
     path: NODE_PATH,
     body: { fields: ReasonFields, example: { reason: "answers that its model would not give" } },
@@ -77,7 +81,7 @@ export const operatorNodeRoutes = routes({
   releaseNode: {
     at: "POST /console/api/operator/nodes/{id}/release",
     summary: "Release a node from quarantine",
-    description: "It is paused then; its host resumes it.",
+    description: "The node is then paused until its host resumes it.",
     guard: "operator",
     path: NODE_PATH,
     answer: { description: "The node.", json: PlatformNode, example: { ...samplePlatformNode, state: "paused" } },
@@ -85,14 +89,15 @@ export const operatorNodeRoutes = routes({
   },
   clearNode: {
     at: "POST /console/api/operator/nodes/{id}/clear",
-    summary: "Let a node work in spite of its host's quarantine",
-    description: "For a node that gets no work because another of its host is in quarantine: an operator has looked.",
+    summary: "Clear a node despite its host's quarantine",
+    description:
+      "For a node that gets no requests because another node of its host is in quarantine. An operator has reviewed this node and allows it to serve.",
     guard: "operator",
     path: NODE_PATH,
     answer: { description: "The node.", json: PlatformNode, example: samplePlatformNode },
     faults: [
       ...codes("node_not_found"),
-      refusal("node_state_conflict", "Nothing of its host keeps this node from work."),
+      refusal("node_state_conflict", "This node is not blocked by a quarantine of its host."),
     ],
   },
 });

@@ -13,7 +13,7 @@ export const NewBatch = z.object({
     .max(200, "must have at most 200 characters")
     .refine(isPlain, PLAIN_RULE)
     .default(""),
-  minimum_micro: z.union([z.string(), z.int()], "must be whole microdollars").optional(),
+  minimum_micro: z.union([z.string(), z.int()], "must be a whole number of microdollars").optional(),
 });
 
 export const Payout = z
@@ -22,25 +22,27 @@ export const Payout = z
     object: z.literal("payout_batch"),
     state: z.enum(PAYOUT_STATES),
     note: z.string(),
-    hosts: Count.describe("How many hosts it pays."),
-    total_micro: Money.describe("What it pays."),
-    held_back_micro: Money.describe("What it left with hosts, because it is younger than the hold-back."),
-    set_off_micro: Money.describe("What it took from hosts for what builder accounts of their owners owed."),
+    hosts: Count.describe("Number of hosts paid."),
+    total_micro: Money.describe("Total amount paid."),
+    held_back_micro: Money.describe("Earnings left out because they are younger than the payout hold-back."),
+    set_off_micro: Money.describe("Deducted for debts of the owners' builder accounts (set-off)."),
     created_at: Time,
     created_by: z.string(),
     paid_at: Time.nullable(),
     paid_by: z.string().nullable(),
   })
   .describe(
-    "A batch: what hosts were owed when it was made, beyond what open batches promise and what is held back. One that only set debts off has nothing to send and is paid at once.",
+    "A payout batch: the amounts owed to hosts when it was created, without amounts in open batches and without held-back earnings. A batch that only sets off debts transfers no money and is marked paid immediately.",
   );
 
 const PayoutLine = z.strictObject({
   payout: Id("pay"),
   account: Id("acc"),
   name: z.string(),
-  owners: z.string().describe("E-mail addresses, separated by spaces."),
-  amount_micro: Money.describe("What is paid. Zero where all was held back or set off, or is less than the minimum."),
+  owners: z.string().describe("Email addresses, separated by spaces."),
+  amount_micro: Money.describe(
+    "The amount to pay. Zero if everything was held back or set off, or the rest is below the minimum.",
+  ),
   held_back_micro: Money,
   set_off_micro: Money,
 });
@@ -54,8 +56,8 @@ export const requests = {
   CreatePayoutRequest: {
     fields: NewBatch,
     words: {
-      note: "For people.",
-      minimum_micro: "Hosts who are owed less are left for another time. Whole microdollars.",
+      note: "A note for operators.",
+      minimum_micro: "Hosts that are owed less are left out of this batch. A whole number of microdollars.",
     },
   },
 };
@@ -84,14 +86,14 @@ const sampleLine = {
   set_off_micro: "0.000000",
 };
 
-const PAYOUT_PATH = { id: "The batch's id, `pay_…`." };
+const PAYOUT_PATH = { id: "The batch ID, `pay_…`." };
 const NO_PAYOUT = refusal("not_found", "No such payout batch.");
 
 export const payoutRoutes = routes({
   listPayouts: {
     at: "GET /console/api/operator/payouts",
-    summary: "List the payouts",
-    description: "The newest first.",
+    summary: "List payout batches",
+    description: "Newest first.",
     guard: "operator",
     query: PageQuery,
     answer: { description: "A page of batches.", json: PayoutList, example: sampleList(samplePayout) },
@@ -99,9 +101,9 @@ export const payoutRoutes = routes({
   },
   createPayout: {
     at: "POST /console/api/operator/payouts",
-    summary: "Make a payout of what hosts are owed",
+    summary: "Create a payout batch",
     description:
-      "What a host's owners owe on their builder accounts after refunds or disputes is set off first. Earnings younger than the hold-back are left for another time.",
+      "Debts of a host's owners on their builder accounts, after refunds or disputes, are deducted first. Earnings younger than the hold-back stay for a later batch.",
     guard: "operator",
     body: { fields: NewBatch, example: { note: "November", minimum_micro: "1000000" } },
     answer: { status: 201, description: "The batch.", json: Payout, example: samplePayout },
@@ -109,8 +111,8 @@ export const payoutRoutes = routes({
   },
   getPayout: {
     at: "GET /console/api/operator/payouts/{id}",
-    summary: "Read a payout, host by host",
-    description: "Lines are by the hosts' names, in pages.",
+    summary: "Get a payout batch with its lines",
+    description: "Lines are sorted by host name and paginated.",
     guard: "operator",
     path: PAYOUT_PATH,
     query: PageQuery,
@@ -123,14 +125,14 @@ export const payoutRoutes = routes({
   },
   exportPayout: {
     at: "GET /console/api/operator/payouts/{id}/csv",
-    summary: "Export a payout",
-    description: "For whoever sends the money.",
+    summary: "Export a payout batch",
+    description: "A CSV file for the person who sends the money.",
     guard: "operator",
     path: PAYOUT_PATH,
     answer: {
-      description: "The file.",
+      description: "The CSV file.",
       csv: {
-        description: "One line per host that is paid under a line of column names, separated by commas.",
+        description: "A header line, then one comma-separated line per host that is paid.",
         example: `${Object.keys(sampleLine).join(",")}\r\n${Object.values(sampleLine).join(",")}\r\n`,
       },
       headers: ["content-disposition"],
@@ -139,8 +141,8 @@ export const payoutRoutes = routes({
   },
   markPayoutPaid: {
     at: "POST /console/api/operator/payouts/{id}/paid",
-    summary: "Book a payout as paid",
-    description: "Once the money was sent. Said twice it is booked once.",
+    summary: "Mark a payout batch as paid",
+    description: "Call this after the money was sent. Repeating the call has no effect.",
     guard: "operator",
     path: PAYOUT_PATH,
     answer: {

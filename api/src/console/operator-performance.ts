@@ -14,26 +14,30 @@ const Mean = z.number().min(0).nullable();
 const Percentiles = z.strictObject({ p50: Milliseconds, p95: Milliseconds });
 
 export const COUNTS = {
-  requests: Count.describe("Those that ended, without those that a limit refused."),
+  requests: Count.describe("Finished requests, without those refused by a rate limit."),
   failed: Count,
-  error_share: Share.describe("The failed ones, of all whose client stayed to the end. Null of none."),
+  error_share: Share.describe(
+    "Failed requests as a share of all requests that the client did not cancel. Null if there were none.",
+  ),
 };
 const LOAD = {
   ...COUNTS,
-  rate_per_s: Rate.describe("Requests per second. Null of a slot that began less than a minute ago."),
-  ttft_p95_ms: Milliseconds.describe("95 of 100 answers that ended well had their first token by then."),
-  nodes: Mean.describe("Connected ones, on average. Null where nobody looked, here and below."),
-  slots: Mean.describe("How many requests they take at once, each node counted once whatever it serves; on average."),
-  busy_share: Share.describe("How much of the slots was taken."),
+  rate_per_s: Rate.describe("Requests per second. Null for a slot that began less than a minute ago."),
+  ttft_p95_ms: Milliseconds.describe("95th percentile of the time to first token, of successful requests."),
+  nodes: Mean.describe(
+    "Average number of connected nodes. Null if not sampled; the same applies to the next two fields.",
+  ),
+  slots: Mean.describe("Average number of requests that the connected nodes can serve at a time."),
+  busy_share: Share.describe("Share of slots in use."),
 };
 
-const PlatformSlot = z.strictObject({ at: Time.describe("When the slot of time begins."), ...LOAD });
+const PlatformSlot = z.strictObject({ at: Time.describe("The start of the time slot."), ...LOAD });
 const PlatformModel = z.strictObject({
   model: z.string(),
   ...COUNTS,
-  ttft_ms: Percentiles.describe("Of answers that ended well."),
+  ttft_ms: Percentiles.describe("For successful requests."),
   duration_ms: Percentiles,
-  tokens_per_second: z.number().nullable().describe("Of output after its first token. Null without any."),
+  tokens_per_second: z.number().nullable().describe("Output speed after the first token. Null if there was no output."),
   charge_micro: Money,
 });
 const Spender = z.strictObject({
@@ -51,8 +55,10 @@ const NodeToLookAt = z.strictObject({
   reasons: z.array(
     z.strictObject({
       code: z.enum(ATTENTION_REASONS),
-      text: z.string().describe("In words."),
-      since: Time.nullable().describe("Since when, or when it was last seen; null where that is not known."),
+      text: z.string().describe("The reason in words."),
+      since: Time.nullable().describe(
+        "Since when the reason applies, or when the node was last connected; null if not known.",
+      ),
     }),
   ),
 });
@@ -61,19 +67,19 @@ const PlatformPerformance = z.strictObject({
   object: z.literal("platform_performance"),
   range: z.enum(RANGES),
   from: Time,
-  to: Time.describe("When the slot of time ends that is running."),
-  slot_s: Count.describe("How long a slot of time is."),
+  to: Time.describe("The end of the current time slot."),
+  slot_s: Count.describe("Length of a time slot, in seconds."),
   total: z.strictObject({ ...LOAD, charge_micro: Money }),
-  series: z.array(PlatformSlot).describe("Every slot of time, the oldest first."),
-  models: z.array(PlatformModel).describe("Those that charged most first, at most 50."),
-  top_accounts: z.array(Spender).describe("The ten that were charged most."),
+  series: z.array(PlatformSlot).describe("Every time slot, oldest first."),
+  models: z.array(PlatformModel).describe("The models with the highest charges first, at most 50."),
+  top_accounts: z.array(Spender).describe("The ten accounts with the highest charges."),
   nodes_to_look_at: z.strictObject({
     total: Count,
-    data: z.array(NodeToLookAt).describe("The most pressing first, at most 20."),
+    data: z.array(NodeToLookAt).describe("Most urgent first, at most 20."),
   }),
   money: MoneyTotals,
   accounts: z.strictObject({ builders: Count, hosts: Count, suspended: Count }),
-  books: LastVerdict.nullable().describe("The last verdict on the books; null while they were never proved."),
+  books: LastVerdict.nullable().describe("The result of the last ledger check; null if none has run."),
 });
 
 export const answers = { PlatformPerformance, PlatformSlot, PlatformModel, Spender, NodeToLookAt };
@@ -91,14 +97,14 @@ const sampleLoad = {
 export const platformPerformanceRoutes = routes({
   getPlatformPerformance: {
     at: "GET /console/api/operator/performance",
-    summary: "Read how the platform did",
+    summary: "Get the platform's performance",
     description:
-      "Load, errors and speed over time and by model, who spent, which nodes need a look, money and the last verdict on the books. A request is counted a few seconds after it ended. What was charged is summed up by the hour: the hour in which the span begins counts whole.",
+      "Load, errors and speed over time and by model, the accounts that spent most, nodes that need attention, money, and the last ledger check. Requests appear a few seconds after they end. Charges are summed by hour: the hour in which the range begins counts in full.",
     guard: "operator",
     query: z.object({ range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("24h") }),
     words: {
       range:
-        "How far back: in slots of 5 minutes (`1h`, `6h`), an hour (`24h`, `7d`) or a UTC day (`30d`, `90d`), the running one among them.",
+        "The time range: slots of 5 minutes for `1h` and `6h`, an hour for `24h` and `7d`, a UTC day for `30d` and `90d`, the current one included.",
     },
     answer: {
       description: "The figures.",
@@ -132,9 +138,7 @@ export const platformPerformanceRoutes = routes({
               name: "attic",
               account: sampleId("acc"),
               account_name: "Barn",
-              reasons: [
-                { code: "offline", text: "Not connected, though it is to serve small-8b.", since: SAMPLE_TIME },
-              ],
+              reasons: [{ code: "offline", text: "Not connected, although it elected small-8b.", since: SAMPLE_TIME }],
             },
           ],
         },

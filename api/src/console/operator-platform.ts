@@ -7,22 +7,22 @@ import { Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../values.ts";
 export const ModelCapacity = z
   .strictObject({
     model: z.string(),
-    nodes: Count.describe("Connected nodes that serve it."),
-    slots: Count.describe("How many requests they take at once."),
-    busy: Count.describe("How many of the slots are taken."),
+    nodes: Count.describe("Number of connected nodes that serve the model."),
+    slots: Count.describe("Number of requests that these nodes can serve at a time."),
+    busy: Count.describe("How many of the slots are in use."),
   })
-  .describe("As the gateway that answers sees it.");
+  .describe("As seen by the gateway that answers.");
 
 export const NodesByState = z
   .record(z.string(), Count)
-  .describe("How many nodes are in each state; `online` are those that the gateway which answers is connected to.");
+  .describe("Number of nodes in each state. `online` nodes are connected to the gateway that answers.");
 
 export const MoneyTotals = z.strictObject({
-  builder_credit_micro: Money.describe("What builders own."),
-  held_micro: Money.describe("What of it is held for requests under way."),
-  hosts_owed_micro: Money.describe("What hosts earned and were not paid."),
-  liabilities_micro: Money.describe("What builders own and hosts are owed."),
-  platform_revenue_micro: Money.describe("What the platform earned since the beginning."),
+  builder_credit_micro: Money.describe("Total balance of all builders."),
+  held_micro: Money.describe("The part of it that is held for requests in flight."),
+  hosts_owed_micro: Money.describe("Earned by hosts and not paid out yet."),
+  liabilities_micro: Money.describe("The sum of builder balances and amounts owed to hosts."),
+  platform_revenue_micro: Money.describe("The platform's total revenue."),
 });
 
 const Overview = z.strictObject({
@@ -31,13 +31,13 @@ const Overview = z.strictObject({
   to: Time,
   money: MoneyTotals,
   accounts: z.strictObject({ builders: Count, hosts: Count, suspended: Count }),
-  holds: Count.describe("Requests under way."),
+  holds: Count.describe("Requests in flight."),
   nodes: NodesByState,
   capacity: z.array(ModelCapacity),
   traffic: z
     .array(
       z.strictObject({
-        hour: Time.describe("When the hour begins, Unix time in seconds."),
+        hour: Time.describe("Start of the hour, in Unix seconds."),
         outcome: RequestOutcome,
         requests: Count,
         prompt_tokens: Count,
@@ -45,29 +45,29 @@ const Overview = z.strictObject({
         charge_micro: Money,
       }),
     )
-    .describe("By hour and outcome, within the span."),
+    .describe("By hour and outcome, within the time range."),
 });
 
 const VERDICT = {
   at: Time,
-  asked_by: z.string().describe("An operator's e-mail address, `command line`, or `by itself`."),
+  asked_by: z.string().describe("An operator's email address, `command line`, or `by itself` for the scheduled check."),
   took_ms: Count,
 };
 export const LastVerdict = z.strictObject({
   ...VERDICT,
   balanced: z.boolean(),
-  failed_checks: z.array(z.string()).describe("The names of those that found a difference."),
+  failed_checks: z.array(z.string()).describe("The names of the checks that found a difference."),
 });
 
 const BooksCheck = z.strictObject({
   object: z.literal("ledger_check"),
   ...VERDICT,
-  balanced: z.boolean().describe("Whether nothing differs anywhere."),
+  balanced: z.boolean().describe("Whether no check found a difference."),
   checks: z.array(
     z.strictObject({
       name: z.string(),
-      checked: Count.describe("How many things were looked at."),
-      differences: z.array(z.string()).describe("What differs, the first few."),
+      checked: Count.describe("Number of objects checked."),
+      differences: z.array(z.string()).describe("The first differences found."),
     }),
   ),
 });
@@ -114,12 +114,12 @@ const sampleOverview = {
 export const platformRoutes = routes({
   getOverview: {
     at: "GET /console/api/operator/overview",
-    summary: "Read the platform at a glance",
+    summary: "Get the platform overview",
     guard: "operator",
     query: z.object(SpanFields),
     words: {
-      from: "The traffic's first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default a day before `to`, at most 31.",
-      to: "Where it ends, written like `from`. By default now.",
+      from: "First hour of the traffic figures: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: one day before `to`; at most 31 days.",
+      to: "End of the traffic figures, in the same formats as `from`. Default: now.",
     },
     answer: {
       description: "Money, accounts, nodes, capacity and traffic.",
@@ -129,12 +129,12 @@ export const platformRoutes = routes({
   },
   checkBooks: {
     at: "GET /console/api/operator/ledger/check",
-    summary: "Prove the books",
+    summary: "Check the ledger",
     description:
-      "Works every figure out again from what lies below it. Takes a while on a large platform. The verdict is kept.",
+      "Recomputes every figure of the ledger from the records below it. This can take minutes on a large platform. The result is stored.",
     guard: "operator",
     answer: {
-      description: "What was checked, and what differs.",
+      description: "The checks and the differences found.",
       json: BooksCheck,
       example: {
         object: "ledger_check",

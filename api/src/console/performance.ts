@@ -17,39 +17,39 @@ const PerformanceQuery = z.object({
 
 const Percentiles = z
   .strictObject({ p50: Milliseconds, p95: Milliseconds, p99: Milliseconds })
-  .describe("In milliseconds, of answers that ended well, right to one percent. null: there was none.");
+  .describe("In milliseconds, for successful requests, accurate to one percent. null if there were none.");
 
 const FIGURES = {
-  requests: Count.describe("Without those that a limit refused."),
+  requests: Count.describe("Without requests refused by a rate limit."),
   ok: Count,
-  closed: Count.describe("The client went away: no error."),
+  closed: Count.describe("Cancelled by the client; not counted as errors."),
   failed: Count,
   error_share: z
     .number()
     .nullable()
-    .describe("Failed ones of those whose client stayed, from 0 to 1. null of nothing."),
+    .describe(
+      "Failed requests as a share (0 to 1) of all requests that the client did not cancel. null if there were none.",
+    ),
   ttft_ms: Percentiles,
   duration_ms: Percentiles,
-  tokens_per_second: z.number().nullable().describe("Of output after its first token. null without any."),
+  tokens_per_second: z.number().nullable().describe("Output speed after the first token. null if there was no output."),
 };
 
 const PerformanceRow = z
   .strictObject({ model: z.string().optional(), key: Id("key").or(z.literal(PLAYGROUND)).optional(), ...FIGURES })
-  .describe(
-    "Of one model or key, as `by` names. The keys of the console's playground, one for each session, are one: `playground`.",
-  );
-const PerformancePoint = z.strictObject({ at: Time.describe("When the slot begins."), ...FIGURES });
+  .describe("Figures of one model or key, depending on `by`. All playground keys share one row, `playground`.");
+const PerformancePoint = z.strictObject({ at: Time.describe("The start of the slot."), ...FIGURES });
 
 const Performance = z.strictObject({
   object: z.literal("performance"),
   range: z.enum(RANGES),
   by: z.enum(PERFORMANCE_BY),
   from: Time,
-  to: Time.describe("The end of the slot that is running."),
-  slot_s: z.int().describe("How long a slot of the series is, in seconds."),
+  to: Time.describe("The end of the current slot."),
+  slot_s: z.int().describe("Length of a slot, in seconds."),
   total: z.strictObject(FIGURES),
   data: z.array(PerformanceRow),
-  series: z.array(PerformancePoint).describe("The oldest first. Slots without a request are left out."),
+  series: z.array(PerformancePoint).describe("Oldest first. Slots without requests are omitted."),
 });
 
 export const answers = { Performance, PerformanceRow, PerformancePoint };
@@ -68,17 +68,17 @@ const sampleFigures = {
 export const performanceRoutes = routes({
   getPerformance: {
     at: "GET /console/api/performance",
-    summary: "Read how requests went",
+    summary: "Get request performance",
     description:
-      "Percentiles, speed and errors, in total, by model or key, and over time. A request is counted a few seconds after it ended.",
+      "Percentiles, speed and errors: in total, by model or key, and over time. Requests appear a few seconds after they end.",
     guard: "builder",
     query: PerformanceQuery,
     words: {
       range:
-        "How far back: in slots of 5 minutes (`1h`, `6h`), an hour (`24h`, `7d`) or a UTC day (`30d`, `90d`), the running one among them.",
-      by: "What the rows of `data` are of.",
+        "The time range: slots of 5 minutes for `1h` and `6h`, an hour for `24h` and `7d`, a UTC day for `30d` and `90d`, the current one included.",
+      by: "How the rows of `data` are grouped.",
       model: "Only requests for this model.",
-      key: "Only requests with this key, `key_…`; `playground`: those of the console's playground.",
+      key: "Only requests with this key, `key_…`, or `playground` for requests from the console's playground.",
     },
     answer: {
       description: "The figures.",

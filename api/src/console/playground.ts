@@ -7,7 +7,7 @@ import { Id, IdField, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 /** As a key's id: the playground's keys, which no list has, all together. */
 export const PLAYGROUND = "playground";
 
-const KEY_RULE = `must be a key's id (key_…) or ${PLAYGROUND}`;
+const KEY_RULE = `must be a key ID (key_…) or ${PLAYGROUND}`;
 const KeyField = IdField("key", KEY_RULE);
 /** What a query names keys by. */
 export const KeyOrPlayground = z
@@ -17,8 +17,8 @@ export const KeyOrPlayground = z
 const PlaygroundKey = z.strictObject({
   id: Id("key"),
   object: z.literal("playground_key"),
-  secret: z.string().describe("The key itself. The one before it, of the same session and account, no longer works."),
-  expires_at: Time.describe("It ends then, or with the session, whichever is first."),
+  secret: z.string().describe("The key. It replaces the previous playground key of the same session and account."),
+  expires_at: Time.describe("When the key expires. It also ends with the session."),
 });
 
 export const answers = { PlaygroundKey };
@@ -26,14 +26,14 @@ export const answers = { PlaygroundKey };
 export const playgroundRoutes = routes({
   issuePlaygroundKey: {
     at: "POST /console/api/playground/key",
-    summary: "Get this session's key for the playground",
+    summary: "Create this session's playground key",
     description:
-      "A key of the account that works while this session lasts, for 12 hours at most. A session has one for each account: asking again replaces its secret. It is not listed among the account's keys and does not count among them; in the history it is called `Playground`, and where performance is by key, all such keys are one: `playground`. Its limits are lower than a key's: 60 requests and 500,000 tokens a minute, 4 requests in flight.",
+      "A key that works while this session lasts, for at most 12 hours. A session has one per account; calling this again replaces its secret. The key is not listed among the account's keys and does not count toward their limit. The history shows it as `Playground`; performance by key groups all such keys as `playground`. Its limits are lower than those of other keys: 60 requests and 500,000 tokens a minute, 4 requests in flight.",
     guard: "builder",
     needs: "work",
     answer: {
       status: 201,
-      description: "The key. To be kept in memory, and nowhere else.",
+      description: "The key. Keep it in memory only.",
       json: PlaygroundKey,
       example: {
         id: sampleId("key"),

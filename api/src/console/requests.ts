@@ -27,7 +27,7 @@ const RequestsFilter = z.object({
   model: z.string().optional(),
   key: KeyOrPlayground.optional(),
   outcome: z.string().optional(),
-  label: z.string().min(1, "must be a label").max(64, "must be at most 64 characters long").optional(),
+  label: z.string().min(1, "must not be empty").max(64, "must have at most 64 characters").optional(),
 });
 export const RequestsQuery = RequestsFilter.extend({
   ...PageFields,
@@ -37,18 +37,18 @@ const UnfundedQuery = z.object(SpanFields);
 
 export const Request = z
   .strictObject({
-    id: Id("req").describe("Ends in the same 26 characters as the answer's id."),
+    id: Id("req").describe("Ends in the same 26 characters as the ID in the response."),
     object: z.literal("request"),
     created_at: Time,
     finished_at: Time,
     key: z.strictObject({ id: Id("key"), name: z.string().describe("The key's name when the request was made.") }),
     endpoint: z.enum(ENDPOINTS),
-    model: z.string().nullable().describe("null: refused before it was known."),
+    model: z.string().nullable().describe("null: refused before the model was known."),
     build: z.string().nullable(),
     tokenizer: z.string().nullable(),
-    stream: z.boolean().nullable().describe("null: refused before it was known."),
+    stream: z.boolean().nullable().describe("null: refused before this was known."),
     outcome: RequestOutcome,
-    http_status: z.int().describe("499: the client went away."),
+    http_status: z.int().describe("499: the client cancelled the request."),
     finish_reason: z.enum(FINISH_REASONS).nullable(),
     usage: z
       .strictObject({
@@ -56,29 +56,29 @@ export const Request = z
         completion_tokens: Count.describe("Includes the reasoning tokens."),
         reasoning_tokens: Count,
       })
-      .describe("As the gateway counted."),
-    hold_micro: Money.describe("Reserved before it began."),
-    charge_micro: Money.describe("Charged when it ended."),
-    refund_micro: Money.describe("What of the reservation came back."),
+      .describe("As counted by the gateway."),
+    hold_micro: Money.describe("The hold: credit reserved before the request started."),
+    charge_micro: Money.describe("The charge when the request ended."),
+    refund_micro: Money.describe("The part of the hold that was released."),
     price_version: z.int().nullable(),
-    attempts: Count.describe("How many nodes it was given to."),
-    queue_ms: Milliseconds.describe("Until a node took it."),
-    ttft_ms: Milliseconds.describe("Until its first token."),
+    attempts: Count.describe("Number of nodes that were tried."),
+    queue_ms: Milliseconds.describe("Time until a node accepted the request."),
+    ttft_ms: Milliseconds.describe("Time to first token."),
     duration_ms: Milliseconds,
-    client: z.string().describe("The family of its user agent; empty where there was none."),
-    label: z.string().nullable().describe("Your own word for it: `metadata.tag` or `user` of the request."),
+    client: z.string().describe("The client, derived from the user agent; empty if there was none."),
+    label: z.string().nullable().describe("Your own label: `metadata.tag` or `user` of the request."),
     count: z
       .int()
       .min(1)
       .describe(
-        "How many requests the record stands for: 1, but for refusals of a key beyond its first thousand of an hour. Those that agree in endpoint, model and outcome share a record, from `created_at` to `finished_at`.",
+        "Number of requests that the record stands for. It is 1, except for rate-limited requests of a key beyond the first thousand in an hour: those with the same endpoint, model and outcome share one record, from `created_at` to `finished_at`.",
       ),
   })
-  .describe("A request and what it cost. Prompts and outputs are never kept.");
+  .describe("A request and its cost. Prompts and outputs are never stored.");
 
 const RequestList = listOf(Request, {
   kept_from: Time.nullable().describe(
-    "Where the history begins: records of requests before it are kept no longer, and sums of them are. null: all are kept.",
+    "Records of older requests have been deleted; their sums remain. null: all records are kept.",
   ),
 });
 
@@ -90,14 +90,14 @@ const RequestTotals = z
     completion_tokens: Count,
     charge_micro: Money,
   })
-  .describe("What all requests that the filters let through add up to, to the last one.");
+  .describe("The totals of all requests that match the filters.");
 
 const Unfunded = z.strictObject({
   key: Id("key"),
   reason: z
     .enum(UNFUNDED_REASONS)
     .describe(
-      "`no_credit`: there was none at all; `hold`: less than the request could have cost; `budget_day`, `budget_month`: less was left of the key's budget.",
+      "`no_credit`: the balance was zero. `hold`: the balance was lower than the hold. `budget_day`, `budget_month`: the rest of the key's budget was lower than the hold.",
     ),
   requests: Count,
 });
@@ -145,16 +145,16 @@ const sampleRequest = {
 const CSV_COLUMNS =
   "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client,count,label";
 
-const REQUEST_PATH = { id: "The request's id, `req_…`, or its answer's: `chatcmpl-…`, `cmpl-…`." };
+const REQUEST_PATH = { id: "The request ID, `req_…`, or the ID of its response: `chatcmpl-…`, `cmpl-…`." };
 const FILTER_WORDS = {
   model: "Only requests for this model.",
-  key: "Only requests with this key, `key_…`; `playground`: those of the console's playground.",
-  outcome: "Only requests that ended like this, such as `ok`; 422 `unknown_outcome` for one that there is not.",
+  key: "Only requests with this key, `key_…`, or `playground` for requests from the console's playground.",
+  outcome: "Only requests with this outcome, such as `ok`. An unknown outcome is a 422 `unknown_outcome`.",
   label: "Only requests with this label.",
 };
 const SPAN_WORDS = {
-  from: "The first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the first of the month that `to` lies in.",
-  to: "Where it ends, written like `from`. By default now.",
+  from: "Start of the range: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: the first day of the month of `to`.",
+  to: "End of the range, in the same formats as `from`. Default: now.",
 };
 
 export const requestRoutes = routes({
@@ -162,10 +162,10 @@ export const requestRoutes = routes({
     at: "GET /console/api/requests",
     summary: "List requests",
     description:
-      "Filters narrow each other. By cost or duration, what cost or took most comes first; that takes a `from` at most 31 days before `to`, and a span with at most 200,000 requests. The platform may keep records for a limited time: `kept_from` says from when on there are any.",
+      "Filters are combined with AND. Sorting by cost or duration puts the highest first; it requires a time range of at most 31 days with at most 200,000 requests. The platform may delete old records: `kept_from` is the date of the oldest ones kept.",
     guard: "builder",
     query: RequestsQuery,
-    words: { ...FILTER_WORDS, sort: "In which order: `newest` first, `oldest` first, by `cost` or by `duration`." },
+    words: { ...FILTER_WORDS, sort: "The order: `newest` first, `oldest` first, by `cost` or by `duration`." },
     answer: {
       description: "A page of the history.",
       json: RequestList,
@@ -176,14 +176,14 @@ export const requestRoutes = routes({
   exportRequests: {
     at: "GET /console/api/requests.csv",
     summary: "Export requests",
-    description: "Everything that the filters let through, the newest first, in one file.",
+    description: "All requests that match the filters, newest first, in one CSV file.",
     guard: "builder",
     query: RequestsFilter,
     words: FILTER_WORDS,
     answer: {
-      description: "The file.",
+      description: "The CSV file.",
       csv: {
-        description: "One line per request under a line of column names, separated by commas.",
+        description: "A header line, then one comma-separated line per request.",
         example: `${CSV_COLUMNS}\r\n`,
       },
       headers: ["content-disposition"],
@@ -192,14 +192,14 @@ export const requestRoutes = routes({
   },
   getRequestTotals: {
     at: "GET /console/api/requests/totals",
-    summary: "Sum up requests",
+    summary: "Sum requests",
     description:
-      "All that the filters let through, not only a page of it. Of requests whose records are kept no longer, whole hours count, or whole days of a label, and none where a label stands beside another filter. A label together with another filter takes a span in which at most 200,000 requests have that label.",
+      "Covers all requests that match the filters, not only one page. For requests whose records were deleted, whole hours are counted, or whole days for a label; a label combined with another filter counts none of them. A label combined with another filter requires a time range with at most 200,000 requests of that label.",
     guard: "builder",
     query: RequestsFilter,
     words: FILTER_WORDS,
     answer: {
-      description: "The sums.",
+      description: "The totals.",
       json: RequestTotals,
       example: {
         object: "request_totals",
@@ -213,9 +213,9 @@ export const requestRoutes = routes({
   },
   listUnfunded: {
     at: "GET /console/api/unfunded",
-    summary: "Count requests refused for want of credit",
+    summary: "Count requests refused for lack of credit",
     description:
-      "They are refused with 402 before anything is done, and leave no record. Counts are of whole hours, a few seconds late, and of at most 400 days.",
+      "Such requests get a 402 and have no record in the history. Counts cover whole hours and at most 400 days, and are a few seconds late.",
     guard: "builder",
     query: UnfundedQuery,
     words: SPAN_WORDS,
@@ -231,7 +231,7 @@ export const requestRoutes = routes({
   },
   getRequest: {
     at: "GET /console/api/requests/{id}",
-    summary: "Read a request",
+    summary: "Get a request",
     guard: "builder",
     path: REQUEST_PATH,
     answer: { description: "The request.", json: Request, example: sampleRequest },
@@ -240,7 +240,7 @@ export const requestRoutes = routes({
   getReceipt: {
     at: "GET /console/api/requests/{id}/receipt",
     summary: "Get the signed receipt of a request",
-    description: "The keys to check it with are at /.well-known/tollgate-receipts.",
+    description: "Verify it with the keys at /.well-known/tollgate-receipts.",
     guard: "builder",
     path: REQUEST_PATH,
     answer: { description: "The receipt.", json: Receipt, example: sampleReceipt },

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "../bounds.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 
-const Email = z.email("must be an e-mail address").max(254, "must have at most 254 characters");
+const Email = z.email("must be an email address").max(254, "must have at most 254 characters");
 /** One that is checked, not chosen: its rules may have been others when it was. */
 const Password = z
   .string("must be a string")
@@ -19,13 +19,15 @@ const Remember = z.boolean("must be true or false").default(true);
 export const Name = z
   .string("must be a string")
   .trim()
-  .regex(/^[^\p{Cc}\p{Cs}]+$/u, "must not be empty or hold control characters or halves of characters")
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, "must not be empty or contain control characters or unpaired surrogates")
   .max(200, "must have at most 200 characters");
 
 export const SignInFields = z.object({ email: Email, password: Password, remember_me: Remember });
 export const SignUpFields = z.object({ email: Email, password: NewPassword, name: Name, remember_me: Remember });
 export const CodeFields = z.object({
-  code: z.string("must be a string").regex(/^[0-9A-Za-z-]{6,16}$/, "must be a code of your app or a backup code"),
+  code: z
+    .string("must be a string")
+    .regex(/^[0-9A-Za-z-]{6,16}$/, "must be a code from your authenticator app or a backup code"),
 });
 export const AppCodeFields = z.object({
   code: z.string("must be a string").regex(/^\d{6}$/, "must have six digits"),
@@ -35,4 +37,6 @@ export const ResetFields = z.object({ token: Token, password: NewPassword });
 export const VerifyFields = z.object({ token: Token });
 export const ChangeFields = z.object({ password: Password, new_password: NewPassword });
 export const PasswordFields = z.object({ password: Password });
-export const ProviderFields = z.object({ provider: z.string("must be a string").max(64, "must be shorter") });
+export const ProviderFields = z.object({
+  provider: z.string("must be a string").max(64, "must have at most 64 characters"),
+});

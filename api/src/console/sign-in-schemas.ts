@@ -5,36 +5,36 @@ import * as fields from "./sign-in-fields.ts";
 
 const SignInMethods = z.strictObject({
   password: z.boolean(),
-  password_reset: z.boolean().describe("Whether a link to set a new password can be mailed."),
-  email_verification: z.boolean().describe("Whether a new e-mail address must be confirmed before its first sign-in."),
-  providers: z.array(z.strictObject({ id: z.string(), name: z.string() })).describe("OpenID providers on offer."),
+  password_reset: z.boolean().describe("Whether password reset by email is available."),
+  email_verification: z.boolean().describe("Whether a new email address must be confirmed before the first sign-in."),
+  providers: z.array(z.strictObject({ id: z.string(), name: z.string() })).describe("The configured OpenID providers."),
 });
 
 const SignInStep = z.strictObject({
   status: z
     .enum(["signed_in", "two_factor_required", "verification_required"])
     .describe(
-      "`two_factor_required`: the code of the second factor comes next. `verification_required`: the address has to be confirmed, by the link that was mailed to it.",
+      "`two_factor_required`: send the code of the second factor next. `verification_required`: the email address must be confirmed with the link that was emailed to it.",
     ),
 });
 
 const statusIs = <Status extends string>(status: Status) => z.strictObject({ status: z.literal(status) });
 const SignedOut = statusIs("signed_out");
-const LetterSent = statusIs("sent_if_known").describe("The same whether or not anybody has that address.");
+const LetterSent = statusIs("sent_if_known").describe("The same response whether or not the address is known.");
 const PasswordChanged = statusIs("password_changed");
 const EmailVerified = statusIs("email_verified");
 const TwoFactorEnabled = statusIs("enabled");
 const TwoFactorDisabled = statusIs("disabled");
 const CurrentSession = z.strictObject({
-  identity: Identity.nullable().describe("null: nobody is signed in."),
-  accounts: z.array(Account).describe("What they own or were invited to, the oldest first."),
+  identity: Identity.nullable().describe("null if nobody is signed in."),
+  accounts: z.array(Account).describe("Accounts that the person owns or was invited to, oldest first."),
 });
-const OpenIdStart = z.strictObject({ url: z.string().describe("Where to send the browser.") });
-const BackupCodes = z.array(z.string()).describe("Each is good for one sign-in without the app. Shown once.");
+const OpenIdStart = z.strictObject({ url: z.string().describe("Redirect the browser to this URL.") });
+const BackupCodes = z.array(z.string()).describe("Each code works for one sign-in without the app. Shown only once.");
 const TwoFactorSetup = z.strictObject({
   status: z.literal("to_confirm"),
   uri: z.string().describe("`otpauth://…`, for a QR code."),
-  secret: z.string().describe("The same for typing into an app."),
+  secret: z.string().describe("The same secret, for manual entry."),
   backup_codes: BackupCodes,
 });
 const NewBackupCodes = z.strictObject({ backup_codes: BackupCodes });
@@ -54,19 +54,28 @@ export const answers = {
   NewBackupCodes,
 };
 
-const REMEMBER = "Whether the session outlives the browser.";
-const PRESENT = "The present password.";
+const REMEMBER = "Whether the session outlasts the browser session.";
+const PRESENT = "The current password.";
 const CHOSEN = "The new password.";
 
 export const requests = {
   SignUpRequest: { fields: fields.SignUpFields, words: { password: CHOSEN, remember_me: REMEMBER } },
   SignInRequest: { fields: fields.SignInFields, words: { remember_me: REMEMBER } },
-  SignInCodeRequest: { fields: fields.CodeFields, words: { code: "Of the app, or a backup code." } },
-  OpenIdSignInRequest: { fields: fields.ProviderFields, words: { provider: "The id of one that is on offer." } },
+  SignInCodeRequest: {
+    fields: fields.CodeFields,
+    words: { code: "A code from the authenticator app, or a backup code." },
+  },
+  OpenIdSignInRequest: { fields: fields.ProviderFields, words: { provider: "The ID of a configured provider." } },
   EmailRequest: { fields: fields.EmailFields, words: {} },
-  ResetPasswordRequest: { fields: fields.ResetFields, words: { token: "Of the mailed link.", password: CHOSEN } },
-  VerifyEmailRequest: { fields: fields.VerifyFields, words: { token: "Of the mailed link." } },
+  ResetPasswordRequest: {
+    fields: fields.ResetFields,
+    words: { token: "The token from the emailed link.", password: CHOSEN },
+  },
+  VerifyEmailRequest: { fields: fields.VerifyFields, words: { token: "The token from the emailed link." } },
   ChangePasswordRequest: { fields: fields.ChangeFields, words: { password: PRESENT, new_password: CHOSEN } },
   PasswordRequest: { fields: fields.PasswordFields, words: { password: PRESENT } },
-  TwoFactorCodeRequest: { fields: fields.AppCodeFields, words: { code: "The six digits that the app shows." } },
+  TwoFactorCodeRequest: {
+    fields: fields.AppCodeFields,
+    words: { code: "The six-digit code from the authenticator app." },
+  },
 };

@@ -17,7 +17,7 @@ export const InvitationFields = z.object({
 export const RoleFields = z.object({
   role: z.enum(
     ["member", "billing", "viewer"],
-    "must be member, billing or viewer. To make somebody an owner, invite them as one: they have to accept it",
+    "must be member, billing or viewer. To add an owner, invite them as one: an owner has to accept",
   ),
 });
 export const TokenFields = z.object(VerifyFields.shape);
@@ -28,14 +28,14 @@ const TeamMember = z.strictObject({
   email: z.string(),
   role: Role,
   since: Time,
-  you: z.boolean().describe("Whether it is the one who asks."),
+  you: z.boolean().describe("Whether this is the caller."),
 });
 
 const Invitation = z.strictObject({
   id: Id("inv"),
   email: z.string(),
   role: Role,
-  invited_by: z.string().describe("An owner's e-mail address."),
+  invited_by: z.string().describe("The email address of the owner who sent it."),
   created_at: Time,
   expires_at: Time,
 });
@@ -45,23 +45,26 @@ const NewInvitation = z.strictObject({
   link: z
     .string()
     .nullable()
-    .describe("Where this platform sends no mail: the link to hand over. Shown here and never again. Else null."),
+    .describe("If this platform cannot send email: the link to pass on, shown only once. Else null."),
 });
 
 const TeamEvent = z.strictObject({
   at: Time,
-  by: z.string().nullable().describe("The e-mail address of who did it; null where that identity is gone."),
+  by: z
+    .string()
+    .nullable()
+    .describe("The email address of the person who made the change; null if that identity no longer exists."),
   action: z.enum(TEAM_ACTIONS),
-  email: z.string().describe("Whom it is about."),
-  role: Role.nullable().describe("The role that was offered, taken or given."),
+  email: z.string().describe("The person who is affected."),
+  role: Role.nullable().describe("The role that was offered, accepted or assigned."),
 });
 
 const Team = z.strictObject({
   object: z.literal("team"),
   account: Id("acc"),
-  members: z.array(TeamMember).describe("Owners first, then by how long they have been there."),
-  invitations: z.array(Invitation).describe("Those that are open, the newest first."),
-  events: z.array(TeamEvent).describe("The last 50 changes, the newest first."),
+  members: z.array(TeamMember).describe("Owners first, then in the order of joining."),
+  invitations: z.array(Invitation).describe("Open invitations, newest first."),
+  events: z.array(TeamEvent).describe("The last 50 changes, newest first."),
 });
 
 const InvitedTo = z.strictObject({
@@ -75,11 +78,14 @@ const Removed = z.strictObject({ removed: z.literal(true) });
 
 export const answers = { Team, TeamMember, TeamEvent, Invitation, NewInvitation, InvitedTo, Removed };
 
-const TOKEN = "Of the invitation's link.";
+const TOKEN = "The token from the invitation link.";
 
 export const requests = {
-  InviteRequest: { fields: InvitationFields, words: { email: "Where the invitation goes.", role: "What it offers." } },
-  RoleRequest: { fields: RoleFields, words: { role: "The new one." } },
+  InviteRequest: {
+    fields: InvitationFields,
+    words: { email: "The email address to invite.", role: "The role to offer." },
+  },
+  RoleRequest: { fields: RoleFields, words: { role: "The new role." } },
   InvitationTokenRequest: { fields: TokenFields, words: { token: TOKEN } },
 };
 
@@ -107,22 +113,22 @@ const sampleEvent = {
   role: "viewer",
 };
 
-const MEMBER_PATH = { id: "The person's id, `usr_…`." };
-const NOBODY = refusal("not_found", "Nobody with that id is in the team.");
+const MEMBER_PATH = { id: "The person's ID, `usr_…`." };
+const NOBODY = refusal("not_found", "No team member has this ID.");
 const TOO_OFTEN = refusal("rate_limit_requests", tooManyAttempts(PATIENCE_S));
 const NO_INVITATION = refusal(
   "not_found",
-  `This invitation was used or withdrawn, or is older than ${INVITATION_DAYS} days. Ask for another.`,
+  `This invitation was already used or withdrawn, or is older than ${INVITATION_DAYS} days. Ask an owner of the account for a new one.`,
 );
 const SAMPLE_TOKEN = { token: "the link's token" };
 
 const team = routes({
   getTeam: {
     at: "GET /console/api/team",
-    summary: "Read who belongs to the account",
+    summary: "Get the account's team",
     guard: "account",
     answer: {
-      description: "Its people, open invitations and the last changes.",
+      description: "The members, open invitations and recent changes.",
       json: Team,
       example: {
         object: "team",
@@ -135,8 +141,8 @@ const team = routes({
   },
   inviteToTeam: {
     at: "POST /console/api/team/invitations",
-    summary: "Invite somebody",
-    description: `A link is mailed that works once, for ${INVITATION_DAYS} days, for whoever signs in with that e-mail address. It takes the place of an open invitation to the same address. The answer does not tell whether anybody here has the address.`,
+    summary: "Invite a person",
+    description: `Emails a link that works once, for ${INVITATION_DAYS} days, and only for a person who signs in with that email address. It replaces an open invitation to the same address. The response does not reveal whether the address is known.`,
     guard: "account",
     needs: "own",
     body: { fields: InvitationFields, example: { email: "grace@example.com", role: "viewer" } },
@@ -149,7 +155,7 @@ const team = routes({
     faults: [
       refusal(
         "limit_reached",
-        `An account has at most ${TEAM_MAX} people and ${OPEN_INVITATIONS_MAX} open invitations, and this one has as many.`,
+        `Limit reached: an account has at most ${TEAM_MAX} members and ${OPEN_INVITATIONS_MAX} open invitations.`,
       ),
       ...codes("already_in_team"),
       TOO_OFTEN,
@@ -158,33 +164,34 @@ const team = routes({
   withdrawInvitation: {
     at: "DELETE /console/api/team/invitations/{id}",
     summary: "Withdraw an invitation",
-    description: "Its link opens nothing any more.",
+    description: "The invitation link stops working.",
     guard: "account",
     needs: "own",
-    path: { id: "The invitation's id, `inv_…`." },
-    answer: { description: "It is withdrawn.", json: Removed, example: { removed: true } },
-    faults: [refusal("not_found", "No such open invitation.")],
+    path: { id: "The invitation ID, `inv_…`." },
+    answer: { description: "The invitation is withdrawn.", json: Removed, example: { removed: true } },
+    faults: [refusal("not_found", "No open invitation has this ID.")],
   },
   changeRole: {
     at: "PATCH /console/api/team/members/{id}",
-    summary: "Change somebody's role",
+    summary: "Change a member's role",
     description:
-      "Nobody becomes an owner by this: owners answer for what the account owes, so they are invited and accept it.",
+      "Nobody can be made an owner this way: owners are liable for the account's debts, so they are invited and have to accept.",
     guard: "account",
     needs: "own",
     path: MEMBER_PATH,
     body: { fields: RoleFields, example: { role: "member" } },
-    answer: { description: "The person.", json: TeamMember, example: { ...sampleMember, role: "member", you: false } },
+    answer: { description: "The member.", json: TeamMember, example: { ...sampleMember, role: "member", you: false } },
     faults: [NOBODY, ...codes("last_owner", "account_owes"), TOO_OFTEN],
   },
   removeFromTeam: {
     at: "DELETE /console/api/team/members/{id}",
-    summary: "Remove somebody, or leave",
-    description: "Owners remove anybody; everybody removes themselves. Keys that they made go on working.",
+    summary: "Remove a member, or leave the team",
+    description:
+      "Owners can remove anyone; everyone can remove themselves. API keys that the person created keep working.",
     guard: "account",
     needs: "read",
     path: MEMBER_PATH,
-    answer: { description: "They are out, at once.", json: Removed, example: { removed: true } },
+    answer: { description: "The person is removed immediately.", json: Removed, example: { removed: true } },
     faults: [NOBODY, refusal("role_required", roleNeeded("own")), ...codes("last_owner", "account_owes")],
   },
 });
@@ -192,12 +199,12 @@ const team = routes({
 const joining = routes({
   readInvitation: {
     at: "POST /console/api/team/invitation",
-    summary: "Read what one is invited to",
-    description: "For whoever is signed in with the e-mail address that was invited.",
+    summary: "Get an invitation",
+    description: "For a person who is signed in with the invited email address.",
     guard: "signedIn",
     body: { fields: TokenFields, example: SAMPLE_TOKEN },
     answer: {
-      description: "What accepting it would give.",
+      description: "The account and the offered role.",
       json: InvitedTo,
       example: {
         account: { kind: "builder", name: "Work" },
@@ -211,11 +218,11 @@ const joining = routes({
   acceptInvitation: {
     at: "POST /console/api/team/accept",
     summary: "Accept an invitation",
-    description: "Once. Who is in the team already gets the role that was offered; an owner stays one.",
+    description: "Works once. An existing member gets the offered role; an owner stays an owner.",
     guard: "signedIn",
     body: { fields: TokenFields, example: SAMPLE_TOKEN },
     answer: {
-      description: "The account that they belong to now.",
+      description: "The account that the person now belongs to.",
       json: Account,
       example: { ...sampleAccount, role: "viewer", may: ["read"] },
     },
@@ -224,7 +231,7 @@ const joining = routes({
       ...codes("invitation_not_yours", "email_not_verified", "account_suspended"),
       refusal(
         "limit_reached",
-        `The team has ${TEAM_MAX} people, or you belong to ${MEMBERSHIPS_MAX} teams or own 20 accounts; there may be no more.`,
+        `Limit reached: the team already has ${TEAM_MAX} members, or you already belong to ${MEMBERSHIPS_MAX} teams or own 20 accounts.`,
       ),
       TOO_OFTEN,
     ],

@@ -8,49 +8,49 @@ const Facts = z.record(z.string(), z.unknown());
 export const NodeState = z
   .enum(NODE_STATES)
   .describe(
-    "`registered`: no model elected. `ready`: elected, not connected. `online`: connected. `paused` by its host. `quarantined` by the platform; an operator releases it. `retired` for good.",
+    "`registered`: no model elected (chosen) yet. `ready`: models elected, not connected. `online`: connected. `paused`: by its host. `quarantined`: by the platform, until an operator releases it. `retired`: permanently removed.",
   );
 
 export const Quarantine = z
   .strictObject({
     reason: z.string(),
-    evidence: Facts.describe("What was seen. Its fields depend on the reason."),
+    evidence: Facts.describe("The evidence. Its fields depend on the reason."),
     at: Time,
   })
-  .describe("Why the node gets no work.");
+  .describe("Why the node gets no requests.");
 
 export const Probation = z
   .strictObject({
-    answers: Count.describe("Requests that it answered well, since it was registered or since its last quarantine."),
-    needed: Count.describe("So many end the probation."),
+    answers: Count.describe("Good answers since the node was registered or since its last quarantine."),
+    needed: Count.describe("Number of good answers that ends the probation."),
   })
-  .describe("A new node gets one request at a time.");
+  .describe("A new node gets one request at a time during its probation.");
 
 export const Withheld = z
   .enum(["host_quarantine"])
   .describe(
-    "Why a node in good standing gets no work. `host_quarantine`: it was registered while another node of its host was in quarantine; it works once that one is released, or an operator has looked.",
+    "Why a node in good standing gets no requests. `host_quarantine`: it was registered while another node of its host was in quarantine. It gets requests when that node is released or an operator clears this one.",
   );
 
 /** What lists show, too. */
 const listed = {
   id: Id("node"),
   object: z.literal("node"),
-  name: z.string().describe("One of a kind among the host's nodes."),
+  name: z.string().describe("Unique among the host's nodes."),
   state: NodeState,
-  models: z.array(z.string()).describe("The models it elected to serve."),
-  agent: z.string().describe("The agent's own name and version."),
+  models: z.array(z.string()).describe("The models that the node elected (chose) to serve."),
+  agent: z.string().describe("The agent's name and version."),
   quarantine: Quarantine.nullable(),
-  probation: Probation.nullable().describe("Null once the node is trusted."),
+  probation: Probation.nullable().describe("Null when the probation is over."),
   withheld: Withheld.nullable(),
   created_at: Time,
 };
 
 export const ListedNode = z
   .strictObject(listed)
-  .describe("A node without the facts of its machine, which reading the node itself tells.");
+  .describe("A node without its hardware facts; get the node itself to read those.");
 
-export const Node = z.strictObject({ ...listed, hardware: Facts.describe("As its agent described the machine.") });
+export const Node = z.strictObject({ ...listed, hardware: Facts.describe("The machine, as described by the agent.") });
 
 export const NodeList = listOf(ListedNode);
 
@@ -61,29 +61,29 @@ export const NodeStats = z.strictObject({
   node: Id("node"),
   state: NodeState,
   connected: z.boolean(),
-  slots: Count.describe("How many requests it takes at once; 0 when it is not connected."),
-  busy: Count.describe("How many of them are taken."),
-  draining: z.boolean().describe("It finishes what it has and takes nothing new."),
+  slots: Count.describe("Number of requests that the node can serve at a time; 0 if not connected."),
+  busy: Count.describe("How many of the slots are in use."),
+  draining: z.boolean().describe("The node finishes its requests and accepts no new ones."),
   models: z
     .array(
       z.strictObject({
         model: z.string(),
-        ttft_p50_ms: Speed.describe("Median time to the first token; null before any was measured."),
-        tps_p50: Speed.describe("Median tokens per second; null before any were measured."),
+        ttft_p50_ms: Speed.describe("Median time to first token; null if not measured yet."),
+        tps_p50: Speed.describe("Median tokens per second; null if not measured yet."),
       }),
     )
-    .describe("Each elected model's speed on this node, measured by the gateway."),
+    .describe("The speed of each elected model on this node, measured by the gateway."),
   today: z
     .strictObject({ requests: Count, prompt_tokens: Count, completion_tokens: Count, earned_micro: Money })
-    .describe("Since midnight UTC."),
+    .describe("Figures since midnight UTC."),
   reliability: z
     .strictObject({
-      jobs: Count.describe("How many of the last jobs are counted."),
+      jobs: Count.describe("Number of recent jobs counted."),
       failures: Count.describe("How many of them the node failed."),
-      jobs_window: Count.describe("How many jobs are looked at, at most."),
-      failures_max: Count.describe("So many failures among them lead to quarantine."),
+      jobs_window: Count.describe("Maximum number of jobs counted."),
+      failures_max: Count.describe("Number of failures that leads to quarantine."),
     })
-    .describe("As the gateway that answers has seen it since it started."),
+    .describe("As seen by the gateway that answers, since it started."),
   quarantine: Quarantine.nullable(),
   probation: Probation.nullable(),
   withheld: Withheld.nullable(),
@@ -96,7 +96,7 @@ export const NodeModel = z.strictObject({
   kind: z.enum(MODEL_KINDS),
   class: z.enum(MODEL_CLASSES),
   context_limit: Count.nullable(),
-  build: z.string().describe("What exactly has to be run."),
+  build: z.string().describe("The exact build to run."),
   tokenizer: z.string(),
   price_in_micro_1m: Count.nullable().describe("Microdollars per million input tokens."),
   price_out_micro_1m: Count.nullable().describe("Microdollars per million output tokens."),
@@ -113,23 +113,23 @@ export const Earning = z.strictObject({
   completion_tokens: Count,
   outcome: RequestOutcome,
   earned_micro: Money,
-  own: z.boolean().describe("Whether a builder account of the host's own owner asked for it."),
+  own: z.boolean().describe("Whether the request came from a builder account of the host's own owners."),
 });
 
 export const EarningList = listOf(Earning, {
   balance: z
     .strictObject({
-      earned_micro: Money.describe("Everything ever earned."),
-      own_micro: Money.describe("What of it came from requests of the host's own owners."),
-      paid_out_micro: Money.describe("What of it was paid out."),
+      earned_micro: Money.describe("Total earnings."),
+      own_micro: Money.describe("The part earned from requests by the host's own owners."),
+      paid_out_micro: Money.describe("The part that was paid out."),
       set_off_micro: Money.describe(
-        "What of it paid what builder accounts of the owners owed after refunds or disputes.",
+        "The part deducted for debts of the owners' builder accounts after refunds or disputes.",
       ),
-      pending_micro: Money.describe("What of it is still owed."),
-      held_back_micro: Money.describe("What of that is too young to be paid out."),
+      pending_micro: Money.describe("The part still owed."),
+      held_back_micro: Money.describe("The part of the pending amount that is too recent to be paid out."),
     })
-    .describe("Of the whole account, whatever the filter."),
-  today_micro: Money.describe("Earned since midnight UTC, by the node that the filter names or by all."),
+    .describe("The balance of the whole account, regardless of filters."),
+  today_micro: Money.describe("Earned since midnight UTC, by the filtered node or by all nodes."),
 });
 
 export const Receipt = z
@@ -147,41 +147,44 @@ export const Receipt = z
     completion_tokens: Count,
     reasoning_tokens: Count,
     price_version: Count.nullable(),
-    hold_pico: z.string().describe("Picodollars, a whole number as a decimal string, like the two that follow."),
+    hold_pico: z.string().describe("A whole number of picodollars as a decimal string, like the next two fields."),
     charge_pico: z.string(),
     host_share_pico: z.string(),
-    created_at: z.string().describe("As ISO 8601 writes it, in UTC."),
+    created_at: z.string().describe("ISO 8601, in UTC."),
     finished_at: z.string(),
-    key_id: z.string().describe("Which of /.well-known/tollgate-receipts signed it."),
-    signature: z.string().describe("Ed25519 over every other field as canonical JSON; base64url."),
+    key_id: z.string().describe("The ID of the signing key, published at /.well-known/tollgate-receipts."),
+    signature: z.string().describe("Ed25519 signature over all other fields as canonical JSON, in base64url."),
   })
-  .describe("What a request was counted and charged, signed: it can be checked without asking the gateway.");
+  .describe("A signed record of a request's token counts and charge. It can be verified offline.");
 
 export const NodeTry = z
   .strictObject({
     object: z.literal("node_try"),
     model: z.string(),
     text: z.string(),
-    vendor_reasoning_content: z.string().optional().describe("Only for a model that thinks apart."),
+    vendor_reasoning_content: z
+      .string()
+      .optional()
+      .describe("Only for a model that separates thinking from the answer."),
     vectors: z
       .strictObject({ count: Count, width: Count })
       .optional()
-      .describe("Only for an embedding model: how many vectors came, and how wide."),
+      .describe("Only for an embedding model: number and length of the vectors."),
     finish_reason: z.enum(FINISH_REASONS),
     prompt_tokens: Count,
     completion_tokens: Count,
     ttft_ms: Speed,
     tps: Speed,
   })
-  .describe("Nobody pays for it and it leaves no record.");
+  .describe("The test is free and leaves no record.");
 
 export const NodeCredentials = z.strictObject({
-  plane_url: z.string().describe("Where the agent connects: `nats://` or `tls://`, several separated by commas."),
-  jwt: z.string().describe("A NATS user JWT that is good for the node's own subjects."),
-  seed: z.string().describe("The nkey seed that belongs to it."),
+  plane_url: z.string().describe("The dispatch plane's URL: `nats://` or `tls://`, several separated by commas."),
+  jwt: z.string().describe("A NATS user JWT, valid for the node's own subjects."),
+  seed: z.string().describe("The nkey seed of the JWT."),
   expires_at: Time,
   subjects: z.strictObject({ publish: z.array(z.string()), subscribe: z.array(z.string()) }),
   builds: z
     .array(z.strictObject({ model: z.string(), build: z.string(), tokenizer: z.string() }))
-    .describe("What the node has elected, as it has to run it."),
+    .describe("The elected models with the builds to run."),
 });

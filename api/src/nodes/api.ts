@@ -8,29 +8,29 @@ import * as insight from "./insight.ts";
 import { nodeRoutes } from "./routes.ts";
 
 const INTRODUCTION = [
-  "What a host's agent and command line speak to. Every call acts for the host account of its token; a node of another account looks the same as one that does not exist.",
-  "Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB. In a request body, `null` in a field means that the field is absent, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know.",
-  "Money is in microdollars, as a decimal string with six digits after the point. Times are Unix seconds.",
-  "Every error has the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`.",
+  "The API for a host's agent and command line. Each call acts for the host account of its token. A node of another account is treated as one that does not exist.",
+  "Request bodies are JSON in UTF-8, uncompressed, at most 10 MiB. In a request body, `null` means that the field is absent, and unlisted fields are ignored. Responses may gain fields; ignore the ones you do not know.",
+  "Amounts are in microdollars, as a decimal string with six digits after the point. Times are Unix seconds.",
+  "All errors have the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`.",
 ].join("\n\n");
 
 const REQUEST_WORDS = {
   registration: {
-    name: "One of a kind among the host's nodes.",
-    hardware: "Whatever is worth knowing about the machine.",
-    agent: "The agent's own name and version.",
+    name: "Unique among the host's nodes.",
+    hardware: "Facts about the machine, as free-form JSON.",
+    agent: "The agent's name and version.",
   },
-  elections: { models: "Ids of active models; see the list of models that can be elected." },
+  elections: { models: "IDs of active models. The list of electable models has them." },
 };
 
 export const nodeApi: Api = {
   title: "Tollgate Node API",
-  summary: "What hosts register, elect, run and earn.",
+  summary: "Register nodes, elect (choose) models, connect to the dispatch plane and read earnings.",
   description: INTRODUCTION,
   tags: [
-    { name: "Nodes", description: "Machines that serve requests." },
-    { name: "Work", description: "What a node can serve, and how it does." },
-    { name: "Money", description: "What it earned." },
+    { name: "Nodes", description: "Register, configure and inspect nodes." },
+    { name: "Work", description: "The models that a node can serve, and its statistics." },
+    { name: "Money", description: "What a host's nodes earned." },
   ],
   credential: {
     name: "hostToken",
@@ -38,7 +38,7 @@ export const nodeApi: Api = {
       type: "http",
       scheme: "bearer",
       description:
-        "`Authorization: Bearer tht_live_<reference>_<secret>`. A missing, malformed, unknown or revoked token is always the same 401.",
+        "`Authorization: Bearer tht_live_<reference>_<secret>`. A missing, malformed, unknown or revoked token always gets the same 401.",
     },
   },
   requests: {
@@ -49,8 +49,8 @@ export const nodeApi: Api = {
       fields: Try,
       words: {
         model: "An active model that the node serves.",
-        prompt: "What it is asked; for an embedding model, the text to embed.",
-        max_tokens: "Caps the answer.",
+        prompt: "The prompt or, for an embedding model, the text to embed.",
+        max_tokens: "Maximum number of output tokens.",
       },
     },
   },

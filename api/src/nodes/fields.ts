@@ -40,17 +40,17 @@ export const Registration = z.object({
 });
 export const Elections = z.object({
   models: z
-    .array(z.string("must be a model id"), "must be an array of model ids")
-    .max(256, "must hold at most 256 ids"),
+    .array(z.string("must be a model ID"), "must be an array of model IDs")
+    .max(256, "must have at most 256 model IDs"),
 });
 
 /** In a query: the node that is meant. */
-export const NodeField = IdField("node", "must be a node's id (node_…)");
+export const NodeField = IdField("node", "must be a node ID (node_…)");
 export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });
 
 const TRY_TOKENS_MAX = 512;
 export const Try = z.object({
-  model: z.string("must be a model id"),
+  model: z.string("must be a model ID"),
   prompt: z
     .string("must be a string")
     .min(1, "must not be empty")

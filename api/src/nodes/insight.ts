@@ -10,40 +10,45 @@ const INSIGHT_RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 export const InsightQuery = z.object({
   range: z.enum(INSIGHT_RANGES, `must be one of ${INSIGHT_RANGES.join(", ")}`).default("24h"),
 });
-export const INSIGHT_WORDS = { range: "How far back it reaches; 5-minute slots up to `6h`, then hours, then days." };
+export const INSIGHT_WORDS = { range: "The time range: slots of 5 minutes up to `6h`, then an hour, then a day." };
 
 const Share = z.number().min(0).max(1).nullable();
 
 const figures = {
   requests: Count,
   ok: Count,
-  closed: Count.describe("The client went away: no failure."),
-  failed: Count.describe("Did not end well, whoever's doing it was."),
-  failed_share: Share.describe("Failed ones of those whose client stayed. null of nothing."),
+  closed: Count.describe("Cancelled by the client; not counted as failed."),
+  failed: Count.describe("Requests that failed, whatever the cause."),
+  failed_share: Share.describe(
+    "Failed requests as a share of all requests that the client did not cancel. null if there were none.",
+  ),
   prompt_tokens: Count,
   completion_tokens: Count,
-  ttft_p50_ms: Milliseconds.describe("Median time to the first token, of answers that ended well."),
+  ttft_p50_ms: Milliseconds.describe("Median time to first token of successful requests."),
   ttft_p95_ms: Milliseconds,
-  tps: z.number().nullable().describe("Tokens per second of output after its first token. null without any."),
-  utilisation: Share.describe(
-    "Working time as a share of slots × time connected. null where the node was not seen connected.",
-  ),
-  connected: Share.describe("Share of the time in which the node was connected. null where nobody looked."),
+  tps: z
+    .number()
+    .nullable()
+    .describe("Output speed after the first token, in tokens per second. null if there was no output."),
+  utilisation: Share.describe("Busy time as a share of slots × connected time. null if the node was not connected."),
+  connected: Share.describe("Share of time in which the node was connected. null if not sampled."),
 };
 
 const InsightFigures = z.strictObject({ ...figures, earned_micro: Money });
-export const InsightPoint = z.strictObject({ at: Time.describe("When the slot begins."), ...figures });
+export const InsightPoint = z.strictObject({ at: Time.describe("The start of the slot."), ...figures });
 export const InsightEarning = z.strictObject({ at: Time, earned_micro: Money });
 
 const insight = {
   range: z.enum(INSIGHT_RANGES),
   from: Time,
-  to: Time.describe("The end of the slot that is running."),
-  slot_s: z.int().describe("How long a slot of the series is, in seconds."),
-  total: InsightFigures.describe("Of the whole range; what was earned, from the hour on in which it begins."),
-  series: z.array(InsightPoint).describe("Every slot, the oldest first."),
-  earnings_slot_s: z.int().describe("How long a slot of the earnings is: they are kept by the hour."),
-  earnings: z.array(InsightEarning).describe("Every slot, the oldest first. They add up to the total."),
+  to: Time.describe("The end of the current slot."),
+  slot_s: z.int().describe("Length of a slot, in seconds."),
+  total: InsightFigures.describe(
+    "Figures for the whole range. Earnings count from the start of the hour in which the range begins.",
+  ),
+  series: z.array(InsightPoint).describe("Every slot, oldest first."),
+  earnings_slot_s: z.int().describe("Length of an earnings slot, in seconds. Earnings are kept by the hour."),
+  earnings: z.array(InsightEarning).describe("Every slot, oldest first. The slots add up to the total."),
 };
 
 export const NodeInsight = z.strictObject({ object: z.literal("node_insight"), node: Id("node"), ...insight });
@@ -56,10 +61,10 @@ export const HostInsight = z.strictObject({
       z.strictObject({
         node: Id("node"),
         total: InsightFigures,
-        utilisation: z.array(Share).describe("By slot, as in the series."),
+        utilisation: z.array(Share).describe("One value per slot, as in the series."),
       }),
     )
-    .describe("Each node of the account, the oldest first."),
+    .describe("Each node of the account, oldest first."),
 });
 
 /** Those that a request which reached a node can have. */
@@ -69,15 +74,15 @@ export const JobsQuery = z.object({
   ...SpanFields,
   model: z
     .string()
-    .regex(/^[\w.:-]{1,100}$/, "must be a model's id")
+    .regex(/^[\w.:-]{1,100}$/, "must be a model ID")
     .optional(),
   outcome: z.enum(JOB_OUTCOMES, `must be one of ${JOB_OUTCOMES.join(", ")}`).optional(),
 });
 export const JOBS_WORDS = {
-  model: "Only of this model.",
-  outcome: "Only those that ended so.",
-  from: "Only jobs from here on: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds.",
-  to: "Only those before it, written like `from`.",
+  model: "Only jobs of this model.",
+  outcome: "Only jobs with this outcome.",
+  from: "Start of the time range: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds.",
+  to: "End of the time range (exclusive), in the same formats as `from`.",
 };
 
 const JOB_FAULTS = ["engine", "quiet", "client", "platform"] as const;
@@ -89,27 +94,27 @@ export const Job = z
     created_at: Time,
     finished_at: Time,
     outcome: RequestOutcome,
-    says: z.string().describe("How it ended, for its host."),
+    says: z.string().describe("The outcome in words, for the host."),
     by: z
       .enum(JOB_FAULTS)
       .nullable()
       .describe(
-        "Whose doing it was that it did not end well: the `engine` failed, the node went `quiet`, the `client` left, or it was the `platform`, which never counts against a node. null: it ended well.",
+        "What caused the failure: `engine` (the engine failed), `quiet` (the node stopped responding), `client` (the client cancelled) or `platform`, which never counts against a node. null: no failure.",
       ),
     prompt_tokens: Count,
     completion_tokens: Count,
-    queue_ms: Milliseconds.describe("How long it waited for a node."),
-    ttft_ms: Milliseconds.describe("From its arrival to the first token."),
-    duration_ms: Milliseconds.describe("From its arrival to its end."),
+    queue_ms: Milliseconds.describe("Time until a node accepted the request."),
+    ttft_ms: Milliseconds.describe("Time from arrival to the first token."),
+    duration_ms: Milliseconds.describe("Time from arrival to the end."),
     tps: z.number().nullable(),
     earned_micro: Money,
-    own: z.boolean().describe("Whether a builder account of the host's own owner asked for it."),
+    own: z.boolean().describe("Whether the request came from a builder account of the host's own owners."),
   })
-  .describe("One request that this node served last: neither what was asked and answered, nor who asked.");
+  .describe("A request that this node served. Prompt, output and builder are not included.");
 export const JobList = listOf(Job);
 
 export const MarketQuery = z.object({ node: NodeField.optional() });
-export const MARKET_WORDS = { node: "Estimates by what this node measured, and for its slots." };
+export const MARKET_WORDS = { node: "Base the estimates on this node's measured speed and number of slots." };
 
 const Rounded = z.number().min(0);
 
@@ -119,35 +124,41 @@ export const MarketModel = z.strictObject({
   price_in_micro_1m: Count.nullable().describe("Microdollars per million input tokens."),
   price_out_micro_1m: Count.nullable().describe("Microdollars per million output tokens."),
   tokens_per_hour_24h: Rounded.describe(
-    "Tokens in and out that all builders together used, an hour, over the last 24; two digits, the rest rounded.",
+    "Input and output tokens of all builders per hour, averaged over the last 24 hours and rounded to two significant digits.",
   ),
-  tokens_per_hour_7d: Rounded.describe("The same over the last 7 days."),
-  waiting: Count.describe("Requests that wait for a node now, at the gateway that answers."),
-  nodes: Count.describe("Connected nodes that serve it."),
+  tokens_per_hour_7d: Rounded.describe("The same, averaged over the last 7 days."),
+  waiting: Count.describe("Requests that wait for a node at the gateway that answers."),
+  nodes: Count.describe("Number of connected nodes that serve the model."),
   slots: Count,
   busy: Count,
   elected: z
     .boolean()
-    .describe("Whether the node that was asked for elected it; without one, any node of the account."),
+    .describe(
+      "Whether the node in the query elected (chose) this model; without one, whether any node of the account did.",
+    ),
   speed: z
     .strictObject({
-      of: z.enum(["node", "model"]).describe("Measured on this node, or over all nodes that served the model."),
+      of: z
+        .enum(["node", "model"])
+        .describe("`node`: measured on this node. `model`: measured over all nodes that served the model."),
       prompt_tokens_per_s: Rounded,
       completion_tokens_per_s: Rounded,
     })
     .nullable()
-    .describe("Tokens per second of working time of one slot, in the last 7 days. null: nothing was measured."),
+    .describe("Tokens per second of busy time of one slot, over the last 7 days. null if nothing was measured."),
   slot_hour_micro: Money.nullable().describe(
-    "An estimate: what one slot would earn in an hour without a pause, speed × price × the host's share.",
+    "Estimate: hourly earnings of one slot that is always busy (speed × price × the host's share).",
   ),
-  node_hour_micro: Money.nullable().describe("The same for all slots of the node; null where its slots are not known."),
+  node_hour_micro: Money.nullable().describe(
+    "The same for all slots of the node; null if its number of slots is not known.",
+  ),
   mean_hour_micro: Money.nullable().describe(
-    "What a node that elected the model earned by it in an hour of being connected, on average over the last 24 hours. null where fewer than three hosts serve it, so that nobody reads another's earnings.",
+    "Average hourly earnings from this model per connected node that elected it, over the last 24 hours. null if fewer than three hosts serve it, so that no host's earnings are revealed.",
   ),
 });
 export const Market = listOf(MarketModel, {
-  share_percent: Count.describe("What of a charge its host gets."),
-  slots: Count.nullable().describe("Of the node: how many requests it takes at once now. null: it is not connected."),
+  share_percent: Count.describe("The host's share of a charge, in percent."),
+  slots: Count.nullable().describe("Number of requests that the node can serve at a time. null if not connected."),
 });
 
 const sampleFigures = {

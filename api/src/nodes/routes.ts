@@ -8,23 +8,23 @@ import { EarningsQuery, Elections, NodeRename, Registration, Try } from "./field
 import * as insight from "./insight.ts";
 import * as samples from "./samples.ts";
 
-export const NODE_PATH = { id: "The node's id, `node_…`." };
+export const NODE_PATH = { id: "The node ID, `node_…`." };
 
-export const EARNINGS_WORDS = { node: "Only what this node earned, `node_…`." };
+export const EARNINGS_WORDS = { node: "Only earnings of this node, `node_…`." };
 const NODE_MOVE_FAULTS = codes("node_not_found", "node_quarantined", "node_state_conflict");
 const NODE_RETIRE_WORDS =
-  "For good: it is offered nothing more and gets no credentials. What it runs, it finishes; then it is disconnected. What it earned stays. An open quarantine still counts for its host.";
+  "Permanent. The node gets no new requests and no new credentials. It finishes its requests and is then disconnected. Its earnings remain. An open quarantine still counts for its host.";
 const JOBS_ABOUT =
-  "Requests whose last attempt was this node's, the newest first: how each ended, its tokens, its times and what it earned. Neither what was asked and answered, nor who asked.";
+  "Requests whose last attempt was on this node, newest first, with outcome, tokens, times and earnings. Prompt, output and builder are not included.";
 const MARKET_ABOUT =
-  "For every active model: how much builders use it, who serves it, and an estimate of what a slot would earn. Demand is of all builders together, rounded. Estimates are no promise: they take for granted that a slot is never idle.";
+  "For every active model: demand, supply, and an estimate of a slot's earnings. Demand is summed over all builders and rounded. Estimates assume that a slot is always busy and are not guaranteed.";
 
 export const nodeRoutes = routes({
   registerNode: {
     at: "POST /node/v1/nodes",
     summary: "Register a node",
     description:
-      "A name that the host has used before means the same node: its machine and agent are noted anew, everything else stays. The facts of the machine have at most 8 KiB as JSON.",
+      "Registering a name that the host already uses updates that node's hardware facts and agent version; everything else stays. The hardware facts are limited to 8 KiB of JSON.",
     guard: "hostToken",
     body: {
       fields: Registration,
@@ -39,8 +39,8 @@ export const nodeRoutes = routes({
   },
   listNodes: {
     at: "GET /node/v1/nodes",
-    summary: "List the nodes",
-    description: "All of the host's, the oldest first.",
+    summary: "List nodes",
+    description: "All nodes of the host, oldest first.",
     guard: "hostToken",
     query: PageQuery,
     answer: { description: "A page of nodes.", json: answers.NodeList, example: sampleList(samples.sampleListedNode) },
@@ -48,7 +48,7 @@ export const nodeRoutes = routes({
   },
   getNode: {
     at: "GET /node/v1/nodes/{id}",
-    summary: "Read a node",
+    summary: "Get a node",
     guard: "hostToken",
     path: NODE_PATH,
     answer: { description: "The node.", json: answers.Node, example: samples.sampleNode },
@@ -56,8 +56,8 @@ export const nodeRoutes = routes({
   },
   electModels: {
     at: "PUT /node/v1/nodes/{id}/elections",
-    summary: "Elect the models that a node serves",
-    description: "Takes the place of what was elected before. An empty list elects none.",
+    summary: "Elect (choose) the models that a node serves",
+    description: "Replaces the previous list. An empty list elects no models.",
     guard: "hostToken",
     path: NODE_PATH,
     body: { fields: Elections, example: { models: ["small-8b"] } },
@@ -71,7 +71,7 @@ export const nodeRoutes = routes({
   pauseNode: {
     at: "POST /node/v1/nodes/{id}/pause",
     summary: "Pause a node",
-    description: "It finishes what it has and is offered nothing more.",
+    description: "The node finishes its requests and gets no new ones.",
     guard: "hostToken",
     path: NODE_PATH,
     answer: { description: "The node.", json: answers.Node, example: { ...samples.sampleNode, state: "paused" } },
@@ -106,11 +106,11 @@ export const nodeRoutes = routes({
   getNodeStats: {
     at: "GET /node/v1/nodes/{id}/stats",
     tag: "Work",
-    summary: "Read how a node does",
+    summary: "Get a node's statistics",
     guard: "hostToken",
     path: NODE_PATH,
     answer: {
-      description: "Its load, speeds, failures and earnings.",
+      description: "The node's load, speed, failures and earnings.",
       json: answers.NodeStats,
       example: samples.sampleStats,
     },
@@ -119,8 +119,9 @@ export const nodeRoutes = routes({
   getInsight: {
     at: "GET /node/v1/insight",
     tag: "Work",
-    summary: "Read how all nodes did over time",
-    description: "All nodes of the account together, and each. A request is counted a few seconds after it ended.",
+    summary: "Get the figures of all nodes over time",
+    description:
+      "Figures for all nodes of the account together and for each. Requests appear a few seconds after they end.",
     guard: "hostToken",
     query: insight.InsightQuery,
     words: insight.INSIGHT_WORDS,
@@ -129,9 +130,8 @@ export const nodeRoutes = routes({
   getNodeInsight: {
     at: "GET /node/v1/nodes/{id}/insight",
     tag: "Work",
-    summary: "Read how a node did over time",
-    description:
-      "Utilisation, throughput, failures, speeds and earnings. A request is counted a few seconds after it ended.",
+    summary: "Get a node's figures over time",
+    description: "Utilisation, throughput, failures, speed and earnings. Requests appear a few seconds after they end.",
     guard: "hostToken",
     path: NODE_PATH,
     query: insight.InsightQuery,
@@ -154,7 +154,7 @@ export const nodeRoutes = routes({
   getMarket: {
     at: "GET /node/v1/market",
     tag: "Money",
-    summary: "Read what each model could earn",
+    summary: "Estimate each model's earnings",
     description: MARKET_ABOUT,
     guard: "hostToken",
     query: insight.MarketQuery,
@@ -165,9 +165,8 @@ export const nodeRoutes = routes({
   tryNode: {
     at: "POST /node/v1/nodes/{id}/try",
     tag: "Work",
-    summary: "Try a node",
-    description:
-      "A private request to one's own node. Nobody pays for it, nobody earns by it, and it leaves no record.",
+    summary: "Test a node",
+    description: "Sends a private request to your own node. It is free, earns nothing and leaves no record.",
     guard: "hostToken",
     path: NODE_PATH,
     body: { fields: Try, example: { model: "small-8b", prompt: "Name three rivers of Europe.", max_tokens: 64 } },
@@ -187,19 +186,20 @@ export const nodeRoutes = routes({
     },
     faults: [
       ...codes("node_not_found"),
-      refusal("node_state_conflict", "The node is busy: it declined the request."),
-      refusal("upstream_failed", "The node reported that it did not finish."),
-      refusal("upstream_stall", "The node went quiet for 2 seconds."),
+      refusal("node_state_conflict", "The node is busy and declined the request. Try again later."),
+      refusal("upstream_failed", "The node reported a failure. Check the node's log."),
+      refusal("upstream_stall", "The node sent nothing for 2 seconds. Check the node's log."),
     ],
   },
   issueCredentials: {
     at: "POST /node/v1/nodes/{id}/credentials",
     summary: "Get credentials for the dispatch plane",
-    description: "What an agent connects with. They are good for an hour; an agent asks anew before that.",
+    description:
+      "The credentials that an agent connects with. They are valid for an hour; the agent renews them before that.",
     guard: "hostToken",
     path: NODE_PATH,
     answer: {
-      description: "The credentials. They are secret.",
+      description: "The credentials. Keep them secret.",
       json: answers.NodeCredentials,
       example: {
         plane_url: "tls://plane.example:4222",
@@ -222,7 +222,7 @@ export const nodeRoutes = routes({
   listModels: {
     at: "GET /node/v1/models",
     tag: "Work",
-    summary: "List the models that can be elected",
+    summary: "List electable models",
     guard: "hostToken",
     answer: {
       description: "Every active model.",
@@ -233,8 +233,8 @@ export const nodeRoutes = routes({
   listEarnings: {
     at: "GET /node/v1/earnings",
     tag: "Money",
-    summary: "List what requests earned",
-    description: "The newest first, each with the request that earned it.",
+    summary: "List earnings by request",
+    description: "Newest first.",
     guard: "hostToken",
     query: EarningsQuery,
     words: EARNINGS_WORDS,
@@ -245,9 +245,9 @@ export const nodeRoutes = routes({
     at: "GET /node/v1/requests/{id}/receipt",
     tag: "Money",
     summary: "Get the signed receipt of a request",
-    description: "Of a request that a node of this host served.",
+    description: "For a request that a node of this host served.",
     guard: "hostToken",
-    path: { id: "The request's id, `req_…`." },
+    path: { id: "The request ID, `req_…`." },
     answer: { description: "The receipt.", json: answers.Receipt, example: samples.sampleReceipt },
     faults: [NO_SUCH_REQUEST],
   },

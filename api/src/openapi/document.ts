@@ -10,21 +10,21 @@ import { describeFields, forAnswers, jsonSchemas, queryParameters } from "./sche
 /** As every API has them, unless it describes them itself. */
 const HEADERS: Record<string, Header> = {
   "x-request-id": {
-    description: "The request's id, on every response.",
+    description: "The request ID. Present on every response.",
     schema: { type: "string", pattern: "^req_[0-9a-hjkmnp-tv-z]{26}$" },
   },
   "x-should-retry": {
-    description: "On errors: whether a client should try again by itself.",
+    description: "On errors: whether the client should retry automatically.",
     schema: { type: "string", enum: ["true", "false"] },
   },
   "retry-after": {
-    description: "Whole seconds to wait before trying again.",
+    description: "Seconds to wait before a retry.",
     schema: { type: "integer", minimum: 1 },
   },
-  "set-cookie": { description: "The session, or the end of it.", schema: { type: "string" } },
-  location: { description: "Where the browser goes on.", schema: { type: "string" } },
+  "set-cookie": { description: "The session cookie, or its removal.", schema: { type: "string" } },
+  location: { description: "The address to redirect to.", schema: { type: "string" } },
   "content-disposition": {
-    description: "The file's name.",
+    description: "The file name.",
     schema: { type: "string" },
   },
 };

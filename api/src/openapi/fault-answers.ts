@@ -16,19 +16,19 @@ import type { NamedRefusals } from "./api.ts";
 import type { Example, Ref, Response } from "./openapi.ts";
 
 const TITLES: Record<number, string> = {
-  400: "Something that was sent is wrong. The message names it and its rule.",
-  401: "No valid credential.",
+  400: "Invalid request. The message names the field and the rule.",
+  401: "The credential is missing or invalid.",
   403: "Not allowed.",
-  404: "Not there.",
-  409: "The state of things does not allow it.",
+  404: "Not found.",
+  409: "Not possible in the current state.",
   413: "The body is too large.",
   415: "The body is compressed.",
-  422: "Something that was named does not exist.",
-  429: "Too often, or too many at once.",
-  500: "A fault of ours. The message holds the request's id.",
-  501: "This platform does not have it.",
-  502: "Something that the gateway depends on failed.",
-  503: "It cannot be done now: something that the platform needs is away, or, for a body over 64 KiB, too many large ones are being read.",
+  422: "A named object does not exist.",
+  429: "Rate limit or concurrency limit reached.",
+  500: "Internal error. The message contains the request ID.",
+  501: "Not supported by this platform.",
+  502: "A service that the gateway depends on failed.",
+  503: "Temporarily unavailable: a service that the platform needs is down or, for bodies over 64 KiB, too many large ones are being read.",
 };
 
 /** Everything that the route refuses with, in the order of the checks. */
@@ -53,7 +53,7 @@ export function faultsOf(route: Route): Refusal[] {
 
 function wrongQuery(query: z.ZodObject): Refusal {
   const wrong = Object.keys(query.shape).map((name) => refusalBy(query, { [name]: "?" }));
-  return wrong.find((one) => one !== undefined) ?? wrongField(null, "A field of the query is wrong.");
+  return wrong.find((one) => one !== undefined) ?? wrongField(null, "A query parameter is invalid.");
 }
 
 function ofBody(fields: z.ZodType): Refusal[] {
@@ -139,9 +139,9 @@ function responseOf(status: number, { title, faults }: Titled, ofGuard: readonly
 }
 
 const ADVICE: Record<Retry, string> = {
-  later: "Safe to retry, after the seconds of retry-after.",
-  never: "Do not retry it as it is.",
-  unsaid: "Retry it or not, as you like.",
+  later: "Safe to retry after the seconds in the retry-after header.",
+  never: "Do not retry without changes.",
+  unsaid: "A retry is optional.",
 };
 
 /** Each fault as a client sees it, under its code. */
@@ -157,11 +157,11 @@ export function errorEnvelope(faults: readonly Refusal[]): z.ZodType {
   return z
     .strictObject({
       error: z.strictObject({
-        message: z.string().describe("For people. The text may change."),
-        type: z.string().describe("Equal to code where there is one."),
-        code: z.enum(known).optional().describe("The stable contract: branch on this. Most 400 have none."),
-        param: z.string().optional().describe("The field, parameter or header that is wrong."),
+        message: z.string().describe("For humans. The text may change."),
+        type: z.string().describe("Equal to `code` if there is one."),
+        code: z.enum(known).optional().describe("The stable contract: branch on this. Most 400 errors have none."),
+        param: z.string().optional().describe("The field, parameter or header that is invalid."),
       }),
     })
-    .describe("The one shape of every error.");
+    .describe("The envelope of every error.");
 }

@@ -108,7 +108,7 @@ export function mistakesIn(document: Document): string[] {
   for (const [kind, parts] of Object.entries(document.components)) {
     if (kind === "securitySchemes") continue;
     for (const name of Object.keys(parts)) {
-      if (!/^[A-Za-z0-9._-]+$/.test(name)) mistakes.push(`components.${kind}.${name} is no name`);
+      if (!/^[A-Za-z0-9._-]+$/.test(name)) mistakes.push(`components.${kind}.${name} is not a valid name`);
       if (!refs.has(`#/components/${kind}/${name}`)) mistakes.push(`components.${kind}.${name} is used nowhere`);
     }
   }
@@ -138,7 +138,7 @@ function mistakesOf(document: Document, operation: Operation): string[] {
   const statuses = Object.keys(operation.responses);
   if (!statuses.some((status) => /^[23]/.test(status))) mistakes.push("no answer of success");
   for (const [status, response] of Object.entries(operation.responses)) {
-    if (!/^[1-5][0-9][0-9]$/.test(status)) mistakes.push(`${status} is no status`);
+    if (!/^[1-5][0-9][0-9]$/.test(status)) mistakes.push(`${status} is not a status`);
     if (!follow(document, response)?.description) mistakes.push(`${status} has no description`);
   }
   return mistakes;
@@ -151,7 +151,7 @@ function mistakesOfPath(document: Document, path: string, { parameters = [] }: O
   const inPath = given.filter((parameter) => parameter.in === "path").map(({ name }) => name);
   const names = given.map((parameter) => `${parameter.in} ${parameter.name}`);
   return [
-    ...named.filter((name) => !inPath.includes(name)).map((name) => `{${name}} is no parameter`),
+    ...named.filter((name) => !inPath.includes(name)).map((name) => `{${name}} is not a parameter`),
     ...inPath.filter((name) => !named.includes(name)).map((name) => `the parameter ${name} is not in the path`),
     ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `the parameter ${name} is there twice`),
   ];

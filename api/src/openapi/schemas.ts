@@ -40,7 +40,7 @@ export function describeFields(schema: Schema, words: Record<string, string>): S
   }
   const described = Object.entries(properties).map(([name, property]) => {
     const { default: absent, ...field } = property as Schema;
-    const sentences = [words[name], ...(absent === undefined ? [] : [`By default \`${JSON.stringify(absent)}\`.`])];
+    const sentences = [words[name], ...(absent === undefined ? [] : [`Default: \`${JSON.stringify(absent)}\`.`])];
     const description = sentences.filter((sentence) => sentence !== undefined).join(" ");
     return [name, description === "" ? field : { ...field, description }];
   });
@@ -53,10 +53,10 @@ const LIMIT: Schema = { type: "integer", minimum: 1, maximum: 100, default: 50 }
 const READ_OUT_OF_TEXT = new Map<unknown, Schema>([[PageFields.limit, LIMIT]]);
 
 const WORDS: Record<string, string> = {
-  cursor: "`next_cursor` of the page before. Opaque, and good for this list only.",
-  limit: "How many entries a page holds.",
-  from: "Not before this moment: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds.",
-  to: "Before this moment, written like `from`.",
+  cursor: "`next_cursor` of the previous page. Opaque, and valid for this list only.",
+  limit: "Number of entries per page.",
+  from: "Start of the time range: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds.",
+  to: "End of the time range (exclusive), in the same formats as `from`.",
 };
 
 /** The fields of a query as parameters. `words` describes those that are not in every list. */

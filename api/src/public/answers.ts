@@ -13,16 +13,16 @@ const Id = (prefix: string) =>
     .regex(new RegExp(`^${prefix}-${SUFFIX}$`))
     .describe("Ends in the same 26 characters as x-request-id.");
 const Created = z.int().describe("Unix time in seconds.");
-const Model = z.string().describe("The model id that served the request.");
+const Model = z.string().describe("The ID of the model that served the request.");
 const Tokens = z.int().min(0);
 const Finish = z
   .enum(FINISH_REASONS)
   .describe(
-    "`length`: the output reached max_tokens, or prompt and output together the model's context limit. `stop`: the model ended, or a stop string came.",
+    "`length`: the output reached max_tokens, or prompt and output reached the model's context limit. `stop`: the model finished, or a stop string was produced.",
   );
 const Reasoning = z
   .string()
-  .describe("The model's thinking. Present only for a model whose build keeps thinking apart from the answer.");
+  .describe("The model's thinking. Present only for a model whose build separates thinking from the answer.");
 const Price = z.int().min(0).nullable();
 
 export const Usage = z
@@ -33,9 +33,9 @@ export const Usage = z
     completion_tokens_details: z
       .strictObject({ reasoning_tokens: Tokens.describe("The part of completion_tokens that was thinking.") })
       .optional()
-      .describe("Present only for a model whose build keeps thinking apart from the answer."),
+      .describe("Present only for a model whose build separates thinking from the answer."),
   })
-  .describe("Counted by the gateway. This is what is billed.");
+  .describe("Counted by the gateway and used for billing.");
 
 const UsageOfChunk = Usage.nullish().describe("Only with stream_options.include_usage: null until the usage chunk.");
 
@@ -50,7 +50,7 @@ export const ChatCompletion = z.strictObject({
         index: z.literal(0),
         message: z.strictObject({
           role: z.literal("assistant"),
-          content: z.string().describe("The answer alone, never the thinking."),
+          content: z.string().describe("The answer without the thinking."),
           vendor_reasoning_content: Reasoning.optional(),
         }),
         finish_reason: Finish,
@@ -82,7 +82,7 @@ export const ChatCompletionChunk = z
       .describe("One entry; none in the usage chunk."),
     usage: UsageOfChunk,
   })
-  .describe("One event of a streamed chat completion. id, created and model are the same in all of them.");
+  .describe("One event of a streamed chat completion. id, created and model are the same in all events.");
 
 export const TextCompletion = z.strictObject({
   id: Id("cmpl"),
@@ -105,7 +105,7 @@ export const TextCompletionChunk = z
       .describe("One entry; none in the usage chunk."),
     usage: UsageOfChunk,
   })
-  .describe("One event of a streamed text completion. id, created and model are the same in all of them.");
+  .describe("One event of a streamed text completion. id, created and model are the same in all events.");
 
 export const EmbeddingList = z.strictObject({
   object: z.literal("list"),
@@ -114,10 +114,10 @@ export const EmbeddingList = z.strictObject({
       z.strictObject({
         object: z.literal("embedding"),
         index: z.int().min(0),
-        embedding: z.array(z.number()).describe("Floats at the model's native width."),
+        embedding: z.array(z.number()).describe("Floats at the model's native vector length."),
       }),
     )
-    .describe("One entry per input, in their order."),
+    .describe("One entry per input, in the same order."),
   model: Model,
   usage: z.strictObject({
     prompt_tokens: Tokens,
@@ -128,11 +128,13 @@ export const EmbeddingList = z.strictObject({
 /** What the two shapes of the catalogue share. */
 const Listing = {
   class: z.enum(MODEL_CLASSES),
-  quant_label: z.string().describe("Quantisation, such as `4-bit`; `unannounced` for a model that is coming."),
-  context_limit: z.int().min(1).nullable().describe("The window in tokens."),
-  price_in_micro_1m: Price.describe("Microdollars per million input tokens; null where there is no price."),
-  price_out_micro_1m: Price.describe("Microdollars per million output tokens; null where there is no price."),
-  status: z.enum(MODEL_STATUSES).describe("`coming`: listed, and cannot be called yet."),
+  quant_label: z
+    .string()
+    .describe("Quantisation, such as `4-bit`; `unannounced` for a model that is not available yet."),
+  context_limit: z.int().min(1).nullable().describe("The context window, in tokens."),
+  price_in_micro_1m: Price.describe("Microdollars per million input tokens; null if there is no price."),
+  price_out_micro_1m: Price.describe("Microdollars per million output tokens; null if there is no price."),
+  status: z.enum(MODEL_STATUSES).describe("`coming`: listed, but not available yet."),
 };
 
 export const ModelObject = z.strictObject({
@@ -145,38 +147,41 @@ export const ModelObject = z.strictObject({
       kind: z
         .enum(MODEL_KINDS)
         .describe(
-          "`generation`: for chat and completions. `embedding`: for embeddings alone. Whether it can be called yet is its `status`.",
+          "`generation`: for chat and text completions. `embedding`: for embeddings. See `status` for whether the model is available.",
         ),
       ...Listing,
       ttft_p50_ms: z
         .number()
         .nullable()
-        .describe("Median time to the first token, over the nodes that can serve the model now; null before any did."),
-      tps_p50: z.number().nullable().describe("Median tokens per second, on the same basis."),
+        .describe("Median time to first token over the nodes that can serve the model now; null if not measured yet."),
+      tps_p50: z
+        .number()
+        .nullable()
+        .describe("Median tokens per second over the nodes that can serve the model now; null if not measured yet."),
       structured_output: z
         .boolean()
-        .describe("Whether a node that serves the model now keeps to a `response_format` other than text."),
+        .describe("Whether a node that serves the model now supports a `response_format` other than text."),
     })
-    .describe("Everything that the reference dialect does not have."),
+    .describe("Fields that the OpenAI API does not have."),
 });
 
 export const ModelList = z.strictObject({ object: z.literal("list"), data: z.array(ModelObject) });
 
 export const Rate = z.strictObject({
-  sku_id: z.string().describe("The model id."),
+  sku_id: z.string().describe("The model ID."),
   ...Listing,
   reasoning: z
     .strictObject({
-      separate: z.boolean().describe("Whether the model thinks apart from its answer."),
+      separate: z.boolean().describe("Whether the model separates thinking from the answer."),
       billed_as: z.literal("output").nullable(),
-      field: z.literal("vendor_reasoning_content").nullable().describe("Where the thinking is returned."),
+      field: z.literal("vendor_reasoning_content").nullable().describe("The field that contains the thinking."),
     })
-    .describe("What a cost estimate has to know about thinking."),
+    .describe("How thinking affects the cost of a request."),
 });
 
 export const RateSheet = z.strictObject({
   object: z.literal("list"),
-  payout_share: z.number().describe("The fraction of each dollar that the serving host is paid."),
+  payout_share: z.number().describe("The fraction of each dollar that is paid to the serving host."),
   data: z.array(Rate),
 });
 
@@ -185,5 +190,5 @@ export const ReceiptKeys = z.strictObject({
   algorithm: z.literal("ed25519"),
   keys: z
     .array(z.strictObject({ id: z.string(), public_key: z.string().describe("32 bytes in base64url.") }))
-    .describe("Every key that ever signed a receipt."),
+    .describe("All keys that have ever signed receipts."),
 });

@@ -10,37 +10,37 @@ import { publicRoutes } from "./routes.ts";
 import { Status } from "./status.ts";
 
 const INTRODUCTION = [
-  "A client of the OpenAI dialect changes only its base address, which ends in `/v1`, and its key. Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB.",
-  "In a request body, `null` in a field means that the field is absent, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know.",
-  "Credits are prepaid. A request reserves the price of its prompt and of its largest possible output, which `max_tokens` sets; when it ends it is charged for the tokens that the gateway counted, and the rest is given back at once. Money is in microdollars: $1 is 1,000,000.",
-  "Every error has the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`. A path that does not exist is a 404 of type `not_found_error`, a wrong method a 405 with `allow`; neither has a code.",
-  "A page of another site may call this API unless the operator has narrowed it (CORS): `OPTIONS` needs no key, credentials of browsers are never used, and the headers that are described here can be read.",
+  "An OpenAI client needs only a new base URL, which ends in `/v1`, and a new key. Request bodies are JSON in UTF-8, uncompressed, at most 10 MiB.",
+  "In a request body, `null` means that the field is absent, and unlisted fields are ignored. Responses may gain fields; ignore the ones you do not know.",
+  "Credits are prepaid. A request reserves (holds) the price of its prompt and of its largest possible output, which `max_tokens` sets. When the request ends, it is charged for the tokens that the gateway counted, and the rest of the hold is released immediately. Amounts are in microdollars: $1 is 1,000,000.",
+  "All errors have the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`. An unknown path is a 404 of type `not_found_error`, a wrong method is a 405 with `allow`; neither has a code.",
+  "Web pages of any origin can call this API (CORS), unless the operator restricts the origins. `OPTIONS` needs no key, browser credentials are never used, and pages can read the response headers described here.",
 ].join("\n\n");
 
 const HEADERS: Record<string, Header> = {
   "x-request-id": {
-    description: "The request's id, on every response. The same suffix identifies the call in the usage history.",
+    description: "The request ID. Present on every response. The request history shows it too.",
     schema: { type: "string", pattern: "^req_[0-9a-hjkmnp-tv-z]{26}$" },
   },
   "x-should-retry": {
-    description: "On errors: whether a client should try again by itself. Absent where it is as the client likes.",
+    description: "On errors: whether the client should retry automatically. Absent if a retry is optional.",
     schema: { type: "string", enum: ["true", "false"] },
   },
   "retry-after": {
-    description: "Whole seconds to wait before trying again. On every 429 and 503.",
+    description: "Seconds to wait before a retry. Present on every 429 and 503.",
     schema: { type: "integer", minimum: 1 },
   },
   "cache-control": {
-    description: "How long anybody may keep the answer: five minutes, the status ten seconds.",
+    description: "How long the response may be cached: five minutes, or ten seconds for the status.",
     schema: { type: "string", enum: ["public, max-age=300", "public, max-age=10"] },
   },
   [IGNORED_HEADER]: {
     description:
-      "Fields of the request that are known and were ignored, such as `tools, logprobs`. On every answer after the fields were read, errors included; absent where there were none.",
+      "Request fields that are known and were ignored, such as `tools, logprobs`. Present on every response after the fields were read, errors included; absent if none were ignored.",
     schema: { type: "string" },
   },
   "x-ratelimit-limit-requests": {
-    description: "Requests that the key may make in a minute.",
+    description: "The key's requests-per-minute limit.",
     schema: { type: "integer" },
   },
   "x-ratelimit-remaining-requests": {
@@ -48,33 +48,33 @@ const HEADERS: Record<string, Header> = {
     schema: { type: "integer" },
   },
   "x-ratelimit-reset-requests": {
-    description: "Time until the requests are counted anew, such as `12ms`, `1s` or `6m0s`.",
+    description: "Time until the request limit resets, such as `12ms`, `1s` or `6m0s`.",
     schema: { type: "string" },
   },
   "x-ratelimit-limit-tokens": {
-    description: "Tokens, prompt and output together, that the key may use in a minute.",
+    description: "The key's tokens-per-minute limit, prompt and output together.",
     schema: { type: "integer" },
   },
   "x-ratelimit-remaining-tokens": {
-    description: "Tokens left in the current minute. A request's tokens are counted when it ends.",
+    description: "Tokens left in the current minute. A request's tokens count when it ends.",
     schema: { type: "integer" },
   },
   "x-ratelimit-reset-tokens": {
-    description: "Time until the tokens are counted anew, such as `12ms`, `1s` or `6m0s`.",
+    description: "Time until the token limit resets, such as `12ms`, `1s` or `6m0s`.",
     schema: { type: "string" },
   },
 };
 
 export const publicApi: Api = {
   title: "Tollgate API",
-  summary: "Prepaid, metered text generation and embeddings in the OpenAI dialect.",
+  summary: "Prepaid, metered text generation and embeddings, compatible with the OpenAI API.",
   description: INTRODUCTION,
   tags: [
-    { name: "Generation", description: "Text from a prompt." },
-    { name: "Embeddings", description: "Vectors from texts." },
+    { name: "Generation", description: "Generate text from a prompt." },
+    { name: "Embeddings", description: "Turn texts into vectors." },
     { name: "Catalogue", description: "The models and their prices." },
-    { name: "Status", description: "How the platform is doing." },
-    { name: "Receipts", description: "Proof of what was counted and charged." },
+    { name: "Status", description: "The platform's current state and availability." },
+    { name: "Receipts", description: "Verify what was counted and charged." },
   ],
   credential: {
     name: "apiKey",
@@ -82,7 +82,7 @@ export const publicApi: Api = {
       type: "http",
       scheme: "bearer",
       description:
-        "`Authorization: Bearer tsk_live_<reference>_<secret>`. A missing, malformed, unknown or revoked key is always the same 401.",
+        "`Authorization: Bearer tsk_live_<reference>_<secret>`. A missing, malformed, unknown or revoked key always gets the same 401.",
     },
   },
   requests: {

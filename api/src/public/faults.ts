@@ -34,46 +34,47 @@ export const INFERENCE_FAULTS = [...codes(...MODEL), ...NO_CREDIT, ...codes(...N
 export const ErrorEnvelope = z
   .strictObject({
     error: z.strictObject({
-      message: z.string().describe("For people. The text may change."),
-      type: z.string().describe("Equal to code where there is one."),
+      message: z.string().describe("For humans. The text may change."),
+      type: z.string().describe("Equal to `code` if there is one."),
       code: z.enum(PUBLIC_CODES).optional().describe("The stable contract: branch on this. A 400 has none."),
-      param: z.string().optional().describe("400 only: the field that is wrong, such as `messages[2].content`."),
-      required_micro: z.int().optional().describe("hold_exceeds_balance only: the reservation, in microdollars."),
-      available_micro: z.int().optional().describe("hold_exceeds_balance only: what is free, in microdollars."),
+      param: z.string().optional().describe("400 only: the invalid field, such as `messages[2].content`."),
+      required_micro: z.int().optional().describe("hold_exceeds_balance only: the required hold, in microdollars."),
+      available_micro: z.int().optional().describe("hold_exceeds_balance only: the available amount, in microdollars."),
     }),
   })
-  .describe("The one shape of every error.");
+  .describe("The envelope of every error.");
 
 export const REFUSALS: NamedRefusals = {
   InvalidRequest: {
-    title: "The body is not valid JSON, or a field is wrong. The message names the field and the rule.",
+    title: "The body is not valid JSON, or a field is invalid. The message names the field and the rule.",
     faults: [wrongField("temperature", "temperature must be between 0 and 2")],
   },
-  Unauthorized: { title: "No valid API key.", faults: codes(...KEY) },
+  Unauthorized: { title: "The API key is missing or invalid.", faults: codes(...KEY) },
   PaymentRequired: {
-    title: "Not enough credit for the reservation that the request needs.",
+    title: "Not enough credit for the request's hold.",
     faults: NO_CREDIT,
   },
   ModelNotFound: {
-    title: "The model does not exist, is not out yet, or is of the wrong kind for this endpoint.",
+    title:
+      "The model does not exist, is not available yet, may not be used by this key, or is of the wrong kind for this endpoint.",
     faults: codes("model_not_found"),
   },
   RequestTooLarge: { title: "The body is too large.", faults: codes("request_too_large") },
   UnsupportedEncoding: { title: "The body is compressed.", faults: [compressedBody("gzip")] },
   Limited: {
-    title: "A limit of the key, or the platform's ceiling for the model, is reached.",
+    title: "A limit of the key, or the platform's limit for the model, is reached.",
     faults: codes(...LIMITS, "rate_limit_sku_capacity"),
   },
   InternalError: {
-    title: "A fault of ours. The message holds the request's id.",
+    title: "Internal error. The message contains the request ID.",
     faults: codes("internal_error"),
   },
   NodeFailed: {
-    title: "The node that took the request did not finish it. On a stream that has begun: the terminal error event.",
+    title: "The node that accepted the request did not finish it. In a stream: the terminal error event.",
     faults: codes("upstream_failed", "upstream_stall"),
   },
   NoCapacity: {
-    title: "The platform could not take the request in time. On a stream that has begun: the terminal error event.",
+    title: "The platform could not serve the request in time. In a stream: the terminal error event.",
     faults: codes("no_capacity"),
   },
   KeyLimited: { title: "A limit of the key is reached.", faults: codes(...LIMITS) },

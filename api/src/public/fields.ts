@@ -38,7 +38,7 @@ const InputText = z
   .string({
     error: ({ input }) =>
       typeof input === "number" || Array.isArray(input)
-        ? "must be a string: token ids are not supported. LangChain for Python sends text with check_embedding_ctx_length=False"
+        ? "must be a string: token IDs are not supported. In LangChain for Python, set check_embedding_ctx_length=False"
         : "must be a string",
   })
   .min(1, "must not be empty");
@@ -50,7 +50,7 @@ const StopString = NonEmpty.max(STOP_CHARS_MAX, `must have at most ${STOP_CHARS_
 
 const TextPart = z.object(
   {
-    type: z.literal("text", 'must be "text": other parts are not supported'),
+    type: z.literal("text", 'must be "text": other content parts are not supported'),
     text: z.string("must be a string"),
   },
   "must be an object with type and text",
@@ -61,8 +61,8 @@ export const Message = z
   .object(
     {
       role: z.enum(ROLES, `must be one of ${ROLES.join(", ")}`),
-      content: Content.nullish().describe("Required, and null only for an assistant that has tool_calls."),
-      tool_calls: z.array(z.unknown(), "must be an array").nullish().describe("Not shown to the model."),
+      content: Content.nullish().describe("Required. null is allowed only for an assistant message with tool_calls."),
+      tool_calls: z.array(z.unknown(), "must be an array").nullish().describe("Not passed to the model."),
     },
     "must be an object with role and content",
   )
@@ -72,14 +72,14 @@ export const Message = z
     context.addIssue({ code: "custom", path: ["content"], message: "must be a string or an array of text parts" });
   });
 
-const Model = NonEmpty.describe("A model id of GET /v1/models.");
+const Model = NonEmpty.describe("A model ID from GET /v1/models.");
 
 const Generation = {
   model: Model,
   max_tokens: PositiveInteger.optional().describe(
-    "Caps the output and sizes the reservation. Default, and the most that counts: the model's context limit.",
+    "Caps the output and sizes the hold. Default and maximum: the model's context limit.",
   ),
-  max_completion_tokens: PositiveInteger.optional().describe("An alias of max_tokens; wins when both are set."),
+  max_completion_tokens: PositiveInteger.optional().describe("Alias of max_tokens; takes precedence if both are set."),
   temperature: between(RANGES.temperature).optional(),
   top_p: between(RANGES.top_p).optional(),
   presence_penalty: between(RANGES.presence_penalty).optional(),
@@ -87,39 +87,39 @@ const Generation = {
   seed: Seed.optional().describe("Within ±2^53."),
   stop: z
     .union(
-      [StopString, z.array(StopString).max(4, "must hold at most 4 strings")],
-      "must be a string or at most 4 strings",
+      [StopString, z.array(StopString).max(4, "must have at most 4 strings")],
+      "must be a string or an array of at most 4 strings",
     )
     .optional()
     .describe(
-      "Output ends before any of these; thinking that is kept apart is not searched. An empty list means absent.",
+      "The output ends before any of these strings. Separated thinking is not searched. An empty list means absent.",
     ),
   n: z
     .literal(1, "must be 1: a response has exactly one choice")
     .optional()
     .describe("Exactly one choice is returned."),
-  stream: z.boolean("must be true or false").optional().describe("True gives server-sent events. Default: false."),
+  stream: z.boolean("must be true or false").optional().describe("`true` returns server-sent events. Default: false."),
   stream_options: z
     .object({ include_usage: z.boolean("must be true or false").nullish() }, "must be an object")
     .optional()
     .describe("Ignored without stream."),
   tool_choice: z
-    .enum(["auto", "none"], 'must be "auto" or "none": this service returns no tool calls')
+    .enum(["auto", "none"], 'must be "auto" or "none": tool calls are not supported')
     .optional()
-    .describe("Ignored. What demands a tool call is refused: there is none in any answer."),
+    .describe("Ignored. A value that requires a tool call is refused, because tool calls are not supported."),
   response_format: ResponseFormat.optional(),
 };
 
 export const ChatRequest = z.object({
   ...Generation,
-  messages: z.array(Message, "must be an array of messages").min(1, "must hold at least one message"),
+  messages: z.array(Message, "must be an array of messages").min(1, "must have at least one message"),
 });
 
 export const CompletionRequest = z.object({
   ...Generation,
   prompt: z
     .union(
-      [z.string(), z.array(z.string("must be a string: token ids are not supported"))],
+      [z.string(), z.array(z.string("must be a string: token IDs are not supported"))],
       "must be a string or an array of strings",
     )
     .default("")
@@ -130,8 +130,8 @@ export const EmbeddingRequest = z.object({
   model: Model,
   input: z
     .union(
-      [NonEmpty, z.array(InputText).min(1, "must hold 1 to 2048 strings").max(2048, "must hold 1 to 2048 strings")],
+      [NonEmpty, z.array(InputText).min(1, "must have 1 to 2048 strings").max(2048, "must have 1 to 2048 strings")],
       "must be a non-empty string or 1 to 2048 non-empty strings",
     )
-    .describe("One vector per element, in order."),
+    .describe("One vector per element, in the same order."),
 });

@@ -9,26 +9,26 @@ const SCHEMA_DEPTH_MAX = 100;
 const NAME = "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
 
 const Schema = z
-  .record(z.string(), z.unknown(), "must be a JSON Schema, which is an object")
+  .record(z.string(), z.unknown(), "must be a JSON Schema object")
   // First, because what comes next walks through all of it.
   .refine((schema) => isWithin(schema, SCHEMA_DEPTH_MAX), {
     error: `must be at most ${SCHEMA_DEPTH_MAX} levels deep`,
     abort: true,
   })
   .refine((schema) => jsonBytes(schema) <= SCHEMA_BYTES_MAX, "must have at most 64 KiB (65536 bytes) as JSON")
-  .describe(`A JSON Schema of at most 64 KiB and ${SCHEMA_DEPTH_MAX} levels. Nothing of it is shown to the model.`);
+  .describe(`A JSON Schema of at most 64 KiB and ${SCHEMA_DEPTH_MAX} levels. It is not shown to the model.`);
 
 const JsonSchema = z.object(
   {
     name: z
       .string(NAME)
       .regex(/^[A-Za-z0-9_-]{1,64}$/, NAME)
-      .describe("For the engine; not shown to the model."),
+      .describe("Passed to the engine; not shown to the model."),
     schema: Schema,
     strict: z
       .boolean("must be true or false")
       .nullish()
-      .describe("Passed on to the engine, which keeps to the schema either way."),
+      .describe("Passed to the engine. The output follows the schema either way."),
   },
   "must be an object with name and schema",
 );
@@ -47,5 +47,5 @@ export const ResponseFormat = z
     },
   )
   .describe(
-    "`json_object`: any JSON object. `json_schema`: what the schema allows. The node's engine keeps to it, so only nodes whose engine can are asked (`vendor.structured_output` of GET /v1/models says whether there is one now). An answer that reaches its cap is cut like any other, and ends with `length`.",
+    "`json_object`: any JSON object. `json_schema`: an object that matches the schema. The node's engine enforces the format, so only nodes whose engine supports it get the request; `vendor.structured_output` of GET /v1/models shows whether there is one now. An output that reaches its cap is cut off and ends with `length`.",
   );

@@ -11,38 +11,38 @@ import { Status, sampleStatus } from "./status.ts";
 const paragraphs = (...texts: string[]): string => texts.join("\n\n");
 
 const ignoring = (...more: string[]): string =>
-  `Accepted and ignored, like every field that is not listed: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. Those of them that were sent are named in the answer's header \`${IGNORED_HEADER}\`. Of \`metadata\` the string \`tag\`, or else \`user\`, is kept as the request's label in your history and sums, where it has at most 64 plain characters; it changes nothing about the answer.`;
+  `Accepted and ignored, like every unlisted field: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. The response header \`${IGNORED_HEADER}\` lists the ignored fields of a request. The string \`metadata.tag\`, or else \`user\`, is stored as the request's label in your history and usage sums if it has at most 64 plain characters. It does not affect the output.`;
 const NO_TOOLS =
-  "There are no tool calls in any answer: a `tool_choice` that demands one (`required`, or a tool by its name) is a 400.";
+  "Tool calls are not supported: a `tool_choice` that requires one (`required`, or a named tool) gets a 400.";
 
-const GENERATED = "The answer: one JSON object, or with `stream: true` server-sent events.";
+const GENERATED = "The completion: one JSON object or, with `stream: true`, server-sent events.";
 
 const eventsInOrder = (...first: string[]): string =>
   paragraphs(
-    "Events in this order, each a line `data:` with the JSON of one chunk and an empty line:",
+    "Events in this order, each a `data:` line with the JSON of one chunk, followed by an empty line:",
     [
       ...first,
-      "- with `stream_options.include_usage`, one chunk with empty `choices` and the `usage`; every chunk before it has `usage: null`",
+      "- with `stream_options.include_usage`, one chunk with empty `choices` and the `usage`; all chunks before it have `usage: null`",
       "- `data: [DONE]`",
     ].join("\n"),
-    `The status is 200 before a node is chosen. What fails after that is a terminal event, \`data: {"error":{"message","type","code"}}\` with a code of ${STREAMED_CODES.map((code) => `\`${code}\``).join(", ")}; no \`finish_reason\` comes before it, and no \`[DONE]\` after it.`,
-    "While nothing else flows, a comment line `: keep-alive` comes every 5 seconds.",
+    `The status is 200 before a node is chosen. A later failure is a terminal event, \`data: {"error":{"message","type","code"}}\`, with one of the codes ${STREAMED_CODES.map((code) => `\`${code}\``).join(", ")}. No \`finish_reason\` comes before it and no \`[DONE]\` after it.`,
+    "While there is no output, a comment line `: keep-alive` is sent every 5 seconds.",
   );
 
 const wholeStream = (events: object[]) => ({
-  stream: { summary: "A whole stream", value: samples.transcript(events) },
+  stream: { summary: "A complete stream", value: samples.transcript(events) },
 });
 
 export const publicRoutes = routes({
   createChatCompletion: {
     at: "POST /v1/chat/completions",
-    summary: "Answer a conversation",
+    summary: "Create a chat completion",
     description: paragraphs(
-      "Exactly one choice is returned. `max_tokens` caps the output and sizes the reservation; without it both follow the model's context limit, which may be more than your balance. Prompt and output share the context: a prompt that leaves no room for one token is a 400.",
+      "Returns exactly one choice. `max_tokens` caps the output and sizes the hold. Without it, both follow the model's context limit, which may cost more than your balance. Prompt and output share the context: a prompt that leaves no room for one output token gets a 400.",
       ignoring(),
       NO_TOOLS,
-      "With a `response_format` of type `json_object` or `json_schema`, the node's engine keeps the answer to it. Nothing of it enters the prompt or is billed, and the gateway does not repair answers. While no connected node can do that for the model, the answer is 503 `no_capacity`.",
-      "Thinking never stands in `content`. A model whose build keeps it apart returns it whole in `vendor_reasoning_content`, and it is billed as output.",
+      "With a `response_format` of type `json_object` or `json_schema`, the node's engine enforces the format. The format is not part of the prompt and is not billed, and the gateway does not repair output. If no connected node supports it for the model, the request gets a 503 `no_capacity`.",
+      "Thinking never appears in `content`. A model whose build separates it returns all of it in `vendor_reasoning_content`; it is billed as output.",
     ),
     guard: "apiKey",
     body: {
@@ -50,7 +50,7 @@ export const publicRoutes = routes({
       examples: {
         whole: { value: samples.chatRequest },
         stream: { value: samples.streamRequest },
-        structured: { summary: "An answer of a given form", value: samples.structuredRequest },
+        structured: { summary: "Structured output", value: samples.structuredRequest },
       },
     },
     answer: {
@@ -58,14 +58,14 @@ export const publicRoutes = routes({
       headers: [IGNORED_HEADER],
       json: answers.ChatCompletion,
       examples: {
-        answer: { summary: "An answer", value: samples.chatAnswer },
-        reasoning: { summary: "An answer of a model that thinks apart", value: samples.reasoningAnswer },
+        answer: { summary: "A completion", value: samples.chatAnswer },
+        reasoning: { summary: "A completion of a model that separates thinking", value: samples.reasoningAnswer },
       },
       events: {
         description: eventsInOrder(
           "- one chunk with the delta `role` and an empty `content`",
           "- chunks with deltas of `content`",
-          "- one chunk with `finish_reason` and an empty delta; for a model that thinks apart, that delta holds the whole `vendor_reasoning_content`",
+          "- one chunk with `finish_reason` and an empty delta; for a model that separates thinking, that delta has the whole `vendor_reasoning_content`",
         ),
         each: answers.ChatCompletionChunk,
         examples: wholeStream(samples.chatEvents),
@@ -75,9 +75,9 @@ export const publicRoutes = routes({
   },
   createCompletion: {
     at: "POST /v1/completions",
-    summary: "Complete a text",
+    summary: "Create a text completion",
     description: paragraphs(
-      "An array of prompts is joined with newlines into one prompt and gives one completion, not one per element. Token ids are refused.",
+      "An array of prompts is joined with newlines into one prompt and gives one completion, not one per element. Token IDs are refused.",
       ignoring(),
     ),
     guard: "apiKey",
@@ -98,10 +98,10 @@ export const publicRoutes = routes({
   createEmbedding: {
     at: "POST /v1/embeddings",
     tag: "Embeddings",
-    summary: "Turn texts into vectors",
+    summary: "Create embeddings",
     description: paragraphs(
-      "Takes an embedding model; a generation model is a 404 `model_not_found`. Each input may be as long as the model's context limit. Token ids are refused.",
-      "Vectors are float arrays at the model's native width, whatever was asked for. Reservation and charge are for the input alone.",
+      "Requires an embedding model; a generation model gets a 404 `model_not_found`. Each input may be as long as the model's context limit. Token IDs are refused.",
+      "Vectors are float arrays at the model's native length, whatever the request asks for. Hold and charge cover the input only.",
       ignoring(...IGNORED_OF_EMBEDDINGS),
     ),
     guard: "apiKey",
@@ -110,19 +110,19 @@ export const publicRoutes = routes({
       description: "One vector per input.",
       headers: [IGNORED_HEADER],
       json: answers.EmbeddingList,
-      examples: { vectors: { summary: "Cut to three numbers a vector", value: samples.embeddingAnswer } },
+      examples: { vectors: { summary: "Shortened to three numbers per vector", value: samples.embeddingAnswer } },
     },
     faults: INFERENCE_FAULTS,
   },
   listModels: {
     at: "GET /v1/models",
     tag: "Catalogue",
-    summary: "List the models",
+    summary: "List models",
     description:
-      "Every listed model, those that are still coming included. Counts as a request against the key's limit. What the reference dialect does not have is in `vendor`: a chat application shows those whose `vendor.kind` is `generation` and whose `vendor.status` is `active`.",
+      "All listed models, including those that are not available yet. The call counts against the key's request limit. Fields that the OpenAI API does not have are in `vendor`. A chat application should offer the models whose `vendor.kind` is `generation` and whose `vendor.status` is `active`.",
     guard: "apiKey",
     answer: {
-      description: "Every listed model.",
+      description: "All listed models.",
       json: answers.ModelList,
       examples: { models: { value: samples.models } },
     },
@@ -131,11 +131,11 @@ export const publicRoutes = routes({
   retrieveModel: {
     at: "GET /v1/models/{id}",
     tag: "Catalogue",
-    summary: "Read one model",
+    summary: "Get a model",
     description:
-      "One entry of the list, also of a model that is still coming. Counts as a request against the key's limit.",
+      "One entry of the list. It can be a model that is not available yet. The call counts against the key's request limit.",
     guard: "apiKey",
-    path: { id: "A model id of GET /v1/models." },
+    path: { id: "A model ID from GET /v1/models." },
     answer: {
       description: "The model.",
       json: answers.ModelObject,
@@ -146,11 +146,11 @@ export const publicRoutes = routes({
   listRates: {
     at: "GET /v1/catalog/rates",
     tag: "Catalogue",
-    summary: "Read the price sheet",
-    description: "The same catalogue as a price sheet, without a key, with the share that hosts are paid.",
+    summary: "Get the prices",
+    description: "The prices of all models and the hosts' share. No key needed.",
     guard: "anyone",
     answer: {
-      description: "The prices in force.",
+      description: "The current prices.",
       json: answers.RateSheet,
       examples: { rates: { value: samples.rates } },
       headers: ["cache-control"],
@@ -159,9 +159,8 @@ export const publicRoutes = routes({
   listReceiptKeys: {
     at: "GET /.well-known/tollgate-receipts",
     tag: "Receipts",
-    summary: "Read the keys that verify receipts",
-    description:
-      "Ed25519 public keys. With them anybody can check a usage receipt, without asking the gateway about it.",
+    summary: "Get the receipt keys",
+    description: "Ed25519 public keys. Anyone can verify a usage receipt with them, offline.",
     guard: "anyone",
     answer: {
       description: "The published keys.",
@@ -173,12 +172,12 @@ export const publicRoutes = routes({
   readStatus: {
     at: "GET /status.json",
     tag: "Status",
-    summary: "Read how the models are doing",
+    summary: "Get the platform's status",
     description:
-      "What the page `/status` shows, without a key: whether each model can be served now, its availability and speed by day, and incidents, all by what was measured. It is made anew every few seconds at most. An operator may have turned it off: then it is a 404.",
+      "The data of the `/status` page. No key needed. Shows whether each model can be served now, its availability and speed by day, and incidents, all measured. It is updated every few seconds. Returns 404 if the operator has turned it off.",
     guard: "anyone",
     answer: {
-      description: "The state of the platform.",
+      description: "The platform's status.",
       json: Status,
       examples: { status: { value: sampleStatus } },
       headers: ["cache-control"],

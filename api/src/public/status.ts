@@ -6,14 +6,16 @@ const Share = z.number().min(0).max(1).nullable();
 const Time = z.int().describe("Unix time in seconds.");
 
 const Speeds = {
-  ttft_p50_ms: z.number().nullable().describe("Median time to the first token; null for embeddings, which come whole."),
+  ttft_p50_ms: z.number().nullable().describe("Median time to first token; null for embeddings."),
   tokens_per_second: z.number().nullable(),
 };
 
 const Day = z.strictObject({
-  day: z.string().describe("In UTC: `2026-11-15`."),
-  availability: Share.describe("The share of samples in which a node could serve it; null before the first one."),
-  failed_share: Share.describe("Of requests, but for those whose client left; null where there were fewer than 20."),
+  day: z.string().describe("The UTC day, such as `2026-11-15`."),
+  availability: Share.describe("Share of samples in which a node could serve the model; null before the first sample."),
+  failed_share: Share.describe(
+    "Share of requests that failed, without those cancelled by the client; null for fewer than 20 requests.",
+  ),
   ...Speeds,
 });
 
@@ -24,12 +26,12 @@ const ModelStatus = z.strictObject({
     state: z
       .enum(MODEL_STATES)
       .describe(
-        "`available`: a node can serve it. `degraded`: one can, and too many requests fail. `unavailable`: none can.",
+        "`available`: a node can serve the model. `degraded`: a node can, but too many requests fail. `unavailable`: no node can.",
       ),
     ...Speeds,
   }),
-  availability: Share.describe("Over all of the days."),
-  days: z.array(Day).length(90).describe("The last 90, the oldest first; today, as far as it has come, is the last."),
+  availability: Share.describe("Average over all days."),
+  days: z.array(Day).length(90).describe("The last 90 days, oldest first. The last entry is today so far."),
 });
 
 const Incident = z.strictObject({
@@ -37,19 +39,19 @@ const Incident = z.strictObject({
   kind: z
     .enum(INCIDENT_KINDS)
     .describe(
-      "`unavailable`: no node could serve it in two samples or more on end. `errors`: a fifth or more of twenty or more requests failed within five minutes.",
+      "`unavailable`: no node could serve the model in at least two consecutive samples. `errors`: at least a fifth of at least twenty requests failed within five minutes.",
     ),
   from: Time,
-  to: Time.nullable().describe("Null while it lasts."),
+  to: Time.nullable().describe("Null while it is ongoing."),
 });
 
 export const Status = z.strictObject({
   object: z.literal("status"),
-  at: Time.describe("When all of this was so."),
-  stale: z.boolean().describe("The gateway cannot tell how it is now: this is the last that it knew."),
-  sample_seconds: z.int().describe("How often availability is sampled."),
+  at: Time.describe("The time of these figures."),
+  stale: z.boolean().describe("The gateway cannot read the current status; these are the last known figures."),
+  sample_seconds: z.int().describe("Interval between availability samples."),
   models: z.array(ModelStatus),
-  incidents: z.array(Incident).describe("Of the last 90 days, the newest first, 50 at most."),
+  incidents: z.array(Incident).describe("Incidents of the last 90 days, newest first, at most 50."),
 });
 
 const day = (name: string) => ({

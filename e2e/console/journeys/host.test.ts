@@ -138,7 +138,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     const naming = page.getByRole("dialog", { name: "Rename node" });
     await naming.getByLabel("Name").fill("shed");
     await naming.getByRole("button", { name: "Rename" }).click();
-    await naming.getByText("Another node of the account has this name.").waitFor();
+    await naming.getByText("Another node of this account already has this name.").waitFor();
     await naming.getByLabel("Name").fill("old barn");
     await naming.getByRole("button", { name: "Rename" }).click();
     await page.getByRole("heading", { name: "old barn" }).waitFor();

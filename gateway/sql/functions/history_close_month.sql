@@ -29,16 +29,16 @@ begin
     return 2;
   end if;
   if p_month not in (select history_months()) then
-    raise exception 'there are no records of the month %', to_char(p_month, 'YYYY-MM');
+    raise exception 'month % has no records', to_char(p_month, 'YYYY-MM');
   end if;
   execute format('lock table %I in share mode', partition);
   waits := history_month_waits(p_month, p_hold_days);
   if waits is not null then
-    raise exception 'the month % cannot be closed: %', to_char(p_month, 'YYYY-MM'), waits;
+    raise exception 'month % cannot be closed: %', to_char(p_month, 'YYYY-MM'), waits;
   end if;
   select * into found from history_fingerprint(p_month);
   if p_fingerprint <> found.fingerprint then
-    raise exception 'the month % cannot be closed: its records changed since they were exported', to_char(p_month, 'YYYY-MM');
+    raise exception 'month % cannot be closed: its records changed since they were exported', to_char(p_month, 'YYYY-MM');
   end if;
 
   -- By account, by host and of all, in one reading.
@@ -80,7 +80,7 @@ begin
                 group by 1, 2 having sum(requests) <> 0 or sum(amount) <> 0) u using (account_id, kind)
    where c.sums is distinct from u.sums limit 1;
   if differs is not null then
-    raise exception 'the month % cannot be closed: its records are not what its rollups say (%)', to_char(p_month, 'YYYY-MM'), differs;
+    raise exception 'month % cannot be closed: its records do not match its rollups (%)', to_char(p_month, 'YYYY-MM'), differs;
   end if;
   insert into history_closing (month, rows, charged, shared, export, sha256)
   values (p_month, found.rows, found.charged, found.shared, p_export, p_sha256);

@@ -29,7 +29,7 @@ declare
   month_room numeric;
 begin
   if 0 > any (p_prompt_tokens) or 0 > any (p_amount) then
-    raise exception 'a hold makes no sense';
+    raise exception 'hold amount or token count is negative';
   end if;
   -- The next statement's snapshot sees what the lock's last holder committed.
   perform from ledger_account where id = any (p_account) order by id for no key update;

@@ -6,7 +6,7 @@
 
 create or replace function ledger_lines_are_final() returns trigger language plpgsql as $$
 begin
-  raise exception 'lines of the ledger are append only';
+  raise exception 'ledger entries are append only';
 end $$;
 
 -- For each row, because only such triggers reach the partitions. What is inserted never meets them.

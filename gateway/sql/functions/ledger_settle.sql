@@ -28,7 +28,7 @@ begin
   if exists (select from (select unnest(p_charge) as charge, unnest(p_reasoning_tokens) as reasoning,
                                  unnest(p_completion_tokens) as completion) o
               where charge < 0 or reasoning not between 0 and completion) then
-    raise exception 'a settlement makes no sense';
+    raise exception 'settlement charge or token count is out of range';
   end if;
 
   with ended as (

@@ -34,10 +34,10 @@ begin
     return;
   end if;
   if p_charge > lost.hold_pico then
-    raise exception 'a charge is above its hold';
+    raise exception 'charge exceeds its hold';
   end if;
   if p_charge < 0 or p_reasoning_tokens not between 0 and p_completion_tokens then
-    raise exception 'a settlement makes no sense';
+    raise exception 'settlement charge or token count is out of range';
   end if;
 
   select least(a.balance - a.held,

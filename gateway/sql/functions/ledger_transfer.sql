@@ -22,7 +22,7 @@ begin
     return 0;
   end if;
   if abs(acc.balance + signed) > 9000000000000000000 then
-    raise exception 'the balance would pass what an account can hold'
+    raise exception 'the balance would exceed the maximum of an account'
       using errcode = 'check_violation', constraint = 'within_64_bits';
   end if;
   insert into transfer (id, kind, account_id, amount, reason, position)

@@ -7,7 +7,7 @@ begin
      and (to_jsonb(new) - 'outcome') = (to_jsonb(old) - 'outcome') then
     return new;
   end if;
-  raise exception 'what operators did is never rewritten';
+  raise exception 'operator actions are append only';
 end $$;
 
 create or replace trigger operator_actions_are_final before update or delete on operator_action

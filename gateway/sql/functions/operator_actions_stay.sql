@@ -3,7 +3,7 @@
 
 create or replace function operator_actions_stay() returns trigger language plpgsql as $$
 begin
-  raise exception 'what operators did is never rewritten';
+  raise exception 'operator actions are append only';
 end $$;
 
 create or replace trigger operator_actions_stay before truncate on operator_action

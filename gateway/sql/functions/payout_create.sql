@@ -43,7 +43,7 @@ begin
       transfer_id := gen_random_uuid();
       if ledger_setoff(transfer_id, hosts[i], builders[i], moves,
                        'set off: owed after a refund or dispute (payout ' || p_id || ')') <> 1 then
-        raise exception 'what % owes could not be set off against %', builders[i], hosts[i];
+        raise exception 'the debt of account % could not be set off against host %', builders[i], hosts[i];
       end if;
       insert into payout_setoff (id, batch_id, host_account_id, builder_account_id, amount)
       values (transfer_id, p_id, hosts[i], builders[i], moves);

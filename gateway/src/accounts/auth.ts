@@ -250,7 +250,7 @@ function logging(log: Log) {
     onAPIError: {
       onError(error: unknown) {
         if (isAPIError(error)) return;
-        log[isStorageTrouble(error) ? "debug" : "error"]({ err: words(error) }, "identities: a request failed");
+        log[isStorageTrouble(error) ? "debug" : "error"]({ err: words(error) }, "identities: request failed");
         // Without an answer from here the library prints the error as it is, past the log: rows of tables may be in it.
         throw new APIError("INTERNAL_SERVER_ERROR", { code: "REQUEST_FAILED" });
       },

@@ -9,7 +9,7 @@ const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
 const OidcProvider = z.strictObject({
   id: z
     .string()
-    .regex(/^[a-z0-9-]{1,32}$/, "must have 1 to 32 small letters, digits or dashes")
+    .regex(/^[a-z0-9-]{1,32}$/, "must have 1 to 32 lowercase letters, digits or dashes")
     .refine((id) => id !== "credential", "must not be credential"),
   name: z.string().min(1).max(80),
   issuer: z
@@ -31,7 +31,7 @@ const OidcProviders = z
     }
   })
   .pipe(z.array(OidcProvider))
-  .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, "must not name an id twice");
+  .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, "must not contain the same id twice");
 
 interface AccountsConfig {
   /** Signs session cookies. Undefined: drawn from the pepper. */
@@ -49,8 +49,8 @@ const long = { matches: /^.{32}/s, rule: "have 32 characters or more", secret: t
 
 export const accounts = domain({
   title: "Sign-in and email",
-  note: `Without \`SMTP_URL\` nothing is mailed: there are no password resets, and new email addresses need no confirmation. With it a new
-address is confirmed before its first sign-in.`,
+  note: `Without \`SMTP_URL\` the gateway sends no email: there are no password resets, and new email addresses need no confirmation. With it,
+a new address is confirmed before its first sign-in.`,
   settings: {
     SESSION_SECRET: text({
       ...long,
@@ -78,12 +78,12 @@ address is confirmed before its first sign-in.`,
       matches: /^smtps?:\/\/\S+$/,
       rule: "begin with smtp:// or smtps://",
       secret: true,
-      help: "Mail server, such as `smtp://user:password@host:587` (TLS where the server offers it) or `smtps://…:465`; needs `PUBLIC_URL`.",
+      help: "Mail server, such as `smtp://user:password@host:587` (TLS if the server offers it) or `smtps://…:465`; needs `PUBLIC_URL`.",
     }),
     MAIL_FROM: text({
       matches: /^[^\s@]+@[^\s@]+$|<[^\s@]+@[^\s@]+>$/,
-      rule: "be an e-mail address",
-      help: "Sender of the emails, required beside `SMTP_URL`.",
+      rule: "be an email address",
+      help: "Sender of the emails, required when `SMTP_URL` is set.",
     }),
   },
   mistakes: (variables) => [

@@ -69,6 +69,6 @@ test("an address that was not proven makes no operator: a stranger may have sign
     newId(),
   ]);
   const operator = { email: "unproven@example.test", name: "X", password: undefined };
-  await assert.rejects(createOperator(options, operator), /has not been confirmed/);
+  await assert.rejects(createOperator(options, operator), /has not confirmed its email address/);
   assert.equal(await isOperator("unproven@example.test"), false);
 });

@@ -30,7 +30,7 @@ export async function createIdentity(options: EnrolmentOptions, identity: NewIde
   const { pool, newId, passwordHash = scryptHash } = options;
   const { email, password, name, operator } = identity;
   if (password.length < PASSWORD_CHARS_MIN || password.length > PASSWORD_CHARS_MAX) {
-    throw new IdentityError(`A password has ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
+    throw new IdentityError(`The password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
   }
   const id = newId();
   const values = [id, email.toLowerCase(), name, operator, newId(), await passwordHash.hash(password)];
@@ -44,7 +44,7 @@ export async function createIdentity(options: EnrolmentOptions, identity: NewIde
     );
   } catch (cause) {
     if (!(cause instanceof pg.DatabaseError) || cause.code !== UNIQUE_VIOLATION) throw cause;
-    throw new IdentityError(`An identity with the e-mail address ${email} exists already.`, { cause });
+    throw new IdentityError(`An identity with the email address ${email} already exists.`, { cause });
   }
   return id;
 }
@@ -68,14 +68,19 @@ export async function createOperator(
   const text = `select id, email_verified as "emailVerified" from identity where email = $1`;
   const found = await queryRow(options.pool, Found, text, [email.toLowerCase()]);
   if (found === undefined) {
-    if (password === undefined) throw new IdentityError(`Nobody signs in as ${email} yet: give a password.`);
+    if (password === undefined)
+      throw new IdentityError(`${email} has not signed up: give a password to create the identity.`);
     return { id: await createIdentity(options, { email, password, name, operator: true }), promoted: false };
   }
   if (password !== undefined) {
-    throw new IdentityError(`${email} signs in already; leave out the password to make that identity an operator.`);
+    throw new IdentityError(
+      `${email} already has a sign-in. Leave out the password to make that identity an operator.`,
+    );
   }
   if (!found.emailVerified) {
-    throw new IdentityError(`${email} has not been confirmed: somebody else may have signed up with it.`);
+    throw new IdentityError(
+      `${email} has not confirmed its email address, so somebody else may have signed up with it.`,
+    );
   }
   await options.pool.query("update identity set operator = true, updated_at = now() where id = $1", [found.id]);
   return { id: found.id, promoted: true };

@@ -31,7 +31,7 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
   const post = (letter: Letter): void => {
     const sending = mail
       .send(letter)
-      .catch((error: Error) => log.error({ reason: error.message, subject: letter.subject }, "a letter was not sent"))
+      .catch((error: Error) => log.error({ reason: error.message, subject: letter.subject }, "email not sent"))
       .finally(() => underWay.delete(sending));
     underWay.add(sending);
   };
@@ -42,29 +42,29 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
         to,
         subject: "Set a new password for Tollgate",
         text: lines(
-          "Somebody, probably you, asked to set a new password for this e-mail address. To do so, open:",
+          "We received a request to reset the Tollgate password for this email address. To set a new password, open:",
           link("reset-password", token),
-          "The link works once, for one hour. If it was not you, do nothing: your password stays as it is.",
+          "The link works once, for one hour. If you did not request this, ignore this email; your password stays the same.",
         ),
       }),
     verifyEmail: (to, token) =>
       post({
         to,
-        subject: "Confirm your e-mail address for Tollgate",
+        subject: "Confirm your email address for Tollgate",
         text: lines(
-          "Somebody, probably you, signed up with this e-mail address. To confirm that it is yours, open:",
+          "This email address was used to sign up for Tollgate. To confirm that it is yours, open:",
           link("verify-email", token),
-          "The link works for one hour. If it was not you, do nothing.",
+          "The link works for one hour. If you did not sign up, ignore this email.",
         ),
       }),
     alreadyHere: (to) =>
       post({
         to,
-        subject: "You have a sign-in for Tollgate already",
+        subject: "You already have a Tollgate sign-in",
         text: lines(
-          "Somebody, probably you, tried to sign up with this e-mail address, which has a sign-in already.",
-          `You can sign in, or set a new password, at ${origin}/console/`,
-          "If it was not you, do nothing.",
+          "Someone tried to sign up for Tollgate with this email address, which already has a sign-in.",
+          `If it was you, sign in or reset your password at ${origin}/console/`,
+          "If it was not you, ignore this email.",
         ),
       }),
     invitation: (to, { token, role, by }) =>
@@ -72,9 +72,9 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
         to,
         subject: "You are invited to a team on Tollgate",
         text: lines(
-          `${by} invites this e-mail address to the team of an account on Tollgate, as ${ROLE_WORDS[role]}. To see which, and to accept it, open:`,
+          `${by} invited you to join an account on Tollgate as ${ROLE_WORDS[role]}. To see the account and accept the invitation, open:`,
           link("join", token),
-          `The link works once, for ${INVITATION_DAYS} days, for who signs in or signs up with this address. If you do not expect it, do nothing.`,
+          `The link works once, for ${INVITATION_DAYS} days, and only if you sign in or sign up with this email address. If you did not expect this invitation, ignore this email.`,
         ),
       }),
     async idle() {
@@ -84,10 +84,10 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
 }
 
 const ROLE_WORDS: Record<Role, string> = {
-  owner: "an owner, who may do everything in it and answers for what it owes",
-  member: "a member, who works with its keys and machines",
-  billing: "billing, which buys credit for it",
-  viewer: "a viewer, who sees it and changes nothing",
+  owner: "an owner, who can do everything in the account and is liable for its debts",
+  member: "a member, who manages its keys and machines",
+  billing: "a billing contact, who buys credit for it",
+  viewer: "a viewer, who can see everything and change nothing",
 };
 
 const lines = (...paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;

@@ -59,7 +59,7 @@ export function developmentMail(log: Log): Mail {
   return {
     delivers: false,
     async send({ to, subject, text }) {
-      log.warn({ to, subject, text }, "a letter that was not sent: this platform has no SMTP_URL");
+      log.warn({ to, subject, text }, "email not sent: SMTP_URL is not set");
     },
   };
 }

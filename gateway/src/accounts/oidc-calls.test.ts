@@ -21,7 +21,7 @@ describe("what a provider says of itself", () => {
 
   for (const name of ["token_endpoint", "jwks_uri", "userinfo_endpoint"]) {
     test(`is refused where its ${name} can be read and changed on the way, and the issuer cannot`, () => {
-      const message = `${asked.url} names a ${name} that is not on https`;
+      const message = `${asked.url} returned a ${name} that does not use https`;
       const insecure = { ...document, [name]: "http://id.example.test/x" };
       assert.throws(() => readDiscovered(insecure, asked), { outcome: "provider_unavailable", message });
       const local = "http://127.0.0.1:5556";
@@ -31,8 +31,8 @@ describe("what a provider says of itself", () => {
 
   test("is refused where it is another's or incomplete, with what is wrong", () => {
     const reading = (more: object) => () => readDiscovered({ ...document, ...more }, asked);
-    assert.throws(reading({ issuer: "https://evil.test" }), /speaks for https:\/\/evil\.test, not for/);
-    assert.throws(reading({ jwks_uri: undefined }), /answered something else: jwks_uri: /);
-    assert.throws(() => readDiscovered(undefined, asked), /answered something else: /);
+    assert.throws(reading({ issuer: "https://evil.test" }), /returned the issuer https:\/\/evil\.test instead of/);
+    assert.throws(reading({ jwks_uri: undefined }), /returned an invalid response: jwks_uri: /);
+    assert.throws(() => readDiscovered(undefined, asked), /returned an invalid response: /);
   });
 });

@@ -43,13 +43,13 @@ export async function discover(issuer: string): Promise<Discovered> {
 export function readDiscovered(answer: unknown, { url, issuer }: { url: string; issuer: string }): Discovered {
   const found = readAnswer(Discovered, answer, url);
   if (found.issuer !== issuer) {
-    throw new OpenIdRefused("provider_unavailable", `${url} speaks for ${found.issuer}, not for ${issuer}`);
+    throw new OpenIdRefused("provider_unavailable", `${url} returned the issuer ${found.issuer} instead of ${issuer}`);
   }
   const { token_endpoint, jwks_uri, userinfo_endpoint } = found;
   for (const [name, endpoint] of Object.entries({ token_endpoint, jwks_uri, userinfo_endpoint })) {
     // The client's secret goes there, and what comes back is believed because of TLS.
     if (issuer.startsWith("https:") && endpoint?.startsWith("http:") === true) {
-      throw new OpenIdRefused("provider_unavailable", `${url} names a ${name} that is not on https`);
+      throw new OpenIdRefused("provider_unavailable", `${url} returned a ${name} that does not use https`);
     }
   }
   return found;
@@ -80,7 +80,7 @@ async function askProvider(url: string, init: RequestInit): Promise<unknown> {
     return { ok: response.ok, status: response.status, text: await response.text() };
   };
   const { ok, status, text } = await answer().catch((cause: Error) => {
-    throw new OpenIdRefused("provider_unavailable", `${placeOf(url)} could not be asked: ${whyOf(cause)}`, cause);
+    throw new OpenIdRefused("provider_unavailable", `request to ${placeOf(url)} failed: ${whyOf(cause)}`, cause);
   });
   const body = parseJson(text);
   if (ok) return body;
@@ -94,7 +94,7 @@ async function askProvider(url: string, init: RequestInit): Promise<unknown> {
 export function readAnswer<T extends z.ZodType>(schema: T, answer: unknown, url: string): z.infer<T> {
   const read = schema.safeParse(answer);
   if (!read.success)
-    throw new OpenIdRefused("failed", `${placeOf(url)} answered something else: ${issueOf(read.error)}`);
+    throw new OpenIdRefused("failed", `${placeOf(url)} returned an invalid response: ${issueOf(read.error)}`);
   return read.data;
 }
 

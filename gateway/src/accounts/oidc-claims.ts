@@ -39,15 +39,20 @@ interface Expected {
 /** Signature, issuer, audience and times are checked by the library, against the keys that the provider publishes now. */
 export async function readIdToken(token: string, { jwksUri, issuer, clientId, nonce }: Expected): Promise<Claims> {
   const refused = (reason: string, cause?: unknown) =>
-    new OpenIdRefused("failed", `the ID token was refused: ${reason}`, cause);
+    new OpenIdRefused("failed", `ID token refused: ${reason}`, cause);
   const { payload } = await validateToken(token, jwksUri, { audience: clientId, issuer }).catch((cause: Error) => {
     if (!areKeysAway(cause)) throw refused(cause.message, cause);
-    throw new OpenIdRefused("provider_unavailable", `the provider's keys could not be had: ${whyOf(cause)}`, cause);
+    throw new OpenIdRefused(
+      "provider_unavailable",
+      `the provider's signing keys could not be fetched: ${whyOf(cause)}`,
+      cause,
+    );
   });
   const read = IdToken.safeParse(payload);
   if (!read.success) throw refused(issueOf(read.error));
-  if (read.data.nonce !== nonce) throw refused("it was made for another sign-in");
-  if (read.data.azp !== undefined && read.data.azp !== clientId) throw refused("it was made for another client");
+  if (read.data.nonce !== nonce) throw refused("it was issued for another sign-in (nonce)");
+  if (read.data.azp !== undefined && read.data.azp !== clientId)
+    throw refused("it was issued for another client (azp)");
   return read.data;
 }
 
@@ -65,7 +70,7 @@ export function isIncomplete({ email, email_verified, name }: Claims): boolean {
 export function withUserInfo(own: Claims, answer: unknown, url: string): Claims {
   const more = readAnswer(UserInfo, answer, url);
   if (more.sub !== own.sub) {
-    throw new OpenIdRefused("failed", "UserInfo tells of another subject than the ID token");
+    throw new OpenIdRefused("failed", "UserInfo and the ID token have different subjects");
   }
   return { ...more, ...defined(own), ...emailOf(own, more) };
 }
@@ -87,11 +92,11 @@ const defined = (claims: Claims): Partial<Claims> =>
 /** As the library takes it. Throws where nobody can be let in by these claims. */
 export function personOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
   const { email, email_verified: isVerified } = claims;
-  if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo tells an email");
-  if (!Email.safeParse(email).success) throw new OpenIdRefused("email_missing", "email is not an e-mail address");
+  if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo has an email");
+  if (!Email.safeParse(email).success) throw new OpenIdRefused("email_missing", "email is not an email address");
   if (isVerified !== true && !trustEmail) {
     const said =
-      isVerified === undefined ? "neither the ID token nor UserInfo tells email_verified" : "email_verified is false";
+      isVerified === undefined ? "neither the ID token nor UserInfo has email_verified" : "email_verified is false";
     throw new OpenIdRefused("email_not_verified", said);
   }
   return { name: nameOf(claims), email, emailVerified: true };

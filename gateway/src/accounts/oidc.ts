@@ -43,7 +43,7 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     accountSubject: ({ profile }) => profile.sub,
     async createAuthorizationURL({ state, codeVerifier, redirectURI, idTokenNonce }) {
       const { authorization_endpoint } = await discovering().catch((error: Error) => {
-        log.warn({ provider: id, reason: error.message }, "an OpenID provider could not be asked");
+        log.warn({ provider: id, reason: error.message }, "OpenID provider request failed");
         throw new APIError("SERVICE_UNAVAILABLE", { code: "PROVIDER_AWAY" });
       });
       return await createAuthorizationURL({
@@ -86,7 +86,7 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     } catch (error) {
       // Nobody is kept out for want of a name. Whoever is told to be somebody else is.
       if (!isEnough || !(error instanceof OpenIdRefused) || error.outcome !== "provider_unavailable") throw error;
-      log.warn({ provider: id, reason: error.message }, "an OpenID provider could not be asked for a name");
+      log.warn({ provider: id, reason: error.message }, "OpenID provider request for the display name failed");
       return claims;
     }
   }

@@ -17,5 +17,5 @@ export class OpenIdRefused extends Error {
 const ORDINARY: ReadonlySet<OpenIdRefusal> = new Set(["account_not_linked", "provider_refused", "expired"]);
 
 export function logRefused(log: Log, told: { provider: string; outcome: OpenIdRefusal; reason: string }): void {
-  log[ORDINARY.has(told.outcome) ? "info" : "warn"](told, "an OpenID sign-in was refused");
+  log[ORDINARY.has(told.outcome) ? "info" : "warn"](told, "OpenID sign-in refused");
 }

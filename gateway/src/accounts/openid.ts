@@ -66,11 +66,11 @@ export function openOpenId({ ask, attempts, providers, log }: OpenIdOptions): Op
     async finish(providerId, query, caller) {
       try {
         await attempts.take("address", networkOf(caller.address));
-        if (!known.has(providerId)) return refused("unknown", "failed", "no provider of this id is configured");
+        if (!known.has(providerId)) return refused("unknown", "failed", "no provider with this id is configured");
         const answer = await ask(caller, { path: `/callback/${encodeURIComponent(providerId)}`, query });
         const word = answer.location?.searchParams.get("error") ?? undefined;
         if (word === undefined) return { outcome: entered(answer).status, cookies: answer.cookies };
-        const reason = WORD.test(word) ? word : "an error that is no word";
+        const reason = WORD.test(word) ? word : "the provider returned an unreadable error";
         return { ...refused(providerId, OUTCOMES[word] ?? "failed", reason), cookies: answer.cookies };
       } catch (error) {
         const outcome = toldOutcome(error);

@@ -64,7 +64,7 @@ export function openOutbox({ pool, clock, log, mail }: OutboxOptions): Outbox {
       [now(), KEPT_DAYS],
     );
     if (rowCount !== null && rowCount > 0)
-      log.error({ letters: rowCount }, "letters could not be sent for days: given up");
+      log.error({ letters: rowCount }, "emails dropped after days of failed attempts");
   };
 
   const post = async (through: Mail, letter: z.infer<typeof Taken>): Promise<boolean> => {
@@ -72,7 +72,7 @@ export function openOutbox({ pool, clock, log, mail }: OutboxOptions): Outbox {
       await through.send(letter);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      log.warn({ reason, subject: letter.subject }, "a letter was not sent; it is tried again");
+      log.warn({ reason, subject: letter.subject }, "email not sent; retrying");
       return false;
     }
     await pool.query("delete from letter where id = $1", [letter.id]);

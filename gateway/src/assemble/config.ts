@@ -8,15 +8,15 @@ interface DrainConfig {
 
 export const drain = domain({
   title: "Stopping",
-  note: "`tollgate dev` uses 0 and 10 seconds. Whatever supervises a gateway has to leave it five seconds more than both together.",
+  note: "`tollgate dev` uses 0 and 10 seconds. Give a gateway's supervisor a stop timeout of both together plus five seconds.",
   settings: {
     DRAIN_DELAY_S: number({
       ...{ default: 5, unit: "s", min: 0, max: 3_600 },
-      help: "How long a gateway that was asked to stop still takes requests while `/readyz` answers 503, so that balancers turn away first.",
+      help: "How long a gateway that is stopping still accepts requests while `/readyz` answers 503, so that load balancers can remove it.",
     }),
     DRAIN_GRACE_S: number({
       ...{ default: 30, unit: "s", min: 0, max: 3_600 },
-      help: "How long requests in flight then have to finish before they are ended and settled.",
+      help: "How long requests in flight may then take before they are ended and settled.",
     }),
   },
   config: (e): DrainConfig => ({ drain: { delayMs: e.DRAIN_DELAY_S * 1000, graceMs: e.DRAIN_GRACE_S * 1000 } }),

@@ -35,11 +35,11 @@ export async function drain(
   { underWay, notReady, leave, cutOff }: Drained,
   { delayMs, graceMs, clock, log }: DrainTimes & { clock: Clock; log: Log },
 ): Promise<void> {
-  log.info({ delayMs, graceMs }, "draining: not ready from now on");
+  log.info({ delayMs, graceMs }, "draining: no longer ready");
   notReady();
   if (delayMs > 0) await sleep(clock, delayMs);
   let stopTimer = clock.after(graceMs, () => {
-    log.warn({ requests: underWay.count }, "requests were still under way at the end of the drain; they end now");
+    log.warn({ requests: underWay.count }, "drain timeout reached: ending the requests still in flight");
     underWay.stop();
     stopTimer = clock.after(LAST_WORDS_MS, cutOff);
   });

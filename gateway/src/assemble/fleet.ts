@@ -56,7 +56,9 @@ export function openDispatch(
   });
   const refuse = (nodeId: string): Promise<void> =>
     // The node is offered nothing from here on; a plane that cannot refuse it now does so when it can.
-    plane.revoke(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a node is not refused yet"));
+    plane
+      .revoke(nodeId)
+      .catch((error) => log.error({ err: error, node: nodeId }, "node credentials not revoked yet; retrying"));
   /** What the records say of a node holds from now on, on every gateway that hears of it. */
   const enforce = async (nodeId: string | undefined): Promise<void> => {
     if (nodeId === undefined) return await roster.review();
@@ -69,7 +71,7 @@ export function openDispatch(
     else void idle?.then(() => refuse(nodeId));
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
-    enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a change of a node did not take hold"));
+    enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "applying a node change failed"));
   });
   broadcast.on(ACCOUNT_TOPIC, () => {
     roster.review().catch((error) => log.error({ err: error }, "reviewing the nodes failed"));
@@ -95,7 +97,7 @@ export async function openTrust(
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
   const refuse = (node: string): Promise<void> =>
     // A plane that is away makes up for it when it is back.
-    plane.revoke(node).catch((error) => log.error({ err: error, node }, "a barred node is not refused yet"));
+    plane.revoke(node).catch((error) => log.error({ err: error, node }, "node credentials not revoked yet; retrying"));
   await Promise.all(barred.map((id) => refuse(publicId("node", id))));
   const trust = watchNodes({
     gateway,
@@ -111,7 +113,7 @@ export async function openTrust(
       const id = parseId("node", nodeId);
       invariant(id !== undefined, "a connected node has a public id");
       if (!(await fleet.answered(id, answers))) return;
-      log.info({ node: nodeId }, "a node came through its probation");
+      log.info({ node: nodeId }, "node finished its probation");
       await enforce(nodeId);
       await broadcast.send(NODE_TOPIC, nodeId);
     },
@@ -121,7 +123,7 @@ export async function openTrust(
       // Another gateway may have come to the same verdict; its evidence stands.
       if (await isBarred(fleet, nodeId)) return enforce(nodeId);
       await fleet.quarantine(id, { reason, evidence, by: "platform" });
-      log.warn({ node: nodeId, reason, evidence }, "a node was put in quarantine");
+      log.warn({ node: nodeId, reason, evidence }, "node quarantined");
       await enforce(nodeId);
       await broadcast.send(NODE_TOPIC, nodeId);
     },

@@ -63,6 +63,6 @@ async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlac
   try {
     return await openSpool({ ...where, gatewayId, clock, log });
   } catch (cause) {
-    throw new Error(`SPOOL_DIR (${place.directory}) cannot be written to: ${(cause as Error).message}`, { cause });
+    throw new Error(`SPOOL_DIR (${place.directory}) is not writable: ${(cause as Error).message}`, { cause });
   }
 }

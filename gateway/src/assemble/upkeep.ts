@@ -73,7 +73,7 @@ export async function openUpkeep(
   onClose(() => books.close());
   onClose(
     clock.every(PARTITIONS_EVERY_MS, () => {
-      history.makePartitions().catch((error) => log.error({ err: error }, "making history partitions failed"));
+      history.makePartitions().catch((error) => log.error({ err: error }, "creating history partitions failed"));
     }),
   );
   keepDaysClosed(context, store);
@@ -105,7 +105,7 @@ async function keepRetention(
   const { exportDir } = days;
   if (exportDir !== undefined) {
     await openExportFolder(exportDir).catch((cause) => {
-      throw new Error(`HISTORY_EXPORT_DIR (${exportDir}) cannot be written to: ${cause.message}`, { cause });
+      throw new Error(`HISTORY_EXPORT_DIR (${exportDir}) is not writable: ${cause.message}`, { cause });
     });
   }
   let retaining: Retaining | undefined;
@@ -142,7 +142,7 @@ function keepCreditWatched(
   { parts: { alerts, payments }, accounts: { outbox } }: Pick<Needs, "parts" | "accounts">,
 ): void {
   const { clock, log, onClose } = context;
-  repeat(context, "looking for low credit, or sending letters, failed", async () => {
+  repeat(context, "checking low-balance alerts or sending emails failed", async () => {
     await alerts.look();
     await outbox.send();
   });
@@ -153,7 +153,7 @@ function keepCreditWatched(
   });
   onClose(
     clock.every(PAYMENT_SWEEP_EVERY_MS, () => {
-      payments.sweep().catch((error) => log.error({ err: error }, "forgetting old events of the provider failed"));
+      payments.sweep().catch((error) => log.error({ err: error }, "deleting old payment events failed"));
     }),
   );
 }

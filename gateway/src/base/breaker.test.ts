@@ -62,10 +62,10 @@ describe("a breaker", () => {
     await pass(1);
     assert.equal(breaker.isAway, true);
     assert.equal(last().signal.aborted, true, "what hangs is let go");
-    assert.deepEqual(told, ["no answer within 2 s"]);
+    assert.deepEqual(told, ["no response within 2 s"]);
     assert.deepEqual(
       lines.map(({ msg, reason }) => [msg, reason]),
-      [["the database is away; what needs it is refused until it is back", "no answer within 2 s"]],
+      [["database is unreachable; requests that need it are refused until it is back", "no response within 2 s"]],
     );
     const refusal = breaker.refusal();
     assert.ok(refusal instanceof Away && refusal.dependency === "database");
@@ -106,7 +106,7 @@ describe("a breaker", () => {
     await pass(0);
     assert.equal(breaker.isAway, false);
     assert.deepEqual(lines.map(({ msg, refused, awayMs }) => [msg, refused, awayMs]).slice(1), [
-      ["the database is back", 7, 5_750],
+      ["database is reachable again", 7, 5_750],
     ]);
     assert.equal(breaker.refused, 7);
   });

@@ -17,7 +17,7 @@ const REST_EVERY_MS = 2_000;
 const WANTED_MS = 2_000;
 /** A sign of life that takes longer than this is none. With the pause before it an outage is known after 2.5 s. */
 const ANSWER_MS_MAX = 2_000;
-const SILENT = `no answer within ${ANSWER_MS_MAX / 1000} s`;
+const SILENT = `no response within ${ANSWER_MS_MAX / 1000} s`;
 /** Between attempts while it is away: from the first to the last, doubling. */
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 1_000;
@@ -94,7 +94,7 @@ export class Breaker implements Dependency {
   /** For one that asks while it is away. */
   refusal(): Away {
     this.refused += 1;
-    return new Away(this.name, this.#outage?.reason ?? "it went away");
+    return new Away(this.name, this.#outage?.reason ?? "connection lost");
   }
 
   /** Somebody had trouble: a sign of life is asked for now. Resolves when it came or did not; says whether it is away. */
@@ -147,7 +147,7 @@ export class Breaker implements Dependency {
     let stopWaiting = (): void => {};
     const silence = new Promise<never>((_, reject) => {
       stopWaiting = afterRunning(clock, this.#everyMs, () => reject(new Error(SILENT)));
-      this.#giveUp = () => reject(new Error("nobody asks for it any more"));
+      this.#giveUp = () => reject(new Error("health check cancelled"));
     });
     try {
       await Promise.race([probe(givenUp.signal), silence]);
@@ -168,14 +168,14 @@ export class Breaker implements Dependency {
     this.#retryMs = RETRY_MS_MIN;
     const { clock, log, name } = this.#options;
     const awayMs = Math.round(clock.monotonic() - outage.since);
-    log.info({ awayMs, refused: this.refused - outage.refused }, `the ${name} is back`);
+    log.info({ awayMs, refused: this.refused - outage.refused }, `${name} is reachable again`);
   }
 
   #isNotThere(reason: string): void {
     if (this.#outage !== undefined) return;
     const { clock, log, name, onAway } = this.#options;
     this.#outage = { reason, since: clock.monotonic(), refused: this.refused };
-    log.error({ reason }, `the ${name} is away; what needs it is refused until it is back`);
+    log.error({ reason }, `${name} is unreachable; requests that need it are refused until it is back`);
     onAway?.(reason);
   }
 }

@@ -69,7 +69,7 @@ test("a certificate that is replaced is told, whether by files or by a link to a
   await until("the third is there", () => renewals.length === 2);
   assert.deepEqual(renewals, [second, third]);
   assert.deepEqual(certificate.current(), third);
-  assert.deepEqual(new Set(lines.map(({ msg }) => msg)), new Set(["the certificate was renewed"]));
+  assert.deepEqual(new Set(lines.map(({ msg }) => msg)), new Set(["certificate renewed"]));
 });
 
 test("what cannot be used changes nothing and is told once, until it is put right", async (t) => {
@@ -82,7 +82,7 @@ test("what cannot be used changes nothing and is told once, until it is put righ
   for (let looks = 0; looks < 20; looks++) await look();
   assert.deepEqual(certificate.current(), first);
   assert.equal(lines.length, 1);
-  assert.match(lines[0]?.err?.message ?? "", /^TLS_KEY: .*tls\.key is not the key of the certificate in .*tls\.crt/);
+  assert.match(lines[0]?.err?.message ?? "", /^TLS_KEY: .*tls\.key does not match the certificate in .*tls\.crt/);
   await writeFile(join(folder, "tls.key"), second.key);
   await until("the next is there", () => renewals.length === 1);
   assert.deepEqual(certificate.current(), second);
@@ -92,9 +92,9 @@ test("at the start a mistake is an error that names the setting and the file", a
   const folder = await place(t);
   const [mine, other] = [selfSignedCertificate(), selfSignedCertificate()];
   for (const [pair, words] of [
-    [{ ...mine, cert: mine.key }, /^TLS_CERT: .*tls\.crt is no certificate in PEM$/],
-    [{ ...mine, key: mine.cert }, /^TLS_KEY: .*tls\.key is no private key in PEM, or has a passphrase$/],
-    [{ ...mine, key: other.key }, /^TLS_KEY: .*tls\.key is not the key of the certificate in .*tls\.crt \(TLS_CERT\)$/],
+    [{ ...mine, cert: mine.key }, /^TLS_CERT: .*tls\.crt is not a PEM certificate$/],
+    [{ ...mine, key: mine.cert }, /^TLS_KEY: .*tls\.key is not a PEM private key, or has a passphrase$/],
+    [{ ...mine, key: other.key }, /^TLS_KEY: .*tls\.key does not match the certificate in .*tls\.crt \(TLS_CERT\)$/],
   ] as const) {
     await write(folder, pair);
     await assert.rejects(open(t, folder), { message: words });

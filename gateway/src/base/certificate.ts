@@ -52,10 +52,7 @@ export async function openCertificate(options: CertificateOptions): Promise<Live
       const looks = next.message === complaint.reason ? complaint.looks + 1 : 1;
       complaint = { reason: next.message, looks };
       if (looks === LOOKS_BEFORE_COMPLAINT) {
-        log.error(
-          { err: next, ...facts(current) },
-          "the certificate in the files cannot be used; the one before stays",
-        );
+        log.error({ err: next, ...facts(current) }, "certificate file is invalid; keeping the previous certificate");
       }
       return;
     }
@@ -63,7 +60,7 @@ export async function openCertificate(options: CertificateOptions): Promise<Live
     if (next.cert === current.cert && next.key === current.key) return;
     current = next;
     for (const listener of listeners) listener(next);
-    log.info({ setting: settings.cert, ...facts(next) }, "the certificate was renewed");
+    log.info({ setting: settings.cert, ...facts(next) }, "certificate renewed");
   };
 
   let isLooking = false;
@@ -90,14 +87,14 @@ async function readCertificate({ files, settings }: Pick<CertificateOptions, "fi
   const cert = await read(certFile, settings.cert);
   const key = await read(keyFile, settings.key);
   const certificate = orRefuse(
-    `${settings.cert}: ${certFile} is no certificate in PEM`,
+    `${settings.cert}: ${certFile} is not a PEM certificate`,
     () => new X509Certificate(cert),
   );
-  const privateKey = orRefuse(`${settings.key}: ${keyFile} is no private key in PEM, or has a passphrase`, () =>
+  const privateKey = orRefuse(`${settings.key}: ${keyFile} is not a PEM private key, or has a passphrase`, () =>
     createPrivateKey(key),
   );
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new Error(`${settings.key}: ${keyFile} is not the key of the certificate in ${certFile} (${settings.cert})`);
+    throw new Error(`${settings.key}: ${keyFile} does not match the certificate in ${certFile} (${settings.cert})`);
   }
   orRefuse(`${settings.cert}: ${certFile} cannot be used for TLS`, () => createSecureContext({ cert, key }));
   return { cert, key };

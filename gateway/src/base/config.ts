@@ -11,7 +11,7 @@ export const logs = domain({
   settings: {
     LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], {
       default: "info",
-      help: "The least severe log lines that are written; `debug` has a line for every request.",
+      help: "The lowest level of log lines that are written; `debug` writes a line for every request.",
       see: "[Logs](watching.md#logs)",
     }),
   },
@@ -33,26 +33,26 @@ interface TracingConfig {
   tracing: { encoding: "json" | "protobuf" } | undefined;
 }
 
-const protocol = z.enum(PROTOCOLS, "must be http/protobuf or http/json: traces are not sent by gRPC");
+const protocol = z.enum(PROTOCOLS, "must be http/protobuf or http/json: traces cannot be sent over gRPC");
 const protocolRule = "be http/protobuf or http/json";
 
 export const traces = domain({
   title: "Traces",
-  note: `These variables are OpenTelemetry's own. The gateway acts on them or checks them, because OpenTelemetry's packages would ignore a
-wrong value; the packages read all others (\`OTEL_*\`) by themselves. See [Traces](watching.md#traces).`,
+  note: `These variables are OpenTelemetry's own. The gateway uses or checks them, because OpenTelemetry's packages would ignore a
+wrong value. The packages read all other \`OTEL_*\` variables. See [Traces](watching.md#traces).`,
   settings: {
-    OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector that traces are sent to." }),
+    OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector to send traces to." }),
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddress({
-      help: "Full address for traces, used instead of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+      help: "Full URL for traces, used instead of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
     }),
     OTEL_EXPORTER_OTLP_PROTOCOL: parsed(protocol, {
       rule: protocolRule,
       without: "`http/protobuf`",
-      help: "How traces are encoded.",
+      help: "Encoding of the traces.",
     }),
     OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: parsed(protocol, {
       rule: protocolRule,
-      help: "How traces are encoded, instead of `OTEL_EXPORTER_OTLP_PROTOCOL`.",
+      help: "Encoding of the traces, instead of `OTEL_EXPORTER_OTLP_PROTOCOL`.",
     }),
     OTEL_TRACES_EXPORTER: choice(["otlp", "none"], { default: "otlp", help: "`none` turns traces off." }),
     OTEL_SDK_DISABLED: text({

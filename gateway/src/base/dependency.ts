@@ -1,6 +1,11 @@
 /** What the gateway needs and does not run itself: whether it is there. */
 
 type DependencyName = "database" | "limits" | "plane";
+const LABELS: Record<DependencyName, string> = {
+  database: "database",
+  limits: "limits server",
+  plane: "dispatch plane",
+};
 
 /** Each adapter tells of its own; `/readyz` and the metrics read it. */
 export interface Dependency {
@@ -26,7 +31,7 @@ export class Away extends Error {
   readonly maybeDone: boolean;
 
   constructor(dependency: DependencyName, reason: string, { maybeDone = false } = {}) {
-    super(`the ${dependency} is away: ${reason}`);
+    super(`${LABELS[dependency]} is unreachable: ${reason}`);
     this.dependency = dependency;
     this.maybeDone = maybeDone;
   }

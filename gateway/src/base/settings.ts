@@ -173,11 +173,11 @@ export function rotationMistakes(name: string, variables: Variables, { nextAlone
   for (const [other, value] of Object.entries({ [`${name}_OLD`]: old, [`${name}_NEXT`]: next })) {
     if (value === undefined) continue;
     const mayBeAlone = nextAlone && other === `${name}_NEXT`;
-    if (current === undefined && !mayBeAlone) mistakes.push(`${name} must be set beside ${other}`);
+    if (current === undefined && !mayBeAlone) mistakes.push(`${name} must be set when ${other} is set`);
     if (value === current) mistakes.push(`${other} must not be the same as ${name}`);
   }
   if (old !== undefined && next !== undefined) {
-    mistakes.push(`${name}_OLD and ${name}_NEXT must not both be set: one replacement after the other`);
+    mistakes.push(`${name}_OLD and ${name}_NEXT must not both be set: finish one replacement first`);
   }
   return mistakes;
 }

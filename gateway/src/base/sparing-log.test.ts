@@ -55,7 +55,7 @@ test("of many strangers sixty lines a minute, and the others as a number", () =>
   assert.deepEqual(
     lines.slice(60).map(({ msg, unsaid, of }) => [msg, unsaid, of]),
     [
-      ["more of the kind was not written", 941, "it comes"],
+      ["similar log lines were suppressed", 941, "it comes"],
       ["it comes", undefined, undefined],
     ],
   );

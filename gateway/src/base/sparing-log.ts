@@ -54,7 +54,7 @@ export function sparingLog(log: Log, clock: Clock, { linesOfOne = 1 } = {}): Spa
       return false;
     }
     if (others.unsaid > 0 && now - others.at >= WINDOW_MS) {
-      log[level]({ unsaid: others.unsaid, of: message }, "more of the kind was not written");
+      log[level]({ unsaid: others.unsaid, of: message }, "similar log lines were suppressed");
       known.others = { at: now, lines: 0, unsaid: 0 };
     }
     told.set(who, { at: now, lines: 1, unsaid: 0 });

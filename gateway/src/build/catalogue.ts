@@ -19,7 +19,7 @@ export async function openModels(
   onClose(() => metering.close());
   const meter: Models["meter"] = (tokenizer) => {
     const found = metering.meter(tokenizer);
-    invariant(found !== undefined, `there is no tokenizer ${tokenizer}`);
+    invariant(found !== undefined, `tokenizer ${tokenizer} does not exist`);
     return found;
   };
   const reader = openReading({ log, tables: metering.tables, base64Compat: config.embeddingsBase64Compat });
@@ -41,8 +41,8 @@ async function openCatalogue(
   });
   broadcast.on(CATALOGUE_TOPIC, () => {
     catalogue.reload().then(
-      () => log.info({ priceVersion: catalogue.current().priceVersion }, "the catalogue was read again"),
-      (error) => log.error({ err: error }, "the catalogue was not replaced"),
+      () => log.info({ priceVersion: catalogue.current().priceVersion }, "catalogue reloaded"),
+      (error) => log.error({ err: error }, "reloading the catalogue failed; keeping the previous one"),
     );
   });
   return catalogue;

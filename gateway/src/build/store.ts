@@ -40,7 +40,7 @@ export async function openStore(context: BuildContext): Promise<Store & { pid: n
     sessionOptions: LEDGER_SESSION,
   });
   onClose(() => ledgerPool.end());
-  progress(config.migrate === "auto" ? "bringing the database up to date" : "looking at the database's schema");
+  progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
   const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   guard.watch();
   onClose(schema.watch());

@@ -184,7 +184,7 @@ describe("traces", () => {
     for (let i = 0; i < 5; i++) tracing.begin("chat", {}).end();
     await close();
     assert.equal(lines.length, 1, lines.join(""));
-    assert.match(String(lines[0]), /"msg":"traces could not be sent"/);
+    assert.match(String(lines[0]), /"msg":"sending traces failed"/);
   });
 
   test("where the packages are not installed it says which is missing, and what to do", () => {
@@ -205,7 +205,7 @@ describe("traces", () => {
     assert.equal(off, "undefined", String(stderr));
     assert.match(
       String(refused),
-      /asks for traces, and the package @opentelemetry\/[\w-]+ is not installed: npm install (@opentelemetry\/[\w-]+@[\d.]+ ){6}\(/,
+      /turns traces on, but the package @opentelemetry\/[\w-]+ is not installed: npm install (@opentelemetry\/[\w-]+@[\d.]+ ){6}\(/,
     );
   });
 });

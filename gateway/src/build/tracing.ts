@@ -27,7 +27,7 @@ async function explain(cause: unknown): Promise<never> {
   const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
   const needed: [string, string][] = Object.entries(JSON.parse(manifest).peerDependencies);
   throw new Error(
-    `OTEL_EXPORTER_OTLP_ENDPOINT asks for traces, and the package ${missing} is not installed: ` +
+    `OTEL_EXPORTER_OTLP_ENDPOINT turns traces on, but the package ${missing} is not installed: ` +
       `npm install ${needed.map((one) => one.join("@")).join(" ")} (in a clone of the repository: npm ci), or unset the variable.`,
     { cause },
   );

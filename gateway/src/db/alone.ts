@@ -26,7 +26,7 @@ export async function runAlone(client: pg.PoolClient, migration: Migration): Pro
   const index = INDEX.exec(sql);
   if (statements.length !== 1 || (index === null && !VALIDATION.test(sql))) {
     throw new MigrationError(
-      `Migration ${migration.name} runs without a transaction, so it must be one statement: ` +
+      `Migration ${migration.name} runs outside a transaction, so it must be a single statement: ` +
         "create index concurrently if not exists NAME on TABLE …, or alter table TABLE validate constraint NAME.",
     );
   }

@@ -21,7 +21,7 @@ export async function readBase(directory: string, migrations: Migration[]): Prom
   const [, version = "", checksum] = /^-- migrations: 0001 to (\d{4}), (\w+)$/m.exec(sql) ?? [];
   if (checksum !== checksumOf(migrations, Number(version))) {
     throw new MigrationError(
-      `${BASE_FILE} was not written from the migrations 0001 to ${version || padded(migrations.length)} that are here: ` +
+      `${BASE_FILE} does not match the migrations 0001 to ${version || padded(migrations.length)}: ` +
         "run node gateway/tools/write-base.ts.",
     );
   }

@@ -67,7 +67,7 @@ export class Batcher<Op, Result> {
     this.#options = options;
     const { clock, waitMaxMs } = options;
     if (waitMaxMs === undefined) return;
-    const tooLong = () => new Away("database", `no answer within ${waitMaxMs} ms`);
+    const tooLong = () => new Away("database", `no response within ${waitMaxMs} ms`);
     this.#deadlines = openDeadlines(clock, waitMaxMs, (waiting) => this.#fail(waiting, waiting.trouble ?? tooLong()));
   }
 
@@ -160,7 +160,7 @@ export class Batcher<Op, Result> {
       }
       return undefined;
     } catch (error) {
-      return error ?? new Error("a batch failed without saying why");
+      return error ?? new Error("batch failed without an error");
     } finally {
       this.figures.tripS.add((clock.monotonic() - began) / 1000);
     }

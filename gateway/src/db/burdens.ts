@@ -18,16 +18,16 @@ interface Rule {
   what: string | undefined;
 }
 
-const MOMENT = "waits for the statements under way on it, and everybody waits behind it; then it takes a moment";
-const REWRITE = "may write the whole table anew; nobody reads or writes it meanwhile";
-const READ = "reads the whole table; nobody reads or writes it meanwhile";
+const MOMENT = "waits for running statements on the table and blocks all others; short once it starts";
+const REWRITE = "may rewrite the whole table, which cannot be read or written meanwhile";
+const READ = "scans the whole table, which cannot be read or written meanwhile";
 
 /** The first that fits. */
 const RULES: Rule[] = [
   { form: /^create (?:unique )?index concurrently .*?\bon (?:only )?(\w+)/i, what: undefined },
   {
     form: /^create (?:unique )?index .*?\bon (?:only )?(\w+)/i,
-    what: "is built while nobody writes to the table; create index concurrently lets them (-- transaction: none)",
+    what: "blocks writes to the table while the index is built; use create index concurrently (-- transaction: none)",
   },
   { form: /^alter table (?:if exists )?(?:only )?(\w+) validate constraint/i, what: undefined },
   {
@@ -47,14 +47,14 @@ const RULES: Rule[] = [
   { form: /^(?:alter|drop) table (?:if exists )?(?:only )?(\w+)/i, what: MOMENT },
   {
     form: /^update (?:only )?(\w+)/i,
-    what: "changes rows; who wants to change the same ones waits until the run is over",
+    what: "updates rows and locks them until the migration ends",
   },
   {
     form: /^delete from (?:only )?(\w+)/i,
-    what: "deletes rows; who wants to change the same ones waits until the run is over",
+    what: "deletes rows and locks them until the migration ends",
   },
   { form: /^truncate (?:table )?(?:only )?(\w+)/i, what: MOMENT },
-  { form: /^lock (?:table )?(?:only )?(\w+)/i, what: "is locked until the run is over" },
+  { form: /^lock (?:table )?(?:only )?(\w+)/i, what: "locks the table until the migration ends" },
 ];
 
 /** Of these no table that is in use is held up. */
@@ -71,9 +71,7 @@ export function burdensOf(sql: string, made: Set<string>): Burden[] {
       if (table === undefined) continue;
       return what === undefined || made.has(table) ? [] : [{ line, table, what }];
     }
-    return HARMLESS.test(text)
-      ? []
-      : [{ line, table: "", what: `what it holds up cannot be told: ${shortened(text)}` }];
+    return HARMLESS.test(text) ? [] : [{ line, table: "", what: `unknown locking behaviour: ${shortened(text)}` }];
   });
 }
 

@@ -40,7 +40,7 @@ export class ClockWatch {
     const seconds = Math.round(this.offsetMs / 1000);
     this.#log[level](
       { seconds: Math.abs(seconds), ours: new Date(sentAt).toISOString(), theirs: new Date(theirs).toISOString() },
-      `this machine's clock is ${seconds > 0 ? "behind" : "ahead of"} the database's; set both by the network's time`,
+      `this machine's clock is ${seconds > 0 ? "behind" : "ahead of"} the database's; synchronise both with NTP`,
     );
   }
 }

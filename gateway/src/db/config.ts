@@ -7,7 +7,7 @@ const DatabaseUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, "must begin with postgres:// or postgresql://")
   // Gateways know each other, and each other's versions, by the names of their connections.
-  .refine((url) => !/[?&]application_name=/.test(url), "must not set application_name: Tollgate does");
+  .refine((url) => !/[?&]application_name=/.test(url), "must not set application_name, which Tollgate sets itself");
 
 interface DatabaseConfig {
   dataDir: string;
@@ -22,8 +22,8 @@ interface DatabaseConfig {
 
 export const database = domain({
   title: "Database",
-  note: `Beside \`DATABASE_POOL_MAX\` a gateway has four connections for the ledger alone and two that listen and watch. A browser asks on
-six connections at once, and opening one takes longer than the console's queries: that is why \`DATABASE_POOL_MIN\` is 6.`,
+  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch. A browser opens six
+requests at once, and opening a connection takes longer than the console's queries; so \`DATABASE_POOL_MIN\` is 6.`,
   settings: {
     DATA_DIR: text({
       default: "./data",
@@ -33,11 +33,11 @@ six connections at once, and opening one takes longer than the console's queries
       rule: "begin with postgres:// or postgresql://, without application_name",
       without: "a private PostgreSQL in `DATA_DIR`",
       secret: true,
-      help: "The database, PostgreSQL 15 or newer.",
+      help: "The database: PostgreSQL 15 or newer.",
     }),
     DATABASE_POOL_MAX: number({
       ...{ default: 10, unit: "connections", min: 2, max: 100 },
-      help: "Most connections that this gateway opens to the database for everything but the ledger.",
+      help: "Maximum number of database connections of this gateway, not counting those of the ledger.",
     }),
     DATABASE_POOL_MIN: number({
       ...{ default: 6, unit: "connections", min: 0, max: 100 },
@@ -45,13 +45,13 @@ six connections at once, and opening one takes longer than the console's queries
     }),
     MIGRATE: choice(["auto", "check"], {
       default: "auto",
-      help: "Whether a gateway migrates the database when it starts, or only checks the schema and leaves it to `tollgate migrate`.",
+      help: "Whether a gateway migrates the database when it starts, or only checks the schema and leaves migrations to `tollgate migrate`.",
       see: "[Upgrading](../operators.md#upgrading)",
     }),
   },
   mistakes: ({ MIGRATE, DATABASE_URL }) =>
     MIGRATE === "check" && DATABASE_URL === undefined
-      ? ["MIGRATE must be auto without DATABASE_URL: nobody else brings a private database up to date"]
+      ? ["MIGRATE must be auto without DATABASE_URL: only the gateway migrates its private database"]
       : [],
   config: (e): DatabaseConfig => ({
     dataDir: resolve(e.DATA_DIR),

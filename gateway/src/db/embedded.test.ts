@@ -173,7 +173,7 @@ test("a cluster of another major version is refused", async () => {
   const versionFile = join(place.cluster, "PG_VERSION");
   const version = await readFile(versionFile);
   await writeFile(versionFile, "15\n");
-  await assert.rejects(place.start(), oneLine(/was made by PostgreSQL 15 and this is PostgreSQL 18: move the data/));
+  await assert.rejects(place.start(), oneLine(/was created by PostgreSQL 15 and this is PostgreSQL 18: move the data/));
   await rename(versionFile, `${versionFile}.away`);
   await assert.rejects(place.start(), oneLine(/cluster is not a database cluster: move it away/));
   await rename(`${versionFile}.away`, versionFile);

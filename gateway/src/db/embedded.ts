@@ -77,7 +77,7 @@ export async function findPrivatePostgres(options: {
 }): Promise<PrivatePostgres["connection"] | undefined> {
   const known = await orAbsent(realpath(options.dataDir));
   const home = known && (await findHome({ dataDir: known, rootPlace: options.rootPlace ?? ROOT_PLACE }));
-  if (!home) throw new PrivatePostgresError(`There is no database in ${options.dataDir}. Is it the right directory?`);
+  if (!home) throw new PrivatePostgresError(`${options.dataDir} has no database. Is it the right directory?`);
   const sighting = await lookForPostmaster(home.cluster);
   if (sighting.kind !== "live" || sighting.file.status !== "ready") return undefined;
   return { host: sighting.file.socketDir, port: sighting.file.port, user: USER, database: DATABASE };
@@ -88,7 +88,8 @@ async function takeOver(home: Home, server: Server, options: PrivatePostgresOpti
   const { dataDir, log, clock } = options;
   const onLost =
     options.onLost ??
-    ((error: PrivatePostgresError) => log.fatal({ err: error }, "the private PostgreSQL is no longer this process's"));
+    ((error: PrivatePostgresError) =>
+      log.fatal({ err: error }, "this process no longer controls the private PostgreSQL"));
   const lock = await DirectoryLock.take({ dataDir, cluster: home.cluster, server, log, clock, onLost });
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {

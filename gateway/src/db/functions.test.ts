@@ -218,14 +218,20 @@ describe("what is refused, and leaves nothing", () => {
   });
 
   test("a file that makes another function than its name says, or more forms of it", async (t) => {
-    await refuses(await files(t, { tell: ONE }), /^Function tell\.sql must leave one function tell; there are 0\.$/);
+    await refuses(
+      await files(t, { tell: ONE }),
+      /^Function file tell\.sql must define exactly one function tell; it defines 0\.$/,
+    );
     const twice = `${ONE}${ONE.replace("say()", "say(a int)")}`;
-    await refuses(await files(t, { say: twice }), /^Function say\.sql must leave one function say; there are 2\.$/);
+    await refuses(
+      await files(t, { say: twice }),
+      /^Function file say\.sql must define exactly one function say; it defines 2\.$/,
+    );
   });
 
   test("a constant that does not exist, a name that is none, a transaction of its own", async (t) => {
-    await refuses(await files(t, { say: "{{nonsense}}" }), /^Function say\.sql names \{\{nonsense\}\}, which is no/);
-    await refuses(await files(t, { "1-say": ONE }), /^Function 1-say\.sql is not named like/);
+    await refuses(await files(t, { say: "{{nonsense}}" }), /^Function say\.sql uses \{\{nonsense\}\}, which is not a constant/);
+    await refuses(await files(t, { "1-say": ONE }), /^Function file 1-say\.sql must be named like/);
     await refuses(
       await files(t, { say: `${ONE} commit; begin;` }),
       /^Function say\.sql failed: it ends its own transaction/,

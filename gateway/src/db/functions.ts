@@ -33,10 +33,11 @@ const CONSTANTS: Record<string, string> = { host_share_percent: String(HOST_SHAR
 export async function readFunctions(directory: string): Promise<FunctionFile[]> {
   return (await readSqlFiles(directory)).map(({ name, sql: source }) => {
     const called = FILE_NAME.exec(name)?.[1];
-    if (called === undefined) throw new MigrationError(`Function ${name} is not named like the_function.sql.`);
+    if (called === undefined) throw new MigrationError(`Function file ${name} must be named like the_function.sql.`);
     const sql = source.replace(/\{\{(\w+)\}\}/g, (placeholder, constant: string) => {
       const value = CONSTANTS[constant];
-      if (value === undefined) throw new MigrationError(`Function ${name} names ${placeholder}, which is no constant.`);
+      if (value === undefined)
+        throw new MigrationError(`Function ${name} uses ${placeholder}, which is not a constant.`);
       return value;
     });
     const [opening = ""] = OPENING_COMMENT.exec(sql) ?? [];
@@ -164,7 +165,7 @@ async function replace(client: pg.PoolClient, file: FunctionFile): Promise<void>
   }
   if (forms.size !== 1) {
     throw new MigrationError(
-      `Function ${file.name} must leave one function ${file.function}; there are ${forms.size}.`,
+      `Function file ${file.name} must define exactly one function ${file.function}; it defines ${forms.size}.`,
     );
   }
 }

@@ -88,7 +88,7 @@ export class StoreGuard {
     void this.health.suspect().then((isAway) => {
       const connections = this.#lost;
       this.#lost = 0;
-      this.#log[isAway ? "debug" : "warn"]({ err: error, connections }, "a connection to PostgreSQL was lost");
+      this.#log[isAway ? "debug" : "warn"]({ err: error, connections }, "database connection lost");
     });
   }
 

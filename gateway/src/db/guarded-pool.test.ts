@@ -88,8 +88,8 @@ describe("a guarded pool", () => {
     assert.deepEqual(
       lines.map(({ level, msg }) => [level, msg]),
       [
-        [50, "the database is away; what needs it is refused until it is back"],
-        [30, "the database is back"],
+        [50, "database is unreachable; requests that need it are refused until it is back"],
+        [30, "database is reachable again"],
       ],
     );
   });
@@ -103,7 +103,7 @@ describe("a guarded pool", () => {
     await proxy.resume();
     await back();
     await pool.query("select 1");
-    assert.deepEqual([said("database is away").length, said("database is back").length, lines.length], [1, 1, 2]);
+    assert.deepEqual([said("database is unreachable").length, said("database is reachable again").length, lines.length], [1, 1, 2]);
   });
 
   test("a lost connection is no outage, nor is the heartbeat's", async () => {
@@ -188,7 +188,7 @@ describe("a guarded pool", () => {
       [connectionName("heartbeat")],
     );
     await away();
-    assert.equal(lines[0]?.reason, "it takes no writes");
+    assert.equal(lines[0]?.reason, "the database is read-only");
     await database.pool.query(
       `set default_transaction_read_only = off;
        do $$ begin execute format('alter database %I reset default_transaction_read_only', current_database()); end $$`,

@@ -34,7 +34,7 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
     // The server's last words and the end of the line are two errors; the first says more.
     client.on("error", () => {});
   });
-  pool.on("error", () => log.debug({ connections: pool.totalCount }, "an idle connection left the pool"));
+  pool.on("error", () => log.debug({ connections: pool.totalCount }, "idle database connection closed"));
   pool.on("acquire", (client) => guard.taken(client));
   pool.on("release", (error, client) => {
     guard.givenBack(client);

@@ -88,11 +88,11 @@ export class Heartbeat {
     const { ms, readOnly } = await queryOne(client, Life, QUESTIONS[isDoubtful() ? "write" : "read"]);
     clocks.compare({ theirs: ms, sentAt, roundTripMs: clock.monotonic() - began });
     // A primary that was replaced and came back as a standby, or one that was fenced off.
-    if (readOnly) throw new Error("it takes no writes");
+    if (readOnly) throw new Error("the database is read-only");
   }
 
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined;
-    cut(client, new Error("no longer used"));
+    cut(client, new Error("connection no longer used"));
   }
 }

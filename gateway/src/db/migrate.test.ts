@@ -87,7 +87,7 @@ test("a number used twice is refused", async (t) => {
 });
 
 test("a file that is not named as a migration is refused", async (t) => {
-  await refuses(await files(t, { ...TWO, "3-third.sql": "" }), /^Migration 3-third\.sql is not named like/);
+  await refuses(await files(t, { ...TWO, "3-third.sql": "" }), /^Migration 3-third\.sql must be named like/);
 });
 
 test("a migration changed after it was applied is refused; other line ends are no change", async (t) => {

@@ -66,8 +66,8 @@ export async function migrate(
     const functions = await apply(client, program, standing.schema, now);
     const names = (migrations: Migration[]): string[] => migrations.map(({ name }) => name);
     const applied = { migrations: names(now), functions, left: names(left) };
-    if (now.length + functions.length > 0) log.info(applied, "database brought up to date");
-    else if (left.length > 0) log.info(applied, "left for when no gateway of an older version is connected");
+    if (now.length + functions.length > 0) log.info(applied, "database migrated");
+    else if (left.length > 0) log.info(applied, "migrations deferred until no older gateway is connected");
     return applied;
   } finally {
     // Closed rather than given back: its end frees the lock, and what a migration has set goes with it.
@@ -103,7 +103,7 @@ async function choose(
     const older = newest === undefined ? [] : programs.filter(({ schema }) => schema < newest.version);
     if (older.length === 0) return { now: pending.slice(0, count), left: pending.slice(count) };
     refusal = new MigrationError(
-      `Migration ${newest?.name} takes away what older gateways need, and some are connected: ${shownPrograms(older)}. ` +
+      `Migration ${newest?.name} removes objects that older gateways need, and some are connected: ${shownPrograms(older)}. ` +
         "Stop them first; nothing was changed.",
     );
   }

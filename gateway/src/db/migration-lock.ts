@@ -26,7 +26,7 @@ export async function takeMigrationLock(client: pg.PoolClient, log: Log): Promis
     if (taken) return;
     if (asked === 0) log.info("waiting for another process that migrates the database");
     if (systemClock.monotonic() > deadline) {
-      throw new MigrationError("Another process has been migrating the database for ten minutes: start again later.");
+      throw new MigrationError("Another process has been migrating the database for ten minutes. Try again later.");
     }
     await sleep(systemClock, ASK_EVERY_MS);
   }

@@ -37,7 +37,7 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     const { name, sql } = file;
     const version = Number(FILE_NAME.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(version)) {
-      throw new MigrationError(`Migration ${name} is not named like 0001_what_it_does.sql.`);
+      throw new MigrationError(`Migration ${name} must be named like 0001_what_it_does.sql.`);
     }
     const before = migrations.at(-1);
     if (before?.version === version) {

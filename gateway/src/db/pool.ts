@@ -36,9 +36,9 @@ export function openPool(connection: Connection, options: PoolOptions): pg.Pool 
   const pool = new pg.Pool(poolConfig(connection, options));
   // Without a listener a lost connection would end the process. The pool replaces it; a query in flight fails.
   pool.on("connect", (client) => {
-    client.on("error", (error) => options.log.warn({ err: error }, "a connection to PostgreSQL was lost"));
+    client.on("error", (error) => options.log.warn({ err: error }, "database connection lost"));
   });
-  pool.on("error", () => options.log.debug({ connections: pool.totalCount }, "an idle connection left the pool"));
+  pool.on("error", () => options.log.debug({ connections: pool.totalCount }, "idle database connection closed"));
   return pool;
 }
 
@@ -70,7 +70,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     const result = await work(client);
     const { command } = await client.query("commit");
     // PostgreSQL answers the commit of a failed transaction with a rollback, not with an error.
-    if (command !== "COMMIT") throw new Error("The transaction was rolled back: a statement in it had failed.");
+    if (command !== "COMMIT") throw new Error("The transaction was rolled back because a statement in it failed.");
     return result;
   } catch (error) {
     try {

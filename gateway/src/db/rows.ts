@@ -96,7 +96,7 @@ export async function queryOne<Row>(
 ): Promise<Row> {
   const { rows } = await send(db, query, values);
   const first = rows[0];
-  if (first === undefined) throw new InvariantError(`no row came of: ${nameOf(query)}`);
+  if (first === undefined) throw new InvariantError(`no row returned by: ${nameOf(query)}`);
   if (db[CHECKED] === true) check(schema, query, 0, first);
   return first as Row;
 }
@@ -110,7 +110,7 @@ function check<Row>(schema: RowSchema<Row>, query: QueryText, index: number, val
   const { error } = schema.safeParse(value);
   if (error === undefined) return;
   const fields = error.issues.map(({ path, message }) => `${path.join(".") || "the row"}: ${message}`);
-  throw new RowMismatch(`row ${index} does not fit its schema (${fields.join("; ")}). The query: ${nameOf(query)}`, {
+  throw new RowMismatch(`row ${index} does not match its schema (${fields.join("; ")}). The query: ${nameOf(query)}`, {
     cause: error,
   });
 }

@@ -60,14 +60,14 @@ test("check changes nothing: it starts on the release before and says so", async
   await apply(t, 1);
   const { schema } = await open(t, 2, "check");
   assert.equal(schema.number, 1);
-  assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /behind this program.*run tollgate migrate/);
+  assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /older than this program.*Run tollgate migrate/);
   assert.equal((await database.pool.query("select from migration")).rowCount, 1);
 });
 
 test("check refuses what is older than that, and a database without a schema", async (t) => {
   await assert.rejects(
     open(t, 2, "check"),
-    /has no schema yet, and this program needs 0001 or newer: run tollgate migrate/,
+    /has no schema yet, and this program needs 0001 or newer. Run tollgate migrate/,
   );
   await apply(t, 1);
   await assert.rejects(open(t, 3, "check", 2), /is at migration 0001, and this program needs 0002 or newer/);
@@ -77,7 +77,7 @@ for (const mode of ["auto", "check"] as const) {
   test(`${mode}: a newer database is served where it only got more, and said; refused where it got less`, async (t) => {
     await apply(t, 2);
     assert.equal((await open(t, 1, mode)).schema.number, 2);
-    assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /newer than this program, which works with it/);
+    assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /newer than this program; it is compatible/);
     await apply(t, 3);
     await assert.rejects(open(t, 1, mode), /The database is newer than this program/);
   });

@@ -51,7 +51,7 @@ export async function openSchema(options: SchemaOptions): Promise<Schema> {
     const { schema: database } = standing;
     log.warn(
       { database, program: program.migrations.length },
-      "the database is newer than this program, which works with it; nothing is changed in it",
+      "the database schema is newer than this program; it is compatible and stays unchanged",
     );
   }
   return new WatchedSchema(options, program, standing.schema);
@@ -61,7 +61,7 @@ async function check(pool: pg.Pool, program: Program, { schema, pending, isNewer
   if (schema < program.oldestSchema) {
     const has = schema === 0 ? "has no schema yet" : `is at migration ${padded(schema)}`;
     throw new MigrationError(
-      `The database ${has}, and this program needs ${padded(program.oldestSchema)} or newer: run tollgate migrate.`,
+      `The database ${has}, and this program needs ${padded(program.oldestSchema)} or newer. Run tollgate migrate.`,
     );
   }
   if (isNewer) return;
@@ -69,7 +69,7 @@ async function check(pool: pg.Pool, program: Program, { schema, pending, isNewer
   if (pending.length + changed.length === 0) return;
   log.warn(
     { migrations: pending.map(({ name }) => name), functions: changed.map((file) => file.function) },
-    "the database is behind this program, which works with it: run tollgate migrate",
+    "the database schema is older than this program; it is compatible. Run tollgate migrate",
   );
 }
 
@@ -116,7 +116,7 @@ class WatchedSchema implements Schema {
     try {
       const { schema } = await readStanding(pool, this.#program.migrations);
       if (schema === this.#number) return;
-      log.info({ from: this.#number, to: schema }, "the database has another schema now");
+      log.info({ from: this.#number, to: schema }, "database schema changed");
       this.#number = schema;
       const due = this.#waiting.filter(({ number }) => number <= schema);
       this.#waiting = this.#waiting.filter(({ number }) => number > schema);
@@ -124,7 +124,7 @@ class WatchedSchema implements Schema {
     } catch (error) {
       // Serving on would end in errors of the database, in the middle of requests.
       if (error instanceof MigrationError) onLost(error);
-      else log[isAway(error) ? "debug" : "warn"]({ err: error }, "the schema could not be looked at");
+      else log[isAway(error) ? "debug" : "warn"]({ err: error }, "checking the database schema failed");
     }
   }
 }

@@ -42,7 +42,7 @@ export async function runSqlFile(
     const before = await currentTransaction(client);
     await client.query(file.sql);
     if ((await currentTransaction(client)) !== before) {
-      throw new MigrationError(`it ends its own transaction: remove its begin, commit or rollback`);
+      throw new MigrationError(`it ends its own transaction. Remove its begin, commit or rollback`);
     }
   } catch (error) {
     throw new MigrationError(`${kind} ${file.name} failed${whereAndWhy(file, error)}`, { cause: error });

@@ -56,13 +56,13 @@ function judge(migrations: Migration[], applied: MigrationRow[]): Standing {
   for (const [at, record] of applied.entries()) {
     if (record.version !== at + 1) {
       throw new MigrationError(
-        `The database has migration ${record.name} but not ${padded(at + 1)}: restore a backup.`,
+        `The database has migration ${record.name} but not ${padded(at + 1)}. Restore a backup.`,
       );
     }
     const migration = migrations[at];
     if (migration !== undefined && migration.sha256 !== record.sha256) {
       throw new MigrationError(
-        `Migration ${migration.name} was changed after it was applied: restore the file and add a new migration.`,
+        `Migration ${migration.name} was changed after it was applied. Restore the file and add a new migration.`,
       );
     }
   }
@@ -70,7 +70,7 @@ function judge(migrations: Migration[], applied: MigrationRow[]): Standing {
   const barring = unknown.find((record) => (record.worksWith ?? record.version) > migrations.length);
   if (barring !== undefined) {
     throw new MigrationError(
-      `The database is newer than this program: it has migration ${barring.name}, and the last one known here is ` +
+      `The database is newer than this program: it has migration ${barring.name}, and the newest one known here is ` +
         `${migrations.at(-1)?.name ?? "none"}. Run the newer version.`,
     );
   }

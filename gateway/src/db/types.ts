@@ -37,7 +37,7 @@ export const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format
 };
 
 function whole(text: string): bigint {
-  if (!/^-?\d+$/.test(text)) throw new Error(`The numeric ${text} is no whole number: cast it to text or float8.`);
+  if (!/^-?\d+$/.test(text)) throw new Error(`The numeric ${text} is not a whole number: cast it to text or float8.`);
   return BigInt(text);
 }
 

@@ -87,7 +87,7 @@ describe("the phase after", () => {
       assert.deepEqual((await run(t, files, "if alone")).left, ["0003_drop.sql"]);
       await assert.rejects(
         run(t, files, "insist"),
-        /0003_drop\.sql takes away what older gateways need, and some are connected: 0\.1\.0.*, 1 connection\./,
+        /0003_drop\.sql removes objects that older gateways need, and some are connected: 0\.1\.0.*, 1 connection\./,
       );
       await database.pool.query("select old, new from item");
       await end();
@@ -109,7 +109,7 @@ describe("the phase after", () => {
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT };
     const end = await connect("tollgate 0.1.0 schema 2");
     for (const mode of ["leave", "if alone", "insist"] as const) {
-      await assert.rejects(run(t, files, mode), /0003_drop\.sql takes away what older gateways need/);
+      await assert.rejects(run(t, files, mode), /0003_drop\.sql removes objects that older gateways need/);
     }
     assert.deepEqual(await recorded(), [[1, 1]]);
     await end();
@@ -126,7 +126,7 @@ describe("the phase after", () => {
       functions: [],
       left: ["0005_drop.sql"],
     });
-    await assert.rejects(run(t, files, "insist"), /0005_drop\.sql takes away.*: 0\.2\.0 \(schema 3\), 1 connection\./);
+    await assert.rejects(run(t, files, "insist"), /0005_drop\.sql removes objects.*: 0\.2\.0 \(schema 3\), 1 connection\./);
   });
 
   test("a word that is neither is refused", async (t) => {
@@ -172,7 +172,7 @@ describe("a program on a database that was taken further", () => {
     await migrate(database.pool, { directory: newer, log, oldestSchema, after: "insist" });
     await assert.rejects(
       migrate(database.pool, { directory: older, log, oldestSchema }),
-      /newer than this program: it has migration 0003_drop\.sql, and the last one known here is 0001_item\.sql/,
+      /newer than this program: it has migration 0003_drop\.sql, and the newest one known here is 0001_item\.sql/,
     );
   });
 
@@ -229,9 +229,9 @@ describe("the plan", () => {
       ["0003_drop.sql", "after", [[3, "item", 1000]]],
     ]);
     const [index, type, block] = plan.migrations[0]?.burdens.map(({ what }) => what) ?? [];
-    assert.match(index ?? "", /nobody writes/);
-    assert.match(type ?? "", /write the whole table anew/);
-    assert.match(block ?? "", /cannot be told: do \$\$/);
+    assert.match(index ?? "", /blocks writes/);
+    assert.match(type ?? "", /rewrite the whole table/);
+    assert.match(block ?? "", /unknown locking behaviour: do \$\$/);
     assert.deepEqual(await recorded(), [[1, 1]]);
   });
 
@@ -311,7 +311,7 @@ describe("a migration without a transaction", () => {
     ]) {
       await assert.rejects(
         run(t, { ...FIRST, "0002_made.sql": `-- transaction: none\n${sql}` }),
-        /0002_made\.sql runs without a transaction, so it must be one statement/,
+        /0002_made\.sql runs outside a transaction, so it must be a single statement/,
       );
     }
   });

@@ -46,7 +46,7 @@ export class AttemptFrames {
       if (!(error instanceof FrameError)) throw error;
       // What a node says cannot be trusted in part: everything it runs for this gateway fails. The log gets the message
       // alone, because a cause could quote what the node sent.
-      this.#log.warn(nodeId, { node: nodeId, why: error.message }, "a node sent a malformed frame");
+      this.#log.warn(nodeId, { node: nodeId, why: error.message }, "node sent a malformed frame");
       for (const attempt of this.#running.on(nodeId)) step(attempt, "broken");
       rates.count(nodeId, "malformed");
     }
@@ -98,7 +98,7 @@ export class AttemptFrames {
         const { job, cause } = frame;
         const { id } = attempt.node;
         // The cause alone: what a node says in its message may be a prompt.
-        this.#log.info(id, { node: id, job, cause }, "a node failed a job");
+        this.#log.info(id, { node: id, job, cause }, "node failed a job");
         if (this.#inOrder(attempt, frame.seq)) {
           // No engine takes every schema, and a builder must not have nodes barred with one.
           attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
@@ -160,7 +160,7 @@ export class AttemptFrames {
       return true;
     }
     const { node, job, seq: due } = attempt;
-    this.#log.warn(node.id, { node: node.id, job, seq, due }, "a node's output has a gap");
+    this.#log.warn(node.id, { node: node.id, job, seq, due }, "node output has a sequence gap");
     this.#options.blame.orCut(attempt, "broken");
     return false;
   }

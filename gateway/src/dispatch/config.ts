@@ -9,7 +9,7 @@ interface DispatchConfig {
 
 export const dispatch = domain({
   title: "Dispatch",
-  note: "A request that `JOB_MAX_S` ends is billed for the output it has, and neither its node nor its host is blamed.",
+  note: "A request that reaches `JOB_MAX_S` is billed for its output so far and does not count against the node or its host.",
   settings: {
     DISPATCH_DEADLINE_MS: number({
       ...{ default: 10_000, unit: "ms", min: 100, max: 600_000 },

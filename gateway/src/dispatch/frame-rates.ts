@@ -78,9 +78,9 @@ export class FrameRates {
     if (allowance.left[kind] >= 0) return true;
     allowance.left[kind] = 0;
     allowance.ignoredUntil = now + CUT_AGAIN_MS;
-    this.#log.warn(nodeId, { node: nodeId, what: kind }, "a node sent more than it may and is cut off");
+    this.#log.warn(nodeId, { node: nodeId, what: kind }, "node exceeded its frame rate; disconnecting it");
     this.#options.plane.cut(nodeId).catch((error) => {
-      this.#log.error(nodeId, { node: nodeId, err: error }, "a node could not be cut off");
+      this.#log.error(nodeId, { node: nodeId, err: error }, "disconnecting a node failed");
     });
     return false;
   }

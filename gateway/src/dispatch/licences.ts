@@ -93,7 +93,7 @@ export class Licences {
       const known = this.#known.get(id);
       if (known === undefined) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log.warn("", { reason }, "the nodes' records cannot be read; what they said last holds");
+      this.#log.warn("", { reason }, "reading node records failed; using the last known ones");
       return { licence: known.licence, until: now + RETRY_MS };
     }
   }

@@ -90,7 +90,7 @@ export class NodeStates {
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       // The message alone: a cause could quote what the node sent.
-      this.#options.log.warn(id, { node: id, why: error.message }, "a node sent a malformed state");
+      this.#options.log.warn(id, { node: id, why: error.message }, "node sent a malformed state");
       this.#options.rates.count(id, "malformed");
       return;
     }

@@ -212,7 +212,7 @@ export class Roster {
     if (known === undefined) {
       // When the plane was away and is back, that is said once.
       if (remembered?.away !== true)
-        this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "a node came online");
+        this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "node online");
       for (const run of this.#joined) run(node);
     }
     this.#notify();
@@ -264,7 +264,7 @@ export class Roster {
     if (node === undefined) return;
     this.#nodes.delete(id);
     this.#shelves.remove(node);
-    this.#log.info(id, { node: id }, "a node went offline");
+    this.#log.info(id, { node: id }, "node offline");
     this.#notify();
   }
 

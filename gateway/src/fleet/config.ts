@@ -8,15 +8,15 @@ interface FleetConfig {
 
 export const fleet = domain({
   title: "New nodes",
-  note: `A host with a node in quarantine gets no work on nodes that it registers afterwards. \`tollgate dev\` trusts every node at once, and
-does without that rule unless \`PROBATION_ANSWERS\` is set.`,
+  note: `A host with a node in quarantine gets no requests on nodes that it registers afterwards. \`tollgate dev\` trusts every node immediately
+and does not apply that rule unless \`PROBATION_ANSWERS\` is set.`,
   settings: {
     PROBATION_ANSWERS: number({
       ...{ default: NODE_RULES.probationAnswers, unit: "answers", min: 0, max: 10_000 },
-      help: "A new node gets one request at a time until it has given this many good answers.",
+      help: "Number of good answers that ends a new node's probation, during which it gets one request at a time.",
       see: "[Trust in nodes](trust.md)",
     }),
   },
-  retired: { HOST_SANCTION: "a host with a node in quarantine gets no work on nodes that it registers afterwards" },
+  retired: { HOST_SANCTION: "a host with a node in quarantine gets no requests on nodes that it registers afterwards" },
   config: (e): FleetConfig => ({ nodeRules: { ...NODE_RULES, probationAnswers: e.PROBATION_ANSWERS } }),
 });

@@ -218,7 +218,9 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
     async rename(owner, id, name) {
       const text = "update node set name = $3 where id = $1 and ($2::uuid is null or account_id = $2) returning id";
       const renamed = await queryRow(pool, Id, text, [id, owner, name]).catch((cause) => {
-        throw isTaken(cause) ? new NodeNameTaken(`another node of the account is called ${name}`, { cause }) : cause;
+        throw isTaken(cause)
+          ? new NodeNameTaken(`another node of the account is already called ${name}`, { cause })
+          : cause;
       });
       return renamed && (await find(owner, id));
     },

@@ -14,7 +14,7 @@ interface HistoryConfig {
 
 export const history = domain({
   title: "History",
-  note: `Records of requests go by whole months. Sums stay, and the ledger stays provable. \`HISTORY_DAYS\` must not be less than
+  note: `Request records are deleted by whole months. Sums remain, and the ledger can still be checked. \`HISTORY_DAYS\` must not be less than
 \`PAYOUT_HOLD_DAYS\`.`,
   settings: {
     RECEIPT_SEED: text({
@@ -27,22 +27,22 @@ export const history = domain({
     HISTORY_DAYS: number({
       ...{ unit: "days", min: HISTORY_DAYS_MIN, max: 36_500 },
       without: "for ever",
-      help: "How long records of requests are kept.",
+      help: "How long request records are kept.",
       see: "[Keeping records](retention.md)",
     }),
     REFUSALS_DAYS: number({
       ...{ unit: "days", min: 1, max: 36_500 },
       without: "for ever",
-      help: "How long records of requests that a limit refused are kept.",
+      help: "How long records of rate-limited requests are kept.",
     }),
     HISTORY_EXPORT_DIR: text({
-      help: "Directory that months are exported to before they are dropped; needs `HISTORY_DAYS`.",
+      help: "Directory to which months are exported before they are deleted; needs `HISTORY_DAYS`.",
       see: "[Exports](retention.md#exports)",
     }),
   },
   mistakes: ({ HISTORY_EXPORT_DIR, HISTORY_DAYS }) =>
     HISTORY_EXPORT_DIR !== undefined && HISTORY_DAYS === undefined
-      ? ["HISTORY_DAYS must be set beside HISTORY_EXPORT_DIR: without it no month is ever exported"]
+      ? ["HISTORY_DAYS must be set when HISTORY_EXPORT_DIR is set: without it no month is ever exported"]
       : [],
   config: (e): HistoryConfig => ({
     receiptSeed: e.RECEIPT_SEED,

@@ -39,17 +39,19 @@ export function keepRetaining({ retention, pool, clock, log }: RetainingOptions)
     const done = await retention.retain({ signal, onBackend });
     if (done !== undefined) {
       const { refusals, closed, waiting } = done;
-      if (refusals > 0n)
-        log.info({ records: Number(refusals) }, "records of refusals went: they were kept long enough");
+      if (refusals > 0n) log.info({ records: Number(refusals) }, "old records of rate-limited requests deleted");
       for (const { month, rows, export: file } of closed) {
-        log.info({ month, records: Number(rows), export: file }, "a month's records went: it is closed in the books");
+        log.info(
+          { month, records: Number(rows), export: file },
+          "old request records deleted: the month is summed up in the ledger",
+        );
       }
-      for (const { month, why } of waiting) log.warn({ month, why }, "a month's records cannot go yet");
+      for (const { month, why } of waiting) log.warn({ month, why }, "old request records cannot be deleted yet");
     }
     await count();
   };
   const failed = (error: unknown): void =>
-    log[isAway(error) || signal.aborted ? "debug" : "error"]({ err: error }, "dropping old records failed");
+    log[isAway(error) || signal.aborted ? "debug" : "error"]({ err: error }, "deleting old records failed");
   const begin = (work: () => Promise<void>): void => {
     running ??= work()
       .catch(failed)

@@ -240,10 +240,7 @@ describe("months that are old enough", () => {
     assert.equal(codes.filter((code) => code === 1).length, 1);
     for (const code of codes) assert.ok([1, 2, "55P03"].includes(code), String(code));
     assert.equal((await call()).rows[0].code, 2);
-    await assert.rejects(
-      db.pool.query("select history_close_month('2001-01-01', 0)"),
-      /there are no records of the month 2001-01/,
-    );
+    await assert.rejects(db.pool.query("select history_close_month('2001-01-01', 0)"), /month 2001-01 has no records/);
   });
 });
 
@@ -259,27 +256,27 @@ describe("a month waits", () => {
   test("while a request of it is under way", async () => {
     const order = { ...holdOf(builder), id: idAt(new Date(monthsAgo(MONTHS).getTime() + DAY_MS)) };
     await ledger.hold(order);
-    assert.deepEqual(await waits(), ["requests of it are under way"]);
+    assert.deepEqual(await waits(), ["some of its requests are in flight"]);
     await assert.rejects(
       db.pool.query("select history_close_month($1::date, 0)", [month()]),
-      /cannot be closed: requests of it are under way/,
+      /cannot be closed: some of its requests are in flight/,
     );
     await ledger.settle(settlementOf(order, host));
-    assert.deepEqual(await waits(), ["requests of it are not in the rollups of performance and labels yet"]);
+    assert.deepEqual(await waits(), ["some of its requests are not in the rollups of performance and labels yet"]);
     await rollUp();
     assert.equal((await retentionOf({ historyDays: daysFor(1) }).retain())?.closed.length, 1);
   });
 
   test("while its earnings are held back, and the older month first", async () => {
     const days = daysFor(1);
-    assert.deepEqual(await waits({ payoutHoldDays: days + 2 }), ["earnings of it are still held back"]);
+    assert.deepEqual(await waits({ payoutHoldDays: days + 2 }), ["some of its earnings are still held back"]);
     const younger = `${nameOfMonth(monthsAgo(MONTHS - 1))}-01`;
     await assert.rejects(
       db.pool.query("select history_close_month($1::date, 0)", [younger]),
       /cannot be closed: an older month is still kept/,
     );
     const current = `${nameOfMonth(monthsAgo(0))}-01`;
-    await assert.rejects(db.pool.query("select history_close_month($1::date, 0)", [current]), /it is not over/);
+    await assert.rejects(db.pool.query("select history_close_month($1::date, 0)", [current]), /it has not ended/);
     assert.equal((await retentionOf(due).kept()).at(-1)?.isDue, false);
   });
 
@@ -289,7 +286,7 @@ describe("a month waits", () => {
     await reader.query("begin");
     await reader.query("select count(*) from request");
     const before = await partitions();
-    assert.deepEqual(await waits(), ["its records are being read"]);
+    assert.deepEqual(await waits(), ["a query is reading its records"]);
     assert.deepEqual(await partitions(), before);
     assert.deepEqual((await db.pool.query("select count(*)::int as count from ledger_closing")).rows, [{ count: 0 }]);
     await reader.query("commit");
@@ -309,7 +306,7 @@ describe("a month waits", () => {
     await change(1);
     await assert.rejects(
       retentionOf({ historyDays: daysFor(1) }).retain(),
-      new RegExp(`cannot be closed: its records are not what its rollups say \\(account ${builder}, charge: records`),
+      new RegExp(`cannot be closed: its records do not match its rollups \\(account ${builder}, charge: records`),
     );
     await change(-1);
     await db.pool.query("update earning_hour set requests = requests + 1 where hour = $1", [monthsAgo(MONTHS)]);
@@ -329,9 +326,9 @@ describe("what was closed", () => {
     const [BALANCE, ZERO, ROLLUPS, DROPPED, TOGETHER] = [
       "every balance is the sum of its entries",
       "entries of every operation sum to zero",
-      "every closed month is what its rollups say",
-      "every closed month has the records and the money that it was dropped with",
-      "all accounts together hold nothing",
+      "every closed month matches its rollups",
+      "every closed month matches the records and amounts it was deleted with",
+      "all accounts together sum to zero",
     ];
     const [first, second] = [monthsAgo(MONTHS), monthsAgo(MONTHS - 1)].map((m) => `${nameOfMonth(m)}-01`);
     await assert.rejects(db.pool.query("update ledger_closing set amount = 0"), /append only/);
@@ -422,7 +419,7 @@ describe("what was closed", () => {
     );
     assert.deepEqual(
       done?.waiting.map(({ why }) => why),
-      ["its records are being read"],
+      ["a query is reading its records"],
     );
   });
 
@@ -440,7 +437,7 @@ describe("what was closed", () => {
     const written = await Promise.all(
       (await readdir(directory)).map((name) => readFile(join(directory, name), "utf8")),
     );
-    assert.ok(written.some((text) => text.includes(order.id) && text.includes("no record of it")));
+    assert.ok(written.some((text) => text.includes(order.id) && text.includes("has no record")));
     assert.deepEqual(await differing(), []);
     await late.close();
     await spool.close();

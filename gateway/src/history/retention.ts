@@ -138,7 +138,7 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
         done.closed.push(await close(client, next.month, signal));
       } catch (error) {
         if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
-        return { ...done, waiting: [{ month: next.month, why: "its records are being read" }] };
+        return { ...done, waiting: [{ month: next.month, why: "a query is reading its records" }] };
       }
     }
   };

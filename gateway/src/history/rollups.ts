@@ -66,7 +66,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
       // What ends during a turn may have come too late for it.
       if (!isDue || running !== undefined) return;
       isDue = false;
-      trying("counting requests into rollups", () =>
+      trying("adding requests to the rollups", () =>
         run().catch((error) => {
           isDue = true;
           throw error;
@@ -75,9 +75,9 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     }),
     clock.every(LOOK_EVERY_MS, () => {
       isDue = true;
-      trying("looking for what waits to be counted", look);
+      trying("looking for requests to add to the rollups", look);
     }),
-    clock.every(FORGET_EVERY_MS, () => trying("forgetting old rollups", () => forget(pool))),
+    clock.every(FORGET_EVERY_MS, () => trying("deleting old rollups", () => forget(pool))),
   ];
   return {
     soon() {

@@ -23,9 +23,9 @@ export function keepSamplingNodes({ presence, everyMs, look, clock, log }: Sampl
   const stops = [
     clock.every(everyMs, () => {
       const seen = look();
-      if (seen !== undefined) trying("sampling which nodes are connected", () => presence.sample(seen));
+      if (seen !== undefined) trying("sampling connected nodes", () => presence.sample(seen));
     }),
-    clock.every(FORGET_EVERY_MS, () => trying("forgetting old samples of nodes", () => presence.forget())),
+    clock.every(FORGET_EVERY_MS, () => trying("deleting old node samples", () => presence.forget())),
   ];
   return async () => {
     for (const stop of stops) stop();

@@ -29,14 +29,14 @@ export function keepSampling({ availability, everyMs, look, clock, log }: Sampli
     running = availability.sample(look()).then(
       ({ nextInMs }) => schedule(nextInMs + everyMs * INTO_SLOT),
       (error) => {
-        tell("sampling which models can be served")(error);
+        tell("sampling model availability")(error);
         schedule(everyMs * INTO_SLOT);
       },
     );
   };
   schedule(everyMs * INTO_SLOT);
   const stopForgetting = clock.every(FORGET_EVERY_MS, () => {
-    availability.forget().catch(tell("forgetting old samples"));
+    availability.forget().catch(tell("deleting old availability samples"));
   });
   return async () => {
     isStopped = true;

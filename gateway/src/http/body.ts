@@ -37,7 +37,7 @@ export function checkDeclaredLength(request: IncomingMessage, bytesMax = BODY_BY
 function tooLarge(bytesMax: number): Error {
   const kib = bytesMax / 1024;
   const size = kib < 1024 ? `${kib} KiB` : `${kib / 1024} MiB`;
-  return fault("request_too_large", { message: `The request body exceeds ${size}.` });
+  return fault("request_too_large", { message: `The request body is larger than ${size}.` });
 }
 
 /** Parses a body, on whatever thread. */
@@ -119,7 +119,8 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   });
 }
 
-const brokeOff = (cause: Error): Error => invalidRequest(null, "The body broke off.", cause);
+const brokeOff = (cause: Error): Error =>
+  invalidRequest(null, "The connection closed before the whole body arrived.", cause);
 
 /**
  * A connection that brings much is read in turns: without this, all that has come on all of them would be read before
@@ -138,7 +139,7 @@ function inTurns(request: IncomingMessage): (bytes: number) => void {
 
 const noRoom = (): Error =>
   fault("no_capacity", {
-    message: "Too many large requests are being read right now. Nothing was billed; it is safe to try again.",
+    message: "Too many large request bodies are being read. Nothing was billed; it is safe to retry.",
   });
 
 /**
@@ -210,7 +211,7 @@ function excessOf(bytes: Uint8Array, valuesMax: number): string | null {
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       depth -= 1;
     }
-    if (values > valuesMax) return `The body must not hold more than ${valuesMax} values.`;
+    if (values > valuesMax) return `The body must not contain more than ${valuesMax} values.`;
   }
   return null;
 }

@@ -72,7 +72,7 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
       });
       // Nobody's proxy: without this, Node closes the connection without a word.
       server.on("connect", (_request, socket) => {
-        answer(socket, ["405 Method Not Allowed", "There is nothing to connect to here.", "allow: GET, POST"]);
+        answer(socket, ["405 Method Not Allowed", "CONNECT is not supported.", "allow: GET, POST"]);
       });
     },
   };
@@ -84,7 +84,7 @@ const isDue = ({ headersSent, req }: ServerResponse): boolean => headersSent || 
 
 function refusalOf({ code }: NodeJS.ErrnoException): string[] {
   if (code === "HPE_HEADER_OVERFLOW") {
-    return ["431 Request Header Fields Too Large", "The request's headers are too large."];
+    return ["431 Request Header Fields Too Large", "The request headers are too large."];
   }
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", "The request took too long to arrive."];
   return ["400 Bad Request", "The request is not valid HTTP."];

@@ -252,19 +252,21 @@ function faultOf({ log, troubles }: DoorOptions, { id, path }: Asked, error: unk
   if (!(error instanceof Away) && !isAway(error)) {
     const { message, code = "" } = error as Error & { code?: string };
     const fields = { request: publicId("req", id), code, reason: message };
-    troubles.warn(code || message, fields, "the store could not do what a request needs");
+    troubles.warn(code || message, fields, "database query failed");
   }
   const isInference = path.startsWith("/v1/");
   return fault("no_capacity", { message: isInference ? NOTHING_BILLED : TRY_AGAIN, cause: error });
 }
 
-const NOTHING_BILLED = "The platform cannot do this right now. Nothing was billed; it is safe to try again.";
-const TRY_AGAIN = "The platform cannot do this right now. Try again in a moment.";
+const NOTHING_BILLED = "The service is temporarily unavailable. Nothing was billed; it is safe to retry.";
+const TRY_AGAIN = "The service is temporarily unavailable. Try again in a moment.";
 
 function unexpected(log: Log, id: Uuid, error: unknown): Fault {
   const name = publicId("req", id);
-  log.error({ request: name, err: error }, "a request failed on our side");
-  return fault("internal_error", { message: `Something went wrong on our side. The request's id is ${name}.` });
+  log.error({ request: name, err: error }, "request failed with an internal error");
+  return fault("internal_error", {
+    message: `Internal error on the gateway. Include the request ID in a report: ${name}.`,
+  });
 }
 
 /** `OpenAI/JS 7.53.0` → `openai-js`: enough to tell clients apart, nothing that tells people apart. */

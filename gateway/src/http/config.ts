@@ -23,7 +23,7 @@ const CorsOrigins = z.string().transform((origins, context): "any" | string[] =>
   const list = origins.split(",").map((origin) => origin.trim());
   const wrong = list.find((origin) => !isOrigin(origin));
   if (wrong === undefined) return list;
-  context.addIssue({ code: "custom", message: `must ${ORIGINS_RULE}, and "${wrong}" is no origin` });
+  context.addIssue({ code: "custom", message: `must ${ORIGINS_RULE}, and "${wrong}" is not an origin` });
   return z.NEVER;
 });
 
@@ -47,17 +47,14 @@ interface HttpConfig {
 
 export const http = domain({
   title: "HTTP",
-  note: `The internal port answers without a key, so keep it off the public network. Prometheus and health probes on other machines or
-in other containers need \`INTERNAL_HOST=0.0.0.0\` and a network that admits only them.
-
+  note: `The internal port needs no key, so keep it off the public network. Prometheus and health probes on other machines or in other
+containers need \`INTERNAL_HOST=0.0.0.0\` and a network that admits only them.
 Without \`PUBLIC_URL\`, \`/\` and the examples in \`/docs\` show the address of the request: its \`Host\` header, and \`X-Forwarded-Proto\`
 behind a proxy that \`TRUST_PROXY\` counts.
-
 \`CORS_ORIGINS\` applies to \`/v1\` only, which needs a key and never uses cookies. The console and the node API are always closed to
 other sites.
-
-A request that finds no room in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and can be retried. One account gets a quarter of it, but at
-least ${BODY_MB_MAX} MiB. Memory is taken until the request ends.`,
+A request that does not fit in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and can be retried. One account gets a quarter of it, but at
+least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
   settings: {
     HOST: text({ default: "127.0.0.1", help: "Address on which the API and the console are served." }),
     PORT: port({ default: 8080, help: "Port of the API and the console." }),
@@ -93,7 +90,7 @@ least ${BODY_MB_MAX} MiB. Memory is taken until the request ends.`,
     const mistakes = together(variables, "TLS_CERT", "TLS_KEY");
     // Cookies and links follow it, and nothing would answer them.
     if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
-      mistakes.push("PUBLIC_URL must begin with https:// beside TLS_CERT");
+      mistakes.push("PUBLIC_URL must begin with https:// when TLS_CERT is set");
     }
     return mistakes;
   },

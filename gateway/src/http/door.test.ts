@@ -39,7 +39,7 @@ describe("behind the door", () => {
         const { status, headers, text, error: told } = await ask("/v1/thing");
         assert.deepEqual([status, told.code], [503, "no_capacity"]);
         assert.deepEqual([headers["retry-after"], headers["x-should-retry"]], ["1", "true"]);
-        assert.match(String(told.message), /Nothing was billed; it is safe to try again/);
+        assert.match(String(told.message), /Nothing was billed; it is safe to retry/);
         assert.doesNotMatch(text, /secret words/);
       }
       assert.equal(lines.length, linesDue);
@@ -60,7 +60,7 @@ describe("behind the door", () => {
       const { status, headers, text } = await ask("/v1/thing");
       assert.deepEqual([status, headers["x-should-retry"]], [500, "false"]);
       assert.doesNotMatch(text, /secret words/);
-      assert.equal(lines[0]?.msg, "a request failed on our side");
+      assert.equal(lines[0]?.msg, "request failed with an internal error");
     });
   }
 });

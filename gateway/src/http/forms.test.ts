@@ -45,7 +45,10 @@ test("of strangers no more is read than 64 KiB, and they are told so", async () 
     const url = `/console/api/auth/${path}`;
     for (const payload of [body(STRANGER_BYTES_MAX + 1), Readable.from([Buffer.from(body(STRANGER_BYTES_MAX + 1))])]) {
       const refused = await platform.app.inject({ method: "POST", url, headers: strangers, payload });
-      assert.deepEqual([refused.statusCode, refused.json().error.message], [413, "The request body exceeds 64 KiB."]);
+      assert.deepEqual(
+        [refused.statusCode, refused.json().error.message],
+        [413, "The request body is larger than 64 KiB."],
+      );
     }
     const read = await platform.app.inject({
       method: "POST",
@@ -72,7 +75,7 @@ test("a form of more values than any has is refused, large or small", async () =
     const answer = await platform.app.inject({ method: method as "PUT", url, headers, payload });
     assert.deepEqual(
       [answer.statusCode, answer.json().error.message],
-      [400, `The body must not hold more than ${FORM_VALUES_MAX} values.`],
+      [400, `The body must not contain more than ${FORM_VALUES_MAX} values.`],
     );
   }
 });
@@ -89,7 +92,7 @@ describe("413", () => {
         const refused = await send(BODY_BYTES_MAX + 1);
         assert.equal(refused.statusCode, 413, url);
         const { code, message } = refused.json().error;
-        assert.deepEqual([code, message], ["request_too_large", "The request body exceeds 10 MiB."], url);
+        assert.deepEqual([code, message], ["request_too_large", "The request body is larger than 10 MiB."], url);
       }
     });
   }

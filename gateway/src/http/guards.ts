@@ -122,9 +122,9 @@ function namedAccount({ request }: OpenCall): Uuid | undefined {
 
 /** One answer for an account that is not theirs and one that does not exist. */
 const notYours = (): Fault =>
-  invalidRequest(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must name an account of yours (acc_…).`);
+  invalidRequest(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must be the ID of one of your accounts (acc_…).`);
 
 const whichAccount = (kind: AccountKind | undefined): Fault => {
   const several = kind === undefined ? "several accounts" : `several ${kind} accounts`;
-  return invalidRequest(ACCOUNT_HEADER, `You have ${several}: ${ACCOUNT_HEADER} must name one (acc_…).`);
+  return invalidRequest(ACCOUNT_HEADER, `You have ${several}. Set ${ACCOUNT_HEADER} to the ID of one of them (acc_…).`);
 };

@@ -151,6 +151,6 @@ test("a fault after the headers is the stream's terminal event; before them it i
   const refused = await whole.read("}}");
   assert.match(refused, /^HTTP\/1\.1 500/);
   assert.match(refused, /"code":"internal_error"/);
-  assert.match(refused, /The request's id is req_/);
+  assert.match(refused, /Include the request ID in a report: req_/);
   assert.doesNotMatch(refused, /a secret of ours/);
 });

@@ -312,7 +312,7 @@ test("who asks before sending is told to go on when the body is wanted, and the 
   one.socket.write("no");
   while (!one.text().includes("}")) await once(one.socket, "data", { signal: hangSignal() });
   one.socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n");
-  while (!one.text().includes("No such path")) await once(one.socket, "data", { signal: hangSignal() });
+  while (!one.text().includes("This path does not exist")) await once(one.socket, "data", { signal: hangSignal() });
   assert.deepEqual(statuses(one.text()), [100, 400, 404]);
 });
 

@@ -118,7 +118,7 @@ function requireHost(app: FastifyInstance): void {
 function refuseBrokenPath(door: DoorOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
     const call = openCall(door, { request, response: reply.raw });
-    const known = notFound("No such path: it is not a valid address.");
+    const known = notFound("This path is not a valid URL.");
     door.watch?.refused(known);
     call.reply.passHeaders();
     reply.code(known.status).headers(faultHeaders(known)).send(known.body());
@@ -137,9 +137,9 @@ export async function listen(app: FastifyInstance, at: { host: string; port: num
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     if (code === "EADDRINUSE")
-      throw new PortTaken(`Port ${at.port} on ${at.host} is taken. Choose another.`, { cause });
+      throw new PortTaken(`Port ${at.port} on ${at.host} is in use. Choose another.`, { cause });
     if (code === "EACCES")
-      throw new PortTaken(`Port ${at.port} on ${at.host} may not be used by this user.`, { cause });
+      throw new PortTaken(`This user may not listen on port ${at.port} on ${at.host}. Choose another.`, { cause });
     throw cause;
   }
   const address = app.server.address();

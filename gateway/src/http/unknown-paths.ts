@@ -2,15 +2,16 @@
 import type { FastifyInstance } from "fastify";
 import { notFound, wrongMethod } from "../faults.ts";
 
-const UNKNOWN = "No such path. The API is under /v1: chat/completions, completions, embeddings, models, catalog/rates.";
+const UNKNOWN =
+  "This path does not exist. The API is under /v1: chat/completions, completions, embeddings, models, catalog/rates.";
 
 /** Paths that clients try, and what they are told; the first that fits. */
 const TOLD: [RegExp, string][] = [
-  [/^\/console\/api(\/|$)/, "No such path under /console/api."],
-  [/^\/node\/v1(\/|$)/, "No such path under /node/v1."],
+  [/^\/console\/api(\/|$)/, "This path does not exist under /console/api."],
+  [/^\/node\/v1(\/|$)/, "This path does not exist under /node/v1."],
   // An alternate dialect that is not implemented.
-  [/^(\/anthropic|\/v1\/messages)(\/|$)/, "This dialect is not implemented. Use /v1/chat/completions."],
-  [/^\/v1\/responses(\/|$)/, "This endpoint does not exist here. Use POST /v1/chat/completions instead."],
+  [/^(\/anthropic|\/v1\/messages)(\/|$)/, "This API dialect is not supported. Use POST /v1/chat/completions."],
+  [/^\/v1\/responses(\/|$)/, "This endpoint does not exist. Use POST /v1/chat/completions instead."],
 ];
 
 /** A parameter of a path is no longer than this to the router. */

@@ -1,7 +1,7 @@
 /** The steps between a parsed request and its dispatch: which model, how long a prompt, how large a hold. */
 import type { Uuid } from "../base/ids.ts";
 import { ceilMicro, floorMicro, type Pico, pico, ZERO } from "../base/money.ts";
-import { fault, invalidRequest } from "../faults.ts";
+import { fault, invalidRequest, modelNotFound } from "../faults.ts";
 import type { Holder } from "../keys/keys.ts";
 import { holdAmount } from "../ledger/rules.ts";
 import type { ActiveModel, CountedModel } from "../metering/catalogue.ts";
@@ -11,7 +11,6 @@ import type { Call } from "./call.ts";
 import type { Ask, Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** One answer for a model that does not exist, is coming, is of the wrong kind, or is none of the key's. */
 export function findModel<Model extends CountedModel>(
   { active }: { active: Map<string, Model> },
   ask: Pick<Ask, "model">,
@@ -19,7 +18,7 @@ export function findModel<Model extends CountedModel>(
 ): Model {
   const model = active.get(ask.model);
   const isAllowed = allowed === null || allowed.includes(ask.model);
-  if (model === undefined || model.kind !== kind || !isAllowed) throw fault("model_not_found");
+  if (model === undefined || model.kind !== kind || !isAllowed) throw modelNotFound(ask.model);
   return model;
 }
 
@@ -103,15 +102,23 @@ export async function placeHold(
   // Holds of other requests may have taken all that is free; nobody is shown less than nothing.
   const available = outcome.available > 0n ? outcome.available : ZERO;
   const extra = { required_micro: Number(ceilMicro(amount)), available_micro: Number(floorMicro(pico(available))) };
-  if (outcome.kind === "exceeds_balance") throw fault("hold_exceeds_balance", { extra });
-  throw fault("hold_exceeds_balance", { extra, message: overBudget(key.name, outcome.of, extra) });
+  const message = outcome.kind === "exceeds_balance" ? overBalance(extra) : overBudget(key.name, outcome.of, extra);
+  throw fault("hold_exceeds_balance", { extra, message });
 }
+
+interface HoldAmounts {
+  required_micro: number;
+  available_micro: number;
+}
+
+const overBalance = ({ required_micro: required, available_micro: available }: HoldAmounts): string =>
+  `This request needs a hold of ${required} microdollars, and your available balance is ${available}. Lower max_tokens or add credits.`;
 
 /** It is the key's owner who set it, and who can change it. */
 function overBudget(
   keyName: string,
   of: "day" | "month",
-  { required_micro: required, available_micro: left }: { required_micro: number; available_micro: number },
+  { required_micro: required, available_micro: left }: HoldAmounts,
 ): string {
   const budget = of === "day" ? "daily budget" : "monthly budget";
   return (

@@ -11,7 +11,7 @@ export const inference = domain({
   settings: {
     EMBEDDINGS_BASE64_COMPAT: flag(["true", "false"], {
       default: false,
-      help: "Answers base64 to the `openai` JavaScript versions (4.91–7.11) that turn float embeddings into zeros.",
+      help: "Answers base64 to `openai` JavaScript versions 4.91–7.11, which turn float embeddings into zeros.",
     }),
   },
   config: (e): InferenceConfig => ({ embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT }),

@@ -79,7 +79,7 @@ export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel
 /** When the limits cannot be checked nothing goes through; trying again later is safe. The adapter logs the outage. */
 function notChecked(cause: unknown): never {
   if (!(cause instanceof LimitsUnavailable)) throw cause;
-  const message = "The platform cannot check its limits right now. Nothing was billed; it is safe to try again.";
+  const message = "Rate limits cannot be checked right now. Nothing was billed; it is safe to retry.";
   throw fault("no_capacity", { message, cause });
 }
 

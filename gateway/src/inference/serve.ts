@@ -203,10 +203,12 @@ function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWr
 
 function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof fault>[1] {
   if (code === "upstream_stall" && billed === "delivered")
-    return { message: "This answer broke off on our side. What reached you is billed, with its prompt." };
+    return {
+      message: "The platform failed during this response. The prompt and the output delivered so far are billed.",
+    };
   // Silence that cost nothing may be tried again; the client decides.
   if (code === "upstream_stall" && billed === "nothing") return { retry: "unsaid" };
   if (code !== "upstream_failed" || billed === "all") return {};
-  const cost = billed === "nothing" ? "Nothing is billed." : "What reached you is billed, with its prompt.";
-  return { message: `The node that served this request broke off. ${cost}` };
+  const cost = billed === "nothing" ? "Nothing is billed." : "The prompt and the output delivered so far are billed.";
+  return { message: `The platform lost its connection to the node that served this request. ${cost}` };
 }

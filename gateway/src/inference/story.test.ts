@@ -45,7 +45,7 @@ test("a request that ended well is a line at debug and none at info", () => {
     { ...line, request: undefined, account: undefined, key: undefined, node: undefined },
     {
       level: 20,
-      msg: "a request ended",
+      msg: "request ended",
       request: undefined,
       account: undefined,
       key: undefined,

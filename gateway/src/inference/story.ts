@@ -123,13 +123,13 @@ class OneStory implements Story {
     if (!isWritten) return;
     const line = trace.id === undefined ? facts : { ...facts, trace: trace.id };
     // At debug every request has its line, those of a flood too.
-    if (isOk || !this.#tell(line, outcome)) log.debug(line, "a request ended");
+    if (isOk || !this.#tell(line, outcome)) log.debug(line, "request ended");
   }
 
   /** Whether it was written. */
   #tell(line: object, outcome: string): boolean {
     const { sparing, outages } = this.#means;
-    const message = `a request ended: ${outcome}`;
+    const message = `request ended: ${outcome}`;
     if (this.#ended === undefined && outcome === "no_capacity") return outages.info("everybody", line, message);
     return sparing.info(this.#caller?.id ?? "nobody", line, message);
   }

@@ -59,7 +59,7 @@ const CHECKS: Check[] = [
                where a.balance <> coalesce(e.total, 0)`,
   },
   {
-    name: "what is held is the sum of the open holds",
+    name: "every held amount is the sum of the open holds",
     counts: "select count(*) from hold",
     differs: `select format('account %s: held %s, holds %s', a.id, a.held, coalesce(h.total, 0))
                 from ledger_account a
@@ -67,13 +67,13 @@ const CHECKS: Check[] = [
                where a.held <> coalesce(h.total, 0)`,
   },
   {
-    name: "nobody is overspent",
+    name: "no account is overspent",
     counts: "select count(*) from ledger_account where kind = 'builder'",
     differs: `select format('account %s: balance %s, held %s', id, balance, held)
                 from ledger_account where kind = 'builder' and not overdrawn and balance < held`,
   },
   {
-    name: "every charge is its counts times its prices",
+    name: "every charge is its token counts times its prices",
     counts: "select count(*) from request",
     // Whom a host was paid for was billed; whom none was, in full or not at all. What a late settlement could not collect
     // stands beside the charge.
@@ -85,7 +85,7 @@ const CHECKS: Check[] = [
                   or r.short_pico < 0 or d.billed > r.hold_pico`,
   },
   {
-    name: "every host has its share of its charges",
+    name: "every host got its share of its charges",
     counts: "select count(*) from request where host_account_id is not null",
     // By a way of its own, so that it would show a fault of the function `host_share`.
     differs: `select format('request %s: charge %s, share %s', id, charge_pico, host_pico)
@@ -93,7 +93,7 @@ const CHECKS: Check[] = [
                                                 else div(charge_pico * ${HOST_SHARE_PERCENT}::numeric, 100) end`,
   },
   {
-    name: "every paid checkout was credited once with its price, and no other",
+    name: "every paid checkout was credited once, with its price",
     counts: "select count(*) from payment_checkout where state = 'paid'",
     differs: `select format('checkout %s (%s): price %s, credited %s', c.id, c.state, c.amount, coalesce(m.total, 0))
                 from payment_checkout c
@@ -102,7 +102,7 @@ const CHECKS: Check[] = [
                where coalesce(m.total, 0) <> case when c.state = 'paid' then c.amount else 0 end`,
   },
   {
-    name: "every move of a payment is its transfer",
+    name: "every payment has its transfer",
     counts: "select count(*) from payment_move",
     differs: `select format('checkout %s, move %s: %s of %s, transfer %s of %s', m.checkout_id, m.ordinal, m.kind, m.amount,
                             t.kind, t.amount)
@@ -111,7 +111,7 @@ const CHECKS: Check[] = [
                   or t.kind <> case when m.amount > 0 then 'purchase' else m.kind end`,
   },
   {
-    name: "every set-off moved from a host to what was owed, and its payout says so",
+    name: "every set-off moved from a host to a debt and is in its payout",
     counts: "select count(*) from payout_setoff",
     differs: `select format('set-off %s: %s from %s to %s, entered %s from %s to %s', coalesce(s.id, t.id), s.amount,
                             s.host_account_id, s.builder_account_id, t.amount, t.account_id, t.other_account_id)
@@ -120,7 +120,7 @@ const CHECKS: Check[] = [
                      is distinct from (t.account_id, t.other_account_id, t.amount)`,
   },
   {
-    name: "every payout line is what its batch set off",
+    name: "every payout line has its batch's set-offs",
     counts: "select count(*) from payout",
     differs: `select format('batch %s, host %s: line %s, set off %s', coalesce(p.batch_id, s.batch_id),
                             coalesce(p.account_id, s.host_account_id), p.set_off, s.amount)
@@ -130,7 +130,7 @@ const CHECKS: Check[] = [
                where p.set_off is distinct from s.amount`,
   },
   {
-    name: "every key with a budget stands at what it spent and holds in its day and month",
+    name: "every key budget equals what was spent and held in its day and month",
     counts: "select count(*) from key_budget",
     differs: `select format('key %s: budgets %s, counted with %s; on %s spent %s and holds %s, found %s and %s; in its month %s and %s, found %s and %s',
                             k.id, (k.budget_day_pico, k.budget_month_pico)::text, (b.day_max, b.month_max)::text, b.day,
@@ -177,7 +177,7 @@ const CHECKS: Check[] = [
                      (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico, u.own_pico)::text`,
   },
   {
-    name: "every closed month is what its rollups say",
+    name: "every closed month matches its rollups",
     counts: "select count(*) from ledger_closing",
     // A record of such a month that fitted no partition, for a clock was off by far, is still there.
     differs: `select format('account %s, %s, %s: closed with %s, rollups %s', coalesce(c.account_id, u.account_id),
@@ -207,7 +207,7 @@ const CHECKS: Check[] = [
                where c.sums is distinct from u.sums`,
   },
   {
-    name: "every closed month has the records and the money that it was dropped with",
+    name: "every closed month matches the records and amounts it was deleted with",
     counts: "select count(*) from history_closing",
     differs: `select format('%s: dropped with a charge of %s and a share of %s, closed with %s and %s', coalesce(h.month, c.month),
                             h.charged, h.shared, c.charged, c.shared)
@@ -218,7 +218,7 @@ const CHECKS: Check[] = [
                where coalesce(h.charged, -1) <> coalesce(c.charged, 0) or coalesce(h.shared, -1) <> coalesce(c.shared, 0)`,
   },
   {
-    name: "all accounts together hold nothing",
+    name: "all accounts together sum to zero",
     counts: "select count(*) from ledger_account",
     differs: `select format('the balances sum to %s, the fees to %s', a.total, f.total)
                 from (select coalesce(sum(balance), 0) as total from ledger_book where kind <> 'platform') a,

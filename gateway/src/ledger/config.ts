@@ -10,18 +10,17 @@ interface LedgerConfig {
 
 export const ledger = domain({
   title: "Holds and settlements",
-  note: `Gateways renew a lease four times in \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database; if one gateway alone
-is cut off for that long, what it answered is settled late. Leases shorter than the default are for tests.
-
-Every gateway can have its own \`SPOOL_DIR\`, or several can share one. A gateway that cannot write there does not start.`,
+  note: `Gateways renew a lease four times in \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database. If a single gateway
+is cut off for that long, its requests are settled late. Shorter leases than the default are for tests.
+Each gateway can have its own \`SPOOL_DIR\`, or several can share one. A gateway that cannot write there does not start.`,
   settings: {
     HOLD_LEASE_S: number({
       ...{ default: 60, unit: "s", min: 3, max: 3_600 },
-      help: "How long the credit of a request stays held after its gateway died.",
+      help: "How long the credit of a request stays held after its gateway crashed.",
     }),
     SPOOL_DIR: text({
       without: "`DATA_DIR/spool`",
-      help: "Directory for settlements that the database cannot take now, on a disk that survives the gateway.",
+      help: "Directory for settlements that the database cannot accept now, on a disk that outlives the gateway.",
       see: "[Settlements that wait](failures.md#settlements-that-wait)",
     }),
   },

@@ -123,7 +123,7 @@ describe("a request whose lease ran out", () => {
   test("a charge above what was held is refused, as in time; an account that there is not, too", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder, COST - 1n);
-    await assert.rejects(ledger.settle(settlementOf(hold, host)), /above its hold/);
+    await assert.rejects(ledger.settle(settlementOf(hold, host)), /exceeds its hold/);
     await assert.rejects(ledger.settle(settlementOf(hold, newId())), /does not exist/);
     assert.deepEqual([(await recordOf(hold.id)).outcome, await balance(builder)], ["gateway_lost", 5_000_000n]);
     await assertBooks();

@@ -34,7 +34,7 @@ export function keepLeases(options: LeaseOptions): Leases {
   const renewals = oneAtATime("renewing holds", log, () => ledger.renew([...alive, ...ledger.unsettled()]));
   const sweeps = oneAtATime("sweeping expired holds", log, async () => {
     const expired = await ledger.expire();
-    if (expired > 0) log.warn({ expired }, "gave back the holds of a gateway that stopped renewing them");
+    if (expired > 0) log.warn({ expired }, "released expired holds of a gateway that stopped renewing them");
   });
   const stopping = [
     clock.every(holdLeaseMs / RENEWALS_PER_LEASE, renewals.run),
@@ -62,7 +62,7 @@ function oneAtATime(what: string, log: Log, work: () => Promise<void>) {
   let [isRunning, isFailing] = [false, false];
   const failed = (error: unknown): void => {
     // The store's own watch tells of an outage.
-    if (!isFailing) log[isStorageTrouble(error) ? "debug" : "error"]({ err: error }, `${what} failed; trying again`);
+    if (!isFailing) log[isStorageTrouble(error) ? "debug" : "error"]({ err: error }, `${what} failed; retrying`);
     isFailing = true;
   };
   return {

@@ -360,7 +360,7 @@ describe("the ledger", () => {
     const { rows } = await db.pool.query("select overdrawn from ledger_account where id = $1", [builder]);
     assert.equal(rows[0].overdrawn, true);
     // Made by hand it has no payout that tells of it, and the proof of the books says so.
-    const name = "every set-off moved from a host to what was owed, and its payout says so";
+    const name = "every set-off moved from a host to a debt and is in its payout";
     const differences = async () =>
       (await checkLedger(db.pool)).find((check) => check.name === name)?.differences.length;
     assert.equal(await differences(), 1);
@@ -434,24 +434,24 @@ describe("the ledger", () => {
     };
     assert.deepEqual(await tampered("update ledger_account set balance = balance + 1 where id = $1", [builder]), [
       "every balance is the sum of its entries",
-      "all accounts together hold nothing",
+      "all accounts together sum to zero",
     ]);
     assert.deepEqual(await tampered("update ledger_account set held = held - 1 where id = $1", [builder]), [
-      "what is held is the sum of the open holds",
+      "every held amount is the sum of the open holds",
     ]);
     await tamper("update request set host_pico = host_pico - 1 where id = $1", [settled.id], "request");
     assert.deepEqual(await differing(), [
       "every balance is the sum of its entries",
-      "every host has its share of its charges",
+      "every host got its share of its charges",
       "the earnings rollups are the sums of their requests",
-      "all accounts together hold nothing",
+      "all accounts together sum to zero",
     ]);
     await tamper("update request set host_pico = host_pico + 1 where id = $1", [settled.id], "request");
     const { rows: moved } = await db.pool.query("select id from transfer where account_id = $1", [builder]);
     await tamper("update transfer set amount = amount - 1 where id = $1", [moved[0].id], "transfer");
     assert.deepEqual(await differing(), [
       "every balance is the sum of its entries",
-      "all accounts together hold nothing",
+      "all accounts together sum to zero",
     ]);
     await tamper("update transfer set amount = amount + 1 where id = $1", [moved[0].id], "transfer");
     assert.deepEqual(await tampered("update usage_hour set charge_pico = 0 where account_id = $1", [builder]), [

@@ -226,7 +226,7 @@ describe("a store in trouble", () => {
       .map((line) => JSON.parse(line));
     assert.equal(notes[0].request, publicId("req", bad.id));
     assert.match(notes[0].reason, /violates check constraint/);
-    assert.match(notes[1].reason, /no such hold/);
+    assert.match(notes[1].reason, /the hold does not exist/);
     assert.equal(ledger.tallies.givenUp, 2);
     assert.equal(lines.filter(({ request }) => request === notes[0].request).length, 1);
     assert.deepEqual(ledger.unsettled(), []);

@@ -73,12 +73,12 @@ export function openReplay(options: ReplayOptions): Replay {
           known.add(id);
           if (result.value === "settled" || result.value === "late") entered += 1;
         } else if (provesBug(result.reason)) {
-          log.error({ request: publicId("req", id), err: result.reason, file: name }, "a spooled settlement failed");
+          log.error({ request: publicId("req", id), err: result.reason, file: name }, "spooled settlement failed");
         }
       }
       if (results.some(({ status }) => status === "rejected")) return false;
     }
-    if (entered > 0) log.info({ settlements: entered, file: name }, "settled what another gateway had answered");
+    if (entered > 0) log.info({ settlements: entered, file: name }, "settled a spooled request of another gateway");
     return true;
   };
 
@@ -91,10 +91,10 @@ export function openReplay(options: ReplayOptions): Replay {
       const text = await textFrom(handle, 0);
       const { settlements, damaged, foreign } = readLines(text);
       if (damaged > 0)
-        once(name, () => log.error({ file: path, damaged }, "lines of a spool are damaged; the file is kept"));
+        once(name, () => log.error({ file: path, damaged }, "spool file has damaged lines; keeping the file"));
       if (foreign > 0)
         once(name, () =>
-          log.error({ file: path, foreign }, "a newer gateway wrote lines of a spool; they wait for it"),
+          log.error({ file: path, foreign }, "spool file has lines of a newer gateway version; leaving them for it"),
         );
       if (!(await settleAll(name, settlements)) || foreign > 0 || !isGone(owner, mtimeMs)) return;
       if (damaged > 0) await disk.rename(path, `${path}.damaged`);
@@ -113,7 +113,7 @@ export function openReplay(options: ReplayOptions): Replay {
       const owner = ownerOf(name);
       if (owner === undefined || owner.gatewayId === self.gatewayId) continue;
       await replayFile(name, owner).catch((error) =>
-        once(name, () => log.error({ err: error, file: name }, "a spool cannot be read; trying again every minute")),
+        once(name, () => log.error({ err: error, file: name }, "reading a spool file failed; retrying every minute")),
       );
     }
   };
@@ -124,7 +124,9 @@ export function openReplay(options: ReplayOptions): Replay {
     return running;
   };
   const failed = (error: unknown): void =>
-    once(directory, () => log.error({ err: error, directory }, "the spools cannot be read; trying again every minute"));
+    once(directory, () =>
+      log.error({ err: error, directory }, "reading the spool directory failed; retrying every minute"),
+    );
   const stopTimer = clock.every(EVERY_MS, () => {
     runOnce().catch(failed);
   });

@@ -44,11 +44,7 @@ export class DiskDetour {
         if (work.isOver) return spool.done(id);
         return this.#taken(work);
       } catch (error) {
-        sparing.error(
-          "disk",
-          { request: publicId("req", id), err: error },
-          "a settlement could not be put on the disk",
-        );
+        sparing.error("disk", { request: publicId("req", id), err: error }, "spooling a settlement to disk failed");
       }
       await pauses.after(failures);
     }
@@ -61,7 +57,7 @@ export class DiskDetour {
     this.#onDisk -= 1;
     if (isKept) spool?.done(work.settlement.id);
     if (this.#onDisk > 0) return;
-    log.info({ settlements: this.#sinceAway }, "no settlement waits on the disk any more");
+    log.info({ settlements: this.#sinceAway }, "all spooled settlements are in the ledger");
     this.#sinceAway = 0;
   }
 
@@ -73,7 +69,7 @@ export class DiskDetour {
     this.#sinceAway += 1;
     if (this.#sinceAway === 1) {
       const request = publicId("req", work.settlement.id);
-      log.warn({ request }, "the store does not take settlements: they wait on the disk");
+      log.warn({ request }, "database does not accept settlements; spooling them to disk");
     }
     works.makeSafe(work);
   }

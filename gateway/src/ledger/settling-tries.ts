@@ -32,7 +32,7 @@ export interface TriesOptions {
   sparing: SparingLog;
 }
 
-const unknownHold = (): Error => new Error("there is no such hold and no record of it");
+const unknownHold = (): Error => new Error("the hold does not exist and has no record");
 
 export class SettlingTries {
   readonly tallies: SettlingTallies = {
@@ -81,7 +81,7 @@ export class SettlingTries {
   /** The store did not take it, and will be asked again. */
   refused({ id }: Settlement, error: unknown): void {
     this.tallies.retried += 1;
-    this.#options.log.debug({ request: publicId("req", id), err: error }, "a settlement is tried again");
+    this.#options.log.debug({ request: publicId("req", id), err: error }, "retrying a settlement");
   }
 
   giveUpUnknown(settlement: Settlement): Promise<boolean> {
@@ -93,13 +93,13 @@ export class SettlingTries {
     const { log, spool } = this.#options;
     const request = publicId("req", settlement.id);
     this.tallies.givenUp += 1;
-    log.error({ request, err: error }, "a request cannot be settled: it is given up, and its hold ends with its lease");
+    log.error({ request, err: error }, "settlement given up; the hold expires with its lease");
     if (spool === undefined) return false;
     try {
       await spool.giveUp(settlement, error instanceof Error ? error.message : String(error));
       return true;
     } catch (failure) {
-      log.error({ request, err: failure }, "a settlement that was given up could not be written down");
+      log.error({ request, err: failure }, "recording a given-up settlement failed");
       return false;
     }
   }
@@ -113,11 +113,11 @@ export class SettlingTries {
   #tellLate({ id, charge }: Settlement, short: Pico): void {
     const { log, sparing } = this.#options;
     const request = publicId("req", id);
-    sparing.warn(request, { request }, "a request was settled after its lease had run out");
+    sparing.warn(request, { request }, "request settled after its lease expired");
     if (short <= 0n) return;
     this.tallies.short = pico(this.tallies.short + short);
     const micro = { chargeMicro: exactMicro(charge), shortMicro: exactMicro(short) };
-    log.error({ request, ...micro }, "a late settlement found less credit than it cost; the rest is lost");
+    log.error({ request, ...micro }, "late settlement found too little credit; the rest is not charged");
   }
 
   #count(outcome: SettleOutcome): void {

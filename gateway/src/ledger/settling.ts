@@ -60,7 +60,7 @@ export function openSettling(options: SettlingOptions): Settling {
     if (isSafe || answer === undefined) return;
     tallies.unsafe += 1;
     const request = publicId("req", settlement.id);
-    sparing.error(request, { request }, "a request is answered and its settlement is in memory alone");
+    sparing.error(request, { request }, "request answered, but its settlement is only in memory");
     answer();
   });
   const end = (work: Work, isKept: boolean): void => {
@@ -147,5 +147,5 @@ async function close({ clock, log, works, pauses }: Closing): Promise<void> {
   if (!isTooLong) return;
   const lost = works.all().filter((work) => !work.isSpooled);
   const requests = lost.map((work) => publicId("req", work.settlement.id));
-  log.error({ requests }, "stopped with settlements that neither the store nor the disk had taken");
+  log.error({ requests }, "stopped with settlements that are neither in the database nor on disk");
 }

@@ -103,7 +103,7 @@ export class LimitsUnavailable extends Error {
   readonly maybeDone: boolean;
 
   constructor(cause: unknown, { maybeDone }: { maybeDone: boolean }) {
-    super("the limits could not be checked", { cause });
+    super("checking the limits failed", { cause });
     this.maybeDone = maybeDone;
   }
 }

@@ -85,9 +85,9 @@ describe("Valkey, away", { skip }, () => {
   const back = async (): Promise<Line> => {
     await untilBack();
     await pass(QUIET_MS);
-    const told = said("answers again");
+    const told = said("reachable again");
     assert.equal(told.length, 1);
-    assert.equal(said("does not answer").length, 1, "one outage is one line");
+    assert.equal(said("limits server is unreachable").length, 1, "one outage is one line");
     return told[0] as Line;
   };
 

@@ -117,7 +117,7 @@ export class ValkeyLink implements Dependency {
 
   /** The same for what no request waits for: it is not among what an outage cost. */
   tell<T>(send: Question<T>): Promise<T> {
-    if (this.isAway) return unasked(`the server is away (${this.#outage?.cause})`);
+    if (this.isAway) return unasked(`the server is unreachable (${this.#outage?.cause})`);
     return this.#question(send);
   }
 
@@ -127,7 +127,7 @@ export class ValkeyLink implements Dependency {
     this.#closing = true;
     this.#outage?.stopTimer();
     await goodbye.catch((error: LimitsUnavailable) =>
-      this.#options.log.warn({ reason: reasonOf(error.cause) }, "left the limits server without a goodbye"),
+      this.#options.log.warn({ reason: reasonOf(error.cause) }, "closing the connection to the limits server failed"),
     );
     this.#redis.disconnect();
   }
@@ -151,7 +151,7 @@ export class ValkeyLink implements Dependency {
         clock,
         timeoutMs: answerTimeoutMs,
         isUnsent: () => (this.#redis.stream?.writableLength ?? 0) > 0,
-        passed: () => fail("timeout", new Error(`no answer within ${answerTimeoutMs} ms`)),
+        passed: () => fail("timeout", new Error(`no response within ${answerTimeoutMs} ms`)),
       });
       const heard = (): void => {
         this.#unanswered -= 1;
@@ -179,7 +179,7 @@ export class ValkeyLink implements Dependency {
     const { status } = this.#redis;
     if (status !== "ready") return { cause: "disconnected", why: `not connected (${status})` };
     if (this.#unanswered < UNANSWERED_MAX) return undefined;
-    return { cause: "timeout", why: `${this.#unanswered} questions are unanswered` };
+    return { cause: "timeout", why: `${this.#unanswered} requests are unanswered` };
   }
 
   #heard(): void {
@@ -192,7 +192,7 @@ export class ValkeyLink implements Dependency {
     if (this.#outage === undefined) {
       const fresh = { refused: 0, backAt: undefined, probing: false, probeMs: PROBE_MS_MIN, refusesProbes: false };
       this.#outage = { ...fresh, since: clock.monotonic(), cause, stopTimer: () => {} };
-      log.error({ cause, reason: reasonOf(error) }, "the limits server does not answer; probing until it does");
+      log.error({ cause, reason: reasonOf(error) }, "limits server is unreachable; probing it until it responds");
     }
     this.#outage.backAt = undefined;
     this.#probeLater(this.#outage);
@@ -237,7 +237,7 @@ export class ValkeyLink implements Dependency {
     outage.refusesProbes = false;
     outage.stopTimer = clock.after(QUIET_MS, () => {
       const outageMs = Math.round(backAt - outage.since);
-      log.info({ cause: outage.cause, outageMs, refused: outage.refused }, "the limits server answers again");
+      log.info({ cause: outage.cause, outageMs, refused: outage.refused }, "limits server is reachable again");
       this.#outage = undefined;
     });
     back?.();

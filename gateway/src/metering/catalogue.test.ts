@@ -70,6 +70,6 @@ describe("the catalogue", () => {
 
   test("a file that is missing or not JSON is refused by name", async () => {
     await assert.rejects(loadCatalogue("/nowhere/models.json"), /\/nowhere\/models\.json cannot be read/);
-    assert.throws(() => parseCatalogue("{", "x.json"), /x\.json is not JSON/);
+    assert.throws(() => parseCatalogue("{", "x.json"), /x\.json is not valid JSON/);
   });
 });

@@ -129,12 +129,12 @@ export function parseCatalogue(text: string, name: string): Catalogue {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new CatalogueError(`The catalogue ${name} is not JSON: ${(cause as Error).message}`, { cause });
+    throw new CatalogueError(`The catalogue ${name} is not valid JSON: ${(cause as Error).message}`, { cause });
   }
   const result = CatalogueFile.safeParse(json);
   if (!result.success) {
     const mistakes = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-    throw new CatalogueError(`The catalogue ${name} has mistakes: ${mistakes.join("; ")}`, { cause: result.error });
+    throw new CatalogueError(`The catalogue ${name} is invalid: ${mistakes.join("; ")}`, { cause: result.error });
   }
   const { price_version: priceVersion, models } = result.data;
   const active = new Map<string, ActiveModel>();
@@ -157,7 +157,7 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
     throw new CatalogueError(`The catalogue ${name}: the embedding model ${entry.id} needs build.vector_width`);
   }
   if (entry.canaries?.some((canary) => "near" in canary !== (entry.kind === "embedding"))) {
-    throw new CatalogueError(`The catalogue ${name}: a canary of ${entry.id} is of the other kind of model`);
+    throw new CatalogueError(`The catalogue ${name}: a canary of ${entry.id} is for the other kind of model`);
   }
   return {
     id: entry.id,

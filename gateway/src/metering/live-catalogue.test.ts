@@ -21,7 +21,7 @@ test("a catalogue is replaced while it is in use; a bad one changes nothing", as
   const first = live.current();
 
   await writeFile(file, "{");
-  await assert.rejects(live.reload(), /not JSON/);
+  await assert.rejects(live.reload(), /not valid JSON/);
   await writeFile(file, text.replace('"price_version": 1', '"price_version": 9'));
   await assert.rejects(live.reload(), /not this one/);
   assert.equal(live.current(), first);

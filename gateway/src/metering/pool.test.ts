@@ -63,14 +63,14 @@ describe("the counting threads", () => {
 
   it("fail a job that two threads died of, and go on", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
-    await assert.rejects(pool.run("die", { units: 1 }), /died, twice/);
+    await assert.rejects(pool.run("die", { units: 1 }), /crashed twice/);
     assert.equal(await pool.run(4, { units: 1 }), 8);
     assert.equal(seen.crashes, 2);
   });
 
   it("fail a job that throws without losing the thread", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
-    await assert.rejects(pool.run("throw", { units: 1 }), /a thread failed: no/);
+    await assert.rejects(pool.run("throw", { units: 1 }), /worker thread failed: no/);
     assert.equal(await pool.run(4, { units: 1 }), 8);
     assert.equal(seen.crashes, 0);
   });

@@ -59,10 +59,10 @@ export class WorkerPool<Result> {
   }
 
   run(message: unknown, { units, lane = "" }: JobOptions): Promise<Result> {
-    if (this.#isClosed) return Promise.reject(new PoolClosedError("the threads have ended"));
+    if (this.#isClosed) return Promise.reject(new PoolClosedError("the worker threads have stopped"));
     const { waitingMax, waitingUnitsMax } = this.#options;
     if (this.#waiting >= waitingMax || this.#waitingUnits + units > waitingUnitsMax) {
-      return Promise.reject(new PoolBusyError(`${this.#waiting} jobs are waiting for a thread`));
+      return Promise.reject(new PoolBusyError(`${this.#waiting} jobs are waiting for a worker thread`));
     }
     return new Promise((resolve, reject) => {
       this.#wait({ message, lane, units, crashes: 0, resolve, reject });
@@ -72,7 +72,8 @@ export class WorkerPool<Result> {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const job of [...this.#lanes.values()].flat()) job.reject(new PoolClosedError("the threads have ended"));
+    for (const job of [...this.#lanes.values()].flat())
+      job.reject(new PoolClosedError("the worker threads have stopped"));
     this.#lanes.clear();
     this.#waiting = 0;
     await Promise.all([...this.#workers.keys()].map((worker) => worker.terminate()));
@@ -131,7 +132,7 @@ export class WorkerPool<Result> {
     const job = this.#workers.get(worker);
     this.#workers.set(worker, null);
     worker.unref();
-    if ("error" in reply) job?.reject(new Error(`a thread failed: ${reply.error}`));
+    if ("error" in reply) job?.reject(new Error(`worker thread failed: ${reply.error}`));
     else job?.resolve(reply.result);
     this.#assign();
   }
@@ -140,14 +141,14 @@ export class WorkerPool<Result> {
     const job = this.#workers.get(worker);
     this.#workers.delete(worker);
     if (this.#isClosed) {
-      job?.reject(new PoolClosedError("the threads have ended"));
+      job?.reject(new PoolClosedError("the worker threads have stopped"));
       return;
     }
     this.#options.onCrash(cause);
     if (job === undefined || job === null) return;
     job.crashes++;
     if (job.crashes < CRASHES_MAX) this.#wait(job);
-    else job.reject(new Error("the thread that had this job died, twice", { cause }));
+    else job.reject(new Error("the worker thread with this job crashed twice", { cause }));
     this.#assign();
   }
 }

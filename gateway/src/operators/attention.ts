@@ -101,20 +101,20 @@ function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRu
     failed !== null && { code: "failing", text: `Failed ${failed} of ${ended} requests.`, since: null },
     standing === "quarantined" && {
       code: "quarantined",
-      text: `In quarantine: ${quarantine?.reason ?? "no reason is known"}`,
+      text: `In quarantine: ${quarantine?.reason ?? "reason unknown"}`,
       since: quarantine?.at ?? null,
     },
     isAway && {
       code: "offline",
-      text: `Not connected, though it is to serve ${models.join(", ")}.${seenAt === null ? " It was never seen." : ""}`,
+      text: `Not connected, although it elected ${models.join(", ")}.${seenAt === null ? " It has never connected." : ""}`,
       since: seenAt,
     },
     withheld !== null && {
       code: "withheld",
-      text: "Gets no work until an operator has looked: another node of its host is in quarantine.",
+      text: "Gets no requests until an operator clears it: another node of its host is in quarantine.",
       since: null,
     },
-    isOld && { code: "old_agent", text: `Runs agent ${agent}; this platform is at ${version}.`, since: null },
+    isOld && { code: "old_agent", text: `Runs agent ${agent}; this platform runs ${version}.`, since: null },
     standing === "ready" &&
       probation !== null && {
         code: "probation",

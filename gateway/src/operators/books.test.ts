@@ -39,7 +39,7 @@ describe("the books are proved without being asked", () => {
     assert.deepEqual(await verdicts(), [{ asked_by: BY_ITSELF, balanced: true }]);
     assert.deepEqual(
       two.flatMap(({ lines }) => lines.map(({ msg }) => msg)),
-      ["the books balance"],
+      ["ledger check passed"],
     );
     const third = gateway();
     third.clock.advance(LOOK_MS);
@@ -55,7 +55,7 @@ describe("the books are proved without being asked", () => {
     const watched = watchVerdict(books, { clock, log: createLog("silent") });
     clock.advance(LOOK_MS);
     await stop();
-    assert.equal(lines[0]?.msg, "the books do not balance");
+    assert.equal(lines[0]?.msg, "ledger check found differences");
     assert.ok((lines[0]?.level ?? 0) >= 50);
     assert.ok((lines[0]?.differing?.length ?? 0) > 0);
     const last = (await books.last()) as NonNullable<Awaited<ReturnType<Books["last"]>>>;

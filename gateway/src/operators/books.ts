@@ -57,7 +57,7 @@ export function openBooks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock;
     try {
       return await checking;
     } catch (cause) {
-      throw signal.aborted ? new ProofGivenUp("the proof was given up: the gateway stops", { cause }) : cause;
+      throw signal.aborted ? new ProofGivenUp("ledger check cancelled: the gateway is stopping", { cause }) : cause;
     } finally {
       running.delete(checking);
     }
@@ -110,13 +110,13 @@ export function keepProving(books: Books, options: { pool: pg.Pool; clock: Clock
       (verdict) => {
         if (verdict === undefined) return;
         const { balanced, checks, tookMs } = verdict;
-        if (balanced) return log.info({ tookMs }, "the books balance");
+        if (balanced) return log.info({ tookMs }, "ledger check passed");
         const differing = checks.filter(({ differences }) => differences.length > 0);
-        log.error({ differing }, "the books do not balance");
+        log.error({ differing }, "ledger check found differences");
       },
       (error) => {
         const level = isAway(error) || error instanceof ProofGivenUp ? "debug" : "error";
-        log[level]({ err: error }, "proving the books failed");
+        log[level]({ err: error }, "ledger check failed to run");
       },
     );
   });
@@ -141,7 +141,7 @@ export function watchVerdict(books: Books, { clock, log }: { clock: Clock; log: 
       (verdict) => {
         last = verdict;
       },
-      (error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "reading the last verdict on the books failed"),
+      (error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "reading the last ledger check failed"),
     );
   };
   look();

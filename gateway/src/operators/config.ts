@@ -9,16 +9,16 @@ interface OperatorsConfig {
 }
 
 export const operators = domain({
-  title: "Payouts and the ledger's proof",
+  title: "Payouts and the ledger check",
   settings: {
     PAYOUT_HOLD_DAYS: number({
       ...{ default: 7, unit: "days", min: 0, max: 365 },
-      help: "How old earnings must be before a payout pays them.",
+      help: "Minimum age of earnings before a payout includes them.",
       see: "[Payouts](money.md#payouts)",
     }),
     BOOKS_PROVE: flag(["on", "off"], {
       default: true,
-      help: "Proves the ledger once a day, on one of the gateways; with `off` only when somebody asks.",
+      help: "Checks the ledger once a day, on one of the gateways; with `off` only when an operator asks.",
       see: "[Proving the books](money.md#proving-the-books)",
     }),
   },

@@ -57,7 +57,7 @@ describe("operators", () => {
       "delete from operator_action",
       "truncate operator_action",
     ]) {
-      await assert.rejects(db.pool.query(sql), /never rewritten/, sql);
+      await assert.rejects(db.pool.query(sql), /append only/, sql);
     }
   });
 

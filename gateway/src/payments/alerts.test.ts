@@ -89,7 +89,7 @@ describe("an alert", () => {
     assert.equal(await look(), 2, "the second fall");
     const { subject, text } = t.mailed[0] as { subject: string; text: string };
     assert.equal(subject, "Tollgate: credit is below $5.00");
-    assert.match(text, /is \$4\.99, below the mark of \$5\.00.*http:\/\/console\.test\/console\/credits/s);
+    assert.match(text, /is \$4\.99, below the alert threshold of \$5\.00.*http:\/\/console\.test\/console\/credits/s);
   });
 
   test("a rise and a fall between two looks is told, and a fall and a rise is not", async () => {

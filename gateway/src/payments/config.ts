@@ -31,11 +31,11 @@ export const payments = domain({
       matches: /^whsec_[^\s,]+(,whsec_[^\s,]+)*$/,
       rule: "be the signing secret of a Stripe webhook endpoint (whsec_…), or several separated by commas",
       secret: true,
-      help: "Signing secret of the webhook endpoint, required beside `STRIPE_SECRET_KEY`.",
+      help: "Signing secret of the webhook endpoint, required when `STRIPE_SECRET_KEY` is set.",
     }),
     STRIPE_INVOICES: flag(["true", "false"], {
       default: false,
-      help: "Has Stripe make an invoice (PDF) of every paid checkout, for which Stripe takes a fee; receipts need no invoice.",
+      help: "Makes Stripe create an invoice (PDF) for every paid checkout, for which Stripe takes a fee; receipts need no invoice.",
     }),
     STRIPE_API_BASE: text({
       matches: /^(https:\/\/[^/\s]+|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)\/?$/,

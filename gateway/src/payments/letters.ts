@@ -16,26 +16,26 @@ interface About {
 }
 
 export const lowCredit = (about: About, { balance, mark }: { balance: Pico; mark: Pico }): Words => ({
-  subject: `Tollgate: credit is below ${dollarsText(mark)}`,
+  subject: `Tollgate: your balance is below ${dollarsText(mark)}`,
   text: lines(
-    `The credit of ${accountText(about)} is ${dollarsText(balance)}, below the mark of ${dollarsText(mark)} that was set for it.`,
-    `When it is used up, requests are refused. To add credit, or to change the mark, open:\n${pageOf(about)}`,
-    "You are written to again when the credit was at the mark or above it and falls below it once more.",
+    `The balance of ${accountText(about)} is ${dollarsText(balance)}, below the alert threshold of ${dollarsText(mark)}.`,
+    `Requests are refused when the balance is used up. To add credit or change the alert, open:\n${pageOf(about)}`,
+    "We'll email you again if the balance recovers and then drops below the threshold.",
   ),
 });
 
 const FAILURES: Record<TopUpFailure, string> = {
-  declined: "the payment provider refused the saved card",
-  authentication_required: "the card's bank asks for a confirmation that only its holder can give",
-  unreachable: "the payment provider gave no answer for half a day",
+  declined: "the payment provider declined the saved card",
+  authentication_required: "the card's bank requires a confirmation by the card holder",
+  unreachable: "the payment provider did not respond for half a day",
 };
 
 export const topUpFailed = (about: About, { amount, failure }: { amount: Pico; failure: TopUpFailure }): Words => ({
   subject: "Tollgate: automatic top-up was turned off",
   text: lines(
     `An automatic purchase of ${dollarsText(amount)} of credit for ${accountText(about)} failed: ${FAILURES[failure]}.`,
-    "Automatic top-up is off now, and nothing is bought by itself until somebody turns it on again.",
-    `To buy credit, save another card or turn it on again, open:\n${pageOf(about)}`,
+    "Automatic top-up is now off.",
+    `To buy credit, save another card or turn automatic top-up on again, open:\n${pageOf(about)}`,
   ),
 });
 

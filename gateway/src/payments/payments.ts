@@ -133,9 +133,9 @@ export function openPayments(options: PaymentsOptions): Payments {
     async receive(body, signature) {
       const event = provider.readEvent(body, signature);
       if (event.live !== provider.live) {
-        log.error({ event: event.id, live: event.live }, "an event of the provider's other mode was refused");
+        log.error({ event: event.id, live: event.live }, "payment event of the provider's other mode refused");
         const [theirs, ours] = event.live ? ["live", "test"] : ["test", "live"];
-        throw invalidRequest("livemode", `This is an event of ${theirs} mode; this gateway is in ${ours} mode.`);
+        throw invalidRequest("livemode", `This is a ${theirs} mode event; this gateway uses ${ours} mode.`);
       }
       const { news } = event;
       // Which card it was is asked for first: where that fails nothing is acknowledged, and the event comes again.
@@ -167,7 +167,10 @@ function tooManyOpen(waitS: number): Fault {
 
 function unknownPack(): Error {
   const offered = PACKS.map(({ id }) => id).join(", ");
-  return fault("unknown_pack", { message: `No such pack. On offer: ${offered}.`, extra: { param: "pack_id" } });
+  return fault("unknown_pack", {
+    message: `No pack has this ID. Available packs: ${offered}.`,
+    extra: { param: "pack_id" },
+  });
 }
 
 async function orUnavailable<T>(log: Log, about: object, ask: () => Promise<T>, message?: string): Promise<T> {
@@ -175,7 +178,7 @@ async function orUnavailable<T>(log: Log, about: object, ask: () => Promise<T>, 
     return await ask();
   } catch (cause) {
     if (!(cause instanceof ProviderUnavailable)) throw cause;
-    log.error({ ...about, reason: cause.message, ...cause.details }, "the payment provider failed us");
+    log.error({ ...about, reason: cause.message, ...cause.details }, "payment provider request failed");
     throw fault("payment_provider_unavailable", { cause, ...(message !== undefined && { message }) });
   }
 }
@@ -189,13 +192,13 @@ function report(log: Log, { id, type, news }: ProviderEvent, { outcome, checkout
     ...(moves.length > 0 && { moves: moves.map(({ kind, amount }) => ({ kind, pico: amount.toString() })) }),
   };
   if (outcome === "mismatch") {
-    log.error({ ...what, told: plain(news) }, "a payment does not fit its checkout; nothing was moved for it");
+    log.error({ ...what, told: plain(news) }, "payment does not match its checkout; nothing was credited");
   } else if (outcome === "unknown") {
-    log.error({ ...what, told: plain(news) }, "the provider tells of a checkout that is not in this database");
+    log.error({ ...what, told: plain(news) }, "payment event for an unknown checkout");
   } else if (moves.length > 0) {
-    log.info(what, "a payment was booked");
+    log.info(what, "payment booked");
   } else {
-    log.debug(what, "an event of the payment provider was taken in");
+    log.debug(what, "payment event received");
   }
 }
 

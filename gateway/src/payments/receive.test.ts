@@ -168,7 +168,7 @@ describe("what does not fit is never credited", () => {
       assert.equal((await outcomeOf(`evt_${id}`))?.outcome, "mismatch");
       const alert = t.logged.findLast(({ event }) => event === `evt_${id}`);
       assert.equal(alert?.level, 50);
-      assert.match(String(alert?.msg), /does not fit/);
+      assert.match(String(alert?.msg), /does not match its checkout/);
       // Its money goes back to the buyer; the account never had it.
       await send("charge.refunded", chargeObject({ ...paid, refunds: [reversal(`re_${id}`, 2000, "succeeded")] }));
       assert.equal(await dollarsOf(account), 0);

@@ -291,7 +291,7 @@ function reasonOf({ id, pack }: Checkout, { kind, amount }: Move): string {
   if (kind === "purchase" && pack === AUTOMATIC) return `automatic top-up (${name})`;
   if (kind === "purchase") return pack === CUSTOM ? `credits bought (${name})` : `${pack} bought (${name})`;
   if (amount < 0n) return kind === "refund" ? `refund of ${name}` : `dispute over ${name}`;
-  return kind === "refund" ? `refund of ${name} did not go through` : `dispute over ${name} ended in your favour`;
+  return kind === "refund" ? `refund of ${name} failed` : `dispute over ${name} decided in your favour`;
 }
 
 /** The record of the provider's events: written once for each. */

@@ -39,7 +39,7 @@ function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
     const toJSON = response.toJSON.bind(response);
     response.toJSON = async () => {
       const body: unknown = await toJSON();
-      if (typeof body !== "object" || body === null) throw new TypeError("the answer is not a JSON object");
+      if (typeof body !== "object" || body === null) throw new TypeError("the response is not a JSON object");
       return body;
     };
     return response;

@@ -138,7 +138,7 @@ function reversal(object: unknown, kind: ReversalKind): News {
   const { id, payment_intent: payment, amount, currency, status } = parse(Reversal, object);
   if (payment === null) return { kind: "other" };
   if (status === null || !isKnownStatus(kind, status)) {
-    throw invalidRequest("data.object.status", `data.object.status must be a status of a ${kind} that is known here.`);
+    throw invalidRequest("data.object.status", `data.object.status is not a known status of a ${kind}.`);
   }
   return { kind: "reversal", reversal: kind, id, payment, amount: money(amount, currency), status };
 }

@@ -46,7 +46,7 @@ export function savedMethods({
       const { url, livemode } = await asked(opening);
       const protocol = typeof url === "string" ? URL.parse(url)?.protocol : undefined;
       if (livemode !== live || (protocol !== "https:" && protocol !== "http:")) {
-        throw new ProviderUnavailable("the session is not what was asked for", { livemode });
+        throw new ProviderUnavailable("the session does not match the request", { livemode });
       }
       return { url: url as string };
     },
@@ -56,7 +56,7 @@ export function savedMethods({
         stripe.setupIntents.retrieve(setup, { expand: ["payment_method"] }),
       );
       if (customer === null || method === null || typeof method === "string") {
-        throw new ProviderUnavailable("the setup saved nothing", { setup });
+        throw new ProviderUnavailable("the setup saved no payment method", { setup });
       }
       return { customer: idOf(customer), method: method.id, ...nameOf(method) };
     },
@@ -74,7 +74,7 @@ export function savedMethods({
       try {
         const intent = await within(asking);
         if (intent.livemode !== live)
-          throw new ProviderUnavailable("an answer of the other mode", { intent: intent.id });
+          throw new ProviderUnavailable("the response is for the other mode", { intent: intent.id });
         return intentNews(intent) ?? unreadable(intent.id);
       } catch (error) {
         return refusedCharge(error, order);
@@ -140,5 +140,5 @@ function nameOf(method: Stripe.PaymentMethod): Pick<SavedMethod, "brand" | "last
 const idOf = (named: string | { id: string }): string => (typeof named === "string" ? named : named.id);
 
 function unreadable(intent: string): never {
-  throw new ProviderUnavailable("the answer is not about what was asked", { intent });
+  throw new ProviderUnavailable("the response does not match the request", { intent });
 }

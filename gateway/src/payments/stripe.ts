@@ -100,7 +100,7 @@ function opened(
     currency === price.currency &&
     total === Number(price.minor);
   if (!asAsked) {
-    throw new ProviderUnavailable("the session is not what was asked for", { session: id, livemode, total, currency });
+    throw new ProviderUnavailable("the session does not match the request", { session: id, livemode, total, currency });
   }
   return { session: id, url: url as string };
 }
@@ -109,7 +109,7 @@ async function within<T>(clock: Clock, deadlineMs: number, work: Promise<T>): Pr
   let stop = (): void => undefined;
   const late = new Promise<never>((_resolve, reject) => {
     stop = clock.after(deadlineMs, () =>
-      reject(new ProviderUnavailable("no answer in time", { deadline_ms: deadlineMs })),
+      reject(new ProviderUnavailable("no response in time", { deadline_ms: deadlineMs })),
     );
   });
   try {
@@ -130,7 +130,11 @@ function verified([check, ...others]: (() => unknown)[]): unknown {
     if (others.length > 0 && isOfSignature(cause)) return verified(others);
     if (cause instanceof SyntaxError) throw invalidRequest(null, "The body must be valid JSON.", cause);
     if (cause instanceof Error && cause.message.includes("thin event")) {
-      throw invalidRequest("object", "This receiver takes snapshot events, not thin ones.", cause);
+      throw invalidRequest(
+        "object",
+        "This endpoint accepts snapshot events, not thin events. Change the payload style of the webhook endpoint in Stripe.",
+        cause,
+      );
     }
     throw fault("invalid_signature", { cause });
   }

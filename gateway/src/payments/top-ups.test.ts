@@ -238,8 +238,8 @@ describe("a purchase", () => {
 
 describe("a purchase that fails", () => {
   for (const [last4, failure, words] of [
-    ["0341", "declined", /refused the saved card/],
-    ["3155", "authentication_required", /only its holder can give/],
+    ["0341", "declined", /declined the saved card/],
+    ["3155", "authentication_required", /confirmation by the card holder/],
   ] as const) {
     test(`${failure}: turns it off and writes once, whatever events repeat it`, async () => {
       const id = await account({ last4 });

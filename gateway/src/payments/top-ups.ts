@@ -152,12 +152,12 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const { outcome, moves } = await takeAnswer({ pool, onFailed }, { ...news, reference });
       log.info(
         { checkout: reference, seen: news.seen, outcome, moves: moves.length },
-        "an automatic purchase was answered",
+        "automatic purchase answered by the payment provider",
       );
     } catch (cause) {
       if (!(cause instanceof ProviderUnavailable)) throw cause;
       const what = { checkout: reference, reason: cause.message, ...cause.details };
-      log.warn(what, "the payment provider did not answer to an automatic purchase; it is asked again");
+      log.warn(what, "payment provider did not respond to an automatic purchase; retrying");
     }
   };
 

@@ -39,18 +39,18 @@ function natsMistakes(variables: Variables): string[] {
   if (NATS_URL === undefined) {
     return PLANE_SIGNING_SEED === undefined
       ? []
-      : ["PLANE_SIGNING_SEED is for NATS servers: NATS_URL must be set beside it"];
+      : ["NATS_URL must be set when PLANE_SIGNING_SEED is set: signing keys are for NATS servers"];
   }
   const isSigned = PLANE_SIGNING_SEED !== undefined && PLANE_ACCOUNT !== undefined;
   const missing = BESIDE_NATS_URL.filter(
     (name) => variables[name] === undefined && !(name === "PLANE_SEED" && isSigned),
   );
-  const mistakes = missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`);
+  const mistakes = missing.map((name) => `${name} must be set when NATS_URL is set (tollgate admin plane init)`);
   if (PLANE_SEED !== undefined && PLANE_ACCOUNT !== undefined) {
-    mistakes.push("PLANE_SEED and PLANE_ACCOUNT must not both be set: the second stands in the place of the first");
+    mistakes.push("PLANE_SEED and PLANE_ACCOUNT must not both be set: PLANE_ACCOUNT replaces PLANE_SEED");
   }
   if (PLANE_SEED_OLD !== undefined) {
-    mistakes.push("PLANE_SEED_OLD must not be set beside NATS_URL: the servers know the account by its key");
+    mistakes.push("PLANE_SEED_OLD must not be set when NATS_URL is set: NATS servers identify the account by its key");
   }
   return mistakes;
 }
@@ -65,7 +65,7 @@ export const plane = domain({
     PLANE_HOST: text({ without: "`HOST`", help: "Address on which nodes connect to the embedded plane." }),
     PLANE_PORT: port({ default: 4222, help: "Port on which nodes connect to the embedded plane." }),
     PLANE_TLS_CERT: text({
-      help: "PEM file with the certificate of the embedded plane, which then speaks TLS only.",
+      help: "PEM file with the certificate of the embedded plane, which then uses TLS only.",
       see: "[TLS](../operators.md#tls)",
     }),
     PLANE_TLS_KEY: text({ help: "PEM file with the key of `PLANE_TLS_CERT`." }),
@@ -73,16 +73,16 @@ export const plane = domain({
       matches: /^(nats|tls):\/\//,
       rule: "begin with nats:// or tls://",
       without: "from host and port, or `NATS_URL`",
-      help: "Address that nodes are told to connect to, or several separated by commas.",
+      help: "Address that nodes connect to, or several separated by commas.",
     }),
     PLANE_CREDENTIAL_TTL_S: number({
       ...{ default: 3_600, unit: "s", min: 5, max: 86_400 },
-      help: "Lifetime of a node's credentials, which its agent renews in time.",
+      help: "Lifetime of a node's credentials; the agent renews them in time.",
     }),
     PLANE_SEED: text({
       ...seed("A", "account"),
       without: "generated and kept in `DATA_DIR`",
-      help: "Key that signs nodes' credentials, required beside `NATS_URL`.",
+      help: "Key that signs nodes' credentials, required when `NATS_URL` is set.",
     }),
     PLANE_SEED_OLD: text({
       ...seed("A", "account"),
@@ -93,13 +93,13 @@ export const plane = domain({
       matches: /^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/,
       rule: "be an nkey account seed (SA…), or several separated by commas",
       secret: true,
-      help: "Keys that sign instead of `PLANE_SEED` on NATS servers; the first one signs.",
+      help: "Keys that sign instead of `PLANE_SEED` on NATS servers; the first one is used to sign.",
       see: "[Rotating secrets](rotation.md)",
     }),
     PLANE_ACCOUNT: text({
       matches: /^A[A-Z2-7]{55}$/,
       rule: "be the public key of an account (A…)",
-      help: "The account's public key on NATS servers, for gateways that have `PLANE_SIGNING_SEED` and not `PLANE_SEED`.",
+      help: "The account's public key on NATS servers, for gateways that have `PLANE_SIGNING_SEED` but not `PLANE_SEED`.",
     }),
     NATS_URL: text({
       matches: ADDRESSES,
@@ -110,17 +110,17 @@ export const plane = domain({
     }),
     NATS_OPERATOR_SEED: text({
       ...seed("O", "operator"),
-      help: "Key of the NATS operator, required beside `NATS_URL`; `tollgate admin plane init` writes it.",
+      help: "Key of the NATS operator, required when `NATS_URL` is set; `tollgate admin plane init` writes it.",
     }),
     NATS_SYSTEM_JWT: text({
       matches: /^[\w-]+\.[\w-]+\.[\w-]+$/,
       rule: "be the JWT of a user of the system account",
       secret: true,
-      help: "Credentials for the system account, required beside `NATS_URL`; `tollgate admin plane init` writes them.",
+      help: "Credentials for the system account, required when `NATS_URL` is set; `tollgate admin plane init` writes them.",
     }),
     NATS_SYSTEM_SEED: text({
       ...seed("U", "user"),
-      help: "Key of `NATS_SYSTEM_JWT`, required beside `NATS_URL`; `tollgate admin plane init` writes it.",
+      help: "Key of `NATS_SYSTEM_JWT`, required when `NATS_URL` is set; `tollgate admin plane init` writes it.",
     }),
   },
   mistakes: (variables) => [

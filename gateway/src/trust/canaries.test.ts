@@ -28,10 +28,10 @@ describe("an operator's own canaries", () => {
 
   test("each mistake is told by its place and never by what is written there", () => {
     const table: [unknown, RegExp][] = [
-      ['{"marzipan', /^CANARIES_FILE secret\.json: it is not JSON$/],
+      ['{"marzipan', /^CANARIES_FILE secret\.json: it is not valid JSON$/],
       [[SECRET], /it must be an object/],
-      [{ "gpt-9": [SECRET] }, /gpt-9 is no active model/],
-      [{ "large-70b": [SECRET] }, /large-70b is no active model/],
+      [{ "gpt-9": [SECRET] }, /gpt-9 is not an active model/],
+      [{ "large-70b": [SECRET] }, /large-70b is not an active model/],
       [{ "tiny-3b": [] }, /tiny-3b must not be empty/],
       [{ "tiny-3b": "marzipan" }, /tiny-3b is wrong/],
       [
@@ -61,7 +61,7 @@ describe("an operator's own canaries", () => {
     const model = catalogue.active.get("tiny-3b") as ActiveModel;
     const plain = { ...catalogue, active: new Map([["tiny-3b", { ...model, canaries: null }]]) };
     const text = JSON.stringify({ "tiny-3b": [SECRET] });
-    assert.throws(() => parseSecretCanaries(text, { name: "f", catalogue: plain }), /tiny-3b is asked none/);
+    assert.throws(() => parseSecretCanaries(text, { name: "f", catalogue: plain }), /tiny-3b gets no canaries/);
   });
 });
 

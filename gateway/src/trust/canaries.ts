@@ -55,7 +55,7 @@ export function parseSecretCanaries(
     json = JSON.parse(text);
   } catch {
     // What the parser says would quote the file.
-    return refuse(["it is not JSON"]);
+    return refuse(["it is not valid JSON"]);
   }
   const result = CanariesFile.safeParse(json);
   if (!result.success) return refuse(result.error.issues.map(mistakeOf));
@@ -65,8 +65,8 @@ export function parseSecretCanaries(
 }
 
 function misfits(id: string, canaries: Canary[], model: ActiveModel | undefined): string[] {
-  if (model === undefined) return [`${id} is no active model of the catalogue`];
-  if (model.canaries === null) return [`${id} is asked none: its canaries in the catalogue are an empty list`];
+  if (model === undefined) return [`${id} is not an active model in the catalogue`];
+  if (model.canaries === null) return [`${id} gets no canaries: its list in the catalogue is empty`];
   const form = model.kind === "embedding" ? "near and far" : "prompt, expect and max_tokens";
   return canaries.flatMap((canary, i) =>
     "near" in canary === (model.kind === "embedding") ? [] : [`${id}[${i}] must have ${form}`],
@@ -90,5 +90,5 @@ function mistakeOf(issue: z.core.$ZodIssue): string {
 
 /** Our own rules by their words; the library's by their kind, because its words may quote what it found. */
 function plain({ code, message }: Pick<z.core.$ZodIssue, "code" | "message">): string {
-  return message.startsWith("must ") ? message : `is wrong (${code})`;
+  return message.startsWith("must ") ? message : `is invalid (${code})`;
 }

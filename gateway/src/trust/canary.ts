@@ -51,10 +51,11 @@ export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): st
     return canary.forbid !== undefined && new RegExp(canary.forbid).test(text) ? "more than one answer" : undefined;
   }
   const [a, b, far, again] = vectors;
-  if (a === undefined || b === undefined || far === undefined || again === undefined) return "vectors missing";
-  if (!vectors.every((vector) => vector.every(Number.isFinite) && norm(vector) > 0)) return "not vectors of numbers";
-  if (cosine(a, again) < SAME_MIN) return "one text, two vectors";
-  if (cosine(a, b) <= cosine(a, far)) return "unlike texts are nearer than like ones";
+  if (a === undefined || b === undefined || far === undefined || again === undefined) return "missing vectors";
+  if (!vectors.every((vector) => vector.every(Number.isFinite) && norm(vector) > 0))
+    return "vectors contain values that are not numbers";
+  if (cosine(a, again) < SAME_MIN) return "different vectors for the same text";
+  if (cosine(a, b) <= cosine(a, far)) return "unrelated texts are closer than related ones";
   return undefined;
 }
 

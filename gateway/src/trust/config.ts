@@ -10,14 +10,14 @@ interface TrustConfig {
 
 export const trust = domain({
   title: "Trust in nodes",
-  note: "`tollgate dev` has `AUTO_QUARANTINE` off, because its nodes run stand-ins for the models. [Trust and security](../hosts/trust.md#quarantine) explains quarantine to hosts.",
+  note: "`tollgate dev` turns `AUTO_QUARANTINE` off, because its nodes run stand-ins for the models. [Trust and security](../hosts/trust.md#quarantine) explains quarantine to hosts.",
   settings: {
     AUTO_QUARANTINE: flag(["true", "false"], {
       default: true,
-      help: "Puts nodes that fail, cheat or pretend into quarantine; `false` only logs what was seen.",
+      help: "Quarantines nodes that fail, cheat or run another model; `false` only logs the evidence.",
     }),
     CANARIES_FILE: text({
-      help: "JSON file of your own canaries, which nobody else has read.",
+      help: "JSON file of your own canaries, which hosts cannot know.",
       see: "[Trust in nodes](trust.md)",
     }),
   },

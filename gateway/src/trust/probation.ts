@@ -33,10 +33,7 @@ export function countAnswers({ dispatcher, roster, activeModel, record, log }: P
       } catch (error) {
         // The next answer tries again with these.
         waiting.set(nodeId, (waiting.get(nodeId) ?? 0) + answers);
-        log[isAway(error) ? "debug" : "error"](
-          { err: error, node: nodeId },
-          "a node's honest answers are not counted yet",
-        );
+        log[isAway(error) ? "debug" : "error"]({ err: error, node: nodeId }, "counting a node's good answers failed");
         return;
       }
     }

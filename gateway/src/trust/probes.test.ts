@@ -217,7 +217,7 @@ describe("probes", () => {
     await pass(120_000);
     assert.deepEqual(
       suspected.map(({ evidence }) => evidence.why),
-      ["it declined to be asked again"],
+      ["declined repeated canaries"],
     );
   });
 

@@ -119,7 +119,7 @@ export function keepProbing(options: ProbesOptions): Probes {
     if (model === undefined) return;
     known.probing = true;
     probe(node.id, model, "when due")
-      .catch((error) => log.error({ err: error, node: node.id }, "a probe failed on our side"))
+      .catch((error) => log.error({ err: error, node: node.id }, "probe failed with an internal error"))
       .finally(() => {
         known.probing = false;
         // The next model of the same node, if it is still idle.
@@ -250,7 +250,7 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
   entry.canaryFailures += 1;
   entry.declined = 0;
   const { canaryFailures: failures } = entry;
-  options.log.warn({ node: nodeId, model: model.id, why: wrong, failures }, "a node failed a canary");
+  options.log.warn({ node: nodeId, model: model.id, why: wrong, failures }, "node failed a canary");
   if (failures < CANARY_FAILURES_MAX) return;
   entry.canaryFailures = 0;
   options.suspect(nodeId, { reason: "canary", evidence: { model: model.id, why: wrong, failures } });
@@ -262,7 +262,7 @@ function wrongOf({ entry, question, result, asked, overtime }: Outcome): string 
   if (asked === "answered") return result === undefined ? undefined : question?.judge(result);
   if (entry.canaryFailures === 0 || result?.end !== "no_capacity") return undefined;
   entry.declined += 1;
-  return entry.declined < DECLINED_MAX ? undefined : "it declined to be asked again";
+  return entry.declined < DECLINED_MAX ? undefined : "declined repeated canaries";
 }
 
 /** A question that any answer will do for. */

@@ -66,7 +66,8 @@ export function watchNodes(options: TrustOptions): Trust {
     if (!automatic) {
       // Once: what is tolerated now will be tolerated again with the next request.
       const told = `${nodeId} ${verdict.reason}`;
-      if (!tolerated.has(told)) log.warn({ node: nodeId, ...verdict }, "tolerated: automatic quarantine is off");
+      if (!tolerated.has(told))
+        log.warn({ node: nodeId, ...verdict }, "node not quarantined: automatic quarantine is off");
       tolerated.add(told);
       return;
     }
@@ -75,7 +76,7 @@ export function watchNodes(options: TrustOptions): Trust {
     options
       .quarantine(nodeId, verdict)
       .then(() => records.startAnew(nodeId))
-      .catch((error) => log.error({ err: error, node: nodeId, ...verdict }, "a node could not be quarantined"))
+      .catch((error) => log.error({ err: error, node: nodeId, ...verdict }, "quarantining a node failed"))
       .finally(() => barring.delete(nodeId));
   };
 
@@ -113,7 +114,7 @@ export function watchNodes(options: TrustOptions): Trust {
       suspect(node.id, verdict);
     } else {
       confirm(node.id, modelId, verdict).catch((error) =>
-        log.error({ err: error, node: node.id }, "a second look failed on our side"),
+        log.error({ err: error, node: node.id }, "confirming a failure by a probe failed"),
       );
     }
   });

@@ -158,7 +158,7 @@ test("a failure says whose fault it is; an unexpected one says nothing of what i
     assert.ok(ending.kind === "failed" && ending.seq === 0);
     causes.push([ending.cause, ending.message]);
   }
-  const unexpected = ["agent", "the agent failed unexpectedly; its log says where"];
+  const unexpected = ["agent", "internal error in the agent; its log has the details"];
   assert.deepEqual(causes, [["engine", "out of memory"], ["prompt", "too long"], unexpected, unexpected]);
   assert.match(harness.logged, /SyntaxError/);
   assert.doesNotMatch(harness.logged, /secret/);

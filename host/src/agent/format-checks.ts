@@ -68,7 +68,7 @@ export class FormatChecks {
     try {
       const passes = await engine.keepsFormat?.(model);
       if (!isServed()) return;
-      log.info({ model, passes }, "the engine was tried for structured output");
+      log.info({ model, passes }, "engine tested for structured output");
       if (!passes) return;
       this.#passed.add(model);
       changed();
@@ -80,7 +80,7 @@ export class FormatChecks {
   #later(candidate: Candidate, error: unknown): void {
     const { clock, log } = this.#options;
     const reason = error instanceof EngineError ? { reason: error.message } : withoutMessage(error);
-    log.debug({ model: candidate.model, ...reason }, "the engine could not be tried for structured output");
+    log.debug({ model: candidate.model, ...reason }, "testing the engine for structured output failed; retrying");
     const waitMs = Math.min(AGAIN_MS_MAX, AGAIN_MS_MIN * 2 ** Math.min(candidate.tries++, 10));
     candidate.cancelTimer = clock.after(waitMs, () => this.#check(candidate));
   }

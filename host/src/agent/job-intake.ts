@@ -53,7 +53,7 @@ export class JobIntake {
   constructor(options: JobIntakeOptions) {
     this.#options = options;
     this.#partial = new PartialJobs(options.clock, (header) => {
-      this.#refuse(header, "its pieces did not all come");
+      this.#refuse(header, "not all pieces arrived");
       options.changed();
     });
   }
@@ -101,7 +101,10 @@ export class JobIntake {
     const now = this.#options.clock.monotonic();
     if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return;
     this.#complainedAt = now;
-    this.#options.log.warn({ reason: error.message, frames: this.#malformed }, "frames from the plane are malformed");
+    this.#options.log.warn(
+      { reason: error.message, frames: this.#malformed },
+      "malformed frames from the dispatch plane",
+    );
     this.#malformed = 0;
   }
 
@@ -127,7 +130,7 @@ export class JobIntake {
     if (this.#draining) return "draining";
     if (!models.includes(header.model)) return "model not served";
     if (this.busy >= slots) return "no free slot";
-    return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "too much is held already" : undefined;
+    return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "memory limit for waiting jobs reached" : undefined;
   }
 
   get #heldBytes(): number {
@@ -151,7 +154,7 @@ export class JobIntake {
       step();
     } catch (error) {
       this.#partial.forget(header.job);
-      this.#options.log.warn({ job: header.job, ...withoutMessage(error) }, "a job cannot be read");
+      this.#options.log.warn({ job: header.job, ...withoutMessage(error) }, "job cannot be read");
       this.#refuse(header, "unreadable");
       this.#options.changed();
     }
@@ -163,7 +166,7 @@ export class JobIntake {
     const formatted = job.endpoint !== "embedding" && job.format !== undefined;
     const unkept = formatted && !this.#options.keepsFormat(job.model);
     if (unkept || this.#options.engine.refuses?.(job)) {
-      this.#refuse(header, unkept ? "the engine keeps to no format" : "the engine refuses it");
+      this.#refuse(header, unkept ? "the engine does not support output formats" : "the engine refused it");
       this.#options.changed();
       return;
     }
@@ -184,14 +187,14 @@ export class JobIntake {
     changed();
     runJob({ engine, job, writer, record, signal, log })
       .catch((error: unknown) => {
-        log.error(withoutMessage(error), "a job could not tell its ending");
+        log.error(withoutMessage(error), "reporting the end of a job failed");
         return "failed" as const;
       })
       .then((outcome) => {
         this.#running.delete(header.job);
         tally.end(record, outcome);
         const { outputChars, vectors } = record.at(clock.monotonic());
-        log.debug({ ms: Math.round(clock.monotonic() - started), outcome, outputChars, vectors }, "a job ended");
+        log.debug({ ms: Math.round(clock.monotonic() - started), outcome, outputChars, vectors }, "job ended");
         changed();
       });
   }
@@ -205,7 +208,7 @@ export class JobIntake {
 
   #refuse(header: JobHeader, reason: string): void {
     this.#options.tally.refused();
-    this.#options.log.debug({ job: header.job, model: header.model, reason }, "a job was refused");
+    this.#options.log.debug({ job: header.job, model: header.model, reason }, "job declined");
     this.#options.outbox.send(header.gateway, encode({ kind: "busy", job: header.job }));
   }
 

@@ -89,8 +89,9 @@ export class JobWriter {
     if (this.#over) return;
     const width = this.#vectors[0]?.length ?? values.length;
     if (values.length !== width || width === 0 || width > VECTOR_WIDTH_MAX)
-      throw new EngineError("engine", `the engine gave a vector of ${values.length} values`);
-    if (!values.every(Number.isFinite)) throw new EngineError("engine", "the engine gave a vector that is not finite");
+      throw new EngineError("engine", `the engine returned a vector of ${values.length} values`);
+    if (!values.every(Number.isFinite))
+      throw new EngineError("engine", "the engine returned a vector with values that are not finite");
     this.#vectors.push(values);
     const room = Math.floor((FRAME_BYTES_MAX - VECTORS_OVERHEAD_BYTES - this.#header.job.length) / (4 * width));
     if (this.#vectors.length >= Math.min(VECTORS_PER_FRAME_MAX, room)) this.#sendVectors();

@@ -14,7 +14,7 @@ const RENEWAL_RETRY_MS = 10_000;
 const FLUSH_MS_MAX = 2_000;
 /** A lifetime that seems to be over on arrival means that this machine's clock is wrong. */
 const ASSUMED_LIFE_MS = 10 * 60_000;
-const NOT_READING = "the plane does not take what is sent to it";
+const NOT_READING = "the dispatch plane does not accept messages";
 
 interface LinkOptions {
   /** The connection's name on the broker: the node's id. */
@@ -150,7 +150,7 @@ export class Link {
     const giveUp = (reason: Error): void => {
       end(reason);
       connection.close().catch((error: unknown) => {
-        this.#options.log.warn({ err: error }, "a connection that was given up could not be closed");
+        this.#options.log.warn({ err: error }, "closing an abandoned connection failed");
       });
     };
     const backlog = new Backlog(
@@ -182,7 +182,7 @@ export class Link {
     try {
       await this.#fetchCredentials();
     } catch (error) {
-      this.#options.log.warn({ err: error }, "credentials could not be renewed; trying again");
+      this.#options.log.warn({ err: error }, "renewing credentials failed; retrying");
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
@@ -201,7 +201,7 @@ export class Link {
       next = await this.#open();
     } catch (error) {
       this.#forgetIfRefused(error);
-      this.#options.log.warn({ err: error }, "the new connection failed; trying again");
+      this.#options.log.warn({ err: error }, "reconnecting failed; retrying");
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
@@ -228,7 +228,7 @@ export class Link {
   #wakeIn(delayMs: number, task: () => Promise<void>): void {
     this.#cancelTimer?.();
     this.#cancelTimer = this.#options.clock.after(Math.max(0, delayMs), () => {
-      task().catch((error: unknown) => this.#options.log.error({ err: error }, "changing connections failed"));
+      task().catch((error: unknown) => this.#options.log.error({ err: error }, "switching connections failed"));
     });
   }
 

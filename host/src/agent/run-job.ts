@@ -45,7 +45,7 @@ export async function runJob(run: JobRun): Promise<Outcome> {
   } catch (error) {
     if (signal.aborted) return "cancelled";
     const failure = failureOf(error);
-    run.log.warn({ ...failure, ...(failure.cause === "agent" ? withoutMessage(error) : {}) }, "a job failed");
+    run.log.warn({ ...failure, ...(failure.cause === "agent" ? withoutMessage(error) : {}) }, "job failed");
     writer.failed(failure.cause, failure.message);
     return "failed";
   }
@@ -74,7 +74,7 @@ async function embed({ engine, writer, record, signal }: JobRun, job: EmbeddingJ
   }
   if (signal.aborted) return;
   if (count !== job.input.length)
-    throw new EngineError("engine", `the engine gave ${count} vectors for ${job.input.length} inputs`);
+    throw new EngineError("engine", `the engine returned ${count} vectors for ${job.input.length} inputs`);
   writer.done("stop");
 }
 
@@ -86,5 +86,5 @@ const progressOf = (writer: JobWriter, record: JobRecord) => (fraction: number) 
 /** What the gateway is told. An error that is none of the engine port's is ours, and its message may quote a prompt. */
 function failureOf(error: unknown): { cause: "engine" | "prompt" | "agent"; message: string } {
   if (error instanceof EngineError) return { cause: error.blame, message: error.message };
-  return { cause: "agent", message: "the agent failed unexpectedly; its log says where" };
+  return { cause: "agent", message: "internal error in the agent; its log has the details" };
 }

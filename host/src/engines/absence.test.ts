@@ -50,7 +50,7 @@ test("a proxy, a web server, our own gateway: no engine", async (t) => {
   const away: Answer = (_request, response) => void response.writeHead(302, { location: "/login" }).end();
   assert.equal(await findingAt(t, away), "stranger: what answers at HOST is no engine (HTTP 302)");
   const ours: Answer = (_request, response) => json(response, {}, 401, { "x-request-id": "req_1" });
-  assert.match(await findingAt(t, ours), /^stranger: a Tollgate gateway answers at HOST \(HTTP 401\)/);
+  assert.match(await findingAt(t, ours), /^stranger: HOST is a Tollgate gateway, not an engine \(HTTP 401\)/);
 });
 
 test("nothing there, no such name, no answer in time", async (t) => {

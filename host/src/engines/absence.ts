@@ -37,11 +37,11 @@ type Finding = Omit<Absence, "url">;
 function loading(reached: Reach, host: string): Finding | undefined {
   if (!("status" in reached) || isPage(reached) || ![429, 503].includes(reached.status)) return undefined;
   const { status } = reached;
-  const what = status === 503 ? "is still loading its model" : "has too much to do";
+  const what = status === 503 ? "is still loading its model" : "is overloaded";
   return {
     cause: "loading",
     what: `the engine at ${host} ${what} (HTTP ${status})`,
-    next: "try again when it is ready; its own log says how far it is",
+    next: "try again when it is ready; the engine's own log shows its progress",
   };
 }
 
@@ -51,13 +51,13 @@ function explain(reached: Reach, host: string, hasKey: boolean): Finding | undef
   if (isTollgate)
     return {
       cause: "stranger",
-      what: `a Tollgate gateway answers at ${host} (HTTP ${status}), which is no engine`,
-      next: "name the address and port of the engine itself",
+      what: `${host} is a Tollgate gateway, not an engine (HTTP ${status})`,
+      next: "give the address and port of the engine itself",
     };
   if (status === 401 || (status === 403 && !isPage(reached)))
     return {
       cause: "key",
-      what: `the engine at ${host} ${hasKey ? "refuses the key" : "wants a key"} (HTTP ${status})`,
+      what: `the engine at ${host} ${hasKey ? "refuses the key" : "requires a key"} (HTTP ${status})`,
       next: "set TOLLGATE_ENGINE_KEY to the engine's key; tollgate-host elect remembers it",
     };
   if (status === 200 && !isPage(reached)) return undefined;
@@ -65,9 +65,9 @@ function explain(reached: Reach, host: string, hasKey: boolean): Finding | undef
 }
 
 const UNREACHABLE_REMEDIES: Record<string, string | undefined> = {
-  ECONNREFUSED: "start the engine, or name the address and port it listens at",
-  ENOTFOUND: "check the name in the address",
-  EAI_AGAIN: "check the name in the address, and this machine's network",
+  ECONNREFUSED: "start the engine, or give the address and port it listens on",
+  ENOTFOUND: "check the host name in the address",
+  EAI_AGAIN: "check the host name in the address, and this machine's network",
 };
 
 function unreachable({ late, reason }: { late: boolean; reason: string }, host: string): Finding {
@@ -85,7 +85,7 @@ function stranger(status: number, contentType: string, host: string): Finding {
   const kind = contentType.split(";")[0]?.trim();
   return {
     cause: "stranger",
-    what: `what answers at ${host} is no engine (HTTP ${status}${kind ? `, ${kind}` : ""})`,
-    next: "a proxy or another service is there: name the engine's own address and port, with any path before /v1",
+    what: `${host} is not an engine (HTTP ${status}${kind ? `, ${kind}` : ""})`,
+    next: "a proxy or another service responds there: give the engine's own address and port, with any path before /v1",
   };
 }

@@ -66,12 +66,12 @@ function shorten(tokens: Token[]): Token[] {
 async function checkedFile(path: string): Promise<string> {
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new Error(
-      `the demo model ${path} cannot be read; take tollgate-demo.gguf from the repository or a release, and name it in TOLLGATE_DEMO_MODEL`,
+      `the demo model ${path} cannot be read; download tollgate-demo.gguf from the repository or a release, and set TOLLGATE_DEMO_MODEL to its path`,
       { cause },
     );
   });
   if (createHash("sha256").update(bytes).digest("hex") !== MODEL_SHA256)
-    throw new Error(`the demo model ${path} is damaged; take it from the repository or a release again`);
+    throw new Error(`the demo model ${path} is damaged; download it again from the repository or a release`);
   return path;
 }
 
@@ -97,7 +97,7 @@ function demoPromptFormat(model: LlamaModel): PromptFormat {
 function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> {
   const [open] = model.tokenize("<think>");
   const [close] = model.tokenize("</think>");
-  if (open === undefined || close === undefined) throw new Error("the demo model does not know its thinking marks");
+  if (open === undefined || close === undefined) throw new Error("the demo model has no thinking marks");
   return { open, close };
 }
 

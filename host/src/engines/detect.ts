@@ -132,12 +132,12 @@ export function notesOn(
     const promised = contextTokensOf(model);
     if (has !== undefined && promised !== undefined && has < promised)
       notes.push(
-        `${name} is loaded with a context of ${has} tokens, and ${model} promises ${promised}: longer requests will fail`,
+        `${name} is loaded with a context of ${has} tokens, but ${model} promises ${promised}: longer requests will fail`,
       );
   }
   if (!engine.slotsTold && slotsSet === undefined)
     notes.push(
-      `${engine.kind} does not tell how many requests it runs at once; ${engine.slots} assumed, --slots sets it`,
+      `${engine.kind} does not report how many requests it runs at once; assuming ${engine.slots}. --slots sets it`,
     );
   return [...notes, ...(engine.profile.caveats ?? [])];
 }

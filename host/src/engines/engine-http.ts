@@ -118,7 +118,7 @@ export class EngineHttp {
       const { status, headers } = response;
       return { status, contentType: headers.get("content-type") ?? "", isTollgate: isTollgate(response) };
     } catch (error) {
-      return { late, reason: late ? `no answer in ${this.#probeMs / 1000} s` : codeOf(error) };
+      return { late, reason: late ? `no response in ${this.#probeMs / 1000} s` : codeOf(error) };
     } finally {
       cancelTimer();
     }
@@ -145,7 +145,7 @@ export class EngineHttp {
       return status >= 400 ? (bytes) => refusal.take(bytes) : () => "cut";
     });
     if (status >= 200 && status < 300) return end;
-    if (status < 400) throw new EngineAway("engine", "the engine does not answer");
+    if (status < 400) throw new EngineAway("engine", "the engine does not respond");
     const text = refusal.whole(end);
     if (status === 429 || status === 503) throw new EngineBusy(status, retryAfterMs(retryAfter));
     throw new EngineRefused(status, text);
@@ -198,7 +198,7 @@ export class EngineHttp {
     } catch (cause) {
       // What is wrong with the answer is told by whoever takes it.
       if (takes) throw cause;
-      throw new EngineAway("engine", "the engine does not answer", { cause });
+      throw new EngineAway("engine", "the engine does not respond", { cause });
     }
   }
 
@@ -252,15 +252,15 @@ class BoundedText {
   /** What keeps it from coming whole is the engine's failure. */
   whole(end: "enough" | "cut" | "over" | "broken"): string {
     if (end === "over") return Buffer.concat(this.#chunks).toString("utf8");
-    const cause = new Error(end === "broken" ? "the connection broke" : "the answer is too large");
-    throw new EngineAway("engine", "the engine's answer did not come whole", { cause });
+    const cause = new Error(end === "broken" ? "the connection was lost" : "the response is too large");
+    throw new EngineAway("engine", "the engine's response is incomplete", { cause });
   }
 }
 
 /** An error that came in the middle of a stream. LM Studio says there, after a 200, that a prompt was too long. */
 export function streamError(error: unknown): EngineError {
   return mentionsContext(typeof error === "string" ? error : JSON.stringify(error))
-    ? new EngineError("prompt", "the prompt does not fit the engine's context (told in the stream)")
+    ? new EngineError("prompt", "the prompt does not fit the engine's context (error in the stream)")
     : new EngineError("engine", "the engine reported an error in its stream");
 }
 

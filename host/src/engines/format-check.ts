@@ -63,7 +63,7 @@ export async function keepsToFormat(generate: Generate, model: string, clock: Cl
   } finally {
     cancelTimer();
   }
-  if (limit.signal.aborted) throw new EngineError("engine", "the engine did not answer in time");
+  if (limit.signal.aborted) throw new EngineError("engine", "the engine did not respond in time");
   return isDeepStrictEqual(parseJson(withoutThinking(answer)), ONLY);
 }
 

@@ -76,7 +76,8 @@ export class SseReader {
       this.#afterReturn = false;
       this.#line += text.slice(from);
     }
-    if (this.#line.length > LINE_CHARS_MAX) throw new EngineError("engine", "the engine's stream has an endless line");
+    if (this.#line.length > LINE_CHARS_MAX)
+      throw new EngineError("engine", "the engine's stream has a line that is too long");
     return events;
   }
 
@@ -92,7 +93,8 @@ export class SseReader {
     if (!line.startsWith("data:")) return;
     const data = line.slice(line.charAt(5) === " " ? 6 : 5);
     this.#dataChars += data.length;
-    if (this.#dataChars > LINE_CHARS_MAX) throw new EngineError("engine", "the engine's stream has an endless event");
+    if (this.#dataChars > LINE_CHARS_MAX)
+      throw new EngineError("engine", "the engine's stream has an event that is too long");
     this.#data.push(data);
   }
 }
@@ -116,7 +118,8 @@ export class NdjsonReader {
     const lines = text.split("\n");
     lines[0] = this.#line + lines[0];
     this.#line = lines.pop() ?? "";
-    if (this.#line.length > LINE_CHARS_MAX) throw new EngineError("engine", "the engine's stream has an endless line");
+    if (this.#line.length > LINE_CHARS_MAX)
+      throw new EngineError("engine", "the engine's stream has a line that is too long");
     return lines.filter((line) => line.trim() !== "");
   }
 }

@@ -213,5 +213,5 @@ function causeOf(error: unknown, watchdog: Watchdog, job: EngineJob): unknown {
   if (watchdog.signal.aborted) return watchdog.signal.reason;
   if (job.endpoint === "embedding" || job.format === undefined || !(error instanceof EngineRefused)) return error;
   if (error.blame === "prompt" || !(error.aboutRequest || error.aboutFormat)) return error;
-  return new EngineError("prompt", `the engine cannot keep to the output format: ${error.message}`);
+  return new EngineError("prompt", `the engine does not support this output format: ${error.message}`);
 }

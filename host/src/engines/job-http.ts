@@ -57,7 +57,7 @@ export class JobHttp {
     const fields = { host, ...headers, "content-type": "application/json", connection: "keep-alive" };
     this.#head = Object.entries(fields)
       .map(([name, value]) => {
-        if (!HEADER_VALUE.test(value)) throw new Error(`${name} has a character that no header can have`);
+        if (!HEADER_VALUE.test(value)) throw new Error(`${name} contains a character that is not allowed in a header`);
         return `${name}: ${value}\r\n`;
       })
       .join("");
@@ -75,7 +75,7 @@ export class JobHttp {
         return;
       }
       const connection = (fresh ? undefined : this.#rested()) ?? this.#connect();
-      const cutOff = (): void => connection.destroy(new Error("cut off"));
+      const cutOff = (): void => connection.destroy(new Error("connection closed"));
       signal.addEventListener("abort", cutOff);
       let take: ((bytes: Buffer) => Wish) | undefined;
       let wish: Wish = "more";

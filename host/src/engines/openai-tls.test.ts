@@ -32,7 +32,7 @@ test("the agent sends jobs to an engine only if it trusts the engine's certifica
     await engine.generate(chatJob("x"), sink, new AbortController().signal);
     return sink.text("answer");
   };
-  await assert.rejects(ask(), /does not answer/);
+  await assert.rejects(ask(), /does not respond/);
   assert.equal(sockets.size, 0);
   setDefaultCACertificates([made.cert]);
   for (let i = 0; i < 3; i++) assert.equal(await ask(), "ab");

@@ -88,7 +88,7 @@ function uncapped({ path, body }: EngineRequest): EngineRequest {
 
 function chunkOf(data: string): Chunk {
   const result = Chunk.safeParse(parseJson(data));
-  if (!result.success) throw new EngineError("engine", "the engine's stream holds something that is no chunk");
+  if (!result.success) throw new EngineError("engine", "the engine's stream has an event that is not a chunk");
   if (result.data.error != null) throw streamError(result.data.error);
   return result.data;
 }
@@ -113,10 +113,10 @@ export const finishOf = (reason: string): Finish => (reason === "length" ? "leng
 
 function vectors(text: string, count: number): Float32Array[] {
   const result = EmbeddingList.safeParse(parseJson(text));
-  if (!result.success) throw new EngineError("engine", "the engine's embeddings are not in the OpenAI form");
+  if (!result.success) throw new EngineError("engine", "the engine's embeddings are not in the OpenAI format");
   const inOrder = result.data.data.toSorted((a, b) => a.index - b.index);
   if (inOrder.length !== count || inOrder.some((entry, i) => entry.index !== i))
-    throw new EngineError("engine", `the engine gave ${inOrder.length} vectors for ${count} inputs`);
+    throw new EngineError("engine", `the engine returned ${inOrder.length} vectors for ${count} inputs`);
   return inOrder.map((entry) => vectorOf(entry.embedding));
 }
 
@@ -124,6 +124,7 @@ function vectors(text: string, count: number): Float32Array[] {
 function vectorOf(embedding: number[] | string): Float32Array {
   if (typeof embedding !== "string") return Float32Array.from(embedding);
   const bytes = Buffer.from(embedding, "base64");
-  if (bytes.length % 4 !== 0) throw new EngineError("engine", "the engine gave a vector that is not whole floats");
+  if (bytes.length % 4 !== 0)
+    throw new EngineError("engine", "the engine returned a vector that is not an array of floats");
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
 }

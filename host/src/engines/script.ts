@@ -107,12 +107,12 @@ function scriptOf(job: GenerationJob): Script | undefined {
   try {
     json = JSON.parse(prompt.slice(MARK.length));
   } catch {
-    throw new EngineError("prompt", "the script is not one JSON object");
+    throw new EngineError("prompt", "the script is not a single JSON object");
   }
   const result = Script.safeParse(json);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  if (issue?.code === "unrecognized_keys") throw new EngineError("prompt", "the script has a key that is unknown");
+  if (issue?.code === "unrecognized_keys") throw new EngineError("prompt", "the script has an unknown key");
   throw new EngineError("prompt", `the script is malformed at ${issue?.path.join(".") || "its root"}`);
 }
 

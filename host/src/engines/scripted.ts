@@ -172,7 +172,7 @@ class ScriptedAnswer {
     if (fault.kind === "drop") faults.drop(job.id, this.#chars);
     if (fault.kind === "garbage") faults.garbage(job.id, this.#chars);
     await sleep(clock, STALL_MS_MAX, signal);
-    if (!signal.aborted) throw new EngineError("engine", "stalled as scripted, and nobody cancelled the job");
+    if (!signal.aborted) throw new EngineError("engine", "stalled as scripted, and the job was not cancelled");
   }
 }
 

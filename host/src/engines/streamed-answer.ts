@@ -41,7 +41,7 @@ export class StreamedAnswer {
   /** The answer is over, or enough of it came. Throws where it broke off in the middle. */
   finish(end: "enough" | "cut" | "over" | "broken"): Finish {
     if (this.#relay.cut !== undefined) return this.#relay.cut;
-    if (end === "broken") throw new EngineAway("engine", "the engine's connection broke");
+    if (end === "broken") throw new EngineAway("engine", "the connection to the engine was lost");
     try {
       if (end === "over") this.#readRest();
       this.#relay.end();
@@ -54,7 +54,7 @@ export class StreamedAnswer {
   #readRest(): void {
     for (const data of this.#frames.end()) this.#event(this.#events.read(data));
     if (this.#finish === undefined && !this.#over && this.#relay.cut === undefined)
-      throw new EngineAway("engine", "the engine's stream ended in the middle");
+      throw new EngineAway("engine", "the engine's stream ended early");
   }
 
   #event(event: StreamEvent | undefined): void {

@@ -66,7 +66,10 @@ test("it is said which template is missing, what that costs, and how it is added
     templateTrouble(none),
     "it has no chat template of Llama 3: a chat that is billed as 64 tokens is 14 to the engine",
   );
-  assert.match(templateRemedy(none), /^give it Llama 3's: ollama create with a TEMPLATE, .*docs\/hosts\.md/);
+  assert.match(
+    templateRemedy(none),
+    /^give it the template of Llama 3: ollama create with a TEMPLATE, .*docs\/hosts\.md/,
+  );
   const other = await engineTemplate(await counting(t, 64), "mid-14b", systemClock);
   assert.match(
     templateTrouble(other) ?? "",

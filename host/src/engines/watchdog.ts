@@ -65,7 +65,7 @@ export class Watchdog {
   #check(): void {
     const now = this.#options.clock.monotonic();
     if (now - this.#heardAt >= SILENCE_MS_MAX) {
-      this.#lost.abort(new EngineError("engine", `the engine said nothing for ${SILENCE_MS_MAX / 1000} seconds`));
+      this.#lost.abort(new EngineError("engine", `the engine sent nothing for ${SILENCE_MS_MAX / 1000} seconds`));
       return;
     }
     if (this.#hasOutput) return;

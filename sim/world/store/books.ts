@@ -124,7 +124,7 @@ export class Books {
     // All or nothing.
     for (const { id, charge } of batch) {
       const hold = this.holds.get(id);
-      if (hold !== undefined && charge > hold.amount) throw new Refused("23514", "a charge is above its hold");
+      if (hold !== undefined && charge > hold.amount) throw new Refused("23514", "charge exceeds its hold");
     }
     return batch.map((ended) => {
       const hold = this.holds.get(ended.id);
@@ -147,7 +147,7 @@ export class Books {
     const lost = this.requests.get(ended.id);
     if (lost === undefined || lost.account !== ended.account || lost.outcome !== "gateway_lost")
       return { code: lost === undefined ? 0 : 2, charged: 0n };
-    if (ended.charge > lost.amount) throw new Refused("P0001", "a charge is above its hold");
+    if (ended.charge > lost.amount) throw new Refused("P0001", "charge exceeds its hold");
     const account = this.accounts.get(ended.account) as Account;
     const rooms = [account.balance - account.held, ...this.#budgetRooms(lost).map(({ room }) => room)];
     const free = rooms.reduce((least, room) => (room < least ? room : least));

@@ -57,16 +57,16 @@ export async function usableBinaries(
   const { runAs, place, progress } = options;
   if ((await linkLibraries(installed.native)) && (await runs(installed, runAs))) return installed;
   const copy = { ...installed, native: join(place, `postgresql-${installed.version}`) };
-  await namingPath("The place for PostgreSQL's programs", place, async () => {
+  await namingPath("The directory for PostgreSQL's programs", place, async () => {
     if (await orAbsent(lstat(copy.native))) return;
-    progress("copying PostgreSQL to where it can run");
+    progress("copying PostgreSQL to an executable location");
     await copyNative(installed.native, copy.native);
   });
   const trial = await tryOut(copy, runAs);
   if (trial.code !== 0) {
     throw new PrivatePostgresError(
       `PostgreSQL's programs in ${copy.native} cannot be run by ${runAs?.name ?? "this user"}: ` +
-        "remove that folder to have it made again, or set DATABASE_URL.",
+        "remove that folder to have it created again, or set DATABASE_URL.",
       { cause: new Error(trial.stderr.trim(), { cause: trial.error }) },
     );
   }

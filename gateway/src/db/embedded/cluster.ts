@@ -64,13 +64,13 @@ function locale(major: number): string[] {
 
 function whyInitdbFailed(home: Home, output: string, stderr: string): string {
   if (/No space left on device|Disk quota exceeded/.test(output)) {
-    return `The disk of ${home.directory} is full: PostgreSQL needs about 100 MB to begin.`;
+    return `The disk of ${home.directory} is full: PostgreSQL needs about 100 MB to start.`;
   }
   if (/could not look up effective user ID/.test(output)) {
     const uid = home.runAs?.uid ?? ownUid();
     return `The user id ${uid} has no entry in /etc/passwd, which initdb needs: add one, or set DATABASE_URL.`;
   }
-  return `The database cluster ${home.cluster} could not be made: ${firstLine(stderr) || "initdb did not end"}.`;
+  return `The database cluster ${home.cluster} could not be created: ${firstLine(stderr) || "initdb did not end"}.`;
 }
 
 async function putInPlace(unfinished: string, home: Home): Promise<void> {
@@ -95,7 +95,7 @@ export async function checkCluster(home: Home, binaries: Binaries): Promise<void
     }
     if (version !== String(binaries.major)) {
       throw new PrivatePostgresError(
-        `The database cluster ${home.cluster} was made by PostgreSQL ${firstLine(version)} ` +
+        `The database cluster ${home.cluster} was created by PostgreSQL ${firstLine(version)} ` +
           `and this is PostgreSQL ${binaries.major}: ` +
           "move the data with pg_dump, or serve it yourself and set DATABASE_URL.",
       );
@@ -114,7 +114,7 @@ export async function removeUnfinished(home: Home, log: Log): Promise<void> {
       await rm(join(home.directory, name), { recursive: true, force: true });
     } catch (error) {
       // An initdb whose gateway was killed may still be writing there. The next start tries again.
-      log.warn({ err: error, name }, "the rest of an interrupted first start could not be removed");
+      log.warn({ err: error, name }, "removing the files of an interrupted first start failed");
     }
   }
 }

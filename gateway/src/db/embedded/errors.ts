@@ -15,7 +15,7 @@ export class DataDirectoryInUse extends PrivatePostgresError {
 
   constructor(dataDir: string, holderPid: number | undefined) {
     const holder = holderPid === undefined ? "another process" : `process ${holderPid}`;
-    super(`Data directory ${dataDir} is in use by ${holder}: stop that one first, or use another data directory.`);
+    super(`Data directory ${dataDir} is in use by ${holder}: stop that process first, or use another data directory.`);
     this.dataDir = dataDir;
     this.holderPid = holderPid;
   }
@@ -26,10 +26,10 @@ const REASONS: Record<string, string> = {
   EPERM: "operation not permitted",
   EROFS: "the file system is read-only",
   ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
+  EDQUOT: "the disk quota is exceeded",
   ENOTDIR: "a part of the path is not a directory",
-  EEXIST: "something that is not a directory is in the way",
-  ELOOP: "a symbolic link is in the way",
+  EEXIST: "a file with this name exists and is not a directory",
+  ELOOP: "a symbolic link with this name exists",
   ENAMETOOLONG: "the path is too long",
 };
 

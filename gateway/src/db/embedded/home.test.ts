@@ -94,7 +94,7 @@ test("the cluster is elsewhere when its user cannot reach the data directory", o
   await third.stop();
 
   await rename(home, `${home}-away`);
-  await assert.rejects(fresh.start({ dataDir: moved }), /cluster is not in \S+, where \S+ says: restore it/);
+  await assert.rejects(fresh.start({ dataDir: moved }), /cluster is not in \S+, which \S+ names: restore it/);
 });
 
 test("a cluster that can no longer be reached is not replaced by an empty one", onlyRoot, async () => {
@@ -103,7 +103,7 @@ test("a cluster that can no longer be reached is not replaced by an empty one", 
   await chmod(place.dataDir, 0o700);
   await assert.rejects(place.start(), (error) => {
     assert.ok(error instanceof PrivatePostgresError);
-    assert.match(error.message, /cannot be reached by its owner \S+: let others pass through/);
+    assert.match(error.message, /cannot be reached by its owner \S+: make the directories above it traversable/);
     return true;
   });
   await chmod(place.dataDir, mode);

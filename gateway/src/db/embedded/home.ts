@@ -67,7 +67,7 @@ async function hideFromOthers(path: string, log: Log): Promise<void> {
   if ((mode & 0o006) === 0) return;
   const isOurs = uid === ownUid() && (await readdir(path)).length === 0;
   if (isOurs) await chmod(path, mode & 0o7771);
-  else log.warn({ dataDir: path }, "other users can list the data directory; what is in it stays private");
+  else log.warn({ dataDir: path }, "other users can list the data directory; its files are private");
 }
 
 /** The home of the cluster that exists, or undefined when there is none yet. */
@@ -77,8 +77,8 @@ export async function findHome(places: Places): Promise<Home | undefined> {
     const home = await homeOfCluster(noted);
     if (home) return home;
     throw new PrivatePostgresError(
-      `The database cluster is not in ${noted}, where ${join(places.dataDir, NOTE)} says: ` +
-        "restore it, or remove that file to begin with an empty database.",
+      `The database cluster is not in ${noted}, which ${join(places.dataDir, NOTE)} names: ` +
+        "restore it, or remove that file to start with an empty database.",
     );
   }
   const inPlace = await homeOfCluster(homeIn(places.dataDir));
@@ -104,8 +104,8 @@ export async function makeHome(places: Places): Promise<Home> {
   });
   if (await canWork(elsewhere, runAs)) return homeOf(elsewhere, runAs);
   throw new PrivatePostgresError(
-    `Neither ${places.dataDir} nor ${elsewhere} can be reached by ${runAs.name}, whom PostgreSQL has to run as: ` +
-      "use a data directory that others may pass through, or set DATABASE_URL.",
+    `${runAs.name}, the user that PostgreSQL runs as, can reach neither ${places.dataDir} nor ${elsewhere}: ` +
+      "use a data directory that other users can traverse, or set DATABASE_URL.",
   );
 }
 
@@ -150,7 +150,7 @@ async function homeOfCluster(directory: string): Promise<Home | undefined> {
   if (runAs && !(await canWrite(cluster, runAs))) {
     throw new PrivatePostgresError(
       `The database cluster ${cluster} cannot be reached by its owner ${runAs.name}: ` +
-        "let others pass through the directories above it (chmod o+x).",
+        "make the directories above it traversable (chmod o+x).",
     );
   }
   return homeOf(directory, runAs);

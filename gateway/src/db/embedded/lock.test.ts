@@ -83,7 +83,7 @@ test("the loss of the lock to another is told", async (t) => {
   await query(postgres.connection, `select pg_terminate_backend(${before})`, "superuser");
   await taken;
   const error = await lost.promise;
-  assert.match(error.message, /is in use by process 1: stop that one first/);
+  assert.match(error.message, /is in use by process 1: stop that process first/);
 });
 
 test("the death of the server is told, and the next start recovers", async () => {
@@ -92,7 +92,7 @@ test("the death of the server is told, and the next start recovers", async () =>
   await query(postgres.connection, "create table kept (a int)");
   await query(postgres.connection, "insert into kept values (1)");
   process.kill(postgres.pid, "SIGKILL");
-  assert.match((await lost.promise).message, new RegExp(`process ${postgres.pid}\\) ended unexpectedly`));
+  assert.match((await lost.promise).message, new RegExp(`process ${postgres.pid}\\) exited unexpectedly`));
   await postgres.stop();
   const next = await place.start();
   assert.deepEqual(await query(next.connection, "select a from kept"), [{ a: 1 }]);

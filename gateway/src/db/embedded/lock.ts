@@ -61,7 +61,7 @@ export class DirectoryLock {
     const client = new pg.Client(adminConfig(server, APPLICATION + process.pid));
     client.on("error", (error) => {
       const level = this.#letGo ? "debug" : "warn";
-      this.#options.log[level]({ err: error }, "the connection that holds the data directory's lock ended");
+      this.#options.log[level]({ err: error }, "the connection that holds the data directory's lock closed");
     });
     try {
       await client.connect();
@@ -85,13 +85,13 @@ export class DirectoryLock {
   #onEnd(): void {
     this.#client = undefined;
     if (this.#letGo) return;
-    this.#options.log.warn({ dataDir: this.#options.dataDir }, "the data directory's lock was lost; taking it again");
+    this.#options.log.warn({ dataDir: this.#options.dataDir }, "data directory lock lost; acquiring it again");
     this.#retake().catch((error: unknown) => {
       if (this.#letGo) return;
       this.#options.onLost(
         error instanceof PrivatePostgresError
           ? error
-          : new PrivatePostgresError("The data directory's lock could not be taken again.", { cause: error }),
+          : new PrivatePostgresError("The data directory's lock could not be acquired again.", { cause: error }),
       );
     });
   }
@@ -103,15 +103,15 @@ export class DirectoryLock {
     while (!this.#letGo) {
       try {
         await this.#take();
-        log.info({ dataDir: this.#options.dataDir }, "the data directory's lock is held again");
+        log.info({ dataDir: this.#options.dataDir }, "data directory lock acquired again");
         return;
       } catch (error) {
         if (error instanceof DataDirectoryInUse) throw error;
         if (!(await isPostmasterOf(server.pid, cluster))) {
-          throw new PrivatePostgresError(`PostgreSQL (process ${server.pid}) ended unexpectedly.`, { cause: error });
+          throw new PrivatePostgresError(`PostgreSQL (process ${server.pid}) exited unexpectedly.`, { cause: error });
         }
         if (clock.monotonic() > deadline) throw error;
-        log.debug({ err: error }, "the data directory's lock cannot be taken yet");
+        log.debug({ err: error }, "acquiring the data directory lock failed; retrying");
       }
       await sleep(clock, RETRY_MS);
     }

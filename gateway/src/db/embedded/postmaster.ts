@@ -46,7 +46,7 @@ export async function lookForPostmaster(cluster: string): Promise<Sighting> {
   // Not a process of this machine, or not one we know by its looks, but if it answers it must not be disturbed.
   if ((await askForCluster(file)) === cluster) {
     throw new PrivatePostgresError(
-      `The database cluster ${cluster} is served by a PostgreSQL that was not started here ` +
+      `The database cluster ${cluster} is used by a PostgreSQL that this gateway did not start ` +
         `(process ${file.pid}, perhaps in another container): stop it first.`,
     );
   }
@@ -171,7 +171,7 @@ export async function stopPostmaster(target: { pid: number; cluster: string }, t
     if (!(await isPostmasterOf(target.pid, target.cluster))) return;
     if (signal === "SIGQUIT") {
       // Nothing committed is lost: the next start replays the log.
-      tools.log.warn({ pid: target.pid }, "PostgreSQL does not stop; ending it at once");
+      tools.log.warn({ pid: target.pid }, "PostgreSQL does not stop; killing it");
     }
     sendSignal(target.pid, signal);
     if (await isGone(target, tools.clock, waitMs)) return;

@@ -60,7 +60,7 @@ export async function chooseRunAs(): Promise<RunAs> {
     return entry;
   }
   throw new PrivatePostgresError(
-    `PostgreSQL may not run as root and there is no user ${CANDIDATES.join(", ")}: ` +
+    `PostgreSQL cannot run as root, and none of the users ${CANDIDATES.join(", ")} exists: ` +
       "run the gateway as an ordinary user, or set DATABASE_URL.",
   );
 }
@@ -77,7 +77,7 @@ export async function runAsOwner(cluster: string, owner: { uid: number; gid: num
   }
   if (owner.uid === 0) {
     throw new PrivatePostgresError(
-      `The database cluster ${cluster} belongs to root, whom PostgreSQL refuses: ` +
+      `The database cluster ${cluster} belongs to root, and PostgreSQL cannot run as root: ` +
         "give it to an ordinary user with chown -R.",
     );
   }
@@ -91,7 +91,7 @@ async function mustBecome(runAs: { uid: number; gid: number; name: string }): Pr
   const end = await runToEnd("/bin/sh", ["-c", ":"], runAs);
   if (end.code === 0) return;
   throw new PrivatePostgresError(
-    `PostgreSQL may not run as root and this process cannot become ${runAs.name}: ` +
+    `PostgreSQL cannot run as root, and this process cannot switch to the user ${runAs.name}: ` +
       "run the gateway as an ordinary user, or set DATABASE_URL.",
     { cause: end.error },
   );

@@ -175,7 +175,7 @@ class OpenPeers implements Peers {
     if (this.#ownOpening.equals(payload.subarray(0, this.#ownOpening.length))) return;
     const message = readMessage(payload);
     if (message === undefined) {
-      this.#log.warn("", {}, "another gateway's message cannot be read");
+      this.#log.warn("", {}, "unreadable message from another gateway");
       return;
     }
     const { from, hello, bye, slots, ask } = message;
@@ -204,7 +204,7 @@ class OpenPeers implements Peers {
         for (const [nodeId, items] of Object.entries(nodes)) unread += topic.hear(nodeId, items, how);
       }
     }
-    if (unread > 0) this.#log.warn(from, { from, unread }, "a part of another gateway's message cannot be read");
+    if (unread > 0) this.#log.warn(from, { from, unread }, "unreadable part of a message from another gateway");
   }
 
   #answer(to: string, nodeIds: string[]): void {

@@ -11,5 +11,7 @@ export async function noSuchRequest(
   const from = id === undefined ? null : await history.keptFrom();
   if (id === undefined || from === null || timeOf(id) >= from.getTime()) return refuse("not_found");
   const day = from.toISOString().slice(0, 10);
-  return refuse("not_found", { message: `Requests are kept from ${day} on, and this one would be older.` });
+  return refuse("not_found", {
+    message: `No request in your history has this ID. Records are kept from ${day} on, and this request would be older.`,
+  });
 }

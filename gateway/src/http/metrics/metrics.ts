@@ -49,8 +49,10 @@ export function openMetrics(): Metrics {
 }
 
 function tellOf(page: Page, facts: MetricFacts): void {
-  page.gauge("tollgate_build_info", "1; its labels say which gateway this is.", () => [[1, facts.about]]);
-  page.gauge("tollgate_ready", "1 while /readyz says that requests can be served.", () => [[facts.isReady() ? 1 : 0]]);
+  page.gauge("tollgate_build_info", "Always 1; the labels identify the gateway.", () => [[1, facts.about]]);
+  page.gauge("tollgate_ready", "1 if /readyz reports that the gateway can serve requests.", () => [
+    [facts.isReady() ? 1 : 0],
+  ]);
   tellOfEventLoop(page, facts);
   tellOfFleet(page, facts);
   tellOfDependencies(page, facts);
@@ -61,19 +63,19 @@ function tellOf(page: Page, facts: MetricFacts): void {
 /** By the names that prom-client gave them: dashboards and alerts know them. */
 function tellOfEventLoop(page: Page, { loopDelays }: MetricFacts): void {
   let delays: LoopDelays;
-  page.gauge("nodejs_eventloop_lag_seconds", "Delay of the event loop when it was last looked at.", () => {
+  page.gauge("nodejs_eventloop_lag_seconds", "Delay of the event loop at the last sample.", () => {
     // The first of these that the page asks for: the others are of the same look.
     delays = loopDelays();
     return [[delays.last]];
   });
   const figures = {
-    min: "The least delay of the event loop since the last reading.",
-    max: "The greatest.",
-    mean: "The mean.",
-    stddev: "The standard deviation.",
-    p50: "The 50th percentile.",
-    p90: "The 90th percentile.",
-    p99: "The 99th percentile.",
+    min: "Minimum delay of the event loop since the last scrape.",
+    max: "Maximum delay of the event loop since the last scrape.",
+    mean: "Mean delay of the event loop since the last scrape.",
+    stddev: "Standard deviation of the event loop delay since the last scrape.",
+    p50: "50th percentile of the event loop delay since the last scrape.",
+    p90: "90th percentile of the event loop delay since the last scrape.",
+    p99: "99th percentile of the event loop delay since the last scrape.",
   };
   for (const [name, help] of Object.entries(figures)) {
     page.gauge(`nodejs_eventloop_lag_${name}_seconds`, help, () => [[delays[name as keyof LoopDelays]]]);
@@ -86,15 +88,15 @@ function tellOfFleet(page: Page, { nodes, holds, models, capacityOf, waitingFor 
       for (const model of models()) yield [read(model), { model }];
     };
   page.gauge("tollgate_nodes_connected", "Nodes connected to this gateway.", () => [[nodes()]]);
-  page.gauge("tollgate_requests_in_flight", "Requests that hold credit now.", () => [[holds()]]);
+  page.gauge("tollgate_requests_in_flight", "Requests in flight: those that hold credit now.", () => [[holds()]]);
   page.gauge(
     "tollgate_slots",
-    "Requests that the connected nodes of a model take at once.",
+    "Slots of connected nodes: requests of a model that they can serve at a time.",
     ofModels((model) => capacityOf(model).slots),
   );
   page.gauge(
     "tollgate_slots_busy",
-    "Those of them that are taken.",
+    "Slots in use.",
     ofModels((model) => capacityOf(model).busy),
   );
   page.gauge("tollgate_requests_queued", "Requests that wait for a node of the model.", ofModels(waitingFor));
@@ -110,32 +112,32 @@ function tellOfDependencies(page: Page, { dependencies, pool, clockOffsetMs }: M
     };
   page.gauge(
     "tollgate_dependency_up",
-    "1 where it answers, 0 while it is away.",
+    "1 if the dependency is reachable, 0 if not.",
     ofEach(({ isAway }) => (isAway ? 0 : 1)),
   );
   page.gauge(
     "tollgate_dependency_latency_seconds",
-    "The last measured round trip to it.",
+    "Last measured round trip to the dependency.",
     ofEach(({ latencyMs }) => (latencyMs === null ? null : latencyMs / 1000)),
   );
   page.counter(
     "tollgate_refused_away_total",
-    "Asks that were refused at once because what they need was away.",
+    "Operations refused because the dependency was unreachable.",
     ofEach(({ refused = 0 }) => refused),
   );
   page.gauge("tollgate_clock_offset_seconds", "How far the database's clock is ahead of this machine's.", () => {
     const offsetMs = clockOffsetMs();
     return offsetMs === null ? [] : [[offsetMs / 1000]];
   });
-  page.gauge("tollgate_pool_connections", "Connections to the database, in use and idle.", () => {
+  page.gauge("tollgate_pool_connections", "Connections to the database, by state (busy or idle).", () => {
     const { total, idle } = pool();
     return [
       [total - idle, { state: "busy" }],
       [idle, { state: "idle" }],
     ];
   });
-  page.gauge("tollgate_pool_connections_max", "As many as there may be.", () => [[pool().max]]);
-  page.gauge("tollgate_pool_waiting", "Queries that wait for a connection.", () => [[pool().waiting]]);
+  page.gauge("tollgate_pool_connections_max", "Maximum number of connections to the database.", () => [[pool().max]]);
+  page.gauge("tollgate_pool_waiting", "Queries that wait for a database connection.", () => [[pool().waiting]]);
 }
 
 function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
@@ -144,7 +146,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
     page.counter(name, help, () => [[read(ledger().tallies)]]);
   page.counter(
     "tollgate_settlements_total",
-    "Ended requests: in the books, there after their lease had run out, or given up.",
+    "Settled requests: committed, committed late (after the lease expired), or given up.",
     () => {
       const { committed, late, givenUp } = ledger().tallies;
       return [
@@ -154,26 +156,34 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
       ];
     },
   );
-  sum("tollgate_settlements_retried_total", "Tries of settlements that the store did not take.", (of) => of.retried);
-  sum("tollgate_settlements_spooled_total", "Settlements that waited on the disk for the store.", (of) => of.spooled);
-  sum("tollgate_settlements_unsafe_total", "Requests answered with store and disk away.", (of) => of.unsafe);
-  sum("tollgate_settlements_short_microdollars_total", "What late settlements could not collect.", (of) =>
+  sum(
+    "tollgate_settlements_retried_total",
+    "Settlement attempts that the database did not accept.",
+    (of) => of.retried,
+  );
+  sum("tollgate_settlements_spooled_total", "Settlements that were spooled on disk.", (of) => of.spooled);
+  sum(
+    "tollgate_settlements_unsafe_total",
+    "Requests answered while neither database nor disk was available.",
+    (of) => of.unsafe,
+  );
+  sum("tollgate_settlements_short_microdollars_total", "Charges that late settlements could not collect.", (of) =>
     micro(of.short),
   );
-  sum("tollgate_holds_expired_total", "Holds that this gateway ended with their lease.", (of) => of.expired);
-  page.gauge("tollgate_settlements_waiting", "Ended requests that are not in the books yet.", () => [
+  sum("tollgate_holds_expired_total", "Holds that expired with their lease.", (of) => of.expired);
+  page.gauge("tollgate_settlements_waiting", "Ended requests that are not in the ledger yet.", () => [
     [settlementsWaiting()],
   ]);
 
   const ofBatches = (pick: "sizes" | "waitS" | "tripS") => () =>
     Object.entries(ledger().batches).map(([batch, figures]) => [figures[pick], { batch }] as const);
+  page.histogram("tollgate_batch_size", "Ledger operations per batch.", ofBatches("sizes"));
   page.histogram(
-    "tollgate_batch_size",
-    "Operations of the ledger that went to the store together.",
-    ofBatches("sizes"),
+    "tollgate_batch_wait_seconds",
+    "Time from an operation to the start of its batch.",
+    ofBatches("waitS"),
   );
-  page.histogram("tollgate_batch_wait_seconds", "Time until an operation's batch left.", ofBatches("waitS"));
-  page.histogram("tollgate_batch_seconds", "Time that a batch was on its way.", ofBatches("tripS"));
+  page.histogram("tollgate_batch_seconds", "Duration of a batch.", ofBatches("tripS"));
 
   // A zero would be an alarm where nobody has looked yet.
   const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): Reading[] => {
@@ -182,12 +192,12 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   };
   page.gauge(
     "tollgate_books_balanced",
-    "1 where the last proof of the books found no difference, 0 where it found one.",
+    "1 if the last ledger check found no difference, 0 if it found one.",
     ofVerdict(({ balanced }) => (balanced ? 1 : 0)),
   );
   page.gauge(
     "tollgate_books_verdict_age_seconds",
-    "How long ago the books were last proved.",
+    "Age of the last ledger check.",
     ofVerdict(({ at }) => Math.max(0, now() - at.getTime()) / 1000),
   );
 }
@@ -197,17 +207,17 @@ function tellOfHistory(page: Page, { months, rollupBacklog, now }: MetricFacts):
     const found = months();
     return found === undefined ? [] : [[found[pick]]];
   };
-  page.gauge("tollgate_history_months", "Months that have records of requests.", ofMonths("kept"));
+  page.gauge("tollgate_history_months", "Months with request records.", ofMonths("kept"));
   page.gauge(
     "tollgate_history_months_due",
-    "Those of them that are older than HISTORY_DAYS and not gone yet.",
+    "Months with request records older than HISTORY_DAYS that are not deleted yet.",
     ofMonths("due"),
   );
-  page.gauge("tollgate_rollup_waiting", "Ended requests that the console's figures do not count yet.", () => {
+  page.gauge("tollgate_rollup_waiting", "Ended requests that are not in the rollups yet.", () => {
     const backlog = rollupBacklog();
     return backlog === undefined ? [] : [[backlog.requests]];
   });
-  page.gauge("tollgate_rollup_oldest_seconds", "How long ago the oldest of them was made.", () => {
+  page.gauge("tollgate_rollup_oldest_seconds", "Age of the oldest request that is not in the rollups yet.", () => {
     const backlog = rollupBacklog();
     if (backlog === undefined) return [];
     return [[backlog.oldest === null ? 0 : Math.max(0, now() - backlog.oldest.getTime()) / 1000]];

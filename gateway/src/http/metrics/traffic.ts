@@ -84,14 +84,14 @@ export function openTraffic(page: Page): Traffic {
       for (const [model, figures] of models.entries()) yield [figures[pick], { model }];
     };
 
-  page.counter("tollgate_requests_total", "Requests that ended or were refused for a limit.", function* () {
+  page.counter("tollgate_requests_total", "Requests that ended or were refused by a rate limit.", function* () {
     for (const [words, outcomes] of requests.entries()) {
       const [endpoint = "", model = ""] = words.split(GAP);
       for (const [outcome, count] of outcomes.entries()) yield [count, { endpoint, model, outcome }];
     }
     yield* labelled(unread, ["endpoint", "model", "outcome"])();
   });
-  page.counter("tollgate_tokens_total", "Tokens counted, of requests that ended.", function* () {
+  page.counter("tollgate_tokens_total", "Tokens of ended requests.", function* () {
     for (const [model, { promptTokens, completionTokens }] of models.entries()) {
       yield [promptTokens, { model, kind: "prompt" }];
       yield [completionTokens, { model, kind: "completion" }];
@@ -99,25 +99,25 @@ export function openTraffic(page: Page): Traffic {
   });
   page.counter(
     "tollgate_charged_microdollars_total",
-    "What builders were charged.",
+    "Amount charged to builders.",
     ofModels(({ chargedMicro }) => chargedMicro),
   );
-  page.histogram("tollgate_queue_seconds", "Time until a node took the request.", spread("queueS"));
-  page.histogram("tollgate_first_token_seconds", "Time from the request to its first token.", spread("firstTokenS"));
-  page.histogram("tollgate_request_seconds", "Time from the request to its end.", spread("wholeS"));
-  page.counter("tollgate_http_answers_total", "HTTP answers of the public port.", function* () {
+  page.histogram("tollgate_queue_seconds", "Time until a node accepted the request.", spread("queueS"));
+  page.histogram("tollgate_first_token_seconds", "Time to first token.", spread("firstTokenS"));
+  page.histogram("tollgate_request_seconds", "Duration of requests.", spread("wholeS"));
+  page.counter("tollgate_http_answers_total", "HTTP responses of the public port.", function* () {
     for (const [status, counts] of answers.entries()) {
       for (const [count, labels] of labelled(counts, ["method", "route"])()) yield [count, { ...labels, status }];
     }
   });
   page.counter(
     "tollgate_refusals_total",
-    "Errors told to clients, by the code that they were told.",
+    "Errors returned to clients, by code.",
     labelled(refusals, ["code", "status"]),
   );
   page.counter(
     "tollgate_limits_unavailable_total",
-    "Questions that the limits server did not answer.",
+    "Requests to the limits server that got no response.",
     labelled(unanswered, ["cause"]),
   );
 

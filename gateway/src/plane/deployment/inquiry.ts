@@ -85,11 +85,11 @@ export function answerInquiries(options: AnsweringOptions): () => void {
     look(options, mark)
       .then(
         (found) => {
-          if (found === "other") log.warn({ gateway: from }, "a gateway on another database tried to join this plane");
+          if (found === "other") log.warn({ gateway: from }, "gateway with another database tried to join this plane");
           answer(found);
         },
         (error) => {
-          log.warn({ err: error, gateway: from }, "whether another gateway uses this database cannot be told");
+          log.warn({ err: error, gateway: from }, "cannot determine whether another gateway uses this database");
           answer("unknown");
         },
       )

@@ -47,7 +47,7 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
       return true;
     } catch (error) {
       if (error instanceof WrongPlane) throw error;
-      log.warn({ err: error }, "whether the plane belongs to this deployment cannot be told yet");
+      log.warn({ err: error }, "cannot determine yet whether the plane belongs to this deployment");
       return false;
     }
   };
@@ -76,18 +76,18 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   const owner = await plane.ownership?.claim(deployment);
   if (owner !== deployment) {
     throw new WrongPlane(
-      `the NATS plane belongs to deployment ${owner}, and this database is ${deployment}: point NATS_URL and the seeds to ` +
-        "its own plane (tollgate admin plane init), or, if that deployment is gone for good, take its plane over " +
+      `the NATS plane belongs to deployment ${owner}, and this database is deployment ${deployment}. Point NATS_URL and the seeds to ` +
+        "its own plane (tollgate admin plane init) or, if that deployment no longer exists, take over its plane " +
         "(tollgate admin deployment adopt)",
     );
   }
   const found = await inquire(options, await record.mark());
   if (found === "other") {
     throw new WrongPlane(
-      `this database is a copy: gateways on the NATS plane use another one of the same deployment ${deployment}. Point ` +
-        `DATABASE_URL to theirs, or stop them first if this one takes its place; ${DRILL}`,
+      `this database is a copy: gateways on the NATS plane use another database of the same deployment ${deployment}. Point ` +
+        `DATABASE_URL to theirs, or stop them first if this database replaces it; ${DRILL}`,
     );
   }
   if (found === "unknown")
-    log.warn("the gateways on the plane cannot tell whether they use the same database; going on");
+    log.warn("cannot determine whether the gateways on the plane use the same database; continuing");
 }

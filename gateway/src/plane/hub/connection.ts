@@ -22,9 +22,9 @@ import type { Router } from "./router.ts";
 /** The rate limit that all connections of a node share, or why this one may not be another of them. */
 export type Admission =
   | RateLimit
-  | "too many connections of one node"
-  | "a node connects too often"
-  | "a node came back too soon after it was cut off";
+  | "too many connections from one node"
+  | "node connects too often"
+  | "node reconnected too soon after it was disconnected";
 
 /** What a connection needs of its hub. */
 export interface ConnectionHub {
@@ -90,7 +90,7 @@ export class Connection implements Operations {
     this.#rate = createRateLimit(hub.limits);
     this.#cancelDeadline = hub.clock.after(hub.limits.connectDeadlineMs, () => this.cut("Authentication Timeout"));
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
-    socket.on("end", () => this.#end("the peer left"));
+    socket.on("end", () => this.#end("the peer closed the connection"));
     socket.on("error", (error) => this.#end(error.message));
     socket.on("close", () => {
       this.#end("the socket closed");
@@ -121,7 +121,7 @@ export class Connection implements Operations {
 
   /** Ends the conversation without a word, for a hub that closes. */
   close(): void {
-    this.#end("the hub closes");
+    this.#end("the hub is closing");
     this.#outbox.finish();
     this.#socket.destroySoon();
   }
@@ -233,7 +233,7 @@ export class Connection implements Operations {
     }
     // A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must not go on as if nothing
     // had happened: the end of the connection fails them in the way that is handled anyhow.
-    this.#hub.peerLog.error(this.#who, { ...who, err: error }, "plane: a subscriber failed");
+    this.#hub.peerLog.error(this.#who, { ...who, err: error }, "plane: subscriber failed");
     this.cut("Internal Error");
   }
 
@@ -248,7 +248,7 @@ export class Connection implements Operations {
     // However it ended: a peer that neither reads nor closes must not keep its socket.
     this.#cancelDeadline = this.#hub.clock.after(this.#hub.limits.lingerMs, () => this.#socket.destroy());
     for (const sid of [...this.#subscriptions.keys()]) this.#removeSubscription(sid);
-    this.#hub.log.debug({ peer: this.#peer, nodeId: this.nodeId, reason }, "plane: connection ended");
+    this.#hub.log.debug({ peer: this.#peer, nodeId: this.nodeId, reason }, "plane: connection closed");
     this.#hub.ended(this);
     return true;
   }
@@ -287,7 +287,7 @@ export class Connection implements Operations {
     // Without the subject, which the node chose: it could be anything, a prompt even.
     const [words = ""] = refusal.split('"', 1);
     const fields = { peer: this.#peer, nodeId: this.nodeId, refusal: words.trimEnd() };
-    this.#hub.peerLog.warn(this.#who, fields, "plane: refused");
+    this.#hub.peerLog.warn(this.#who, fields, "plane: operation refused");
     this.#surcharge += REFUSAL_OPERATIONS;
     this.#say(`-ERR '${refusal}'`);
   }

@@ -126,7 +126,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
       this.#server.listen({ host, port }, resolve);
     });
     this.#server.removeAllListeners("error");
-    this.#server.on("error", (err) => this.log.error({ err }, "plane: could not accept a connection"));
+    this.#server.on("error", (err) => this.log.error({ err }, "plane: accepting a connection failed"));
     const address = this.#server.address();
     invariant(address !== null && typeof address === "object", "a TCP server has an address");
     this.port = address.port;
@@ -192,9 +192,9 @@ class EmbeddedHub implements Hub, ConnectionHub {
 
   admit(connection: Connection, nodeId: string): Admission {
     const peers = this.#nodes.get(nodeId) ?? new Set();
-    if (peers.size >= this.limits.connectionsPerNodeMax) return "too many connections of one node";
-    if (this.#backoff.leftMs(nodeId) > 0) return "a node came back too soon after it was cut off";
-    if (!this.#rates.mayConnect(nodeId)) return "a node connects too often";
+    if (peers.size >= this.limits.connectionsPerNodeMax) return "too many connections from one node";
+    if (this.#backoff.leftMs(nodeId) > 0) return "node reconnected too soon after it was disconnected";
+    if (!this.#rates.mayConnect(nodeId)) return "node connects too often";
     this.#connections.noLongerWaits(connection);
     this.#nodes.set(nodeId, peers.add(connection));
     return this.#rates.ofSending(nodeId);
@@ -222,7 +222,9 @@ class EmbeddedHub implements Hub, ConnectionHub {
   #accept(raw: Socket): void {
     const { remoteAddress } = raw;
     if (this.#closing !== undefined || !this.#connections.hasRoom(remoteAddress)) {
-      raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: a refused peer left"));
+      raw.on("error", (error) =>
+        this.log.debug({ reason: error.message }, "plane: a refused peer closed the connection"),
+      );
       raw.end("-ERR 'maximum connections exceeded'\r\n");
       raw.destroySoon();
       return;
@@ -237,7 +239,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   /** NATS greets in clear and then lets the client start TLS on the same socket. */
   #secured(raw: Socket): Socket {
     if (this.#secureContext === undefined) return raw;
-    raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: a socket under TLS failed"));
+    raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: TLS socket failed"));
     return new TLSSocket(raw, { isServer: true, secureContext: this.#secureContext });
   }
 

@@ -29,7 +29,9 @@ export async function connectNats(login: Login): Promise<NatsConnection> {
   const bytesMax = connection.info?.max_payload ?? 0;
   if (bytesMax >= FRAME_BYTES_MAX) return connection;
   await connection.close();
-  throw new NatsUnusable(`NATS at ${login.url} takes messages of ${bytesMax} bytes only: set its max_payload to 1MB`);
+  throw new NatsUnusable(
+    `NATS at ${login.url} accepts messages of at most ${bytesMax} bytes. Set its max_payload to 1MB`,
+  );
 }
 
 async function dial({ url, name, jwt, key, inboxPrefix, dialTimeoutMs = DIAL_MS_MAX }: Login): Promise<NatsConnection> {
@@ -54,7 +56,7 @@ async function dial({ url, name, jwt, key, inboxPrefix, dialTimeoutMs = DIAL_MS_
     });
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    throw new NatsUnusable(`NATS at ${url} refuses the keys of this gateway (${error.message})`, { cause: error });
+    throw new NatsUnusable(`NATS at ${url} refuses this gateway's keys (${error.message})`, { cause: error });
   }
 }
 

@@ -156,7 +156,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const { seed } = createKey("account", systemRandom());
       await assert.rejects(openTestPlane(t, server, { accountSeed: seed }), (error: Error) => {
         assert.ok(error instanceof NatsUnusable);
-        assert.match(error.message, /NATS at nats:.* refuses the keys of this gateway/);
+        assert.match(error.message, /NATS at nats:.* refuses this gateway's keys/);
         return true;
       });
     });
@@ -164,9 +164,12 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     test("a server that takes too small messages stops it, and so does a system user it does not know", async (t) => {
       const small = await startNatsServer({ more: "max_payload: 64KB" });
       t.after(() => small.kill().then(() => small.remove()));
-      await assert.rejects(openTestPlane(t, small), /takes messages of 65536 bytes only: set its max_payload to 1MB/);
+      await assert.rejects(
+        openTestPlane(t, small),
+        /accepts messages of at most 65536 bytes. Set its max_payload to 1MB/,
+      );
       const { system } = newPlaneSetup({ url: server.url, random: systemRandom(), nowMs: clock.now() });
-      await assert.rejects(openTestPlane(t, server, { system }), /refuses the keys/);
+      await assert.rejects(openTestPlane(t, server, { system }), /refuses this gateway's keys/);
     });
 
     test("of several addresses one that answers is enough", async (t) => {

@@ -223,7 +223,8 @@ class NatsPlane implements Plane {
   async mint(nodeId: string): Promise<NodeCredentials> {
     const { clock, url, publicUrl } = this.#options;
     const pauseMs = this.#backoff.leftMs(nodeId);
-    if (pauseMs > 0) throw new Error(`the node was cut off and stays away for another ${Math.ceil(pauseMs / 1000)} s`);
+    if (pauseMs > 0)
+      throw new Error(`the node was disconnected and may not reconnect for ${Math.ceil(pauseMs / 1000)} s`);
     const [signer] = this.#signers;
     const revoked = revokedUntilS(await this.#lookup(), nodeKey(signer, nodeId).publicKey);
     const nowMs = clock.now();
@@ -260,7 +261,7 @@ class NatsPlane implements Plane {
     await this.#firstLookup().catch((cause) => {
       if (cause instanceof PlaneAway) throw cause;
       const need = "it needs the imports that `tollgate admin plane init` writes";
-      throw new Error(`NATS does not show this account its own JWT (${cause.message}); ${need}`, { cause });
+      throw new Error(`NATS does not return this account's JWT (${cause.message}); ${need}`, { cause });
     });
     await withSystem({ url, user: system, account: this.#account, answerTimeoutMs }, async (record) => {
       await record.read();
@@ -280,7 +281,7 @@ class NatsPlane implements Plane {
 
   async #lookup(): Promise<AccountClaims> {
     const account = readAccount(await this.#connection.ask(ACCOUNT_LOOKUP));
-    if (account === undefined) throw new Error("NATS did not answer with the account's JWT");
+    if (account === undefined) throw new Error("NATS did not return the account's JWT");
     return account;
   }
 
@@ -293,7 +294,7 @@ class NatsPlane implements Plane {
   #heardRevocations(payload: Uint8Array): void {
     const revoked = readRevoked(payload);
     if (revoked !== undefined) this.#revoker.heard(revoked);
-    else this.#options.log.warn("another gateway's revocations cannot be read");
+    else this.#options.log.warn("unreadable revocations from another gateway");
   }
 
   #back(): void {
@@ -352,7 +353,7 @@ class NatsPlane implements Plane {
   /** A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must end as if it had left. */
   #failed(subject: string, error: unknown): void {
     const nodeId = senderOf(subject);
-    this.#peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: a subscriber failed");
+    this.#peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");
     if (nodeId !== undefined) this.#gone(nodeId, "node");
   }
 }

@@ -43,7 +43,7 @@ export class PlaneAway extends Away {
   override name = "PlaneAway";
 
   constructor() {
-    super("plane", "there is no connection to NATS");
+    super("plane", "not connected to NATS");
   }
 }
 
@@ -168,7 +168,7 @@ export class ReconnectingConnection implements Dependency {
     const { clock, log } = this.#options;
     const awayMs = Math.round(clock.monotonic() - (this.#outage?.since ?? clock.monotonic()));
     this.#outage = undefined;
-    log.info({ server: connection.getServer(), awayMs }, "the dispatch plane is back");
+    log.info({ server: connection.getServer(), awayMs }, "dispatch plane is reachable again");
     this.#options.back();
   }
 
@@ -184,8 +184,8 @@ export class ReconnectingConnection implements Dependency {
     };
     const lookAgain = (): void => {
       if (this.#connection !== connection || this.#silentMs() < LOST_AFTER_MS) return;
-      this.#giveUp(new Error("the server does not answer"));
-      connection.close().catch((error: Error) => log.warn({ reason: error.message }, "a NATS server hangs"));
+      this.#giveUp(new Error("the server does not respond"));
+      connection.close().catch((error: Error) => log.warn({ reason: error.message }, "NATS server does not respond"));
     };
     return clock.every(ASK_EVERY_MS, () => {
       if (this.#askedAt === undefined) {
@@ -209,7 +209,7 @@ export class ReconnectingConnection implements Dependency {
     this.#askedAt = undefined;
     for (const subscribed of this.#subscribed) this.#put(subscribed, connection);
     this.#logErrors(connection).catch((error) =>
-      this.#options.log.error({ err: error }, "reading the connection's status failed"),
+      this.#options.log.error({ err: error }, "reading the connection status failed"),
     );
   }
 
@@ -238,7 +238,7 @@ export class ReconnectingConnection implements Dependency {
   /** What the server complains of. */
   async #logErrors(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === "error") this.#options.log.error({ reason: status.error.message }, "NATS reports an error");
+      if (status.type === "error") this.#options.log.error({ reason: status.error.message }, "NATS reported an error");
     }
   }
 
@@ -256,8 +256,8 @@ export class ReconnectingConnection implements Dependency {
     if (this.#outage?.reason === reason) return;
     const begins = this.#outage === undefined;
     this.#outage = { since: this.#outage?.since ?? clock.monotonic(), reason };
-    if (begins) log.error({ reason }, "the dispatch plane is away; no node can be reached until it is back");
-    else log.warn({ reason }, "the dispatch plane is still away");
+    if (begins) log.error({ reason }, "dispatch plane is unreachable; no node can be reached until it is back");
+    else log.warn({ reason }, "dispatch plane is still unreachable");
   }
 
   #wait(delayMs: number): Promise<void> {
@@ -277,7 +277,7 @@ export class ReconnectingConnection implements Dependency {
       cancel = this.#options.clock.after(FLUSH_MS_MAX, resolve);
     });
     const flushed = connection.flush().catch((error: Error) => {
-      this.#options.log.warn({ reason: error.message }, "left NATS before everything was sent");
+      this.#options.log.warn({ reason: error.message }, "disconnected from NATS before all messages were sent");
     });
     await Promise.race([flushed, late]);
     cancel();

@@ -82,8 +82,7 @@ export class Revoker {
         this.#deployment = owner;
         return owner;
       }
-      if (writes === CLAIMS_MAX)
-        throw new Error(`whose the plane is was not kept by the servers after ${writes} writes`);
+      if (writes === CLAIMS_MAX) throw new Error(`the servers did not keep the plane's owner after ${writes} writes`);
       await this.#options.withSystem((record) =>
         this.#writeOwner(record, deployment, (before) => before === undefined),
       );
@@ -95,8 +94,7 @@ export class Revoker {
   async take(deployment: string): Promise<void> {
     this.#deployment = deployment;
     for (let writes = 0; deploymentOf(await this.#options.lookup()) !== deployment; writes++) {
-      if (writes === CLAIMS_MAX)
-        throw new Error(`whose the plane is was not kept by the servers after ${writes} writes`);
+      if (writes === CLAIMS_MAX) throw new Error(`the servers did not keep the plane's owner after ${writes} writes`);
       await this.#options.withSystem((record) =>
         this.#writeOwner(record, deployment, (before) => before !== deployment),
       );
@@ -141,7 +139,7 @@ export class Revoker {
     for (let writes = 0; ; writes++) {
       const account = await record.read();
       if (holds(account, this.#known)) return;
-      if (writes === WRITES_MAX) throw new Error(`a revocation was not kept by the servers after ${writes} writes`);
+      if (writes === WRITES_MAX) throw new Error(`the servers did not keep a revocation after ${writes} writes`);
       await record.write(signJwt(operator, withRevoked(this.#owned(account), this.#known, this.#nowS())));
       if (writes > 0) await sleep(clock, PAUSE_MS * writes);
     }
@@ -171,7 +169,7 @@ export class Revoker {
 
   #lookNow(): void {
     this.#look().catch((error) => {
-      this.#options.log.error({ err: error, nodes: this.#wanted.size }, "revocations are not written yet");
+      this.#options.log.error({ err: error, nodes: this.#wanted.size }, "writing revocations failed; retrying");
       this.#lookLater();
     });
   }
@@ -180,7 +178,7 @@ export class Revoker {
     const { log, lookup, withSystem } = this.#options;
     if (this.#wanted.size > 0) await this.#write();
     if (holds(await lookup(), this.#known)) return;
-    log.warn("a revocation was written over; it is written again");
+    log.warn("revocation was overwritten; writing it again");
     await withSystem((record) => this.#writeKnown(record));
   }
 

@@ -46,7 +46,7 @@ export async function withSystem(
       async read() {
         const answer = await connection.request(systemLookup(account), new Uint8Array(0), { timeout });
         const claims = readAccount(answer.string());
-        if (claims === undefined) throw new Error("NATS did not answer with the account's JWT");
+        if (claims === undefined) throw new Error("NATS did not return the account's JWT");
         return claims;
       },
       async write(jwt) {

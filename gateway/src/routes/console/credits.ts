@@ -70,7 +70,7 @@ export function originOf({ origin, host }: IncomingHttpHeaders, scheme: Scheme =
   const called = URL.parse(`${scheme}://${host ?? ""}`);
   // Nothing but a name and a port: no path, no user.
   if (called === null || called.href !== `${called.origin}/`) {
-    throw invalidRequest("host", "host must name the console's address.");
+    throw invalidRequest("host", "The Host header must be the console's address.");
   }
   const sameHost = from !== null && URL.parse(`${from.protocol}//${host}`)?.host === from.host;
   return sameHost && /^https?:$/.test(from.protocol) ? from.origin : called.origin;

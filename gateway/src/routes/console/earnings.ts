@@ -38,9 +38,9 @@ export function earningHandlers(
       const { by, split, to = new Date(now()) } = query;
       const { from = new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) } = query;
       if (to < from) throw invalidRequest("to", "to must not be before from");
-      if (split === by) throw invalidRequest("split", "split must be another than by");
+      if (split === by) throw invalidRequest("split", "split must differ from by");
       if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
-        throw invalidRequest("from", "from must be at most 31 days before to where the sums are by hour");
+        throw invalidRequest("from", "from must be at most 31 days before to when by is hour");
       }
       const data = bounded(await earnings.sums(account.id, { by, split, from, to, nodeId: namedNode(query) }));
       const shown = data.map((row) => sumObject(row, query));

@@ -139,7 +139,7 @@ describe("400", () => {
     for (const [answer, param, rule] of [
       [await send("POST", `${API}/host-tokens`, { body: {} }), "name", /is required/],
       [await send("POST", `${API}/host-tokens`, { body: { name: "a\u0000" } }), "name", /control characters/],
-      [await send("PUT", `${at(node)}/elections`, { body: { models: "tiny-3b" } }), "models", /array of model ids/],
+      [await send("PUT", `${at(node)}/elections`, { body: { models: "tiny-3b" } }), "models", /array of model IDs/],
       [
         await send("PUT", `${at(node)}/elections`, { body: { models: ["tiny-3b", "large-70b"] } }),
         "models[1]",

@@ -121,6 +121,6 @@ test("after two months were dropped", async () => {
     assert.deepEqual([status, code, message], [404, "not_found", words], path);
   }
   const never = await get(`requests/${publicId("req", platform.newId())}`);
-  assert.equal((never.body.error as { message: string }).message, "No such request in your history.");
+  assert.equal((never.body.error as { message: string }).message, "No request in your history has this ID.");
   assert.equal((await get(`requests/${kept[0]}/receipt`)).status, 200);
 });

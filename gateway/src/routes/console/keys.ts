@@ -84,7 +84,7 @@ export function keyHandlers(
       const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
       const looser = account.role === "owner" ? undefined : loosened(found, change);
       if (looser !== undefined) throw fault("role_required", { message: onlyOwnersLoosen(looser) });
-      if (Object.keys(change).length === 0) throw invalidRequest("name", `name is required, or one of ${SETTINGS}`);
+      if (Object.keys(change).length === 0) throw invalidRequest("name", `name or one of ${SETTINGS} is required`);
       const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
       });
@@ -124,7 +124,7 @@ const onlyOwnersLoosen = (field: string): string =>
   `Only an owner of the account can make ${field} of a key less strict. Members can make it stricter.`;
 
 const SETTINGS = "budget_day_micro, budget_month_micro, expires_at, models, limits";
-const REVOKED = { message: "This key is revoked." };
+const REVOKED = { message: "This key is revoked and cannot be changed." };
 
 /** What a form says, as the keys take it. Throws the 400 that names the first field that breaks a rule. */
 function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<string>; now: number }): KeyChange {
@@ -134,7 +134,7 @@ function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<strin
   }
   for (const [index, model] of (models ?? []).entries()) {
     if (!rules.models.has(model)) {
-      throw invalidRequest(`models[${index}]`, `models[${index}] must be a model of the catalogue`);
+      throw invalidRequest(`models[${index}]`, `models[${index}] must be the ID of a model in the catalogue`);
     }
   }
   return {

@@ -92,7 +92,7 @@ describe("live numbers", () => {
     await turn();
     assert.ok(stuck.destroyed);
     for (let i = 0; i < 50; i++) open("b", new Page());
-    assert.throws(() => open("b", new Page()), /Too many pages/);
+    assert.throws(() => open("b", new Page()), /Too many live pages/);
 
     const page = new Page();
     let broken = true;

@@ -146,7 +146,7 @@ export class Live {
       }
     } catch (error) {
       const level = isStorageTrouble(error) ? "debug" : "warn";
-      this.#log[level]({ err: error instanceof Fault ? error.message : error }, "live numbers could not be read");
+      this.#log[level]({ err: error instanceof Fault ? error.message : error }, "reading live figures failed");
     }
   }
 
@@ -156,7 +156,7 @@ export class Live {
     } catch (error) {
       // There is nothing new to see meanwhile; it is asked again with the next keep-alive.
       if (isStorageTrouble(error)) return true;
-      if (!(error instanceof Fault)) this.#log.warn({ err: error }, "who looks at live numbers could not be checked");
+      if (!(error instanceof Fault)) this.#log.warn({ err: error }, "checking the access of a live viewer failed");
       return false;
     }
   }

@@ -34,15 +34,12 @@ export function moneyHandlers(
       if (to < from) throw invalidRequest("to", "to must not be before from");
       const days = (to.getTime() - from.getTime()) / DAY_MS;
       if (by === "hour" && days > DAYS_BY_HOUR_MAX) {
-        throw invalidRequest(
-          "from",
-          `from must be at most ${DAYS_BY_HOUR_MAX} days before to where the sums are by hour`,
-        );
+        throw invalidRequest("from", `from must be at most ${DAYS_BY_HOUR_MAX} days before to when by is hour`);
       }
       if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
       if (by === "label") {
-        if (split !== undefined) throw invalidRequest("split", "split must be absent where the sums are by label");
-        if (key !== undefined) throw invalidRequest("key", "key must be absent where the sums are by label");
+        if (split !== undefined) throw invalidRequest("split", "split must be absent when by is label");
+        if (key !== undefined) throw invalidRequest("key", "key must be absent when by is label");
         const sums = await usage.byLabel(account.id, { from, to });
         const data = sums.map(({ promptTokens, completionTokens, charge, ...sum }) => ({
           ...sum,
@@ -79,7 +76,7 @@ export function moneyHandlers(
 /** A long span, split by hundreds of keys, would be an answer of any size. */
 export function bounded<Row>(sums: Row[]): Row[] {
   if (sums.length <= SUMS_MAX) return sums;
-  throw invalidRequest("from", `from must be nearer to to: these are more than ${SUMS_MAX} sums`);
+  throw invalidRequest("from", `from must be closer to to: this range has more than ${SUMS_MAX} sums`);
 }
 
 export function balanceObject({ balance, held }: AccountBalance): z.input<typeof Balance> {

@@ -64,10 +64,7 @@ export function requestHandlers(
   const sortable = async (accountId: Uuid, sort: string, filter: Filter): Promise<Filter & { from: Date }> => {
     const { from, to = new Date(now()), label } = filter;
     if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
-      throw invalidRequest(
-        "from",
-        `from must be at most ${SORTED_DAYS_MAX} days before to where the order is by ${sort}`,
-      );
+      throw invalidRequest("from", `from must be at most ${SORTED_DAYS_MAX} days before to when sort is ${sort}`);
     }
     const span = { from, to: filter.to };
     const read =
@@ -75,7 +72,7 @@ export function requestHandlers(
         ? (await history.total(accountId, span, now())).requests
         : await history.labelled(accountId, label, span);
     if (read <= READ_MAX) return { ...filter, from };
-    throw invalidRequest("from", `from must be nearer to to: by ${sort} at most ${READ_MAX} requests are put in order`);
+    throw invalidRequest("from", `from must be closer to to: at most ${READ_MAX} requests can be sorted by ${sort}`);
   };
   return {
     async listRequests({ account, query, refuse }) {
@@ -114,7 +111,7 @@ export function requestHandlers(
       const { label, model, keyIds, outcome } = filter;
       const alone = model === undefined && keyIds === undefined && outcome === undefined;
       if (label !== undefined && !alone && (await history.labelled(account.id, label, filter)) > READ_MAX) {
-        throw invalidRequest("from", `from must be nearer to to: more than ${READ_MAX} requests have this label`);
+        throw invalidRequest("from", `from must be closer to to: more than ${READ_MAX} requests have this label`);
       }
       const { requests, promptTokens, completionTokens, charge } = await history.total(account.id, filter, now());
       return {

@@ -18,6 +18,6 @@ test("the gateway does not log a row that the database refuses", async (t) => {
   assert.equal(answer.status, 500);
   assert.deepEqual(Object.keys(answer.body), ["error"]);
   assert.equal(printed.mock.callCount(), 0, "nothing goes past the log");
-  assert.ok(lines.some((line) => line.includes("identities: a request failed")));
+  assert.ok(lines.some((line) => line.includes("identities: request failed")));
   for (const line of lines) assert.ok(!line.includes(identityId), line);
 });

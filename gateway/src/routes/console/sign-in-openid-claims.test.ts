@@ -46,37 +46,37 @@ describe("what the ID token leaves out", () => {
     {
       why: "UserInfo tells of another subject",
       mischief: { claims: NONE, userInfo: { sub: "subject-of-somebody-else" } },
-      told: ["failed", "UserInfo tells of another subject than the ID token"],
+      told: ["failed", "UserInfo and the ID token have different subjects"],
     },
     {
       why: "it does so where a name alone was missing",
       mischief: { claims: { name: undefined }, userInfo: { sub: "subject-of-somebody-else" } },
-      told: ["failed", "UserInfo tells of another subject than the ID token"],
+      told: ["failed", "UserInfo and the ID token have different subjects"],
     },
     {
       why: "UserInfo has no subject",
       mischief: { claims: NONE, userInfo: { sub: undefined } },
-      told: ["failed", /\/userinfo answered something else: sub: /],
+      told: ["failed", /\/userinfo returned an invalid response: sub: /],
     },
     {
       why: "UserInfo has no e-mail address either",
       mischief: { claims: NONE, userInfo: NONE },
-      told: ["email_missing", "neither the ID token nor UserInfo tells an email"],
+      told: ["email_missing", "neither the ID token nor UserInfo has an email"],
     },
     {
       why: "what stands there is no e-mail address",
       mischief: { claims: NONE, userInfo: { email: "ada at example" } },
-      told: ["email_missing", "email is not an e-mail address"],
+      told: ["email_missing", "email is not an email address"],
     },
     {
       why: "UserInfo does not vouch either",
       mischief: { claims: NONE, userInfo: { email_verified: undefined } },
-      told: ["email_not_verified", "neither the ID token nor UserInfo tells email_verified"],
+      told: ["email_not_verified", "neither the ID token nor UserInfo has email_verified"],
     },
     {
       why: "UserInfo vouches for another address than the ID token's",
       mischief: { claims: { email_verified: undefined }, userInfo: { email: "other@example.test" } },
-      told: ["email_not_verified", "neither the ID token nor UserInfo tells email_verified"],
+      told: ["email_not_verified", "neither the ID token nor UserInfo has email_verified"],
     },
     {
       why: "the ID token says no, and UserInfo yes",
@@ -111,6 +111,6 @@ describe("what the ID token leaves out", () => {
     const mischief = { claims: { name: undefined }, status: { userInfo: 503 } };
     assert.equal(await stage.signIn(browser, who, { mischief }), "/console/");
     assert.equal((await me(browser))?.name, who.sub);
-    assert.equal(stage.logged.at(-1)?.msg, "an OpenID provider could not be asked for a name");
+    assert.equal(stage.logged.at(-1)?.msg, "OpenID provider request for the display name failed");
   });
 });

@@ -16,7 +16,7 @@ describe("what is wrong lets nobody in", () => {
   const TOKENS: { why: string; mischief: Mischief; reason: RegExp }[] = [
     { why: "signed by another key", mischief: { otherKey: true }, reason: /signature/ },
     { why: "not signed", mischief: { unsigned: true }, reason: /"alg"/ },
-    { why: "none at all", mischief: { noIdToken: true }, reason: /\/token answered something else: id_token/ },
+    { why: "none at all", mischief: { noIdToken: true }, reason: /\/token returned an invalid response: id_token/ },
     { why: "for another client", mischief: { claims: { aud: "somebody-else" } }, reason: /"aud"/ },
     {
       why: "for another client's use",
@@ -93,7 +93,7 @@ describe("what is wrong lets nobody in", () => {
     for (const [status, reason] of [
       [{ token: 503 }, /\/token answered 503 server_error$/],
       [{ token: 429 }, /\/token answered 429 server_error$/],
-      [{ jwks: 500 }, /^the provider's keys could not be had/],
+      [{ jwks: 500 }, /^the provider's signing keys could not be fetched/],
     ] as const) {
       const browser = new Browser(stage.platform);
       const lines = await stage.told(async () => {
@@ -118,7 +118,7 @@ describe("what is wrong lets nobody in", () => {
     const lines = await stage.told(async () => {
       assert.equal(await comeBack(browser, url), "/console/?sign_in=provider_unavailable");
     });
-    assert.match(String(lines[0]?.[1]), /^127\.0\.0\.1:\d+\/token could not be asked: ECONNREFUSED$/);
+    assert.match(String(lines[0]?.[1]), /^request to 127\.0\.0\.1:\d+\/token failed: ECONNREFUSED$/);
     await other.close();
   });
 
@@ -128,7 +128,7 @@ describe("what is wrong lets nobody in", () => {
       ["access_denied", "provider_refused", "access_denied"],
       ["temporarily_unavailable", "provider_unavailable", "temporarily_unavailable"],
       ["invalid_scope", "failed", "invalid_scope"],
-      ["a secret sentence", "failed", "an error that is no word"],
+      ["a secret sentence", "failed", "the provider returned an unreadable error"],
     ] as const) {
       const url = stage.issuer.refuse(await leave(browser));
       url.searchParams.set("error", error);

@@ -107,13 +107,19 @@ type Ending = Pick<z.input<typeof JobShown>, "says" | "by">;
 /** How a job ended, as its host should read it. Requests that a limit refused never reach a node. */
 const ENDINGS: Partial<Record<RequestOutcome, Ending>> = {
   ok: { says: "Completed.", by: null },
-  upstream_failed: { says: "The node failed it: its engine reported an error, or the line was cut.", by: "engine" },
-  upstream_stall: { says: "The node went quiet for two seconds, or took longer than a job may.", by: "quiet" },
-  client_closed: { says: "The client left before the end. It does not count against the node.", by: "client" },
-  no_capacity: { says: "No node took it in time. It does not count against the node.", by: "platform" },
-  plane_lost: { says: "The platform lost its line to the node. It does not count against the node.", by: "platform" },
-  gateway_stopped: { says: "The platform stopped it. It does not count against the node.", by: "platform" },
-  gateway_lost: { says: "The platform lost it. It does not count against the node.", by: "platform" },
+  upstream_failed: {
+    says: "Failed on the node: its engine reported an error, or the connection was lost.",
+    by: "engine",
+  },
+  upstream_stall: { says: "The node sent nothing for two seconds, or the job reached its time limit.", by: "quiet" },
+  client_closed: { says: "Cancelled by the client. Does not count against the node.", by: "client" },
+  no_capacity: { says: "No node accepted it in time. Does not count against the node.", by: "platform" },
+  plane_lost: {
+    says: "The platform lost its connection to the node. Does not count against the node.",
+    by: "platform",
+  },
+  gateway_stopped: { says: "The platform stopped it. Does not count against the node.", by: "platform" },
+  gateway_lost: { says: "The gateway crashed. Does not count against the node.", by: "platform" },
 };
 
 function jobObject(job: Job): z.input<typeof JobShown> {
@@ -125,7 +131,7 @@ function jobObject(job: Job): z.input<typeof JobShown> {
     created_at: seconds(job.createdAt),
     finished_at: seconds(job.finishedAt),
     outcome: job.outcome,
-    ...(ENDINGS[job.outcome] ?? { says: "The platform refused it.", by: "platform" }),
+    ...(ENDINGS[job.outcome] ?? { says: "Refused by the platform.", by: "platform" }),
     prompt_tokens: job.promptTokens,
     completion_tokens: completionTokens,
     queue_ms: job.queueMs,

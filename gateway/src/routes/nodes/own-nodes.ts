@@ -50,7 +50,7 @@ export function ownNodes(parts: OwnNodesParts) {
       const models = chosen();
       for (const [i, model] of models.entries()) {
         if (!catalogue().active.has(model))
-          throw invalidRequest(`models[${i}]`, `models[${i}] must be an active model of the catalogue`);
+          throw invalidRequest(`models[${i}]`, `models[${i}] must be the ID of an active model in the catalogue`);
       }
       const outcome = await fleet.elect(accountId, node.id, [...new Set(models)]);
       if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });

@@ -99,7 +99,8 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       if (node === undefined) throw refuse("node_not_found");
       const { model: modelId, prompt, max_tokens } = body();
       const model = catalogue().active.get(modelId);
-      if (model === undefined) throw invalidRequest("model", "model must be an active model of the catalogue");
+      if (model === undefined)
+        throw invalidRequest("model", "model must be the ID of an active model in the catalogue");
       const outputTokensMax = model.kind === "embedding" ? 0 : max_tokens;
       const job = {
         id: parts.newId(),
@@ -113,7 +114,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
         const message =
           node.withheld === null
             ? `The node is not connected, or does not serve ${model.id} right now.`
-            : "The node gets no work while another node of its host is in quarantine.";
+            : "The node gets no requests while another node of its host is in quarantine.";
         throw refuse("node_state_conflict", { message });
       }
       if (result.end === "no_capacity") throw refuse("node_state_conflict");
@@ -131,7 +132,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       if (mint === undefined) throw refuse("not_implemented");
       const nodeId = publicId("node", node.id);
       const minted = await mint(nodeId).catch((cause) => {
-        log.error(nodeId, { node: nodeId, err: cause }, "the dispatch plane minted no credentials");
+        log.error(nodeId, { node: nodeId, err: cause }, "the dispatch plane issued no credentials");
         throw refuse("dispatch_admin_error", { cause });
       });
       const { active } = catalogue();

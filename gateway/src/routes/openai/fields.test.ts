@@ -107,14 +107,14 @@ describe("chat fields", () => {
       "stream_options",
       /must be an object/,
     ],
-    ["a tool is required", { ...good, tool_choice: "required" }, "tool_choice", /returns no tool calls/],
+    ["a tool is required", { ...good, tool_choice: "required" }, "tool_choice", /tool calls are not supported/],
     [
       "a tool is named",
       { ...good, tool_choice: { type: "function", function: { name: "f" } } },
       "tool_choice",
-      /must be "auto" or "none": this service returns no tool calls/,
+      /must be "auto" or "none": tool calls are not supported/,
     ],
-    ["tool_choice 1", { ...good, tool_choice: 1 }, "tool_choice", /returns no tool calls/],
+    ["tool_choice 1", { ...good, tool_choice: 1 }, "tool_choice", /tool calls are not supported/],
   ] as [string, unknown, string | undefined, RegExp][]) {
     test(`${name} is refused, naming ${param ?? "the body"}`, () => {
       const refused = refusal(chat.parse, body);
@@ -208,9 +208,9 @@ describe("the form of the answer", () => {
       /1 to 64 characters/,
     ],
     ["a name with a space", schemaOf({ name: "a b", schema: {} }), "response_format.json_schema.name", /A-Z, a-z/],
-    ["no schema", schemaOf({ name: "a" }), SCHEMA, /which is an object/],
-    ["a schema that is true", schemaOf({ name: "a", schema: true }), SCHEMA, /which is an object/],
-    ["a schema that is a list", schemaOf({ name: "a", schema: [] }), SCHEMA, /which is an object/],
+    ["no schema", schemaOf({ name: "a" }), SCHEMA, /must be a JSON Schema object/],
+    ["a schema that is true", schemaOf({ name: "a", schema: true }), SCHEMA, /must be a JSON Schema object/],
+    ["a schema that is a list", schemaOf({ name: "a", schema: [] }), SCHEMA, /must be a JSON Schema object/],
     ["101 levels", schemaOf({ name: "a", schema: nested(101) }), SCHEMA, /at most 100 levels deep/],
     ["1000 levels", schemaOf({ name: "a", schema: nested(1000) }), SCHEMA, /at most 100 levels deep/],
     ["a byte more than 64 KiB", schemaOf({ name: "a", schema: long(65_537) }), SCHEMA, /at most 64 KiB/],
@@ -318,7 +318,7 @@ describe("token ids for embeddings", () => {
       [[1, 2], [3]],
     ]) {
       const { message } = refusal(embeddings.parse, { model: "m", input });
-      assert.match(message, /token ids are not supported/);
+      assert.match(message, /token IDs are not supported/);
       assert.match(message, /LangChain for Python .* check_embedding_ctx_length=False/);
     }
     assert.equal(refusal(embeddings.parse, { model: "m", input: [{}] }).message, "input[0] must be a string");

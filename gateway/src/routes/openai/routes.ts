@@ -2,7 +2,7 @@
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { methodAndUrl, type Route } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
-import { fault } from "../../faults.ts";
+import { fault, modelNotFound } from "../../faults.ts";
 import { sendCached } from "../../http/cached.ts";
 import type { OpenCall } from "../../http/call.ts";
 import { takeOver } from "../../http/door.ts";
@@ -50,7 +50,7 @@ export function openAiRoutes(
     async handler({ call, params }, reply) {
       const key = await countAsRequest(gateway, call);
       const entry = entriesFor(key).find(({ id }) => id === params.id);
-      if (entry === undefined) throw fault("model_not_found");
+      if (entry === undefined) throw modelNotFound(params.id);
       return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, gateway.dispatcher)));
     },
   });

@@ -24,7 +24,7 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
     workersMax,
     waitingMax: WAITING_MAX,
     waitingUnitsMax: WAITING_BYTES_MAX,
-    onCrash: (error) => log.error({ err: error }, "a reading worker died"),
+    onCrash: (error) => log.error({ err: error }, "request reading worker crashed"),
   });
   const run = async (body: Body, order: ReadJob["order"], payer: string): Promise<Read> => {
     // Out of the body: once they are given back they are another's.

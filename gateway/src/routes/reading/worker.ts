@@ -64,6 +64,6 @@ async function read(bytes: Buffer, order: ReadOrder | "form", transfer: Transfer
 
 function meterOf(tokenizer: string): Meter {
   const meter = meters.get(tokenizer);
-  invariant(meter !== undefined, `there is no tokenizer ${tokenizer}`);
+  invariant(meter !== undefined, `tokenizer ${tokenizer} does not exist`);
   return meter;
 }

@@ -39,7 +39,7 @@ export async function openOpenIdStage(): Promise<OpenIdStage> {
       const from = logged.length;
       await happens();
       return logged.slice(from).map(({ msg, level, time, provider, outcome, reason, ...more }) => {
-        assert.equal(msg, "an OpenID sign-in was refused");
+        assert.equal(msg, "OpenID sign-in refused");
         assert.deepEqual([provider, more], ["test", {}]);
         return [outcome, reason];
       });

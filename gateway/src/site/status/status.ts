@@ -88,7 +88,7 @@ export function openStatus({
           last = made;
         },
         (error) => {
-          log[isAway(error) ? "debug" : "warn"]({ err: error }, "the status could not be made anew");
+          log[isAway(error) ? "debug" : "warn"]({ err: error }, "updating the status page failed");
           last = lastKnown();
         },
       )

@@ -177,7 +177,7 @@ test("a model without its chat template is not elected: what is billed is not wh
   const { lines, next, exitCode } = await fails(elect, "--models", "tiny-3b");
   const trouble = "it has no chat template of Llama 3: a chat that is billed as 64 tokens is 14 to the engine";
   assert.deepEqual([lines, exitCode], [[`tiny-3b: ${trouble}`], 1]);
-  assert.match(next ?? "", /^give it Llama 3's: ollama create with a TEMPLATE/);
+  assert.match(next ?? "", /^give it the template of Llama 3: ollama create with a TEMPLATE/);
   assert.ok(terminal.text.includes(`no: ${trouble}`));
   assert.deepEqual(gateway.bodies, []);
   assert.equal(await run(elect, "--yes"), 0);

@@ -101,7 +101,7 @@ test("on a terminal: a screen that is drawn anew at every change and every secon
   screen.status({ type: "online" });
   screen.stats(paused);
   screen.log.warn({ reason: "no header" }, "a frame from the plane is malformed");
-  screen.log.warn({ job: "j-01", model: "tiny-3b", cause: "engine", message: "out of memory" }, "a job failed");
+  screen.log.warn({ job: "j-01", model: "tiny-3b", cause: "engine", message: "out of memory" }, "job failed");
   screen.statsMissing(new Error("gone"));
   screen.statsMissing(new Error("gone"));
   const last = terminal.screens.at(-1)?.join("\n") ?? "";
@@ -109,7 +109,7 @@ test("on a terminal: a screen that is drawn anew at every change and every secon
     "paused, 0 of 4 slots busy",
     "$0.00012345 today",
     "a frame from the plane is malformed: no header",
-    "a job failed (tiny-3b): out of memory",
+    "job failed (tiny-3b): out of memory",
   ])
     assert.ok(last.includes(text), text);
   for (const text of ["the gateway does not tell", "offline: no route; trying again"])

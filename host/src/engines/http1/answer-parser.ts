@@ -135,7 +135,7 @@ export class AnswerParser {
     const blank = /^(?:\r\n)+/.exec(text)?.[0].length ?? 0;
     const end = text.indexOf(HEAD_END, blank);
     const size = end === -1 ? text.length : end + HEAD_END.length;
-    if (size > this.#room) throw new MalformedAnswer("its head is too large");
+    if (size > this.#room) throw new MalformedAnswer("its headers are too large");
     if (end === -1) {
       this.#begun = text;
       return to;
@@ -218,13 +218,13 @@ export class AnswerParser {
         if (this.#digits === 0) throw new MalformedAnswer("a chunk has no size");
         if (byte === CR) this.#place = "size-end";
         else if (byte === SEMICOLON || isBlank(byte)) this.#place = "extension";
-        else throw new MalformedAnswer("the size of a chunk is no number");
+        else throw new MalformedAnswer("the size of a chunk is not a number");
         return;
       }
       case "extension":
         this.#takeRoom();
         if (byte === CR) this.#place = "size-end";
-        else if (byte === LF) throw new MalformedAnswer("a line feed stands alone");
+        else if (byte === LF) throw new MalformedAnswer("a line feed without a carriage return");
         return;
       case "size-end":
         expectLineFeed(byte);
@@ -243,12 +243,12 @@ export class AnswerParser {
       case "trailers":
         this.#takeRoom();
         this.#place = byte === CR ? "trailers-end" : "trailer";
-        if (byte === LF) throw new MalformedAnswer("a line feed stands alone");
+        if (byte === LF) throw new MalformedAnswer("a line feed without a carriage return");
         return;
       case "trailer":
         this.#takeRoom();
         if (byte === CR) this.#place = "trailer-end";
-        else if (byte === LF) throw new MalformedAnswer("a line feed stands alone");
+        else if (byte === LF) throw new MalformedAnswer("a line feed without a carriage return");
         return;
       case "trailer-end":
         expectLineFeed(byte);
@@ -261,7 +261,7 @@ export class AnswerParser {
   }
 
   #takeRoom(): void {
-    if (this.#room-- === 0) throw new MalformedAnswer("there is too much around a chunk");
+    if (this.#room-- === 0) throw new MalformedAnswer("too many bytes around a chunk");
   }
 }
 
@@ -274,18 +274,18 @@ function hexDigit(byte: number): number {
 const isBlank = (byte: number): boolean => byte === 32 || byte === 9;
 
 function expectLineFeed(byte: number): void {
-  if (byte !== LF) throw new MalformedAnswer("a return stands alone");
+  if (byte !== LF) throw new MalformedAnswer("a carriage return without a line feed");
 }
 
 /** Reads a head, without the empty line at its end. */
 function headOf(text: string): AnswerHead {
   const [first = "", ...lines] = text.replace(FOLD, " ").split("\r\n");
   const [, minor, code] = STATUS_LINE.exec(first) ?? [];
-  if (code === undefined) throw new MalformedAnswer("it does not begin as an answer of HTTP/1.1");
+  if (code === undefined) throw new MalformedAnswer("it is not an HTTP/1.1 response");
   const fields = new Map<string, string>();
   for (const line of lines) {
     const [, name, value] = FIELD_LINE.exec(line) ?? [];
-    if (name === undefined || value === undefined) throw new MalformedAnswer("a line of its head is no field");
+    if (name === undefined || value === undefined) throw new MalformedAnswer("a header line is malformed");
     const key = name.toLowerCase();
     const before = fields.get(key);
     fields.set(key, before === undefined ? value : `${before}, ${value}`);
@@ -301,14 +301,14 @@ function framingOf(status: number, fields: ReadonlyMap<string, string>): Pick<An
   const coding = fields.get("transfer-encoding");
   const length = fields.get("content-length");
   // Nothing was asked that could be answered so.
-  if (status === 101) throw new MalformedAnswer("it changes to another protocol");
+  if (status === 101) throw new MalformedAnswer("it switches protocols");
   if (status < 200 || status === 204 || status === 304) return { body: "none", length: 0 };
   if (coding !== undefined) {
-    if (length !== undefined) throw new MalformedAnswer("it has a length beside its chunks");
-    if (coding.toLowerCase() !== "chunked") throw new MalformedAnswer("it is coded in a way that was not asked for");
+    if (length !== undefined) throw new MalformedAnswer("it has both a content length and chunks");
+    if (coding.toLowerCase() !== "chunked") throw new MalformedAnswer("it has an encoding that was not requested");
     return { body: "chunks", length: 0 };
   }
   if (length === undefined) return { body: "close", length: 0 };
-  if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer("its length is no number");
+  if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer("its content length is not a number");
   return { body: "length", length: Number(length) };
 }

@@ -121,7 +121,7 @@ export class Connection {
 }
 
 const closedEarly = (): Error =>
-  Object.assign(new Error("the connection closed before an answer came"), { code: "ECONNRESET" });
+  Object.assign(new Error("the connection closed before the response"), { code: "ECONNRESET" });
 
 function open({ host, port, secure }: Server, read: (bytes: Buffer) => void): Socket {
   const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };

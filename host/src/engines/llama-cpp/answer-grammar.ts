@@ -24,10 +24,10 @@ export async function answerGrammar(
     grammar = await llama.createGrammar({ grammar: written.grammar.replace(LINES_AFTER, "").replace(EXPONENT, "") });
   } catch {
     // The reason may quote the schema.
-    throw new EngineError("prompt", "this engine makes no grammar of the schema");
+    throw new EngineError("prompt", "this engine cannot make a grammar from the schema");
   }
   // Reaches into what the library writes, whose version is pinned; one that writes otherwise is refused, not trusted.
   if (!LINES_AFTER.test(written.grammar))
-    throw new Error("this version of node-llama-cpp writes its grammars in another way");
+    throw new Error("this version of node-llama-cpp writes grammars in an unknown format");
   return new LlamaGrammarEvaluationState({ model, grammar });
 }

@@ -124,4 +124,4 @@ function samplingOptions(sampling: Sampling, defaults: SamplingDefaults, said: T
 }
 
 export const tooLong = (contextTokens: number): EngineError =>
-  new EngineError("prompt", `the prompt is longer than the ${contextTokens.toLocaleString("en")} tokens of this model`);
+  new EngineError("prompt", `the prompt exceeds this model's context of ${contextTokens.toLocaleString("en")} tokens`);

@@ -120,7 +120,7 @@ test("an answer without end stops a little after its cap, whoever asks", async (
 });
 
 test("what does not fit the context is refused, never cut; a long prompt tells how far it is read", async () => {
-  const tooLong = { name: "EngineError", blame: "prompt", message: /longer than the 2,048 tokens/ };
+  const tooLong = { name: "EngineError", blame: "prompt", message: /context of 2,048 tokens/ };
   await assert.rejects(ask("fox ".repeat(2100)), tooLong);
   await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
   const prompt = "1, 2, 3, ".repeat(108);

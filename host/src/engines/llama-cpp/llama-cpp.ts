@@ -84,7 +84,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const free = new Pool(writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : []);
     const embedder = new Embedder(model, { contextTokens, threads, shorten });
     const write: Engine["generate"] = async (job, sink, signal) => {
-      if (!writes) throw new EngineError("engine", `${name} gives vectors alone`);
+      if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
       const grammar = job.format === undefined ? undefined : await answerGrammar(llama, model, job.format);
       const sequence = await free.take();
       try {
@@ -152,13 +152,13 @@ function notesOn(model: LlamaModel, models: readonly string[], contextTokens: nu
     return [
       ...(contextTokens < promised
         ? [
-            `the file has a context of ${contextTokens} tokens, and ${id} promises ${promised}: longer requests will fail`,
+            `the file has a context of ${contextTokens} tokens, but ${id} promises ${promised}: longer requests will fail`,
           ]
         : []),
       ...(width === model.embeddingVectorSize
         ? []
         : [
-            `the file gives vectors of ${model.embeddingVectorSize} values, and ${id} promises ${width}: none will be taken`,
+            `the file returns vectors of ${model.embeddingVectorSize} values, but ${id} promises ${width}: all of them will be refused`,
           ]),
     ];
   });
@@ -178,7 +178,7 @@ async function sequences(
     })
     .catch((cause: unknown) => {
       if (!(cause instanceof InsufficientMemoryError)) throw cause;
-      throw new Error(`there is no memory for ${slots} contexts of ${contextTokens} tokens; fewer --slots need less`, {
+      throw new Error(`not enough memory for ${slots} contexts of ${contextTokens} tokens; use fewer --slots`, {
         cause,
       });
     });

@@ -62,7 +62,7 @@ function render(wrapper: ChatWrapper, model: LlamaModel, messages: readonly Chat
     return wrapper.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer);
   } catch {
     // The reason may quote the messages.
-    throw new EngineError("prompt", "the model's chat template does not take these messages");
+    throw new EngineError("prompt", "the model's chat template does not support these messages");
   }
 }
 

@@ -24,7 +24,7 @@ export function grammarSchema(schema: Schema): GrammarSchema {
 
 /** Keywords are the client's, but no text of a prompt. */
 const unsupported = (what: string): EngineError =>
-  new EngineError("prompt", `this engine cannot keep to the schema: ${what.slice(0, 100)}`);
+  new EngineError("prompt", `this engine does not support the schema: ${what.slice(0, 100)}`);
 
 class Translation {
   readonly #root: Schema;
@@ -59,7 +59,7 @@ class Translation {
   #reference(schema: Schema, where: string): Schema {
     allowOnly(schema, ["$ref"], where);
     const name = /^#\/(?:\$defs|definitions)\/([^/~%]+)$/.exec(String(schema.$ref))?.[1];
-    if (name === undefined || !Object.hasOwn(this.#defs, name)) throw unsupported(`$ref to elsewhere (${where})`);
+    if (name === undefined || !Object.hasOwn(this.#defs, name)) throw unsupported(`$ref to another place (${where})`);
     return { $ref: `#/$defs/${name}` };
   }
 
@@ -70,7 +70,7 @@ class Translation {
       (value) => types.length === 0 || types.some((type) => isOfType(value, type)),
     );
     const simple = fit.every((value) => value === null || LITERALS.includes(typeof value));
-    if (fit.length === 0 || !simple) throw unsupported(`${keyword} of something other than plain values (${where})`);
+    if (fit.length === 0 || !simple) throw unsupported(`${keyword} with values that are not plain (${where})`);
     return fit;
   }
 
@@ -78,10 +78,10 @@ class Translation {
   #choice(schema: Schema, keyword: string, where: string): Schema {
     allowOnly(schema, [keyword], where);
     const choices = Array.isArray(schema[keyword]) ? schema[keyword] : [];
-    if (choices.length === 0) throw unsupported(`${keyword} without a choice (${where})`);
+    if (choices.length === 0) throw unsupported(`${keyword} without alternatives (${where})`);
     const [first] = choices;
     if (choices.length === 1) return this.#any(first, where);
-    if (keyword === "allOf") throw unsupported(`allOf of several (${where})`);
+    if (keyword === "allOf") throw unsupported(`allOf with several schemas (${where})`);
     return { oneOf: choices.map((choice, i) => this.#any(choice, `${where}/${keyword}/${i}`)) };
   }
 
@@ -121,7 +121,8 @@ class Translation {
     const properties = Object.entries(schemaOf(schema.properties ?? {}, `${where}/properties`));
     const names = properties.map(([name]) => name);
     const required = Array.isArray(schema.required) ? schema.required : [];
-    if (required.some((name) => !names.includes(name))) throw unsupported(`required without its property (${where})`);
+    if (required.some((name) => !names.includes(name)))
+      throw unsupported(`required property that is not defined (${where})`);
     // A type alone means any object at all. Beside named properties a grammar would allow one of them a second time.
     const { additionalProperties: open = true } = schema;
     if (names.length === 0)
@@ -150,7 +151,7 @@ class Translation {
     const bounds = this.#bounds(schema, ["minLength", "maxLength"], where);
     if (!("format" in schema)) return { type: "string", ...bounds };
     if (!STRING_FORMATS.includes(String(schema.format)) || Object.keys(bounds).length > 0)
-      throw unsupported(`this format of a string (${where})`);
+      throw unsupported(`unsupported string format (${where})`);
     return { type: "string", format: schema.format };
   }
 
@@ -164,7 +165,7 @@ class Translation {
       return [keyword, value];
     });
     if (this.#repetitions > REPETITIONS_MAX)
-      throw unsupported(`its bounds allow too many items or characters (${where})`);
+      throw unsupported(`bounds that allow too many items or characters (${where})`);
     const [min, max] = keywords.map((keyword) => schema[keyword]);
     if (typeof min === "number" && typeof max === "number" && min > max) throw unsupported(`${keywords[1]} (${where})`);
     return Object.fromEntries(bounds);
@@ -184,7 +185,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
 
 /** A definition that is itself, or one of its own choices, has no beginning. */
 function requireEnd(name: string, defs: Readonly<Record<string, Schema>>, above: readonly string[]): void {
-  if (above.includes(name)) throw unsupported(`$defs/${name} is defined by itself`);
+  if (above.includes(name)) throw unsupported(`$defs/${name} refers to itself`);
   const visit = (schema: Schema): void => {
     if (typeof schema.$ref === "string") requireEnd(schema.$ref.slice("#/$defs/".length), defs, [...above, name]);
     if (Array.isArray(schema.oneOf)) schema.oneOf.forEach(visit);
@@ -196,7 +197,7 @@ const isRemark = (keyword: string): boolean => REMARKS.includes(keyword) || REMA
 
 function schemaOf(value: unknown, where: string): Schema {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Schema;
-  throw unsupported(`something that is no schema (${where})`);
+  throw unsupported(`a value that is not a schema (${where})`);
 }
 
 function allowOnly(schema: Schema, keywords: readonly string[], where: string): void {

@@ -91,5 +91,5 @@ export const lmStudio: EngineProfile = {
         endpoint === "chat" ? responseFormat(format.type === "json_object" ? ANY_OBJECT : format) : undefined,
     },
   ),
-  caveats: ["LM Studio may cut or leave unanswered a prompt longer than the context a model is loaded with"],
+  caveats: ["LM Studio may truncate or not answer prompts longer than the context a model is loaded with"],
 };

@@ -36,5 +36,5 @@ export const mlx: EngineProfile = {
   assumedSlots: 1,
   inspect,
   dialect: openAiDialect({}, { readComment }),
-  caveats: ["MLX leaves out the space before the first word of a completion"],
+  caveats: ["MLX omits the space before the first word of a completion"],
 };

@@ -65,7 +65,7 @@ const ollamaDialect: Dialect = {
   },
   read(data) {
     const result = Line.safeParse(parseJson(data));
-    if (!result.success) throw new EngineError("engine", "the engine's stream holds something that is no answer");
+    if (!result.success) throw new EngineError("engine", "the engine's stream has a line that is not a response");
     if (result.data.error != null) throw streamError(result.data.error);
     return eventOf(result.data);
   },
@@ -76,10 +76,10 @@ const ollamaDialect: Dialect = {
   }),
   vectors(text, count) {
     const result = Embeddings.safeParse(parseJson(text));
-    if (!result.success) throw new EngineError("engine", "the engine's embeddings are not in Ollama's form");
+    if (!result.success) throw new EngineError("engine", "the engine's embeddings are not in Ollama's format");
     const { embeddings } = result.data;
     if (embeddings.length !== count)
-      throw new EngineError("engine", `the engine gave ${embeddings.length} vectors for ${count} inputs`);
+      throw new EngineError("engine", `the engine returned ${embeddings.length} vectors for ${count} inputs`);
     return embeddings.map((values) => Float32Array.from(values));
   },
 };

@@ -124,7 +124,7 @@ test("400: a quarantine says why", async () => {
   const node = await newNode("for 400");
   for (const [body, rule] of [
     [{}, /is required/],
-    [{ reason: " " }, /must say why/],
+    [{ reason: " " }, /must not be empty: give the reason/],
     [{ reason: "x".repeat(201) }, /at most 200/],
   ] as const) {
     const answer = await quarantine(at(node), body);

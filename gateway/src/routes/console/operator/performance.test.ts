@@ -109,7 +109,7 @@ describe("how the platform did", () => {
     assert.equal(total, 3);
     const texts = data.flatMap(({ reasons }) => reasons.map(({ text }) => text));
     assert.ok(texts.includes("Failed 3 of 3 requests."), texts.join("; "));
-    assert.ok(texts.includes("Runs agent 1.0.9; this platform is at 1.2.0."), texts.join("; "));
+    assert.ok(texts.includes("Runs agent 1.0.9; this platform runs 1.2.0."), texts.join("; "));
     await platform.parts.fleet.quarantine(away, { reason: "odd answers", evidence: {}, by: "a test" });
     const again = (await get("performance")).nodes_to_look_at.data as Found[];
     assert.match(JSON.stringify(again.find(({ name }) => name === "away")), /In quarantine: odd answers/);

@@ -15,7 +15,7 @@ export function addressOf(operation: Route, id = "none", query = ""): { method: 
   return { method, url: url.replace(/:\w+/, id) + (query && `?${query}`) };
 }
 
-/** How the id in its path begins, by the declaration's own words: `key` where they are "The key's id, `key_…`." */
+/** How the id in its path begins, by the declaration's own words: `key` where they are "The key ID, `key_…`." */
 export const idPrefixOf = ({ path }: Route): string | undefined => /`(\w+)_…`/.exec(path?.id ?? "")?.[1];
 
 export const isStream = ({ answer }: Route): boolean => answer.events !== undefined;

@@ -1,0 +1,35 @@
+/** Holds the product's messages to the words of the glossary. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { findingsIn, findRetiredWords, needlessExceptions } from "./message-words.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const insteadOf = (source: string, file = "a.ts"): string[] => findingsIn(file, source).map(({ instead }) => instead);
+
+test("no message has a retired word", () => {
+  const found = findRetiredWords(root).map(
+    ({ file, line, text, instead }) => `${file}:${line}: say "${instead}" in: ${text}`,
+  );
+  assert.deepEqual(found, []);
+});
+
+test("every exception is needed", () => {
+  assert.deepEqual(needlessExceptions(root), []);
+});
+
+test("finds retired words in strings, templates, SQL and YAML, with their line", () => {
+  assert.deepEqual(findingsIn("a.ts", 'first();\nlog.warn({ id }, "the books do not balance");'), [
+    { file: "a.ts", line: 2, text: "the books do not balance", instead: "the ledger" },
+  ]);
+  assert.deepEqual(insteadOf("throw new Error(`the ${name} is away`);"), ["is unreachable"]);
+  assert.deepEqual(insteadOf("text: 'Confirm your e-mail address.'"), ["email"]);
+  assert.deepEqual(insteadOf("raise exception 'a hold makes no sense';", "a.sql"), ["the rule that is broken"]);
+  assert.deepEqual(insteadOf('summary: "Requests are under way."', "a.yml"), ["in flight"]);
+});
+
+test("ignores comments, names, queries and words in other meanings", () => {
+  assert.deepEqual(insteadOf("// the books are away\n/* an e-mail */ const letters = open();"), []);
+  assert.deepEqual(insteadOf('query("delete from letter where id = $1")'), []);
+  assert.deepEqual(insteadOf('"must be lowercase letters"; "is no longer a setting"'), []);
+});

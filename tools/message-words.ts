@@ -1,0 +1,97 @@
+/**
+ * Finds words in the product's messages that a newcomer would not understand, or that have another word in our glossary. Messages are the
+ * texts of several words in the sources of the APIs, the gateway and the agent: errors, log lines, emails, descriptions of the API, help
+ * of metrics and settings; and what functions of the database raise.
+ *
+ * `node tools/message-words.ts` lists what it finds.
+ */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const SOURCES = [
+  "{api,gateway,host,protocol}/src/**/*.ts",
+  "gateway/sql/functions/*.sql",
+  "deploy/prometheus/alerts.yml",
+];
+/** The command lines' own output is not read here, nor are tests. */
+const ELSEWHERE =
+  /\.test\.ts$|\/testing(\/|\.ts$)|\/fixtures\/|^gateway\/src\/(commands|site\/reference)\/|^host\/src\/(command\/|cli\.ts)/;
+
+/** What is not said, and what is said instead. */
+const RETIRED: [RegExp, string][] = [
+  [/\be-mail/i, "email"],
+  [/(?<!lowercase )\bletters?\b/i, "email"],
+  [/\bthe books\b/i, "the ledger"],
+  [/\bunder way\b/i, "in flight"],
+  [/\breservations?\b|\btaken aside\b/i, "hold"],
+  [/\bfree places?\b/i, "slot"],
+  [/\bthe store\b/i, "the database"],
+  [/\bis (still )?away\b/i, "is unreachable"],
+  [/\bon our side\b/i, "internal error"],
+  [/\bwent quiet\b/i, "stopped responding"],
+  [/\bmakes? no sense\b/i, "the rule that is broken"],
+  [/\b(is|are|was|were|be) told\b|\btells?\b/i, "the actor and the action: returns, reports, shows"],
+  [/\b(is|are) written to\b/i, "gets an email"],
+  [/\bas many as there may be\b|\bmay have no more\b/i, "limit reached"],
+  [/\bof yours\b/i, "your"],
+  [/(?<!there )\bis no (?!longer\b)\w/i, "is not a"],
+  [/\bthe (newest|oldest) first\b/i, "newest first"],
+  [/\bone of a kind\b/i, "unique"],
+  [/\bfor people\b/i, "display name"],
+  [/\bfor good\b/i, "permanently"],
+  [/\bwhoever\b/i, "the actor"],
+  [/\bgave? out\b|\bhalves of characters\b|\bin the way\b/i, "the field's own term"],
+];
+
+/** Texts that keep a retired word, with the reason. */
+const ALLOWED: Record<string, string> = {
+  "[Proving the books](money.md#proving-the-books)": "the heading of another page",
+  "[When the limits server is away](failures.md#when-the-limits-server-is-away)": "the heading of another page",
+};
+
+interface Finding {
+  file: string;
+  line: number;
+  text: string;
+  instead: string;
+}
+
+/** Comments and regular expressions are consumed so that their quotes open nothing. */
+const PATTERN = String.raw`(?<=[(=,:[!&|?{;]\s*)\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/`;
+const QUOTED = String.raw`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`;
+const IN_CODE = new RegExp(String.raw`\/\/.*|\/\*[\s\S]*?\*\/|${PATTERN}|${QUOTED}|\`((?:[^\`\\]|\\.)*)\``, "g");
+const IN_SQL_OR_YAML = new RegExp(`--.*|#.*|${QUOTED}`, "g");
+const FILLED_IN = /\$\{[^}]*\}/g;
+const SEVERAL_WORDS = /[a-z]{2,}[,.:;]? +[a-z]/i;
+const QUERY = /^\s*(select|insert|update|delete|with|create|alter|drop|lock|declare|fetch)\b|\$\d|::/;
+
+export function findingsIn(file: string, source: string): Finding[] {
+  const tokens = source.matchAll(file.endsWith(".ts") ? IN_CODE : IN_SQL_OR_YAML);
+  return [...tokens].flatMap(({ index, 1: double, 2: single, 3: template }) => {
+    const text = (double ?? single ?? template ?? "").replace(FILLED_IN, "…");
+    if (!SEVERAL_WORDS.test(text) || QUERY.test(text) || ALLOWED[text] !== undefined) return [];
+    const line = source.slice(0, index).split("\n").length;
+    return RETIRED.filter(([word]) => word.test(text)).map(([, instead]) => ({ file, line, text, instead }));
+  });
+}
+
+const messageFiles = (root: string): string[] =>
+  globSync(SOURCES, { cwd: root }).filter((file) => !ELSEWHERE.test(file));
+
+export function findRetiredWords(root: string): Finding[] {
+  return messageFiles(root)
+    .sort()
+    .flatMap((file) => findingsIn(file, readFileSync(join(root, file), "utf8")));
+}
+
+/** Exceptions that no message needs any more. */
+export function needlessExceptions(root: string): string[] {
+  const sources = messageFiles(root).map((file) => readFileSync(join(root, file), "utf8"));
+  return Object.keys(ALLOWED).filter((text) => !sources.some((source) => source.includes(text)));
+}
+
+if (import.meta.main) {
+  for (const { file, line, text, instead } of findRetiredWords(fileURLToPath(new URL("..", import.meta.url))))
+    console.log(`${file}:${line}: say "${instead}" in: ${text}`);
+}
