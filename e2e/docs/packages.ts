@@ -42,9 +42,21 @@ export async function installFor(blocks: Block[], root: string): Promise<Package
   const program = words.map((word) => ENVIRONMENTS[word]).find((name) => name !== undefined);
   const usesPython = blocks.some(needsPython);
   return {
-    python: !usesPython ? undefined : await (program === undefined ? installForDocs() : installProgram(program)),
-    npm: beyondCheckout(blocks, root).length > 0 ? await installPackagesApart() : undefined,
+    python: usesPython ? await once(`python ${program}`, () => pythonOf(program)) : undefined,
+    npm: beyondCheckout(blocks, root).length > 0 ? await once("npm", installPackagesApart) : undefined,
   };
+}
+
+const pythonOf = (program: string | undefined): Promise<Python> =>
+  program === undefined ? installForDocs() : installProgram(program);
+
+const installs = new Map<string, Promise<unknown>>();
+
+/** Pages that run at the same time wait for the same install. */
+function once<T>(name: string, install: () => Promise<T>): Promise<T> {
+  const running = (installs.get(name) as Promise<T> | undefined) ?? install();
+  installs.set(name, running);
+  return running;
 }
 
 /** Why a block cannot run here. */

@@ -1,14 +1,19 @@
 /** A test for each page, which names what it left out. */
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runPage } from "./run-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
+/** Most of the time a page waits for its platform. */
+const AT_ONCE = 2;
+
 export function testPages(files: readonly string[]): void {
-  for (const file of files) {
-    test(`${file}: every block runs and prints what the page says`, async (t) => {
-      for (const line of (await runPage(root, file)).leftOut) t.diagnostic(`left out: ${line}`);
-    });
-  }
+  describe("every block runs and prints what the page says", { concurrency: AT_ONCE }, () => {
+    for (const file of files) {
+      test(file, async (t) => {
+        for (const line of (await runPage(root, file)).leftOut) t.diagnostic(`left out: ${line}`);
+      });
+    }
+  });
 }
