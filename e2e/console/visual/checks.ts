@@ -90,9 +90,10 @@ export async function checkVisuals({ page, complaints }: BrowserSession, where: 
   assert.deepEqual(complaints(), [], where);
 }
 
-/** The same on every screen. */
-export function checkVisualsOnEveryScreen(browser: BrowserSession, where: string): Promise<void> {
-  return onEveryScreen(browser.page, (width) => checkVisuals(browser, `${where}, ${width} pixels wide`));
+/** The same on every screen. The page still fits its own screen after it was shown on wider ones. */
+export async function checkVisualsOnEveryScreen(browser: BrowserSession, where: string): Promise<void> {
+  await onEveryScreen(browser.page, (width) => checkVisuals(browser, `${where}, ${width} pixels wide`));
+  await untilFits(browser.page, `${where}, back on its own screen`);
 }
 
 /** Nothing to scroll sideways and no amount in two on any screen, and no complaints. */

@@ -24,7 +24,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
       {now === undefined ? (
         <Skeleton className="h-64 w-full" />
       ) : (
-        <div className="grid gap-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
+        <div className="grid grid-cols-1 gap-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
           <dl className="grid grid-cols-2 content-start gap-4 lg:grid-cols-1">
             <Figure name="Requests in flight">
               <Count of={now.in_flight} />
