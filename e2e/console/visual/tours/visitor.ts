@@ -105,7 +105,7 @@ async function visitWithoutScript({ browser, page }: Touring): Promise<void> {
   await page.getByText("Day by day of tiny-3b").click();
   await page
     .getByRole("group", { name: "Days of tiny-3b" })
-    .or(page.getByText("Nothing was measured yet"))
+    .or(page.getByText("Nothing measured yet"))
     .first()
     .waitFor();
   const head = await page.request.head("/");

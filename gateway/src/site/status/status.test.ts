@@ -170,7 +170,7 @@ test("the page says in words what its bars show", async () => {
     /aria-label="Availability of tiny-3b: below 100 % on 1 of 1 days, least on 2026-11-15 with 99\.86 %\."/,
   );
   assert.match(page, /2026-11-15 10:00 UTC.*2026-11-15 11:05 UTC.*1 h 5 min/);
-  assert.match(page, /goes on/);
+  assert.match(page, /ongoing/);
   assert.equal(page.match(/<rect class="/g)?.length, 6 * 90);
   assert.doesNotMatch(page, /style="|onclick|<script>/);
 });
