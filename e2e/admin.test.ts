@@ -579,7 +579,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["operator", "create", "--email", "nobody"], /^--email must be an e-mail address$/],
     [
       ["operator", "create", "--email", "new@example.test"],
-      /^Nobody signs in as new@example\.test yet: give a password\.$/,
+      /^new@example\.test has not signed up: give a password to create the identity\.$/,
     ],
     [["operator", "create", "--email", "new@example.test", "--password", "hunter22"], /^--password must be -/],
     [["payout", "show", unknown.pay], /^there is no batch/],

@@ -167,7 +167,7 @@ describe("Dex", { skip: skipWithoutDex }, () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "dex", "grace@example.com");
     await peers.dex?.close();
-    await assertRefused(client, url, "provider_unavailable", /\/dex\/token could not be asked: ECONNREFUSED$/);
+    await assertRefused(client, url, "provider_unavailable", /^request to .*\/dex\/token failed: ECONNREFUSED$/);
     const begun = await new ConsoleClient(platform).ask("POST", "auth/sign-in/openid", { provider: "dex" });
     assert.equal(begun.status, 200, "where it is has been asked before");
   });

@@ -230,7 +230,10 @@ describe("what is refused, and leaves nothing", () => {
   });
 
   test("a constant that does not exist, a name that is none, a transaction of its own", async (t) => {
-    await refuses(await files(t, { say: "{{nonsense}}" }), /^Function say\.sql uses \{\{nonsense\}\}, which is not a constant/);
+    await refuses(
+      await files(t, { say: "{{nonsense}}" }),
+      /^Function say\.sql uses \{\{nonsense\}\}, which is not a constant/,
+    );
     await refuses(await files(t, { "1-say": ONE }), /^Function file 1-say\.sql must be named like/);
     await refuses(
       await files(t, { say: `${ONE} commit; begin;` }),

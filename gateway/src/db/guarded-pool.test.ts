@@ -103,7 +103,10 @@ describe("a guarded pool", () => {
     await proxy.resume();
     await back();
     await pool.query("select 1");
-    assert.deepEqual([said("database is unreachable").length, said("database is reachable again").length, lines.length], [1, 1, 2]);
+    assert.deepEqual(
+      [said("database is unreachable").length, said("database is reachable again").length, lines.length],
+      [1, 1, 2],
+    );
   });
 
   test("a lost connection is no outage, nor is the heartbeat's", async () => {

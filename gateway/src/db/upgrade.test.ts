@@ -126,7 +126,10 @@ describe("the phase after", () => {
       functions: [],
       left: ["0005_drop.sql"],
     });
-    await assert.rejects(run(t, files, "insist"), /0005_drop\.sql removes objects.*: 0\.2\.0 \(schema 3\), 1 connection\./);
+    await assert.rejects(
+      run(t, files, "insist"),
+      /0005_drop\.sql removes objects.*: 0\.2\.0 \(schema 3\), 1 connection\./,
+    );
   });
 
   test("a word that is neither is refused", async (t) => {

@@ -89,12 +89,12 @@ test("any other ending is a line at info, with what the client was told", () => 
   assert.deepEqual(
     lines.map(({ level, msg, outcome, status }) => [level, msg, outcome, status]),
     [
-      [30, "a request ended: invalid_api_key", "invalid_api_key", 401],
-      [30, "a request ended: invalid_request_error", "invalid_request_error", 400],
-      [30, "a request ended: no_capacity", "no_capacity", 503],
-      [30, "a request ended: internal_error", "internal_error", 500],
-      [30, "a request ended: upstream_failed", "upstream_failed", 502],
-      [30, "a request ended: internal_error", "internal_error", 500],
+      [30, "request ended: invalid_api_key", "invalid_api_key", 401],
+      [30, "request ended: invalid_request_error", "invalid_request_error", 400],
+      [30, "request ended: no_capacity", "no_capacity", 503],
+      [30, "request ended: internal_error", "internal_error", 500],
+      [30, "request ended: upstream_failed", "upstream_failed", 502],
+      [30, "request ended: internal_error", "internal_error", 500],
     ],
   );
   assert.doesNotMatch(JSON.stringify(lines), /no words of it/);
@@ -130,6 +130,6 @@ test("what is refused because something is away is one line a minute, whoever as
   }
   assert.deepEqual(
     lines.map(({ msg, status }) => [msg, status]),
-    [["a request ended: no_capacity", 503]],
+    [["request ended: no_capacity", 503]],
   );
 });

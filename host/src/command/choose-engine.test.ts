@@ -91,7 +91,7 @@ test("openai: an engine known by name is spoken to as one, and what is wrong wit
   const { engine, models } = await chooseEngine({ ...flags, engine: "openai", engineUrl }, choice());
   assert.match(engine.name, /^llama-server at /);
   assert.deepEqual([models, engine.slots], [["tiny-3b"], 2]);
-  assert.match(engine.notes?.join() ?? "", /context of 2048 tokens, and tiny-3b promises 8192/);
+  assert.match(engine.notes?.join() ?? "", /context of 2048 tokens, but tiny-3b promises 8192/);
   const sink = new RecordingSink();
   await engine.generate(chatJob("hi", { outputTokensMax: 10 }), sink, new AbortController().signal);
   assert.equal(stub.jobs[0]?.body.return_progress, true);
@@ -135,7 +135,7 @@ test("why no engine is at a named address is said, and what to do", async (t) =>
       /is still loading its model \(HTTP 503\)$/,
       /its own log/,
     ],
-    [await answering(401, {}), /wants a key \(HTTP 401\)$/, /TOLLGATE_ENGINE_KEY/],
+    [await answering(401, {}), /requires a key \(HTTP 401\)$/, /TOLLGATE_ENGINE_KEY/],
     [await answering(200, { data: [] }), /^LM Studio at .* answers and lists no model$/, /--map/],
     [await answering(200, { hello: 1 }), /is no engine: its list of models/, /own address/],
     [await deadAddress(), /^nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)$/, /start the engine/],

@@ -30,25 +30,22 @@ test("still loading: by its list, or by its health alone", async (t) => {
   const said = "loading: the engine at HOST is still loading its model (HTTP 503)";
   assert.equal(await findingAt(t, (_request, response) => json(response, {}, 503)), said);
   assert.equal(await findingAt(t, ({ path }, response) => json(response, {}, path === "/health" ? 503 : 200)), said);
-  assert.match(await findingAt(t, (_request, response) => json(response, {}, 429)), /^loading: .*too much to do/);
+  assert.match(await findingAt(t, (_request, response) => json(response, {}, 429)), /^loading: .*is overloaded/);
 });
 
 test("a key is wanted, or refused", async (t) => {
   for (const status of [401, 403]) {
     const refuses: Answer = (_request, response) => json(response, { error: "no" }, status);
-    assert.equal(await findingAt(t, refuses), `key: the engine at HOST wants a key (HTTP ${status})`);
+    assert.equal(await findingAt(t, refuses), `key: the engine at HOST requires a key (HTTP ${status})`);
     assert.equal(await findingAt(t, refuses, "k"), `key: the engine at HOST refuses the key (HTTP ${status})`);
   }
 });
 
 test("a proxy, a web server, our own gateway: no engine", async (t) => {
   for (const status of [200, 403, 404, 502, 503])
-    assert.equal(
-      await findingAt(t, page(status)),
-      `stranger: what answers at HOST is no engine (HTTP ${status}, text/html)`,
-    );
+    assert.equal(await findingAt(t, page(status)), `stranger: HOST is not an engine (HTTP ${status}, text/html)`);
   const away: Answer = (_request, response) => void response.writeHead(302, { location: "/login" }).end();
-  assert.equal(await findingAt(t, away), "stranger: what answers at HOST is no engine (HTTP 302)");
+  assert.equal(await findingAt(t, away), "stranger: HOST is not an engine (HTTP 302)");
   const ours: Answer = (_request, response) => json(response, {}, 401, { "x-request-id": "req_1" });
   assert.match(await findingAt(t, ours), /^stranger: HOST is a Tollgate gateway, not an engine \(HTTP 401\)/);
 });
@@ -60,6 +57,6 @@ test("nothing there, no such name, no answer in time", async (t) => {
   const clock = new ManualClock();
   const silent = await stubServer(t, () => clock.advance(1_000));
   const late = await absenceAt(silent, { probeMs: 1_000, clock });
-  assert.equal(late?.what, `nothing answers at ${new URL(silent).host} (no answer in 1 s)`);
+  assert.equal(late?.what, `nothing answers at ${new URL(silent).host} (no response in 1 s)`);
   assert.match(late?.next ?? "", /firewall/);
 });

@@ -166,7 +166,7 @@ test("what whoever runs the node should know: a short context, slots that are a 
   };
   assert.match(
     (await notes(llamaServer)).join(),
-    /^m is loaded with a context of 4096 tokens, and tiny-3b promises 8192/,
+    /^m is loaded with a context of 4096 tokens, but tiny-3b promises 8192/,
   );
   assert.match(
     (await notes(ollama)).join(),

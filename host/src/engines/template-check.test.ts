@@ -64,7 +64,7 @@ test("it is said which template is missing, what that costs, and how it is added
   const none = await engineTemplate(await counting(t, 14), "tiny-3b", systemClock);
   assert.equal(
     templateTrouble(none),
-    "it has no chat template of Llama 3: a chat that is billed as 64 tokens is 14 to the engine",
+    "it has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14",
   );
   assert.match(
     templateRemedy(none),

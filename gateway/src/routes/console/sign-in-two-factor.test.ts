@@ -82,7 +82,7 @@ test("turning it on needs the password, and a code that proves the app has the s
   assert.equal(await isOn(browser), true);
   const again = await post(browser, "two-factor/enable", { password: PASSWORD });
   assert.equal(again.status, 400);
-  assert.match(again.body.error?.message ?? "", /on already/);
+  assert.match(again.body.error?.message ?? "", /already on/);
 });
 
 test("a code is good once", async () => {

@@ -175,7 +175,7 @@ test("a model without its chat template is not elected: what is billed is not wh
   const both = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], bare);
   const { run, fails, terminal, gateway } = await loggedIn(t, { engines: both, context: { machine } });
   const { lines, next, exitCode } = await fails(elect, "--models", "tiny-3b");
-  const trouble = "it has no chat template of Llama 3: a chat that is billed as 64 tokens is 14 to the engine";
+  const trouble = "it has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14";
   assert.deepEqual([lines, exitCode], [[`tiny-3b: ${trouble}`], 1]);
   assert.match(next ?? "", /^give it the template of Llama 3: ollama create with a TEMPLATE/);
   assert.ok(terminal.text.includes(`no: ${trouble}`));

@@ -180,8 +180,8 @@ test("a file that is none, is something else or is damaged is an error, and leav
 });
 
 test("what of the file falls short of the catalogue is noted", async (t) => {
-  assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, and tiny-3b promises 8192/);
-  assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, and embed-m3 promises 1024/);
+  assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, but tiny-3b promises 8192/);
+  assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, but embed-m3 promises 1024/);
   const only = await llamaCppEngine({ ...options, models: ["embed-m3"], contextTokens: 64 });
   t.after(() => only.close());
   const job: EmbeddingJob = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding", input: ["a"] };

@@ -193,7 +193,11 @@ describe("400", () => {
       [await post(`${account}/grant`, { reason: "r" }), "amount_micro", /is required/],
       [await post(`${account}/grant`, { amount_micro: "0", reason: "r" }), "amount_micro", /from 1 to/],
       [await post(`${account}/grant`, { amount_micro: "-5", reason: "r" }), "amount_micro", /from 1 to/],
-      [await post(`${account}/grant`, { amount_micro: 1.5, reason: "r" }), "amount_micro", /whole microdollars/],
+      [
+        await post(`${account}/grant`, { amount_micro: 1.5, reason: "r" }),
+        "amount_micro",
+        /whole number of microdollars/,
+      ],
       [await post(`${account}/grant`, { amount_micro: "1e3", reason: "r" }), "amount_micro", /from 1 to/],
       [await post(`${account}/grant`, { amount_micro: "1000000000001", reason: "r" }), "amount_micro", /from 1 to/],
       [await post(`${account}/grant`, { amount_micro: "5" }), "reason", /is required/],

@@ -152,7 +152,7 @@ test("400: the field and its rule", async () => {
     [{ note: "a\u0000b" }, "note", /control characters/],
     [{ minimum_micro: "0" }, "minimum_micro", /from 1 to/],
     [{ minimum_micro: "1.5" }, "minimum_micro", /from 1 to/],
-    [{ minimum_micro: {} }, "minimum_micro", /whole microdollars/],
+    [{ minimum_micro: {} }, "minimum_micro", /whole number of microdollars/],
   ] as const) {
     const answer = await create(body);
     assertRefused(answer, 400, param);
