@@ -31,7 +31,7 @@ const KINDS: readonly string[] = ["platform", "platform-without-node", "clone", 
 const HEADER = /^<!-- doctest: (.*) -->$/m;
 const RUN = ["sh", "python", "ts"];
 const OUTPUT = "output";
-const LANGUAGES = [...RUN, OUTPUT, "json", "yaml", "text", "ini", "toml", "sql"];
+const LANGUAGES = [...RUN, OUTPUT, "json", "yaml", "text", "ini", "toml", "sql", "go", "java"];
 
 const parser = createParser({ html: true });
 

@@ -100,7 +100,7 @@ export function requireRole({ role }: Membership, need: Need): void {
   if (!mayDo(role, need)) throw roleRequired(need);
 }
 
-export const roleRequired = (need: Need): Fault => fault("role_required", { message: roleNeeded(need) });
+export const roleRequired = (need: Need, message = roleNeeded(need)): Fault => fault("role_required", { message });
 
 export function hostTokenGuard(hostTokens: Pick<Secrets, "authenticate">): Pick<Checks, "hostToken"> {
   return {

@@ -6,9 +6,10 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
 import { seconds, startOfDay, startOfMonth } from "../../base/time.ts";
-import { fault, invalidRequest } from "../../faults.ts";
+import { invalidRequest } from "../../faults.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
+import { roleRequired } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
@@ -83,7 +84,7 @@ export function keyHandlers(
       requireOwnKey(account, who, found);
       const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
       const looser = account.role === "owner" ? undefined : loosened(found, change);
-      if (looser !== undefined) throw fault("role_required", { message: onlyOwnersLoosen(looser) });
+      if (looser !== undefined) throw roleRequired("own", onlyOwnersLoosen(looser));
       if (Object.keys(change).length === 0) throw invalidRequest("name", `name or one of ${SETTINGS} is required`);
       const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
@@ -115,9 +116,10 @@ export function keyHandlers(
 /** Owners work with every key of the account, members with those that they created: a rotation shows a secret. */
 function requireOwnKey({ role }: Membership, who: { identityId: Uuid }, key: ApiKeyRecord): void {
   if (role !== "owner" && key.createdById !== who.identityId)
-    throw fault("role_required", {
-      message: "Only an owner of the account, or the member who created this key, can change or rotate it.",
-    });
+    throw roleRequired(
+      "own",
+      "Only an owner of the account, or the member who created this key, can change or rotate it.",
+    );
 }
 
 const onlyOwnersLoosen = (field: string): string =>
