@@ -120,7 +120,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
       ["from=nonsense", "from must be a time"],
       ["to=2026-99-99", "to must be a time"],
       ["model=unknown", "a model that is not in the catalogue"],
-      ["key=nope", "key must be a key's id"],
+      ["key=nope", "key must be a key ID"],
     ] as const) {
       await page.goto(`/console/requests?${query}`);
       await alert(words).getByRole("button", { name: "Clear filters" }).click();

@@ -88,7 +88,7 @@ describe("an alert", () => {
     await move(id, pico(-1n));
     assert.equal(await look(), 2, "the second fall");
     const { subject, text } = t.mailed[0] as { subject: string; text: string };
-    assert.equal(subject, "Tollgate: credit is below $5.00");
+    assert.equal(subject, "Tollgate: your balance is below $5.00");
     assert.match(text, /is \$4\.99, below the alert threshold of \$5\.00.*http:\/\/console\.test\/console\/credits/s);
   });
 
@@ -193,6 +193,6 @@ describe("a letter", () => {
     clock.advance(2 * HOUR_MS);
     assert.equal(await look(), 0);
     assert.equal(await letters(), 0);
-    assert.ok(t.logged.some(({ msg, level }) => level === 50 && String(msg).includes("given up")));
+    assert.ok(t.logged.some(({ msg, level }) => level === 50 && String(msg).includes("emails dropped")));
   });
 });

@@ -133,7 +133,7 @@ test("why no engine is at a named address is said, and what to do", async (t) =>
     [
       await answering(503, { error: { message: "Loading model" } }),
       /is still loading its model \(HTTP 503\)$/,
-      /its own log/,
+      /the engine's own log/,
     ],
     [await answering(401, {}), /requires a key \(HTTP 401\)$/, /TOLLGATE_ENGINE_KEY/],
     [await answering(200, { data: [] }), /^LM Studio at .* answers and lists no model$/, /--map/],
