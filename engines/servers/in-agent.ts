@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import type { EngineUnderTest } from "../engine.ts";
 
-const { dependencies } = JSON.parse(readFileSync(new URL("../../host/package.json", import.meta.url), "utf8")) as {
-  dependencies: Record<"node-llama-cpp", string>;
+const { optionalDependencies } = JSON.parse(readFileSync(new URL("../../host/package.json", import.meta.url), "utf8")) as {
+  optionalDependencies: Record<"node-llama-cpp", string>;
 };
-const version = dependencies["node-llama-cpp"];
+const version = optionalDependencies["node-llama-cpp"];
 const INSTALLED = async (): Promise<undefined> => undefined;
 
 export const ggufFile: EngineUnderTest = {
