@@ -46,7 +46,7 @@ six connections at once, and opening one takes longer than the console's queries
     MIGRATE: choice(["auto", "check"], {
       default: "auto",
       help: "Whether a gateway migrates the database when it starts, or only checks the schema and leaves it to `tollgate migrate`.",
-      see: "[Upgrading](../operators.md#upgrading)",
+      see: "[Upgrades](upgrades.md)",
     }),
   },
   mistakes: ({ MIGRATE, DATABASE_URL }) =>
