@@ -187,7 +187,7 @@ describe("backup and restore", { skip }, () => {
     const failing = (JSON.parse(bent.out) as Report).results.filter(({ good }) => !good).map(({ check }) => check);
     assert.deepEqual([bent.code, failing], [1, ["the backup", "receipts", "the key"]], bent.out);
 
-    // As docs/operators.md says it.
+    // As docs/operators/backup.md says it.
     dataDir = await newDataDir();
     await cp(join(folder, "secrets.json"), join(dataDir, "secrets.json"));
     await cp(join(folder, "spool"), join(dataDir, "spool"), { recursive: true });

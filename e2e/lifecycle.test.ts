@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { openDatabase, PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
+import { databaseOf, openDatabase, PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { ROOT, serve } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -166,6 +167,37 @@ describe("a start", () => {
   });
 });
 
+describe("a platform without an operator", () => {
+  let dataDir: string;
+  before(async () => {
+    dataDir = await newDataDir();
+  });
+  after(() => removeDataDir(dataDir));
+
+  test("serve says how to create the first operator, and says nothing once there is one", async () => {
+    const first = await serve(dataDir, {}, "first");
+    const told =
+      /"consoleUrl":"([^"]*)","msg":"No operator exists yet\. .*(tollgate admin operator create .*) --password -/;
+    await eventually("the log says how", async () => told.test(await first.log()));
+    const [, consoleUrl, command = ""] = told.exec(await first.log()) ?? [];
+    assert.equal(consoleUrl, `${first.baseUrl}/console`);
+    // As an operator would: with the settings of the gateway, while it runs.
+    const [, ...args] = command.split(" ");
+    const made = spawnSync(process.execPath, [join(ROOT, "gateway/bin/tollgate.mjs"), ...args, "--password", "-"], {
+      env: { ...process.env, ...databaseOf(dataDir) },
+      input: "a long password\n",
+      encoding: "utf8",
+    });
+    assert.equal(made.status, 0, made.stderr);
+    assert.match(made.stdout, /you@example\.com is an operator now/);
+    assert.equal(await first.stop(), 0);
+
+    const second = await serve(dataDir, {}, "second");
+    assert.equal(await second.stop(), 0);
+    assert.doesNotMatch(await second.log(), /No operator/);
+  });
+});
+
 describe("what cannot start says why in one line and exits with 1, or 2 for wrong use", () => {
   let dataDir: string;
   beforeEach(async () => {
@@ -194,17 +226,44 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     for (const name of ["PORT", "LOG_LEVEL", "DATABASE_URL", "KEY_PEPPER"]) assert.ok(line.includes(name), line);
   });
 
-  test("a taken port, with nothing left half-started", async () => {
+  const taken = async (): Promise<{ server: Server; port: string }> => {
     const server = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
-    const { port } = server.address() as { port: number };
-    const line = await refused(["dev", "--port", String(port), "--data", dataDir, ...FLAGS]);
-    assert.match(line, new RegExp(`Port ${port}.*taken`));
+    return { server, port: String((server.address() as { port: number }).port) };
+  };
+
+  test("a taken port, with nothing left half-started", async () => {
+    const { server, port } = await taken();
+    const line = await refused(["dev", "--port", port, "--data", dataDir, ...FLAGS]);
+    assert.equal(line, `tollgate: Port ${port} on 127.0.0.1 is already in use. Choose another with --port.`);
     server.close();
     const leftover = await readFile(join(dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").catch(
       () => undefined,
     );
     assert.equal(leftover, undefined, "no database was left running");
+  });
+
+  test("a taken port of any listener, naming the port and the setting to change", async () => {
+    const { server, port } = await taken();
+    const env = { ...(await openDatabase(dataDir)), DATA_DIR: dataDir };
+    const free = { PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
+    for (const setting of ["PORT", "INTERNAL_PORT", "PLANE_PORT"]) {
+      const line = await refused(["serve"], { ...env, ...free, [setting]: port });
+      assert.equal(line, `tollgate: Port ${port} on 127.0.0.1 is already in use. Choose another with ${setting}.`);
+    }
+    const line = await refused(["dev", "--port", "0", "--data", dataDir, ...FLAGS], { PLANE_PORT: port });
+    assert.equal(line, `tollgate: Port ${port} on 127.0.0.1 is already in use. Choose another with PLANE_PORT.`);
+    server.close();
+  });
+
+  test("an address that is not this machine's, naming the setting to change", async () => {
+    const env = { ...(await openDatabase(dataDir)), DATA_DIR: dataDir, PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
+    // 192.0.2.1 is reserved for documentation: no machine has it.
+    const settings = { HOST: { PLANE_HOST: "127.0.0.1" }, INTERNAL_HOST: {}, PLANE_HOST: {} };
+    for (const [setting, others] of Object.entries(settings)) {
+      const line = await refused(["serve"], { ...env, ...others, [setting]: "192.0.2.1" });
+      assert.equal(line, `tollgate: 192.0.2.1 is not an address of this machine. Change ${setting}.`);
+    }
   });
 
   test("a data directory that cannot be written", async () => {

@@ -1,4 +1,4 @@
-/** Holds the files in deploy/ to each other and to docs/runbook.md; Prometheus' own tool reads the rules, where it is here. */
+/** Holds the files in deploy/ to each other and to docs/operators/runbook.md; Prometheus' own tool reads the rules, where it is here. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -18,15 +18,15 @@ describe("alerts", () => {
   test("each points at its own paragraph of the runbook, which says what it means, what to look at and what to do", () => {
     assert.ok(alerts.length > 20, "the rules were found");
     const paragraphs = new Map(
-      read("docs/runbook.md")
+      read("docs/operators/runbook.md")
         .split(/^### /m)
         .slice(1)
         .map((text) => [nameOf(text), text.split(/^## /m)[0] ?? ""]),
     );
     for (const alert of alerts) {
       const name = nameOf(alert);
-      assert.match(alert, new RegExp(`runbook_url: docs/runbook\\.md#${name.toLowerCase()}$`, "m"), name);
-      const paragraph = paragraphs.get(name) ?? assert.fail(`docs/runbook.md has no paragraph for ${name}`);
+      assert.match(alert, new RegExp(`runbook_url: docs/operators/runbook\\.md#${name.toLowerCase()}$`, "m"), name);
+      const paragraph = paragraphs.get(name) ?? assert.fail(`docs/operators/runbook.md has no paragraph for ${name}`);
       for (const part of ["**Means.**", "**Look at**", "**Do.**"])
         assert.ok(paragraph.includes(part), `${name}: ${part}`);
     }
@@ -35,7 +35,7 @@ describe("alerts", () => {
   });
 
   test("links within the runbook lead somewhere", () => {
-    const text = read("docs/runbook.md");
+    const text = read("docs/operators/runbook.md");
     const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title.toLowerCase());
     for (const [, to] of text.matchAll(/\]\(#([\w-]+)\)/g)) assert.ok(anchors.includes(String(to)), to);
   });

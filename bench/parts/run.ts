@@ -1,6 +1,6 @@
 /**
  * What one request costs each part of a platform that is spread out: the gateway, PostgreSQL, NATS, Valkey and the agent, in processor
- * time, messages and bytes. `docs/scale.md` is reckoned from it. Nothing is pinned; a scripted engine answers within the agent.
+ * time, messages and bytes. `bench/scale/README.md` is reckoned from it. Nothing is pinned; a scripted engine answers within the agent.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";

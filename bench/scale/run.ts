@@ -1,4 +1,4 @@
-/** Past one machine, on paper: the tables of docs/scale.md, from constants that benches measured. */
+/** Past one machine, on paper: the tables of bench/scale/README.md, from constants that benches measured. */
 import { tables } from "./tables.ts";
 
 for (const { title, text } of tables()) console.log(`${title}\n\n${text}\n`);

@@ -1,10 +1,10 @@
-/** Holds docs/scale.md to what is reckoned. */
+/** Holds bench/scale/README.md to what is reckoned. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { tables } from "./tables.ts";
 
-test("docs/scale.md has the tables that `npm run bench -- scale` prints", () => {
-  const page = readFileSync(new URL("../../docs/scale.md", import.meta.url), "utf8");
+test("bench/scale/README.md has the tables that `npm run bench -- scale` prints", () => {
+  const page = readFileSync(new URL("README.md", import.meta.url), "utf8");
   for (const { title, text } of tables()) assert.ok(page.includes(text), `${title}, as it is now:\n${text}`);
 });

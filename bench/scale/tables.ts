@@ -1,4 +1,4 @@
-/** The tables of docs/scale.md, which a test holds to them. */
+/** The tables of bench/scale/README.md, which a test holds to them. */
 import { BUCKETS, place } from "./placement.ts";
 import { breaksInOrder, carried, pairsOfOneServer, type Step, stepAt } from "./steps.ts";
 import { sweep } from "./sweeps.ts";

@@ -55,7 +55,7 @@ async function startReplay(): Promise<Replay> {
       send(answer, reply.raw);
     });
   }
-  const port = await listen(app, { host: "127.0.0.1", port: 0 });
+  const port = await listen(app, { host: "127.0.0.1", port: 0 }, { host: "HOST", port: "PORT" });
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     async unlessMissing(visit) {

@@ -3,7 +3,7 @@ import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/bounds.ts"
 import pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { column, queryRow, row } from "../db/rows.ts";
+import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 
 const UNIQUE_VIOLATION = "23505";
@@ -79,9 +79,16 @@ export async function createOperator(
   }
   if (!found.emailVerified) {
     throw new IdentityError(
-      `${email} has not confirmed its email address, so somebody else may have signed up with it.`,
+      `${email} has not confirmed its email address, so somebody else may have signed up with it. Confirm it by email, or use another address.`,
     );
   }
   await options.pool.query("update identity set operator = true, updated_at = now() where id = $1", [found.id]);
   return { id: found.id, promoted: true };
+}
+
+const Exists = row({ exists: z.boolean() });
+
+/** Whether anybody can sign in as an operator. */
+export async function hasOperator(pool: pg.Pool): Promise<boolean> {
+  return (await queryOne(pool, Exists, "select exists (select from identity where operator)", [])).exists;
 }

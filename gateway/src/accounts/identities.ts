@@ -14,7 +14,7 @@ import { openAsk } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { originOf } from "./auth-names.ts";
-import { createIdentity, type NewIdentity } from "./enrolment.ts";
+import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { openKeptSecrets } from "./kept-secrets.ts";
 import { openLetters } from "./letters.ts";
@@ -38,6 +38,8 @@ export type { SignedIn };
 export interface Identities {
   /** For the platform itself; people sign up, and never as operators. */
   create(identity: NewIdentity): Promise<Uuid>;
+  /** Whether anybody can sign in as an operator. */
+  hasOperator(): Promise<boolean>;
   own(identityId: Uuid, accountId: Uuid): Promise<void>;
   /** Who sent these headers; undefined without a session that is still good. Only reads. */
   session(headers: Headers): Promise<SignedIn | undefined>;
@@ -154,6 +156,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
 
   return {
     create: (identity) => createIdentity({ pool, newId, passwordHash }, identity),
+    hasOperator: () => hasOperator(pool),
     own: (identityId, accountId) => addOwner(pool, identityId, accountId),
     session,
     accountsOf: (identityId) =>

@@ -12,7 +12,7 @@ export const logs = domain({
     LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], {
       default: "info",
       help: "The lowest level of log lines that are written; `debug` writes a line for every request.",
-      see: "[Logs](watching.md#logs)",
+      see: "[Logs](monitoring.md#logs)",
     }),
   },
   config: (e): LogConfig => ({ logLevel: e.LOG_LEVEL }),
@@ -39,7 +39,7 @@ const protocolRule = "be http/protobuf or http/json";
 export const traces = domain({
   title: "Traces",
   note: `These variables are OpenTelemetry's own. The gateway uses or checks them, because OpenTelemetry's packages would ignore a
-wrong value. The packages read all other \`OTEL_*\` variables. See [Traces](watching.md#traces).`,
+wrong value. The packages read all other \`OTEL_*\` variables. See [Traces](monitoring.md#traces).`,
   settings: {
     OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector to send traces to." }),
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddress({

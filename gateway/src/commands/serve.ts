@@ -14,18 +14,26 @@ export const serve: Command = {
   run,
 };
 
+const FIRST_OPERATOR =
+  "Create one with the settings of this gateway: tollgate admin operator create --email you@example.com --password - (the password is read from standard input).";
+
 async function run(): Promise<number> {
   const config = parseConfig(process.env);
   const log = createLog(config.logLevel);
   const stop = untilStopped();
   // Loaded here: the table of commands is read for every command, and this is by far the most of it.
   const { build } = await import("../build.ts");
+  const { linkOriginOf } = await import("../build/listener.ts");
   const gateway = await build({
     config,
     log,
     progress: (what) => log.info(what),
     onLost: (error) => stop.now(error),
   });
+  if (!(await gateway.identities.hasOperator())) {
+    const consoleUrl = `${linkOriginOf({ ...config, port: gateway.port })}/console`;
+    log.info({ consoleUrl }, `No operator exists yet. ${FIRST_OPERATOR} Then sign in at ${consoleUrl}.`);
+  }
   void gateway.warm();
   const lost = await stop.asked;
   await gateway.close();

@@ -46,7 +46,7 @@ requests at once, and opening a connection takes longer than the console's queri
     MIGRATE: choice(["auto", "check"], {
       default: "auto",
       help: "Whether a gateway migrates the database when it starts, or only checks the schema and leaves migrations to `tollgate migrate`.",
-      see: "[Upgrading](../operators.md#upgrading)",
+      see: "[Upgrades](upgrades.md)",
     }),
   },
   mistakes: ({ MIGRATE, DATABASE_URL }) =>

@@ -65,7 +65,7 @@ least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
     INTERNAL_PORT: port({ default: 9090, help: "Port of `/healthz`, `/readyz` and `/metrics`." }),
     TLS_CERT: text({
       help: "PEM file with the certificate and its chain; with it the API and the console are served over TLS only.",
-      see: "[TLS](../operators.md#tls)",
+      see: "[TLS](high-availability.md#tls)",
     }),
     TLS_KEY: text({ help: "PEM file with the key of `TLS_CERT`." }),
     PUBLIC_URL: webAddress({

@@ -3,6 +3,7 @@ import { type IncomingMessage, METHODS, type RequestListener, type Server } from
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { LiveCertificate } from "../base/certificate.ts";
 import { systemClock } from "../base/clock.ts";
+import { type AddressSettings, ListenError } from "../base/listen-error.ts";
 import { invalidRequest, notFound } from "../faults.ts";
 import { brokenRequests } from "./broken-requests.ts";
 import { type DoorOptions, openCall } from "./call.ts";
@@ -126,21 +127,16 @@ function refuseBrokenPath(door: DoorOptions) {
   };
 }
 
-export class PortTaken extends Error {
-  override name = "PortTaken";
-}
-
 /** Listens and returns the port, which the system chose when 0 was asked for. */
-export async function listen(app: FastifyInstance, at: { host: string; port: number }): Promise<number> {
+export async function listen(
+  app: FastifyInstance,
+  at: { host: string; port: number },
+  settings: AddressSettings,
+): Promise<number> {
   try {
     await app.listen(at);
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    if (code === "EADDRINUSE")
-      throw new PortTaken(`Port ${at.port} on ${at.host} is in use. Choose another.`, { cause });
-    if (code === "EACCES")
-      throw new PortTaken(`This user may not listen on port ${at.port} on ${at.host}. Choose another.`, { cause });
-    throw cause;
+    throw new ListenError(at, settings, cause as NodeJS.ErrnoException);
   }
   const address = app.server.address();
   return typeof address === "object" && address !== null ? address.port : at.port;

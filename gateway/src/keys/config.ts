@@ -22,12 +22,12 @@ export const keys = domain({
     KEY_PEPPER_OLD: text({
       ...long,
       help: "The previous pepper, while `KEY_PEPPER` is being replaced.",
-      see: "[Rotating secrets](rotation.md)",
+      see: "[Secrets](secrets.md)",
     }),
     KEY_PEPPER_NEXT: text({
       ...long,
       help: "The next pepper, while `KEY_PEPPER` is being replaced.",
-      see: "[Rotating secrets](rotation.md)",
+      see: "[Secrets](secrets.md)",
     }),
   },
   mistakes: (variables) => rotationMistakes("KEY_PEPPER", variables),

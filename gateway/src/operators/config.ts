@@ -14,12 +14,12 @@ export const operators = domain({
     PAYOUT_HOLD_DAYS: number({
       ...{ default: 7, unit: "days", min: 0, max: 365 },
       help: "Minimum age of earnings before a payout includes them.",
-      see: "[Payouts](money.md#payouts)",
+      see: "[Payouts](payments.md#payouts)",
     }),
     BOOKS_PROVE: flag(["on", "off"], {
       default: true,
       help: "Checks the ledger once a day, on one of the gateways; with `off` only when an operator asks.",
-      see: "[Proving the books](money.md#proving-the-books)",
+      see: "[Checking the ledger](payments.md#check-the-ledger)",
     }),
   },
   config: (e): OperatorsConfig => ({ payoutHoldDays: e.PAYOUT_HOLD_DAYS, provesBooks: e.BOOKS_PROVE }),

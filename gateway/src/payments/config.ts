@@ -25,7 +25,7 @@ export const payments = domain({
       without: "credits are not sold",
       secret: true,
       help: "Secret key of the Stripe account that sells credits.",
-      see: "[Selling credits](money.md#selling-credits)",
+      see: "[Sell credits](payments.md#sell-credits)",
     }),
     STRIPE_WEBHOOK_SECRET: text({
       matches: /^whsec_[^\s,]+(,whsec_[^\s,]+)*$/,

@@ -66,7 +66,7 @@ export const plane = domain({
     PLANE_PORT: port({ default: 4222, help: "Port on which nodes connect to the embedded plane." }),
     PLANE_TLS_CERT: text({
       help: "PEM file with the certificate of the embedded plane, which then uses TLS only.",
-      see: "[TLS](../operators.md#tls)",
+      see: "[TLS](high-availability.md#tls)",
     }),
     PLANE_TLS_KEY: text({ help: "PEM file with the key of `PLANE_TLS_CERT`." }),
     PLANE_PUBLIC_URL: text({
@@ -87,14 +87,14 @@ export const plane = domain({
     PLANE_SEED_OLD: text({
       ...seed("A", "account"),
       help: "The previous seed, while `PLANE_SEED` of the embedded plane is being replaced; credentials signed with it stay valid until they expire.",
-      see: "[Rotating secrets](rotation.md)",
+      see: "[Secrets](secrets.md)",
     }),
     PLANE_SIGNING_SEED: text({
       matches: /^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/,
       rule: "be an nkey account seed (SA…), or several separated by commas",
       secret: true,
       help: "Keys that sign instead of `PLANE_SEED` on NATS servers; the first one is used to sign.",
-      see: "[Rotating secrets](rotation.md)",
+      see: "[Secrets](secrets.md)",
     }),
     PLANE_ACCOUNT: text({
       matches: /^A[A-Z2-7]{55}$/,

@@ -12,7 +12,7 @@ export const site = domain({
     STATUS_PAGE: flag(["on", "off"], {
       default: true,
       help: "With `off`, `/status` and `/status.json` answer 404 and nothing links to them; availability is still sampled for the console.",
-      see: "[Status](watching.md#status)",
+      see: "[Status page](monitoring.md#status-page)",
     }),
     STATUS_SAMPLE_S: number({
       ...{ default: 60, unit: "s", min: 1, max: 600, divides: 3_600 },

@@ -160,7 +160,7 @@ function keptSecret({ args, config }: AdminRun): KeptSecret {
   const which = args[0] as KeptSecret;
   const variable = VARIABLES[which](config);
   if (variable !== undefined) {
-    throw new Error(`${variable} is set: replace it there (docs/operators.md, Rotating secrets)`);
+    throw new Error(`${variable} is set: replace it there (docs/operators/secrets.md)`);
   }
   return which;
 }

@@ -98,7 +98,7 @@ describe("life of a hub", () => {
   test("a taken port is named in one line", async (t) => {
     const hub = await openTestHub(t, { clock });
     await assert.rejects(openTestHub(t, { clock, port: hub.port }), {
-      message: `dispatch plane: cannot listen on 127.0.0.1:${hub.port}: the port is already in use`,
+      message: `Port ${hub.port} on 127.0.0.1 is already in use. Choose another with PLANE_PORT.`,
     });
   });
 

@@ -8,6 +8,7 @@ import type { Certificate } from "../../base/certificate.ts";
 import type { Clock } from "../../base/clock.ts";
 import { alwaysThere } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
+import { ListenError } from "../../base/listen-error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
@@ -119,10 +120,8 @@ class EmbeddedHub implements Hub, ConnectionHub {
   async listen(): Promise<void> {
     const { host, port } = this.#options;
     await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", (cause: NodeJS.ErrnoException) => {
-        const why = cause.code === "EADDRINUSE" ? "the port is already in use" : cause.message;
-        reject(new Error(`dispatch plane: cannot listen on ${host}:${port}: ${why}`, { cause }));
-      });
+      const settings = { host: "PLANE_HOST", port: "PLANE_PORT" };
+      this.#server.once("error", (cause) => reject(new ListenError({ host, port }, settings, cause)));
       this.#server.listen({ host, port }, resolve);
     });
     this.#server.removeAllListeners("error");

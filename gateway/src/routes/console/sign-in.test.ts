@@ -107,7 +107,7 @@ describe("200", () => {
 
   test("it works the same over a socket", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
-    const base = `http://127.0.0.1:${await listen(platform.app, { host: "127.0.0.1", port: 0 })}`;
+    const base = `http://127.0.0.1:${await listen(platform.app, { host: "127.0.0.1", port: 0 }, { host: "HOST", port: "PORT" })}`;
     const signIn = await fetch(`${base}${SIGN_IN}`, {
       method: "POST",
       headers: { origin: base, "content-type": "application/json" },

@@ -1,0 +1,36 @@
+/** Why a listener could not be opened, in one line that names the setting to change. */
+
+interface Address {
+  host: string;
+  port: number;
+}
+
+/** The settings, or the flags, that say where a listener is. */
+export interface AddressSettings {
+  host: string;
+  port: string;
+}
+
+export class ListenError extends Error {
+  override name = "ListenError";
+  readonly isPortTaken: boolean;
+
+  constructor({ host, port }: Address, settings: AddressSettings, cause: NodeJS.ErrnoException) {
+    super(reason(cause, { host, port }, settings), { cause });
+    this.isPortTaken = cause.code === "EADDRINUSE";
+  }
+}
+
+function reason(cause: NodeJS.ErrnoException, { host, port }: Address, settings: AddressSettings): string {
+  switch (cause.code) {
+    case "EADDRINUSE":
+      return `Port ${port} on ${host} is already in use. Choose another with ${settings.port}.`;
+    case "EACCES":
+      return `This user may not use port ${port} on ${host}. Choose another with ${settings.port}.`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `${host} is not an address of this machine. Change ${settings.host}.`;
+    default:
+      return `Cannot listen on ${host}:${port} (${settings.host}, ${settings.port}): ${cause.message}`;
+  }
+}
