@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { guidePages, NOT_YET } from "../../tools/doc-tests/pages.ts";
+import { guidePages } from "../../tools/doc-tests/pages.ts";
 import { runPage } from "./run-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -16,7 +16,7 @@ if (missing.length > 0) {
   process.exit(2);
 }
 const failed: string[] = [];
-for (const file of named.length > 0 ? named : guidePages(root).filter((page) => !NOT_YET.includes(page))) {
+for (const file of named.length > 0 ? named : guidePages(root)) {
   try {
     const { ran, leftOut } = await runPage(root, file);
     console.log(`${file}: ${ran} blocks passed`);
