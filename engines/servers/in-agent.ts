@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import type { EngineUnderTest } from "../engine.ts";
 
-const { optionalDependencies } = JSON.parse(readFileSync(new URL("../../host/package.json", import.meta.url), "utf8")) as {
+const { optionalDependencies } = JSON.parse(
+  readFileSync(new URL("../../host/package.json", import.meta.url), "utf8"),
+) as {
   optionalDependencies: Record<"node-llama-cpp", string>;
 };
 const version = optionalDependencies["node-llama-cpp"];
