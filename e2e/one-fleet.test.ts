@@ -110,7 +110,7 @@ describe("one fleet", { skip }, () => {
     assert.ok(BigInt(lost.charge_pico) > 0n, "what reached the client is billed");
     await stage.shared.nats?.server.start();
     await bothServe();
-    const said = stage.logged.filter(({ msg }) => /the dispatch plane is away/.test(String(msg)));
+    const said = stage.logged.filter(({ msg }) => /dispatch plane is unreachable/.test(String(msg)));
     assert.equal(said.length, stage.gateways.length, "each gateway says so once");
   });
 

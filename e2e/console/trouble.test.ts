@@ -116,10 +116,10 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
 
   test("an address that makes no sense is refused in words, and can be cleared", async () => {
     for (const [query, words] of [
-      ["outcome=%00", "an outcome that no request can have"],
+      ["outcome=%00", "No request outcome has this name"],
       ["from=nonsense", "from must be a time"],
       ["to=2026-99-99", "to must be a time"],
-      ["model=unknown", "a model that is not in the catalogue"],
+      ["model=unknown", "No model in the catalogue has this ID"],
       ["key=nope", "key must be a key ID"],
     ] as const) {
       await page.goto(`/console/requests?${query}`);
@@ -130,7 +130,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.goto("/console/requests?request=req_01m7fb0r62f9aajmpvfeyyxtaf");
     await page.getByRole("dialog").getByText("No request in your history has this ID.").waitFor();
     await page.goto("/console/host/nodes/node_01m7fb0r62f9aajmpvfeyyxtaf");
-    await alert("No such node").waitFor();
+    await alert("No node has this ID").waitFor();
     await page.getByRole("heading", { level: 1 }).waitFor();
   });
 
