@@ -173,7 +173,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       [{ ...person, email_verified: false }, {}, "The provider has not verified your email address."],
       [{ sub: "1" }, {}, "The provider did not share your email address."],
       [person, { status: { token: 503 } }, "The sign-in provider did not respond."],
-      [person, { otherKey: true }, "The provider's answer could not be accepted."],
+      [person, { otherKey: true }, "The provider sent an invalid response."],
     ] as const) {
       await platform.query("delete from identity_attempt");
       answer = (asked) => issuer.signIn(asked, who, mischief);

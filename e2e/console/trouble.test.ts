@@ -107,7 +107,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name").fill("offline");
     await page.keyboard.press("Enter");
-    await alert("The gateway did not answer.").waitFor();
+    await alert("The gateway did not respond.").waitFor();
     await browser.context.setOffline(false);
     await page.keyboard.press("Enter");
     await page.getByText("Copy it now").waitFor();
@@ -209,7 +209,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     // A page that was not opened before: its code is there, its data is not.
     await go("Credits");
     await page.getByRole("heading", { name: "Credits", exact: true }).waitFor();
-    await alert("The gateway did not answer.").first().waitFor();
+    await alert("The gateway did not respond.").first().waitFor();
     await go("Overview");
     await latest.waitFor();
     await page.reload();

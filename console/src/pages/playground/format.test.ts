@@ -20,7 +20,13 @@ test("text asks for nothing; the others for what they are", () => {
 });
 
 test("a schema that the API would refuse is said beside its field", () => {
-  const wrong = { "": /Enter a JSON Schema/, "{": /^Not valid JSON: /, "[]": /object/, null: /object/, [nested(101)]: /100 levels/ };
+  const wrong = {
+    "": /Enter a JSON Schema/,
+    "{": /^Not valid JSON: /,
+    "[]": /object/,
+    null: /object/,
+    [nested(101)]: /100 levels/,
+  };
   for (const [text, problem] of Object.entries(wrong)) {
     const { field, problems } = readFormat(schema(text));
     assert.equal(field, undefined);

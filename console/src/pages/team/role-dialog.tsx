@@ -37,7 +37,7 @@ export function RoleDialog({ account, member: { id, email, role: present }, onCl
       {
         onSuccess: () => {
           onClose();
-          toast(`Changed the role of ${email} to ${role}`);
+          toast(`${email} is now ${role}`);
         },
       },
     );

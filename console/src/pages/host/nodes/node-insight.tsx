@@ -80,7 +80,10 @@ export function NodeInsight({ id }: { id: string }) {
                   ])}
                 />
               </Course>
-              <Course title="Failures" note="Share of requests that failed for any reason, excluding client disconnects.">
+              <Course
+                title="Failures"
+                note="Share of requests that failed for any reason, excluding client disconnects."
+              >
                 <Chart
                   kind="lines"
                   title={`Share of requests that failed in ${words}`}
