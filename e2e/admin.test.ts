@@ -8,18 +8,19 @@ import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { after, before, describe, mock, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import { runCommand } from "@tollgate/terminal/perform.ts";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { parseId } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
-import { UsageError } from "../gateway/src/commands/line/command.ts";
-import { perform } from "../gateway/src/commands/line/perform.ts";
 import { TOLLGATE as COMMANDS } from "../gateway/src/commands/tollgate.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
 import { ConsoleClient } from "./console-client.ts";
@@ -47,14 +48,12 @@ after(async () => {
 
 /** One command, in this process: what it printed, or its one-line refusal. */
 async function run(...args: string[]): Promise<{ code: number; out: string }> {
-  const log = mock.method(console, "log", () => {});
+  const terminal = new FakeTerminal();
   try {
-    const code = await perform(COMMANDS, ["admin", ...args, "--data", dataDir]);
-    return { code, out: log.mock.calls.map((call) => String(call.arguments[0])).join("\n") };
+    const code = await runCommand(COMMANDS, ["admin", ...args, "--data", dataDir], { terminal, env: {} });
+    return { code, out: terminal.text };
   } catch (error) {
     return { code: error instanceof UsageError ? 2 : 1, out: (error as Error).message };
-  } finally {
-    log.mock.restore();
   }
 }
 
@@ -615,7 +614,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     const refused = await shell(["grant", builder, "--usd", "much", "--reason", "r"]);
     assert.deepEqual(refused, {
       code: 2,
-      out: "tollgate: --usd must be dollars, more than 0 and at most 1000000: 5, 0.25\n  next: tollgate admin grant --help\n",
+      out: "error: --usd must be dollars, more than 0 and at most 1000000: 5, 0.25. Next: tollgate admin grant --help\n",
     });
     const help = await shell(["grant", "--help"]);
     assert.equal(help.code, 0);

@@ -1,4 +1,6 @@
 /** What `up` tells whoever watches, and how: in plain lines, or in JSON lines. The live screen is in screen.ts. */
+
+import { sanitise } from "@tollgate/terminal/text.ts";
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
@@ -6,7 +8,6 @@ import { createLog, type Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
 import type { Stats } from "../gateway/answers.ts";
 import { quarantineReason, withheldReason } from "../quarantine.ts";
-import { sanitise } from "../terminal/text.ts";
 
 export interface Reporter {
   readonly log: Log;

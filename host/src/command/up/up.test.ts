@@ -82,11 +82,11 @@ test("on a terminal it is a screen, with what the gateway tells", async (t) => {
 
 test("an engine that is away ends it with code 1: the demo model never stands in for what was elected", async (t) => {
   const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
-  const { lines, next, exitCode } = await fails(up);
-  assert.match(lines[0] ?? "", /no engine on this machine holds/);
+  const { message, next, exitCode } = await fails(up);
+  assert.match(message, /no engine on this machine holds/);
   assert.match(next ?? "", /start the engine/);
   assert.equal(exitCode, 1);
-  assert.deepEqual(supervisor.told, [{ type: "failed", message: lines[0] }]);
+  assert.deepEqual(supervisor.told, [{ type: "failed", message }]);
 });
 
 const LOADING = { cause: "loading" as const, url: "http://127.0.0.1:8080", what: "it is loading", next: "wait" };
@@ -112,7 +112,7 @@ test("flags that name an engine set what was elected aside, and a line says so",
   supervisor.stop();
   assert.equal(await ended, 0);
   assert.deepEqual(terminal.remarks, [
-    "tollgate-host: the flags name the engine; what was elected (ollama at http://127.0.0.1:7777) is set aside this time",
+    "note: the flags name the engine, so the elected one (ollama at http://127.0.0.1:7777) is not used this time",
   ]);
 });
 
