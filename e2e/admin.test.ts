@@ -50,7 +50,7 @@ after(async () => {
 async function run(...args: string[]): Promise<{ code: number; out: string }> {
   const terminal = new FakeTerminal();
   try {
-    const code = await runCommand(COMMANDS, ["admin", ...args, "--data", dataDir], { terminal, env: {} });
+    const code = await runCommand(COMMANDS, ["admin", ...args, "--data", dataDir], { terminal, env: process.env });
     return { code, out: terminal.text };
   } catch (error) {
     return { code: error instanceof UsageError ? 2 : 1, out: (error as Error).message };

@@ -100,10 +100,10 @@ describe("backup and restore", { skip }, () => {
     key = (await makeKey(query, builder)).token;
     const opened = await openHost(query);
     host = opened.account;
-    const ready = { base_url: gateway.baseUrl, host_token: opened.token };
+    const ready = { gateway_url: gateway.baseUrl, host_token: opened.token };
     node = await startNode({ ready }, { name: "one", model: "tiny-3b", slots: 4 });
-    await eventually("it serves", async () => (await ask(ready.base_url, key, CHAT)).status === 200);
-    for (let i = 0; i < 5; i++) assert.equal((await ask(ready.base_url, key, CHAT)).status, 200);
+    await eventually("it serves", async () => (await ask(ready.gateway_url, key, CHAT)).status === 200);
+    for (let i = 0; i < 5; i++) assert.equal((await ask(ready.gateway_url, key, CHAT)).status, 200);
   });
   after(async () => {
     await node?.kill();

@@ -31,22 +31,22 @@ export const dev: Command = {
   run,
 };
 
-async function run(given: Given, { terminal }: Surroundings): Promise<number> {
+async function run(given: Given, { terminal, env }: Surroundings): Promise<number> {
   const flags = parseDevFlags(given);
   const dataDir = resolve(flags.data);
   const parsed = parseConfig({
-    ...process.env,
+    ...env,
     PORT: String(flags.port),
     DATA_DIR: dataDir,
     // Agents ask the gateway where the plane is, so any free port will do.
-    PLANE_PORT: process.env.PLANE_PORT ?? "0",
+    PLANE_PORT: env.PLANE_PORT ?? "0",
     // The local nodes run stand-ins for the models: canaries and speed ceilings would find them out.
-    AUTO_QUARANTINE: process.env.AUTO_QUARANTINE ?? "false",
+    AUTO_QUARANTINE: env.AUTO_QUARANTINE ?? "false",
     // They are the person's own: nobody has to be protected from them.
-    PROBATION_ANSWERS: process.env.PROBATION_ANSWERS ?? "0",
+    PROBATION_ANSWERS: env.PROBATION_ANSWERS ?? "0",
     // No balancer has to notice that it stops, and nobody who pressed Ctrl-C wants to wait for long.
-    DRAIN_DELAY_S: process.env.DRAIN_DELAY_S ?? "0",
-    DRAIN_GRACE_S: process.env.DRAIN_GRACE_S ?? "10",
+    DRAIN_DELAY_S: env.DRAIN_DELAY_S ?? "0",
+    DRAIN_GRACE_S: env.DRAIN_GRACE_S ?? "10",
   });
   const { probationAnswers } = parsed.nodeRules;
   // Whoever asks for probation wants to see the other rule for new nodes too.

@@ -30,9 +30,9 @@ export const migrateOnly: Command = {
   run,
 };
 
-async function run({ switches, json }: Given, { terminal }: Surroundings): Promise<number> {
+async function run({ switches, json }: Given, { terminal, env }: Surroundings): Promise<number> {
   if (switches.has("plan") && switches.has("finish")) throw new UsageError("--plan and --finish cannot be combined");
-  const connectionString = databaseUrlOf(process.env);
+  const connectionString = databaseUrlOf(env);
   const log = createErrorLog("warn");
   const pool = openPool({ connectionString }, { log, sizeMax: 2 });
   try {

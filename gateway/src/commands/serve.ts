@@ -1,6 +1,6 @@
 /** `tollgate serve`: the production gateway. Logs to standard output, readable on a terminal and JSON otherwise; stops cleanly on SIGINT and SIGTERM. */
 
-import type { Command } from "@tollgate/terminal/command.ts";
+import type { Command, Given, Surroundings } from "@tollgate/terminal/command.ts";
 import { createLog, logStream } from "../base/log.ts";
 import { parseConfig } from "../config.ts";
 import { untilStopped } from "./signals.ts";
@@ -15,8 +15,8 @@ export const serve: Command = {
   run,
 };
 
-async function run(): Promise<number> {
-  const config = parseConfig(process.env);
+async function run(_given: Given, { env }: Surroundings): Promise<number> {
+  const config = parseConfig(env);
   const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout));
   const stop = untilStopped();
   // Loaded here: the table of commands is read for every command, and this is by far the most of it.

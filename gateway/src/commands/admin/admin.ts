@@ -70,9 +70,9 @@ export const adminCommands: Record<string, Command> = {
   "admin restore-drill": restoreDrill,
 };
 
-async function withStore(given: Given, { terminal }: Surroundings, run: AdminCommand["run"]): Promise<number> {
+async function withStore(given: Given, { terminal, env }: Surroundings, run: AdminCommand["run"]): Promise<number> {
   const { data } = given.flags;
-  const config = parseConfig({ ...process.env, ...(data !== undefined && { DATA_DIR: data }) });
+  const config = parseConfig({ ...env, ...(data !== undefined && { DATA_DIR: data }) });
   const log = createErrorLog("warn");
   const store = await openStore(config, log, terminal.progress.step);
   const pool = openPool(store.connection, { log, sizeMax: 4 });

@@ -30,8 +30,8 @@ export const planeRetireKeys: Command = {
   },
   more: ["Run it with the gateways' environment, after all of them have started with it."],
   example: "--yes",
-  async run({ switches, json }, { terminal }) {
-    const { plane } = parseConfig(process.env);
+  async run({ switches, json }, { terminal, env }) {
+    const { plane } = parseConfig(env);
     const { nats, signingSeeds } = plane;
     const account = plane.seed === undefined ? plane.account : keyFromSeed(plane.seed, "account").publicKey;
     if (nats === undefined || account === undefined || signingSeeds.length === 0) {

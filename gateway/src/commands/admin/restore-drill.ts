@@ -73,7 +73,7 @@ const COLUMNS: Column<Result>[] = [
   { title: "", cell: ({ words }) => words },
 ];
 
-async function run({ flags, json }: Given, { terminal }: Surroundings): Promise<number> {
+async function run({ flags, json }: Given, { terminal, env }: Surroundings): Promise<number> {
   const { database = "", backup: folder, key } = flags;
   if (!/^postgres(ql)?:\/\//.test(database))
     throw new UsageError("--database must begin with postgres:// or postgresql://");
@@ -86,10 +86,10 @@ async function run({ flags, json }: Given, { terminal }: Surroundings): Promise<
   const newId = newIds(systemClock, systemRandom());
   try {
     await assertReachable(pool, "--database");
-    await assertCopy({ pool, newId, live: liveUrl() });
+    await assertCopy({ pool, newId, live: liveUrl(env) });
     const place = await mkdtemp(join(tmpdir(), "tollgate-drill-"));
     try {
-      const config = configOf(backup, { database, place });
+      const config = configOf(backup, { database, place, env });
       const drill = { pool, newId, config, secrets: await serverSecrets(config), backup };
       const results = await allOf(drill, { place, token, step: terminal.progress.step });
       const isGood = results.every(({ good }) => good);
@@ -108,9 +108,9 @@ async function run({ flags, json }: Given, { terminal }: Surroundings): Promise<
 }
 
 /** The environment's database, if it names one. */
-function liveUrl(): string | undefined {
-  const { DATABASE_URL, DATABASE_URL_FILE } = process.env;
-  return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(process.env);
+function liveUrl(env: Surroundings["env"]): string | undefined {
+  const { DATABASE_URL, DATABASE_URL_FILE } = env;
+  return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(env);
 }
 
 /** A mark that is left in the one is looked for in the other. */
@@ -144,8 +144,11 @@ async function assertCopy({
 }
 
 /** The environment's, or a gateway's that has nothing but the backup. */
-function configOf(backup: Backup | undefined, { database, place }: { database: string; place: string }): Config {
-  if (backup === undefined) return parseConfig({ ...process.env, DATABASE_URL_FILE: "", DATABASE_URL: database });
+function configOf(
+  backup: Backup | undefined,
+  { database, place, env }: { database: string; place: string; env: Surroundings["env"] },
+): Config {
+  if (backup === undefined) return parseConfig({ ...env, DATABASE_URL_FILE: "", DATABASE_URL: database });
   const lines = backup.files.get(SETTINGS)?.toString().split("\n") ?? [];
   const settings = lines
     .filter((line) => line !== "")
