@@ -32,7 +32,7 @@ export const PARTS: Record<string, Allowed> = {
   // The product.
   api: { any: [] },
   protocol: { any: [] },
-  terminal: { any: [], tests: ["stage/wait.ts"] },
+  terminal: { any: [] },
   "demo-provider": { any: ["protocol"], tests: ["stage/wait.ts"] },
   gateway: {
     // Of product code, the dev command alone imports the demo provider (`forbidden`).

@@ -92,7 +92,7 @@ ${[...values, '        *) [[ "$cur" == -* ]] && words=$flags ;;'].join("\n")}
   return `# Completion of ${program} for bash: source <(${program} completion bash)
 ${name}() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} words="" flags=""
-${findPath(places, '"${COMP_WORDS[@]:1:COMP_CWORD-1}"')}
+${findPath(places, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
   case "$cmd" in
 ${cases.join("\n")}
   esac
@@ -130,7 +130,7 @@ ${name}() {
   local -a line flags
   line=("\${(@)words[2,CURRENT-1]}")
   local -a words
-${findPath(places, '"${line[@]}"')}
+${findPath(places, `"\${line[@]}"`)}
   case "$cmd" in
 ${cases.join("\n")}
   esac

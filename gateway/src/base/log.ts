@@ -2,6 +2,7 @@
 import { readableStream } from "@tollgate/terminal/log-lines.ts";
 import { paint, wantsColours } from "@tollgate/terminal/text.ts";
 import pino from "pino";
+import type { Variables } from "./settings.ts";
 
 export type Log = pino.Logger;
 
@@ -13,10 +14,14 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** Lines for people on a terminal, JSON elsewhere; undefined for JSON on standard output. */
-export function logStream(format: LogFormat, out: NodeJS.WriteStream): pino.DestinationStream | undefined {
+/** Lines for people on a terminal, undefined where the log is JSON. Without an environment they have no colours. */
+export function logStream(
+  format: LogFormat,
+  out: NodeJS.WriteStream,
+  env: Variables = { NO_COLOR: "1" },
+): pino.DestinationStream | undefined {
   const isText = format === "text" || (format === "auto" && out.isTTY === true);
-  return isText ? readableStream(out, paint(wantsColours(out.isTTY === true, process.env))) : undefined;
+  return isText ? readableStream(out, paint(wantsColours(out.isTTY === true, env))) : undefined;
 }
 
 /** For commands whose standard output is their answer. */

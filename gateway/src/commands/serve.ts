@@ -17,7 +17,7 @@ export const serve: Command = {
 
 async function run(_given: Given, { env }: Surroundings): Promise<number> {
   const config = parseConfig(env);
-  const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout));
+  const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout, env));
   const stop = untilStopped();
   // Loaded here: the table of commands is read for every command, and this is by far the most of it.
   const { build } = await import("../build.ts");

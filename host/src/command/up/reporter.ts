@@ -56,7 +56,7 @@ const PLAIN_STATS_EVERY_MS = 60_000;
 
 /** Lines for logs and pipes: one per change, nothing in between. */
 export function plainReporter(logLevel: string, { terminal }: Pick<CommandContext, "terminal">): Reporter {
-  const log = createLog(logLevel);
+  const log = createLog(logLevel, terminal.remarkPaint);
   const { print } = terminal;
   let standing: string | undefined;
   let line: string | undefined;
@@ -94,7 +94,7 @@ const JSON_STATS_EVERY_MS = 15_000;
 /** One JSON object a line, for scripts: what happened, and when. */
 export function jsonReporter(logLevel: string, context: Pick<CommandContext, "terminal" | "clock">): Reporter {
   const { terminal, clock } = context;
-  const log = createLog(logLevel);
+  const log = createLog(logLevel, terminal.remarkPaint);
   let snapshot: (() => AgentSnapshot) | undefined;
   const say = (type: string, more: object = {}): void =>
     terminal.print(JSON.stringify({ type, at: new Date(clock.now()).toISOString(), ...more }));
