@@ -22,7 +22,10 @@ export function readyLines(
   { baseUrl, consoleUrl, paymentsUrl, apiKey, signIn, online, notes, model }: Ready,
   { paint }: Pick<Terminal, "paint">,
 ): string[] {
-  const nodes = online.map(({ engine, models, slots }) => `${engine} (${models.length} models, ${slots} slots)`);
+  const nodes = online.map(
+    ({ engine, models, slots }) =>
+      `${engine} (${models.length} ${models.length === 1 ? "model" : "models"}, ${slots} slots)`,
+  );
   const question = JSON.stringify({
     model,
     stream: true,

@@ -71,7 +71,7 @@ describe("plane init, several servers", () => {
     assert.match(await readFile(join(place, "nats-c.conf"), "utf8"), /^listen: "\[::\]:4222"$/m);
     const env = await readFile(join(place, "gateway.env"), "utf8");
     assert.match(env, new RegExp(`^NODE_EXTRA_CA_CERTS=${join(place, "ca.pem")}$`, "m"));
-    await assert.rejects(planeInit(["--dir", place, ...servers]), /operator\.seed is already there/);
+    await assert.rejects(planeInit(["--dir", place, ...servers]), /operator\.seed exists already/);
   });
 
   test("names what is wrong", () => {

@@ -75,7 +75,7 @@ describe("plane init", () => {
     await writeFile(join(place, "nats-server.conf"), "mine");
     await assert.rejects(planeInit(["--dir", place]), /administrator\.creds exists already/);
     await rm(join(place, "administrator.creds"));
-    await assert.rejects(planeInit(["--dir", place]), /nats-server\.conf is already there/);
+    await assert.rejects(planeInit(["--dir", place]), /nats-server\.conf exists already/);
     assert.deepEqual(await readdir(place), ["nats-server.conf"]);
   });
 
