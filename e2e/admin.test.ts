@@ -8,18 +8,19 @@ import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { after, before, describe, mock, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import { runCommand } from "@tollgate/terminal/perform.ts";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { parseId } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
-import { UsageError } from "../gateway/src/commands/line/command.ts";
-import { perform } from "../gateway/src/commands/line/perform.ts";
 import { TOLLGATE as COMMANDS } from "../gateway/src/commands/tollgate.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
 import { ConsoleClient } from "./console-client.ts";
@@ -47,14 +48,12 @@ after(async () => {
 
 /** One command, in this process: what it printed, or its one-line refusal. */
 async function run(...args: string[]): Promise<{ code: number; out: string }> {
-  const log = mock.method(console, "log", () => {});
+  const terminal = new FakeTerminal();
   try {
-    const code = await perform(COMMANDS, ["admin", ...args, "--data", dataDir]);
-    return { code, out: log.mock.calls.map((call) => String(call.arguments[0])).join("\n") };
+    const code = await runCommand(COMMANDS, ["admin", ...args, "--data", dataDir], { terminal, env: process.env });
+    return { code, out: terminal.text };
   } catch (error) {
     return { code: error instanceof UsageError ? 2 : 1, out: (error as Error).message };
-  } finally {
-    log.mock.restore();
   }
 }
 
@@ -87,7 +86,7 @@ function everyCommand(where: string): void {
       new RegExp(`^${builder}  builder +\\$\\d+\\.\\d{2,} +\\$0\\.00  active +Local builder +builder@`, "m"),
     );
     assert.match(await good("account", "list", "--kind", "host", "--q", "local h"), new RegExp(`^${host}  host `, "m"));
-    assert.equal(await good("account", "list", "--q", "nobody at all"), "No such account.");
+    assert.equal(await good("account", "list", "--q", "nobody at all"), "No account matches.");
     type Entry = { id: string; name: string; balance_micro: string; suspendedAt: string | null };
     const opened = await said<Entry>("account", "open", "builder", "From the shell");
     assert.deepEqual([opened.name, opened.balance_micro], ["From the shell", "0.000000"]);
@@ -161,7 +160,7 @@ function everyCommand(where: string): void {
       [2, 1, 4, 0, 4, 0, 0],
     );
     assert.ok((await said<Act[]>("audit", "list", "--subject", id)).every(({ subject }) => subject === id));
-    assert.equal(await good("audit", "list", "--action", "moon.paint"), "Nothing of the kind was done.");
+    assert.equal(await good("audit", "list", "--action", "moon.paint"), "No action matches.");
   });
 
   test(`${where}: keys and host tokens are made, listed, limited and revoked`, async () => {
@@ -194,7 +193,7 @@ function everyCommand(where: string): void {
     const limits = ["--requests-per-minute", "5", "--in-flight", "2"];
     assert.match(
       await good("key", "limits", made.id, ...limits),
-      /^Set; .* 5\* requests\/min, 2000000 tokens\/min, 2\* at once\.$/,
+      /^Limits set on every gateway: 5\* requests\/min, 2000000 tokens\/min, 2\* at once\.$/,
     );
     const own = { requestsPerMinute: 5, tokensPerMinute: null, inFlight: 2 };
     const holds = { ...defaultLimits, requestsPerMinute: 5, inFlight: 2 };
@@ -282,7 +281,7 @@ function everyCommand(where: string): void {
     const found = async (...flags: string[]) => (await said<Shown[]>("node", "list", ...flags)).map(({ id }) => id);
     assert.deepEqual(await found("--q", "LOCAL", "--host", host), [node]);
     assert.deepEqual([await found("--q", "nowhere"), await found("--state", "retired")], [[], []]);
-    assert.equal(await good("node", "list", "--host", builder), "No such node.");
+    assert.equal(await good("node", "list", "--host", builder), "No node matches.");
     const barred = await said<Shown>("node", "quarantine", node, "--reason", "smells of smoke");
     assert.deepEqual([barred.standing, barred.quarantine?.reason], ["quarantined", "smells of smoke"]);
     assert.equal(barred.quarantine?.by, "command line");
@@ -309,7 +308,7 @@ function everyCommand(where: string): void {
     type Batch = { id: string; total_micro: string; hosts: number; paidAt: string | null };
     assert.match(
       (await run("payout", "create", "--minimum-usd", "1000")).out,
-      /^no host is owed as much beyond what open payouts promise and what is held back$/,
+      /^no host is owed as much beyond open payouts and what is held back$/,
     );
     const [batch] = await said<Batch[]>("payout", "create", "--note", "November", "--minimum-usd", "0.000001");
     assert.equal(batch?.hosts, 1);
@@ -375,10 +374,10 @@ function everyCommand(where: string): void {
         would.months.map(({ month, state }) => [month, state]),
         [[`${year}-01`, "due"]],
       );
-      assert.match(await good("history", "retain", "--dry-run"), /^Records of refusals that would go: 0\.\nMONTH /);
+      assert.match(await good("history", "retain", "--dry-run"), /^Records of refusals to drop: 0\.\nMONTH /);
       assert.match(
         await good("history", "retain"),
-        new RegExp(`that went: 0\\.\\n[\\s\\S]*^${year}-01 +closed +0 +\\$0\\.00$`, "m"),
+        new RegExp(`dropped: 0\\.\\n[\\s\\S]*^${year}-01 +closed +0 +\\$0\\.00$`, "m"),
       );
       assert.match(await good("history", "retain"), /No month is old enough\.$/);
     } finally {
@@ -396,14 +395,14 @@ function everyCommand(where: string): void {
     assert.equal(made.code, 0, made.out);
     assert.deepEqual({ ...JSON.parse(made.out), id: "" }, { id: "", email, promoted: false });
     const again = await run("operator", "create", "--email", email);
-    assert.deepEqual(again, { code: 0, out: `${email} is an operator now and signs in as before.` });
+    assert.deepEqual(again, { code: 0, out: `${email} is now an operator and signs in as before.` });
     if (!isAlive(platform.ready.pids.gateway)) return;
     const client = await new ConsoleClient(platform).signIn({ email, password: "the password of the shell" });
     assert.equal((await client.ask("GET", "operator/overview")).status, 200);
   });
 
   test(`${where}: a new catalogue is announced, and the record has it all`, async () => {
-    assert.match(await good("catalogue", "reload"), /^Told every gateway/);
+    assert.match(await good("catalogue", "reload"), /^Every gateway reloads/);
     assert.deepEqual(await said("catalogue", "reload"), { announced: true });
     type Act = { operator: string; action: string; outcome: string; details: object };
     const acts = await said<Act[]>("audit", "list");
@@ -475,11 +474,15 @@ describe("on a live platform", () => {
       assert.match(await good("secrets", "rotate", "pepper"), /^Replaced\. Next: restart the gateway/);
       const { code, out } = await run("secrets");
       assert.deepEqual([code, /^API keys +(\d+) of \1 not shown since/m.test(out)], [3, true], out);
-      assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is needed still\.$/m);
+      assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is still needed\.$/m);
       const again = await run("secrets", "rotate", "pepper");
       assert.deepEqual(again, { code: 1, out: "the pepper is being replaced already: forget the old one first" });
       const early = await run("secrets", "forget", "pepper");
-      assert.deepEqual([early.code, / depend on the old pepper and would end/.test(early.out)], [1, true], early.out);
+      assert.deepEqual(
+        [early.code, / still need the old pepper and would stop working/.test(early.out)],
+        [1, true],
+        early.out,
+      );
       assert.match(await good("secrets", "forget", "pepper", "--force"), /^Forgotten/);
       assert.deepEqual(await run("secrets", "forget", "plane"), { code: 1, out: "there is no old plane" });
       assert.deepEqual(Object.keys(await said<object>("secrets", "rotate", "receipts")), ["rotated", "next"]);
@@ -534,7 +537,10 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
       ["account", "alert", builder, `--below=${usd}`, "--reason", "r"],
       /^--below must be dollars from 0\.01 to 1000000, or none: 2, 0\.50$/,
     ]),
-    [["account", "alert", host, "--below", "2", "--reason", "r"], /^credit is looked after for builder accounts only$/],
+    [
+      ["account", "alert", host, "--below", "2", "--reason", "r"],
+      /^this is a host account, and only builder accounts have credit$/,
+    ],
     [["account", "top-up-off", builder], /^--reason is missing/],
     [["audit", "list", "--outcome", "good"], /^--outcome must be one of done, refused, failed, running$/],
     [["audit", "list", "--account", "acme"], /^--account must be an account's id \(acc_…\)$/],
@@ -550,9 +556,9 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
       ["host-token", "create", builder, "t"],
       new RegExp(`^ACCOUNT must be a host account, and ${builder} is a builder's$`),
     ],
-    [["key", "revoke", unknown.key], /^there is no such key, or it is revoked already$/],
+    [["key", "revoke", unknown.key], /^there is no such key, or it is revoked$/],
     [["key", "revoke", builder], /is not a key's id \(key_…\)$/],
-    [["key", "show", unknown.key], /^there is no such key$/],
+    [["key", "show", unknown.key], /^there is no such key, or it is revoked$/],
     [["key", "set", unknown.key], /^name what to change: see --help$/],
     [["key", "set", unknown.key, "--budget-day", "1"], /^there is no such key, or it is revoked$/],
     [
@@ -576,7 +582,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["node", "quarantine", node], /^--reason is missing/],
     [["node", "quarantine", unknown.node, "--reason", "r"], /^there is no such node$/],
     [["node", "release", "nonsense"], /^nonsense is not a node's id \(node_…\)$/],
-    [["operator", "create", "--email", "nobody"], /^--email must be an e-mail address$/],
+    [["operator", "create", "--email", "nobody"], /^--email must be an email address$/],
     [
       ["operator", "create", "--email", "new@example.test"],
       /^new@example\.test has not signed up: give a password to create the identity\.$/,
@@ -590,7 +596,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["payout", "paid", builder], /is not a batch's id \(pay_…\)$/],
     [["secrets", "rotate", "salt"], /^SECRET must be one of pepper, plane, receipts$/],
     [["secrets", "forget", "receipts"], /^SECRET must be pepper or plane$/],
-    [["backup"], /^--to is missing: the folder to make; it is secret$/],
+    [["backup"], /^--to is missing: the folder to make; it holds secrets$/],
     [["payout", "refund"], /^there is no command 'admin payout refund'; there are create, list, show, export, paid$/],
   ];
 
@@ -602,9 +608,10 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     const before = await counts();
     for (const [args, complaint] of rows()) {
       const { code, out } = await run(...args);
-      const isState = /^(there is no (account|such|batch)|--owner: nobody|credit is|ACCOUNT must|Nobody signs)/.test(
-        out,
-      );
+      const isState =
+        /^(there is no (account|such|batch)|--owner: nobody|credit is|this is a host account|ACCOUNT must|Nobody signs)/.test(
+          out,
+        );
       assert.equal(code, isState ? 1 : 2, args.join(" "));
       assert.match(out.split("\n")[0] ?? "", complaint, args.join(" "));
     }
@@ -615,7 +622,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     const refused = await shell(["grant", builder, "--usd", "much", "--reason", "r"]);
     assert.deepEqual(refused, {
       code: 2,
-      out: "tollgate: --usd must be dollars, more than 0 and at most 1000000: 5, 0.25\n  next: tollgate admin grant --help\n",
+      out: "error: --usd must be dollars, more than 0 and at most 1000000: 5, 0.25. Next: tollgate admin grant --help\n",
     });
     const help = await shell(["grant", "--help"]);
     assert.equal(help.code, 0);

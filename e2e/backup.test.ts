@@ -100,10 +100,10 @@ describe("backup and restore", { skip }, () => {
     key = (await makeKey(query, builder)).token;
     const opened = await openHost(query);
     host = opened.account;
-    const ready = { base_url: gateway.baseUrl, host_token: opened.token };
+    const ready = { gateway_url: gateway.baseUrl, host_token: opened.token };
     node = await startNode({ ready }, { name: "one", model: "tiny-3b", slots: 4 });
-    await eventually("it serves", async () => (await ask(ready.base_url, key, CHAT)).status === 200);
-    for (let i = 0; i < 5; i++) assert.equal((await ask(ready.base_url, key, CHAT)).status, 200);
+    await eventually("it serves", async () => (await ask(ready.gateway_url, key, CHAT)).status === 200);
+    for (let i = 0; i < 5; i++) assert.equal((await ask(ready.gateway_url, key, CHAT)).status, 200);
   });
   after(async () => {
     await node?.kill();
@@ -146,7 +146,7 @@ describe("backup and restore", { skip }, () => {
     assert.equal(hot.code, 0, hot.said);
     assert.match(hot.said, /Not taken:\n {2}the database: pg_dump/);
     const again = await take(join(place, "hot"));
-    assert.deepEqual([again.code, /is already there/.test(again.said)], [1, true], again.said);
+    assert.deepEqual([again.code, /exists already/.test(again.said)], [1, true], again.said);
     const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: PEPPER });
     assert.deepEqual([inUse.code, /1 gateways use this database/.test(inUse.out)], [1, true], inUse.out);
 
@@ -177,7 +177,7 @@ describe("backup and restore", { skip }, () => {
     assert.equal(proof.code, 0, proof.out);
     const { results } = JSON.parse(proof.out) as Report;
     const said = Object.fromEntries(results.map(({ check, words }) => [check, words]));
-    assert.match(said["the spools"] ?? "", /^1 settled, 0 in the books already/);
+    assert.match(said["the spools"] ?? "", /^1 settled, 0 in the ledger already/);
     assert.match(said.receipts ?? "", /^signed as .*, and verified$/);
     assert.match(said["the key"] ?? "", /^works/);
 

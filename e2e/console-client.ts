@@ -17,8 +17,8 @@ export class ConsoleClient {
   readonly #onAnswer: (answer: Answer) => void;
   readonly cookies = new Map<string, string>();
 
-  constructor(platform: { ready: Pick<Ready, "base_url"> }, onAnswer: (answer: Answer) => void = () => {}) {
-    this.#origin = platform.ready.base_url;
+  constructor(platform: { ready: Pick<Ready, "gateway_url"> }, onAnswer: (answer: Answer) => void = () => {}) {
+    this.#origin = platform.ready.gateway_url;
     this.#onAnswer = onAnswer;
   }
 

@@ -12,7 +12,7 @@ describe("the demo model behind the gateway", () => {
   before(async () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "demo"]);
-    client = new OpenAI({ apiKey: platform.ready.api_key, baseURL: `${platform.ready.base_url}/v1`, maxRetries: 0 });
+    client = new OpenAI({ apiKey: platform.ready.api_key, baseURL: `${platform.ready.gateway_url}/v1`, maxRetries: 0 });
   });
   after(async () => {
     assert.equal(await platform?.stop(), 0);

@@ -53,7 +53,7 @@ describe("golden files", () => {
       expired: await key(rich, { expiresInS: -3_600 }),
       oneModel: await key(rich, { models: ["embed-m3"] }),
     };
-    letGo = await keepBusy({ ready: { base_url: stage.baseUrl, api_key: keys.plain } }, FULL);
+    letGo = await keepBusy({ ready: { gateway_url: stage.baseUrl, api_key: keys.plain } }, FULL);
   });
   after(async () => {
     await letGo?.();

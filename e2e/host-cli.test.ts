@@ -10,10 +10,10 @@ import { clearOfMidnight } from "@tollgate/stage/periods.ts";
 import { ask, begun, script } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { run as runCommand } from "../host/src/cli.ts";
 import { loginFile } from "../host/src/command/login-file.ts";
-import { FakeTerminal } from "../host/src/command/testing/fake-terminal.ts";
 
 interface Said {
   code: number;
@@ -78,7 +78,7 @@ describe("a host's command line", () => {
 
   test("login, register and elect each say what comes next", async () => {
     const early = await run(["status"]);
-    assert.deepEqual([early.code, early.err.split("\n")[1]], [1, "  next: tollgate-host login"]);
+    assert.deepEqual([early.code, early.err], [1, "error: this machine is not logged in. Next: tollgate-host login\n"]);
 
     const login = await run(["login", "--gateway", stage.baseUrl, "--token", "-"], host.token);
     assert.equal(login.code, 0, login.err);
@@ -189,7 +189,7 @@ describe("a host's command line", () => {
     const again = await run(["retire", "--yes", "--node", id]);
     assert.equal(again.code, 1);
     assert.match(again.err, /The node is retired, which does not allow this\. \(node_state_conflict\)/);
-    assert.match((await run(["pause"])).err, /this machine is no node yet/);
+    assert.match((await run(["pause"])).err, /this machine is not a node yet/);
   });
 
   test("logout forgets the token, and no command ever says it", async () => {

@@ -205,18 +205,18 @@ describe("the image's trees", { skip }, () => {
     });
     const check = run({ role: "gateway", command: ["/node", "/app/healthcheck.mjs"], env });
     assert.equal(check.status, 0, check.stderr);
-    const base_url = `http://127.0.0.1:${port}`;
+    const gateway_url = `http://127.0.0.1:${port}`;
     for (const path of ["/console", "/docs/guide", "/docs/guide/pictures/overview.webp"]) {
-      assert.equal((await fetch(`${base_url}${path}`)).status, 200, `${path} is in it`);
+      assert.equal((await fetch(`${gateway_url}${path}`)).status, 200, `${path} is in it`);
     }
 
     const { token: api_key } = await makeKey(query, await openBuilder(query, 1_000_000_000_000n));
     const { token } = await openHost(query);
-    const flags = ["up", "--gateway", base_url, "--name", "boxed", "--engine", "demo", "--models", "tiny-3b"];
+    const flags = ["up", "--gateway", gateway_url, "--name", "boxed", "--engine", "demo", "--models", "tiny-3b"];
     const command = ["/node", "/app/host/bin/tollgate-host.mjs", ...flags];
     start({ role: "host", command, env: { TOLLGATE_HOST_TOKEN: token } });
     const answer = await eventually(`a node answers; they said\n${said}`, async () => {
-      const response = await chat({ ready: { base_url, api_key } }, {}, { max_tokens: 4 });
+      const response = await chat({ ready: { gateway_url, api_key } }, {}, { max_tokens: 4 });
       return response.status === 200 && ((await response.json()) as { usage: { completion_tokens: number } });
     });
     assert.ok(answer.usage.completion_tokens > 0);

@@ -40,6 +40,9 @@ describe("a platform's life", () => {
     const first = await start();
     assert.match(first.output(), /Tollgate is ready/);
     assert.match(first.output(), /curl -N/);
+    const { base_url, gateway_url } = first.ready;
+    assert.equal(base_url, `${gateway_url}/v1`);
+    assert.ok(first.output().includes(`Base URL  ${base_url}\n`), first.output());
     assert.equal((await chat(first, { text: "hello" })).status, 200);
     const { balance } = await builder(first);
     assert.ok(balance < 5_000_000_000_000n);
@@ -126,7 +129,7 @@ describe("a start", () => {
   test("health and metrics are told on loopback, whatever address the API is served on", async (t) => {
     if (process.platform !== "linux") return t.skip("127.0.0.2 is an address of its own on Linux alone");
     const platform = await startPlatform(dataDir, ["--no-node"], { HOST: "127.0.0.2" });
-    assert.equal((await fetch(`${platform.ready.base_url}/v1/catalog/rates`)).status, 200);
+    assert.equal((await fetch(`${platform.ready.gateway_url}/v1/catalog/rates`)).status, 200);
     const log = await readFile(join(dataDir, "gateway.log"), "utf8");
     const port = /"internalPort":(\d+)/.exec(log)?.[1];
     assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
@@ -138,7 +141,7 @@ describe("a start", () => {
     const flags = [...FLAGS, "--nodes", "2"];
     const first = await startPlatform(dataDir, flags);
     const own = (platform: Platform, path = "", method = "GET") =>
-      fetch(`${platform.ready.base_url}/node/v1/nodes${path}`, {
+      fetch(`${platform.ready.gateway_url}/node/v1/nodes${path}`, {
         method,
         headers: { authorization: `Bearer ${platform.ready.host_token}` },
       });
@@ -213,8 +216,9 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
 
   test("mistaken flags, all of them", async () => {
     const misused = (...args: string[]): Promise<string> => refused(args, {}, 2);
-    const line = await misused("dev", "--port", "many", "--engine", "steam", "--nodes=-3", "--data", dataDir);
-    for (const flag of ["--port", "--engine", "--nodes"]) assert.ok(line.includes(flag), line);
+    const line = await misused("dev", "--port", "many", "--nodes=-3", "--data", dataDir);
+    for (const flag of ["--port", "--nodes"]) assert.ok(line.includes(flag), line);
+    assert.match(await misused("dev", "--engine", "steam"), /--engine must be one of auto, demo, scripted/);
     assert.match(await misused("dev", "--colour", "red"), /--colour/);
     assert.match(await misused("dev", "--data", dataDir, "--models", "tiny-3b,gpt-9"), /gpt-9/);
     assert.match(await misused("fly"), /no command 'fly'/);
@@ -313,7 +317,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
 
 /** The one line that a failed command prints. */
 function complaint(output: string): string {
-  const lines = output.split("\n").filter((line) => line.startsWith("tollgate: "));
+  const lines = output.split("\n").filter((line) => line.startsWith("error: "));
   assert.equal(lines.length, 1, output);
   assert.ok(!output.includes("    at "), `a stack trace is no answer:\n${output}`);
   return lines[0] as string;

@@ -109,7 +109,7 @@ for (const plane of ["hub", "nats"] as const) {
       stage = await openStage({ as: "in-process", plane, env: HONEST_NODES });
       client = new Client(stage, await stage.builder());
       const start = async (name: string, model: string): Promise<Process> => {
-        const ready = { base_url: stage.baseUrl, host_token: (await stage.host()).token };
+        const ready = { gateway_url: stage.baseUrl, host_token: (await stage.host()).token };
         return startNode({ ready }, { name, model: `tiny-3b,${model}`, slots: 16 });
       };
       [steady, lost] = await Promise.all([start("steady", "small-8b"), start("lost", "mid-14b")]);

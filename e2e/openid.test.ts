@@ -63,7 +63,7 @@ after(async () => {
 async function visit(client: ConsoleClient, provider: string, login: string): Promise<URL> {
   const { url } = await client.send<{ url: string }>("POST", "auth/sign-in/openid", { provider });
   const visitor = new Visitor();
-  const isBack = ({ origin }: URL): boolean => origin === platform.ready.base_url;
+  const isBack = ({ origin }: URL): boolean => origin === platform.ready.gateway_url;
   let page = await visitor.open(url, isBack);
   // The sign-in, and at some providers a consent after it.
   for (let step = 0; step < 3 && !isBack(page.url); step++) {

@@ -61,7 +61,7 @@ describe("operating a platform", () => {
     await rm(directory, { recursive: true });
   });
 
-  const newClient = (): ConsoleClient => new ConsoleClient({ ready: { base_url: stage.baseUrl } });
+  const newClient = (): ConsoleClient => new ConsoleClient({ ready: { gateway_url: stage.baseUrl } });
   const chat = (key: string, orders: object, more: object = {}): Promise<Response> =>
     ask(stage, key, { model: "tiny-3b", prompt: `#script ${JSON.stringify(orders)}`, ...more });
   const statusOf = async (key: string): Promise<number> => {

@@ -155,7 +155,7 @@ suite("packages", () => {
     const ready: Ready & { payments_url: string } = JSON.parse(text);
     const env = { XDG_CONFIG_HOME: join(place, "config"), HOME: place };
     for (const step of [
-      ["login", "--gateway", ready.base_url, "--token", ready.host_token],
+      ["login", "--gateway", ready.gateway_url, "--token", ready.host_token],
       ["register", "--name", "installed"],
       ["elect", "--engine", "scripted", "--models", "tiny-3b"],
     ])
@@ -173,7 +173,7 @@ suite("packages", () => {
     assert.equal(answer.status, 200, JSON.stringify(body));
     assert.ok(body.usage.completion_tokens > 0);
     // A long one is read and counted by threads of their own, whose scripts have to be there.
-    const long = await fetch(`${ready.base_url}/v1/chat/completions`, {
+    const long = await fetch(`${ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${ready.api_key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "many words ".repeat(20_000) }] }),
@@ -186,7 +186,7 @@ suite("packages", () => {
     await database.end();
     assert.equal(rows.length, 1);
     for (const path of ["/console/", "/docs", "/docs/guide/operators", "/status", ready.payments_url]) {
-      const page = await fetch(new URL(path, ready.base_url));
+      const page = await fetch(new URL(path, ready.gateway_url));
       assert.equal(page.status, 200, path);
       assert.match(await page.text(), /<!doctype html>/i);
     }

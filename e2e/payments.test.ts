@@ -76,7 +76,7 @@ class Customer {
   }
 
   #send(method: string, path: string, body?: object): Promise<Response> {
-    const { base_url: origin } = this.#platform.ready;
+    const { gateway_url: origin } = this.#platform.ready;
     return fetch(`${origin}${path}`, {
       method,
       headers: { origin, cookie: this.#cookie, "content-type": "application/json" },
@@ -142,7 +142,7 @@ describe("npm start -- --payments demo", () => {
     await balanceIs(platform, START + 90n);
     await press(paymentsUrl, "Dispute it");
     await balanceIs(platform, START + 90n - 100n);
-    const asked = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+    const asked = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${platform.ready.api_key}` },
       body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }], max_tokens: 1 }),
@@ -217,7 +217,7 @@ describe("a gateway that is killed", () => {
     await removeDataDir(dataDir);
   });
 
-  const receiver = (): string => `${platform.ready.base_url}/webhooks/stripe`;
+  const receiver = (): string => `${platform.ready.gateway_url}/webhooks/stripe`;
   const newSale = async (): Promise<Sale> => {
     await (await new Customer(platform).signIn(platform.ready.builder)).buy("pack_20");
     return demo.shop.sales.at(-1) as Sale;
@@ -360,7 +360,7 @@ test("without Stripe's secrets nothing can be bought; with one of the two nothin
   const platform = await startPlatform(dataDir, ["--no-node"]);
   try {
     for (const path of ["/console/api/packs", "/console/api/credits/checkout", "/webhooks/stripe"]) {
-      const response = await fetch(`${platform.ready.base_url}${path}`, { method: "POST" });
+      const response = await fetch(`${platform.ready.gateway_url}${path}`, { method: "POST" });
       assert.equal(response.status, 404);
       assert.equal(((await response.json()) as Answer["body"]).error?.code, "billing_disabled");
     }

@@ -110,7 +110,7 @@ describe("replacing gateways", { skip }, () => {
 
   test("a node outlives the gateway that it enrolled at when that is killed", async () => {
     const [killed, other] = [...stage.gateways] as [GatewayProcess, GatewayProcess];
-    const ready = { base_url: killed.baseUrl, host_token: (await stage.host()).token };
+    const ready = { gateway_url: killed.baseUrl, host_token: (await stage.host()).token };
     const node = await startNode({ ready }, { name: "far", model: "mid-14b", slots: 2 });
     stage.nodes.push(node);
     const serves = async (): Promise<boolean> => (await chat(other, "mid-14b", "#script {}")).status === 200;

@@ -64,7 +64,7 @@ describe("replacing secrets", { skip }, () => {
 
   test("pepper, session secret, receipt key and the plane's: no client sees an error, keys and sessions go on", async () => {
     const { query, baseUrl: url } = stage;
-    const person = new ConsoleClient({ ready: { base_url: url } });
+    const person = new ConsoleClient({ ready: { gateway_url: url } });
     await person.send("POST", "auth/sign-up/email", { ...PERSON, name: "Ada" });
     const stays = async (): Promise<void> => {
       for (const { baseUrl } of stage.gateways) {

@@ -50,11 +50,11 @@ describe("a store that is away", () => {
   });
 
   const log = (): Promise<string> => readFile(join(dataDir, "gateway.log"), "utf8");
-  const ask = (path: string, init: RequestInit = {}) => fetch(`${platform.ready.base_url}${path}`, init);
+  const ask = (path: string, init: RequestInit = {}) => fetch(`${platform.ready.gateway_url}${path}`, init);
   const signIn = (): Promise<Response> =>
     ask("/console/api/auth/sign-in/email", {
       method: "POST",
-      headers: { "content-type": "application/json", origin: platform.ready.base_url },
+      headers: { "content-type": "application/json", origin: platform.ready.gateway_url },
       body: JSON.stringify(platform.ready.builder),
     });
   const asHost = () => ({ authorization: `Bearer ${platform.ready.host_token}` });

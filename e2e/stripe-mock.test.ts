@@ -33,7 +33,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
 
   const dollars = async (): Promise<bigint> => (await builder(platform)).balance / DOLLAR;
   const send = (...bodies: string[]): Promise<number[]> =>
-    Promise.all(bodies.map((body) => deliver(`${platform.ready.base_url}/webhooks/stripe`, body)));
+    Promise.all(bodies.map((body) => deliver(`${platform.ready.gateway_url}/webhooks/stripe`, body)));
 
   /** A checkout, and the session when it was paid by `payment`. */
   async function buy(packId: string, payment: string) {

@@ -43,7 +43,7 @@ describe("structured output", () => {
   const jobsOfOlder: Job[] = [];
 
   const post = (fields: object, path = "chat/completions"): Promise<Response> =>
-    fetch(`${platform.ready.base_url}/v1/${path}`, {
+    fetch(`${platform.ready.gateway_url}/v1/${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "tiny-3b", messages, max_tokens: 300, ...fields }),
@@ -57,7 +57,7 @@ describe("structured output", () => {
   before(async () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
-    const stage = { baseUrl: platform.ready.base_url, balance: async () => 0n };
+    const stage = { baseUrl: platform.ready.gateway_url, balance: async () => 0n };
     const answer = honest();
     older = await HandMadeNode.join(
       stage,
@@ -82,7 +82,7 @@ describe("structured output", () => {
   test("an answer fits its schema, whole and as a stream, in chat and in completions, from a large body too", async () => {
     const client = new OpenAI({
       apiKey: platform.ready.api_key,
-      baseURL: `${platform.ready.base_url}/v1`,
+      baseURL: `${platform.ready.gateway_url}/v1`,
       maxRetries: 0,
     });
     const order = { model: "tiny-3b", messages, response_format: river, max_tokens: 300 };

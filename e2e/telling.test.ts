@@ -137,7 +137,7 @@ describe("telling operators", () => {
     // What is refused unread has no model, what nobody serves has no route: lines without a label have to have a name, too.
     const barred = { ready: { ...platform.ready, api_key: barredKey } };
     await (await chat(barred, {})).text();
-    await (await fetch(`${platform.ready.base_url}/nowhere`)).text();
+    await (await fetch(`${platform.ready.gateway_url}/nowhere`)).text();
   };
   const page = async (): Promise<string> => (await fetch(`http://${internal}/metrics`)).text();
 
@@ -185,7 +185,7 @@ describe("telling operators", () => {
   });
 
   test("a trace for each request: a span for each step, within that of the client", async () => {
-    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+    const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${platform.ready.api_key}`, traceparent: `00-${TRACE}-${PARENT}-01` },
       body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }] }),

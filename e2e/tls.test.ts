@@ -94,7 +94,7 @@ describe("TLS of the API and of the embedded hub", () => {
   const ask = (path: string, { method = "POST", body, headers = {}, on }: Asked, agent: Agent) =>
     new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
       const all = { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json", ...headers };
-      const asked = request(`${platform.ready.base_url}${path}`, { method, headers: all, agent }, (answer) => {
+      const asked = request(`${platform.ready.gateway_url}${path}`, { method, headers: all, agent }, (answer) => {
         let text = "";
         answer.setEncoding("utf8").on("data", (piece: string) => {
           text += piece;
@@ -116,12 +116,12 @@ describe("TLS of the API and of the embedded hub", () => {
   });
 
   test("the API serves, tells its address by https, and its cookies are secure", async () => {
-    assert.match(platform.ready.base_url, /^https:/);
+    assert.match(platform.ready.gateway_url, /^https:/);
     const root = await ask("/", { method: "GET", headers: { accept: "application/json" } }, fresh(made.cert));
-    assert.match(root.text, new RegExp(`"${platform.ready.base_url}`));
+    assert.match(root.text, new RegExp(`"${platform.ready.gateway_url}`));
     assert.equal(root.headers["strict-transport-security"], undefined, "its name is not known: no PUBLIC_URL");
     const body = platform.ready.builder;
-    const origin = { origin: platform.ready.base_url };
+    const origin = { origin: platform.ready.gateway_url };
     const signedIn = await ask("/console/api/auth/sign-in/email", { body, headers: origin }, fresh(made.cert));
     assert.equal(signedIn.status, 200, signedIn.text);
     assert.match(String(signedIn.headers["set-cookie"]), /; *Secure/i);
@@ -164,7 +164,7 @@ describe("TLS of the API and of the embedded hub", () => {
   });
 
   test("the embedded hub serves nodes that trust its certificate, and no others", async () => {
-    const { base_url: gatewayUrl, host_token: hostToken } = platform.ready;
+    const { gateway_url: gatewayUrl, host_token: hostToken } = platform.ready;
     const headers = { authorization: `Bearer ${hostToken}` };
     const nodes = await ask("/node/v1/nodes", { method: "GET", headers }, fresh(made.cert));
     const path = `/node/v1/nodes/${JSON.parse(nodes.text).data[0].id}/credentials`;

@@ -1,4 +1,5 @@
 /** An admin command (`tollgate admin …`) in the test's own process, on the stage's database. e2e/admin runs each of them as a process. */
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AdminRun } from "../gateway/src/commands/admin/admin-run.ts";
 import { parseConfig } from "../gateway/src/config.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
@@ -13,8 +14,9 @@ export async function admin(
   { args = [], flags = {}, json = false }: Said = {},
 ): Promise<{ code: number; output: string }> {
   const { pool } = shared.database as TestDatabase;
-  const printed: string[] = [];
-  const print = (text: string): void => void printed.push(text);
-  const run = { pool, newId, config: parseConfig(shared.env), json, print, args, flags, switches: new Set<string>() };
-  return { code: await command(run), output: printed.join("\n") };
+  const terminal = new FakeTerminal();
+  const { print } = terminal;
+  const given = { json, args, flags, switches: new Set<string>() };
+  const run = { ...given, pool, newId, config: parseConfig(shared.env), terminal, print };
+  return { code: await command(run), output: terminal.text };
 }

@@ -16,7 +16,9 @@ const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.met
 const LAST_WORDS = /Ctrl-C stops everything/;
 
 export interface Ready {
+  /** Of the OpenAI API, with `/v1`. */
   base_url: string;
+  gateway_url: string;
   console_url: string;
   api_key: string;
   host_token: string;

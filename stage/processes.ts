@@ -105,7 +105,7 @@ export class ProcessStage extends Stage {
   async node({ models, name, slots = SLOTS, host }: NodeTraits): Promise<StageNode & { process: Process }> {
     const its = host ?? (await this.host());
     const called = name ?? `node-${this.nodes.length + 1}`;
-    const ready = { base_url: this.baseUrl, host_token: its.token };
+    const ready = { gateway_url: this.baseUrl, host_token: its.token };
     const process = await startNode({ ready }, { name: called, model: models.join(","), slots });
     this.nodes.push(process);
     const { body } = await nodeApi<{ data: { id: string; name: string }[] }>(this, its.token, "GET", "/nodes");

@@ -4,7 +4,7 @@ import type { Stage } from "./common.ts";
 import type { Ready } from "./dev.ts";
 
 /** Where a builder sends requests, and with which key. */
-type Client = { ready: Pick<Ready, "base_url" | "api_key"> };
+type Client = { ready: Pick<Ready, "gateway_url" | "api_key"> };
 
 /** A prompt that tells the scripted engine what to do (`host/src/engines/script.ts`). */
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
@@ -16,7 +16,7 @@ export function chat(
   more: object = {},
   signal: AbortSignal | null = null,
 ): Promise<Response> {
-  return fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+  return fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
     body: JSON.stringify({

@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 /** These sources. */
 export const ROOT: string = fileURLToPath(new URL("../", import.meta.url));
 /** What gateways and agents consist of. */
-const PARTS = ["gateway", "host", "api", "protocol", "demo-provider"];
+const PARTS = ["gateway", "host", "api", "protocol", "terminal", "demo-provider"];
 const INSTALL = [
   "ci",
   "--omit=dev",

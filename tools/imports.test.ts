@@ -90,14 +90,23 @@ test("the parts import of each other what they may, and no more", () => {
     ["api/src/a.ts", `import type { X } ${PROTOCOL}`, /api imports nothing/],
     ["api/src/console/a.ts", 'import type { X } from "../../../gateway/src/b.ts";', /api imports nothing/],
     ["protocol/src/a.ts", `import type { X } ${API}`, /protocol imports nothing/],
-    ["host/src/a.ts", 'import { x } from "../../gateway/src/b.ts";', /host imports only protocol and types of api/],
-    ["host/src/a.ts", `import { x } ${API}`, /only protocol and types of api/],
+    ["terminal/src/a.ts", `import type { X } ${PROTOCOL}`, /terminal imports nothing/],
+    [
+      "host/src/a.ts",
+      'import { x } from "../../gateway/src/b.ts";',
+      /host imports only protocol and terminal and types of api/,
+    ],
+    ["host/src/a.ts", `import { x } ${API}`, /only protocol and terminal and types of api/],
     // Something stays of it at run time, though nothing is used.
-    ["host/src/a.ts", `import { type X } ${API}`, /only protocol and types of api/],
+    ["host/src/a.ts", `import { type X } ${API}`, /only protocol and terminal and types of api/],
     ["console/src/pages/a.tsx", `import { x } ${API}`, /console imports only types of api/],
     ["console/src/pages/a.tsx", LATER, /only types of api/],
     ["console/src/pages/a.tsx", `import type { X } ${PROTOCOL}`, /console imports only types of api/],
-    ["gateway/src/http/a.ts", 'import { x } from "../../../host/src/b.ts";', /gateway imports only api and protocol/],
+    [
+      "gateway/src/http/a.ts",
+      'import { x } from "../../../host/src/b.ts";',
+      /gateway imports only api and protocol and terminal/,
+    ],
   ] as [string, string, RegExp][]) {
     assert.match(refused(file, source), why, `${file}: ${source}`);
   }
@@ -130,7 +139,7 @@ test("product code imports no test code", () => {
   }
   assert.equal(refused("gateway/src/ledger/a.test.ts", 'import { x } from "../db/testing.ts";'), "");
   assert.equal(refused("gateway/src/ledger/testing.ts", 'import { x } from "../db/testing.ts";'), "");
-  for (const part of ["api", "protocol", "demo-provider", "gateway", "host", "console"]) {
+  for (const part of ["api", "protocol", "terminal", "demo-provider", "gateway", "host", "console"]) {
     for (const to of ["@tollgate/stage/wait.ts", "../../e2e/platform.ts", "../../tools/imports.ts"]) {
       assert.match(refused(`${part}/src/a.ts`, `import { x } from "${to}";`), new RegExp(`^${part} imports`), to);
     }
@@ -162,6 +171,7 @@ test("tests, suites and tools import what their rows allow, and no more", () => 
   const rows: [file: string, allowed: string[], forbidden: string[]][] = [
     ["api/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
     ["protocol/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/api/route.ts"]],
+    ["terminal/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
     [
       "demo-provider/src/a.test.ts",
       ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"],

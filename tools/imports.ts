@@ -15,6 +15,7 @@ const STATEMENT =
 const PACKAGES: Record<string, string> = {
   "@tollgate/api/": "api/src/",
   "@tollgate/protocol/": "protocol/src/",
+  "@tollgate/terminal/": "terminal/src/",
   "@tollgate/demo-provider/": "demo-provider/src/",
   "@tollgate/stage/": "stage/",
 };
@@ -31,14 +32,15 @@ export const PARTS: Record<string, Allowed> = {
   // The product.
   api: { any: [] },
   protocol: { any: [] },
+  terminal: { any: [] },
   "demo-provider": { any: ["protocol"], tests: ["stage/wait.ts"] },
   gateway: {
     // Of product code, the dev command alone imports the demo provider (`forbidden`).
-    any: ["api", "protocol", "demo-provider"],
+    any: ["api", "protocol", "terminal", "demo-provider"],
     tests: ["stage/wait.ts", "stage/process.ts", "tools/nats-servers.ts"],
   },
   host: {
-    any: ["protocol"],
+    any: ["protocol", "terminal"],
     types: ["api"],
     // Tests compare the agent's reference counts with the gateway's meters.
     tests: ["stage/wait.ts", ...ofGateway("metering", "plane/hub/testing-certificate.ts")],
@@ -63,10 +65,10 @@ export const PARTS: Record<string, Allowed> = {
   },
 
   // Suites that run the product. They share code through stage/; a single folder or file of another suite is an exception.
-  stage: { any: ["api", "protocol", "gateway", "host", "tools"] },
+  stage: { any: ["api", "protocol", "terminal", "gateway", "host", "tools"] },
   e2e: {
     any: [
-      ...["api", "protocol", "demo-provider", "host", "stage", "tools", "examples"],
+      ...["api", "protocol", "terminal", "demo-provider", "host", "stage", "tools", "examples"],
       ...ofGateway(
         "accounts",
         "base",
@@ -116,7 +118,7 @@ export const isTest = (file: string): boolean => /\.test\.tsx?$|\/(testing|fixtu
 
 /** Whether a file is part of what is shipped. */
 const isProduct = (file: string): boolean =>
-  /^(api|protocol|demo-provider|gateway|host|console)$/.test(partOf(file)) && !isTest(file);
+  /^(api|protocol|terminal|demo-provider|gateway|host|console)$/.test(partOf(file)) && !isTest(file);
 
 export function importsOf(file: string, source: string): Import[] {
   const found: Import[] = [];

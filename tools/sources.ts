@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const FOLDERS =
-  "{api,protocol,demo-provider,gateway,host,console,bench,chaos,sim,engines,tools,e2e,stage,examples,deploy}";
+  "{api,protocol,terminal,demo-provider,gateway,host,console,bench,chaos,sim,engines,tools,e2e,stage,examples,deploy}";
 
 /** Their texts, by their paths from the root. */
 export function readSources(root: string): Map<string, string> {

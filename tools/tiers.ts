@@ -27,6 +27,7 @@ const unit: Group = {
     "api/src/**/*.test.ts",
     "protocol/src/**/*.test.ts",
     "demo-provider/src/**/*.test.ts",
+    "terminal/src/**/*.test.ts",
     "gateway/{src,tools}/**/*.test.ts",
     "host/src/**/*.test.ts",
     "console/{src,tools}/**/*.test.ts",

@@ -17,11 +17,11 @@ export type Session = { name: string; value: string; url: string }[];
 
 export async function sessionOf(platform: Platform, who: { email: string; password: string }): Promise<Session> {
   const client = await new ConsoleClient(platform).signIn(who);
-  return [...client.cookies].map(([name, value]) => ({ name, value, url: platform.ready.base_url }));
+  return [...client.cookies].map(([name, value]) => ({ name, value, url: platform.ready.gateway_url }));
 }
 
 async function freshBrowser(platform: Platform, session: Session | undefined): Promise<BrowserSession> {
-  const browser = await openBrowser({ baseUrl: platform.ready.base_url, ...SCREEN });
+  const browser = await openBrowser({ baseUrl: platform.ready.gateway_url, ...SCREEN });
   await browser.context.addInitScript(IN_PAGE);
   if (session !== undefined) await browser.context.addCookies(session);
   return browser;

@@ -78,7 +78,7 @@ async function measureAttacks(wanted: string): Promise<void> {
   let probe: MemoryProbe | undefined;
   try {
     const { key } = await stage.builder();
-    const ready = { base_url: stage.baseUrl, host_token: (await stage.host()).token };
+    const ready = { gateway_url: stage.baseUrl, host_token: (await stage.host()).token };
     agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
     const hello = { model: HONEST_MODEL, prompt: `#script ${JSON.stringify({ text: "hello" })}` };
     await eventually("the honest node serves", async () => (await ask(stage, key, hello)).status === 200);

@@ -63,7 +63,7 @@ const start = (dataDir: string): Promise<Platform> => startPlatform(dataDir, ["-
 async function visitCold(dataDir: string, sessions: Sessions, page: MeasuredPage): Promise<Visited> {
   const platform = await start(dataDir);
   try {
-    const { base_url: url, pids } = platform.ready;
+    const { gateway_url: url, pids } = platform.ready;
     const session = page.who === "nobody" ? undefined : sessions[page.who].map((cookie) => ({ ...cookie, url }));
     await untilAtRest(pids.gateway);
     const gateway = spending({ pid: pids.gateway, withChildren: false });

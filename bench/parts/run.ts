@@ -98,7 +98,7 @@ try {
 }
 
 async function startAgent({ ready }: Platform): Promise<ChildProcess> {
-  const flags = ["--gateway", ready.base_url, "--name", "parts", "--slots", "2048", "--engine", "scripted"];
+  const flags = ["--gateway", ready.gateway_url, "--name", "parts", "--slots", "2048", "--engine", "scripted"];
   const child = spawn(process.execPath, [TOLLGATE_HOST, "up", ...flags, "--models", MODEL], {
     env: { ...process.env, TOLLGATE_HOST_TOKEN: ready.host_token },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -124,7 +124,7 @@ async function ask({ ready }: Platform, { path, body }: Scenario, seconds: numbe
   const until = performance.now() + seconds * 1000;
   let answered = 0;
   const client = async (): Promise<void> => {
-    const connection = new Connection(Number(new URL(ready.base_url).port));
+    const connection = new Connection(Number(new URL(ready.gateway_url).port));
     await connection.open();
     while (performance.now() < until) {
       const { status, failure } = await connection.ask(request);

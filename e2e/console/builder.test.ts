@@ -39,7 +39,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       STATUS_SAMPLE_S: "1",
     });
     await startWithOneRequest();
-    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
     await openSession(page, ADA);
   });
@@ -76,14 +76,14 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
   const complaintsBut = (status: number): string[] =>
     browser.complaints().filter((said) => !said.includes(`status of ${status}`));
   const ask = (key: string, model: string): Promise<Response> =>
-    fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+    fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }], max_tokens: 50 }),
     });
   /** As a client with this key would. */
   const chat = async (key: string, content: string): Promise<string> => {
-    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+    const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 50 }),
@@ -125,7 +125,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("img", { name: /\d days measured/ }).waitFor();
 
     const code = await page.getByRole("region", { name: "curl example" }).innerText();
-    assert.match(code, new RegExp(`${platform.ready.base_url}/v1/chat/completions`));
+    assert.match(code, new RegExp(`${platform.ready.gateway_url}/v1/chat/completions`));
     const answer = run("sh", ["-c", `${code.replace("tsk_live_YOUR_KEY", platform.ready.api_key)} -s`]);
     assert.match(answer, /"object":"chat\.completion"/);
     await page.getByRole("link", { name: "Estimate cost" }).click();
@@ -352,7 +352,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const made = await page.request.post("/console/api/keys", { data: { name: "insight" }, headers });
     const { secret, id: keyId } = (await made.json()) as { secret: string; id: string };
     const send = (body: object, signal?: AbortSignal): Promise<Response> =>
-      fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
         method: "POST",
         headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "tiny-3b", max_tokens: 200, ...body }),

@@ -26,7 +26,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b", "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
-    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
     await openSession(page, platform.ready.builder);
   });
@@ -210,7 +210,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     const token = await page.getByTestId("secret").innerText();
     await page.getByRole("button", { name: "Done" }).click();
     const logIn = async (): Promise<number | null> =>
-      (await runHostCommand(platform, `tollgate-host login --gateway ${platform.ready.base_url}`, token)).code;
+      (await runHostCommand(platform, `tollgate-host login --gateway ${platform.ready.gateway_url}`, token)).code;
     assert.equal(await logIn(), 0);
     await page.getByRole("button", { name: "Revoke barn" }).click();
     await page.getByRole("button", { name: "Revoke token" }).click();

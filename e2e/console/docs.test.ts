@@ -34,7 +34,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
   });
 
   test("show every example in the chosen language, give code that works when copied, and lead to the console and back", async () => {
-    const { base_url: baseUrl, api_key: apiKey } = platform.ready;
+    const { gateway_url: baseUrl, api_key: apiKey } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;
     try {

@@ -35,7 +35,7 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
     buildConsole();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
-    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
     page.on("request", (request) => asked.push(request));
     // Addresses name hours and days: the early script and the page have to see the same one.

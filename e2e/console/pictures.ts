@@ -58,7 +58,7 @@ async function takeAll({ platform }: Stage, { suffix, theme, size }: Look): Prom
       .filter(({ also = [] }) => suffix === "" || also.some((other) => other === suffix))
       .filter(({ name }) => names.length === 0 || names.includes(name));
     if (wanted.length === 0) continue;
-    const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...SIZES[size] });
+    const browser = await openBrowser({ baseUrl: platform.ready.gateway_url, theme, ...SIZES[size] });
     try {
       await enter(browser.page, platform);
       for (const picture of wanted) await take(browser.page, { picture, name: `${picture.name}${suffix}`, platform });

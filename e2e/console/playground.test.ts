@@ -68,7 +68,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     buildConsole();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b,reason-32b"]);
-    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
     playground = new Playground(page);
     await openSession(page, platform.ready.builder);
@@ -453,7 +453,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor({ state: "detached" });
   };
   const statusWith = async (key: string): Promise<number> => {
-    const url = `${platform.ready.base_url}/v1/models`;
+    const url = `${platform.ready.gateway_url}/v1/models`;
     const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
     await response.body?.cancel();
     return response.status;
@@ -472,7 +472,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   });
 
   test("without credit the playground says so before a message is sent, and shows the API's refusal after", async () => {
-    const poor = await openBrowser({ baseUrl: platform.ready.base_url });
+    const poor = await openBrowser({ baseUrl: platform.ready.gateway_url });
     try {
       await poor.page.goto("/console/sign-up");
       await poor.page.getByLabel("Your name").fill("Poor Tom");

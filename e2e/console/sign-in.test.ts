@@ -37,7 +37,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       MAIL_FROM: "Tollgate <no-reply@example.com>",
       OIDC_PROVIDERS: JSON.stringify([provider]),
     });
-    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
   });
   // One address signs in more often here than a person would within a minute.
@@ -196,7 +196,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     let guest: BrowserSession;
     before(async () => {
       // On a telephone.
-      guest = await openBrowser({ baseUrl: platform.ready.base_url, width: 390, height: 800 });
+      guest = await openBrowser({ baseUrl: platform.ready.gateway_url, width: 390, height: 800 });
     });
     after(() => guest?.close());
 

@@ -32,7 +32,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     platform = await startPlatform(dataDir, FLAGS);
     operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
     await (await chat(platform, { tokens: 5 })).text();
-    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
   });
   /** Whatever the test before left behind when it failed: each begins with a platform that runs and the builder signed in. */
@@ -55,7 +55,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
   });
 
   const startAgain = async (): Promise<void> => {
-    const { port } = new URL(platform.ready.base_url);
+    const { port } = new URL(platform.ready.gateway_url);
     await platform.ended;
     platform = await startPlatform(dataDir, [...FLAGS, "--port", port]);
   };

@@ -38,13 +38,13 @@ interface Ran {
 export async function run(
   [command = "", ...first]: string[],
   args: string[],
-  { base_url, api_key }: Pick<Ready, "base_url" | "api_key">,
+  { gateway_url, api_key }: Pick<Ready, "gateway_url" | "api_key">,
   env: Record<string, string> = {},
 ): Promise<Ran> {
   const child = spawn(command, [...first, ...args], {
     env: {
       ...process.env,
-      OPENAI_BASE_URL: `${base_url}/v1`,
+      OPENAI_BASE_URL: `${gateway_url}/v1`,
       OPENAI_API_KEY: api_key,
       NO_PROXY: "127.0.0.1",
       PYTHONDONTWRITEBYTECODE: "1",

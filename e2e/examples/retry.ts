@@ -115,7 +115,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
 }
 
 const connect = ({ ready }: Platform, apiKey = ready.api_key): OpenAI =>
-  new OpenAI({ baseURL: `${ready.base_url}/v1`, apiKey });
+  new OpenAI({ baseURL: `${ready.gateway_url}/v1`, apiKey });
 
 async function inTypeScript(platform: Platform, { model, prompt, apiKey, ...bounds }: Case): Promise<Came> {
   const came: Came = { ...NOTHING, retries: [], raised: null };

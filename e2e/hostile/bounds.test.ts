@@ -37,7 +37,7 @@ describe("bounds", () => {
 
   /** Somebody with a browser, signed in, with an account of each kind. */
   const person = async (email: string) => {
-    const client = new ConsoleClient({ ready: { base_url: stage.baseUrl } });
+    const client = new ConsoleClient({ ready: { gateway_url: stage.baseUrl } });
     const password = `the password of ${email}`;
     await client.send("POST", "auth/sign-up/email", { email, password, name: "Somebody" });
     await client.signIn({ email, password });

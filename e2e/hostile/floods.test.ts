@@ -61,7 +61,7 @@ const greet = (stage: ProcessStage, key: string): Promise<Response> => {
 /** The node that serves those who do no harm. */
 async function honestAgent(stage: ProcessStage, key: string): Promise<Process> {
   const { token } = await stage.host();
-  const ready = { base_url: stage.baseUrl, host_token: token };
+  const ready = { gateway_url: stage.baseUrl, host_token: token };
   const agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
   await eventually("the honest node serves", async () => (await greet(stage, key)).status === 200);
   return agent;

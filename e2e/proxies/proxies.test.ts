@@ -86,7 +86,7 @@ describe("gateways behind proxies", { skip }, () => {
     }
     const wide = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
     apiKey = (await makeKey(query, await openBuilder(query, 100_000_000_000_000n), wide)).token;
-    const ready = { base_url: (gateways[0] as Gateway).baseUrl, host_token: (await openHost(query)).token };
+    const ready = { gateway_url: (gateways[0] as Gateway).baseUrl, host_token: (await openHost(query)).token };
     nodes.push(await startNode({ ready }, { name: "one", model: "tiny-3b", slots: 64 }));
     for (const name of here) proxies.push(await startProxy(name, upstream, { cert, key, place }));
     for (const proxy of proxies) {

@@ -96,9 +96,9 @@ before(async () => {
     STRIPE_WEBHOOK_SECRET: keep("the webhook secret", demo.webhookSecret),
     STRIPE_API_BASE: demo.url,
   });
-  demo.deliveries.to(`${platform.ready.base_url}/webhooks/stripe`);
+  demo.deliveries.to(`${platform.ready.gateway_url}/webhooks/stripe`);
   const { query } = platform;
-  stage = { baseUrl: platform.ready.base_url, query, balance: async () => 0n };
+  stage = { baseUrl: platform.ready.gateway_url, query, balance: async () => 0n };
   const account = await openBuilder(query, CREDIT);
   builder = { account, key: (await makeKey(query, account, NO_LIMITS)).token };
   host = await openHost(query);
@@ -322,7 +322,7 @@ describe("secrets and texts", () => {
       return data.some(({ kind }) => kind === "purchase");
     });
     const forged = { type: "checkout.session.completed", note: canary("forged webhook") };
-    const response = await fetch(`${platform.ready.base_url}/webhooks/stripe`, {
+    const response = await fetch(`${platform.ready.gateway_url}/webhooks/stripe`, {
       method: "POST",
       headers: { "stripe-signature": `t=1,v1=${canary("forged signature")}` },
       body: JSON.stringify(forged),

@@ -4,8 +4,8 @@ import type { Stage } from "../stage/stage.ts";
 
 /** The engine is found, known for what it is, and its model is known for the catalogue's. */
 export async function elect({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
-  const [base_url, host_token] = [platform.baseUrl, hostToken];
-  await host.run(["login", "--gateway", base_url, "--token", "-"], { input: host_token });
+  const [gateway_url, host_token] = [platform.baseUrl, hostToken];
+  await host.run(["login", "--gateway", gateway_url, "--token", "-"], { input: host_token });
   await host.run(["register", "--name", engine.id]);
   const said = await host.run(["elect", "--yes", "--json", ...engine.elect(model, url)], {
     env: engine.env?.(url) ?? {},

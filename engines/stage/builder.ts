@@ -38,8 +38,8 @@ export class Builder {
   readonly #base: string;
   readonly #key: string;
 
-  constructor({ base_url, api_key }: { base_url: string; api_key: string }) {
-    this.#base = `${base_url}/v1`;
+  constructor({ gateway_url, api_key }: { gateway_url: string; api_key: string }) {
+    this.#base = `${gateway_url}/v1`;
     this.#key = api_key;
   }
 

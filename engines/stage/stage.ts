@@ -68,7 +68,7 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   }
   const engineSession = (): number => server?.session ?? host.session;
   const { key } = await platform.builder();
-  const builder = new Builder({ base_url: platform.baseUrl, api_key: key });
+  const builder = new Builder({ gateway_url: platform.baseUrl, api_key: key });
   const { token: hostToken } = await platform.host();
   return {
     engine,

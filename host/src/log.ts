@@ -1,12 +1,17 @@
 /** Structured logs on standard error. Prompts, outputs and secrets are never passed to a logger. */
+import { readableStream } from "@tollgate/terminal/log-lines.ts";
+import type { Paint } from "@tollgate/terminal/text.ts";
 import pino from "pino";
 
 export type Log = pino.Logger;
 
 export const LOG_LEVELS = ["silent", "fatal", "error", "warn", "info", "debug", "trace"];
 
-export function createLog(level: string): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
+/** Lines for people where standard error is a terminal, JSON elsewhere. */
+export function createLog(level: string, paint: Paint): Log {
+  const { stderr } = process;
+  const destination = stderr.isTTY ? readableStream(stderr, paint) : pino.destination({ fd: 2, sync: true });
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
 /**

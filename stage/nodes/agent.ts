@@ -13,17 +13,17 @@ const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.me
 export async function formsKept({
   ready,
 }: {
-  ready: Pick<Ready, "base_url" | "api_key">;
+  ready: Pick<Ready, "gateway_url" | "api_key">;
 }): Promise<Map<string, boolean>> {
   const headers = { authorization: `Bearer ${ready.api_key}` };
-  const response = await fetch(`${ready.base_url}/v1/models`, { headers });
+  const response = await fetch(`${ready.gateway_url}/v1/models`, { headers });
   const { data } = (await response.json()) as { data: { id: string; vendor: { structured_output: boolean } }[] };
   return new Map(data.map(({ id, vendor }) => [id, vendor.structured_output]));
 }
 
 /** A node is online before it has said what its engine can. */
 export async function untilFormsAreKept(
-  platform: { ready: Pick<Ready, "base_url" | "api_key"> },
+  platform: { ready: Pick<Ready, "gateway_url" | "api_key"> },
   model: string,
 ): Promise<void> {
   await eventually(`a node keeps to forms for ${model}`, async () => (await formsKept(platform)).get(model));
@@ -65,10 +65,10 @@ export function newAgent({
 
 /** A node of the platform's host with so many slots. Resolves once it is online; ends with this process. */
 export async function startNode(
-  platform: { ready: Pick<Ready, "base_url" | "host_token"> },
+  platform: { ready: Pick<Ready, "gateway_url" | "host_token"> },
   { name, model, slots }: { name: string; model: string; slots: number },
 ): Promise<Process> {
-  const { base_url: gatewayUrl, host_token: hostToken } = platform.ready;
+  const { gateway_url: gatewayUrl, host_token: hostToken } = platform.ready;
   const directory = await mkdtemp(join(tmpdir(), "tollgate-agent-"));
   const logFile = join(directory, "log");
   const agent = newAgent({ name, gatewayUrl, hostToken, models: model.split(","), slots, logFile });

@@ -30,7 +30,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     const models = ["--models", "tiny-3b,reason-32b"];
     platform = await startPlatform(dataDir, ["--engine", "scripted", ...models, "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
-    browser = await openBrowser({ baseUrl: platform.ready.base_url, still: true });
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url, still: true });
     page = browser.page;
     playground = new Playground(page);
   });
@@ -48,7 +48,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
   };
   /** As a client with this key would. */
   const chat = async (key: string, content: string): Promise<string> => {
-    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+    const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 50 }),

@@ -23,7 +23,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     buildConsole();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--no-node"], { PROBATION_ANSWERS: "20" });
-    browser = await openBrowser({ baseUrl: platform.ready.base_url, still: true });
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url, still: true });
     page = browser.page;
     await page.clock.install();
     await openSession(page, platform.ready.builder);
@@ -61,7 +61,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
       }),
     );
   const nodeApi = (method: string, path: string, body?: object): Promise<Response> =>
-    fetch(`${platform.ready.base_url}/node/v1/${path}`, {
+    fetch(`${platform.ready.gateway_url}/node/v1/${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -81,7 +81,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     assert.match(token, /^tht_live_\w{12}_\w{43}$/);
 
     const login = await commandOf("Log in");
-    assert.equal(login, `tollgate-host login --gateway ${platform.ready.base_url}`);
+    assert.equal(login, `tollgate-host login --gateway ${platform.ready.gateway_url}`);
     await runStep("Log in", login);
     await page.getByLabel("Node name").fill("barn");
     await runStep("Register the machine", await commandOf("Register the machine"));

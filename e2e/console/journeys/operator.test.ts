@@ -33,7 +33,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], {
       PROBATION_ANSWERS: "1",
     });
-    const { base_url: baseUrl, operator, builder } = platform.ready;
+    const { gateway_url: baseUrl, operator, builder } = platform.ready;
     browser = await openBrowser({ baseUrl, still: true });
     page = browser.page;
     await openSession(page, operator);
@@ -188,7 +188,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("a new node of a host with a quarantined node receives no requests until an operator clears it", async () => {
-    const registered = await fetch(`${platform.ready.base_url}/node/v1/nodes`, {
+    const registered = await fetch(`${platform.ready.gateway_url}/node/v1/nodes`, {
       method: "POST",
       headers: { authorization: `Bearer ${platform.ready.host_token}`, "content-type": "application/json" },
       body: JSON.stringify({ name: "shed" }),

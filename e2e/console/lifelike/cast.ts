@@ -124,7 +124,7 @@ async function startMachines(platform: Platform, person: ConsoleClient): Promise
     const { secret: token } = await person.send<{ secret: string }>("POST", "host-tokens", { name });
     const own = { ...platform, ready: { ...platform.ready, host_token: token } };
     nodes.push(await startNode(own, { name, model: models.join(","), slots }));
-    const told = await fetch(`${platform.ready.base_url}/node/v1/nodes`, {
+    const told = await fetch(`${platform.ready.gateway_url}/node/v1/nodes`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify({ name, hardware, agent: "0.1.0" }),

@@ -129,7 +129,7 @@ async function sendOne(platform: Platform, order: Order, key: string): Promise<v
           { role: "user", content: `#script ${JSON.stringify(script)}` },
         ],
       };
-  const response = await fetch(`${platform.ready.base_url}/v1/${isEmbedding ? "embeddings" : "chat/completions"}`, {
+  const response = await fetch(`${platform.ready.gateway_url}/v1/${isEmbedding ? "embeddings" : "chat/completions"}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "user-agent": client },
     body: JSON.stringify(body),

@@ -12,7 +12,7 @@ export async function keepRunning({ platform, cast }: Stage): Promise<() => Prom
   const over = new AbortController();
   const reading: Promise<string>[] = [];
   for (const { key, model } of RUNNING) {
-    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+    const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${cast.keys.get(key)}`, "content-type": "application/json" },
       body: JSON.stringify({

@@ -15,9 +15,9 @@ import type { Tour } from "./tour.ts";
 const BIOME = fileURLToPath(new URL("../../../node_modules/.bin/biome", import.meta.url));
 const ROWS_MAX = 6;
 
-export async function record(ready: Pick<Ready, "base_url" | "operator">, tours: Tour[]): Promise<void> {
+export async function record(ready: Pick<Ready, "gateway_url" | "operator">, tours: Tour[]): Promise<void> {
   const moment = new Date();
-  const proxy = await startRecordingProxy(ready.base_url);
+  const proxy = await startRecordingProxy(ready.gateway_url);
   const options = { baseUrl: proxy.baseUrl, timeZone: TIME_ZONE };
   const people = { visitor: undefined, builder: PERSON, operator: ready.operator };
   const browser = await openBrowser(options);

@@ -1,9 +1,11 @@
 /** The settings of logs and traces. */
 import { z } from "zod";
+import { LOG_FORMATS, type LogFormat } from "./log.ts";
 import { choice, domain, parsed, text, webAddress } from "./settings.ts";
 
 interface LogConfig {
   logLevel: string;
+  logFormat: LogFormat;
 }
 
 export const logs = domain({
@@ -14,8 +16,12 @@ export const logs = domain({
       help: "The lowest level of log lines that are written; `debug` writes a line for every request.",
       see: "[Logs](monitoring.md#logs)",
     }),
+    LOG_FORMAT: choice(LOG_FORMATS, {
+      default: "auto",
+      help: "`text` for people, `json` for programs; `auto` is `text` on a terminal and `json` otherwise.",
+    }),
   },
-  config: (e): LogConfig => ({ logLevel: e.LOG_LEVEL }),
+  config: (e): LogConfig => ({ logLevel: e.LOG_LEVEL, logFormat: e.LOG_FORMAT }),
 });
 
 const PROTOCOLS = ["http/protobuf", "http/json"] as const;

@@ -1,14 +1,30 @@
 /** Structured logs. Prompts, outputs and secrets are never passed to a logger. */
+import { readableStream } from "@tollgate/terminal/log-lines.ts";
+import { paint, wantsColours } from "@tollgate/terminal/text.ts";
 import pino from "pino";
+import type { Variables } from "./settings.ts";
 
 export type Log = pino.Logger;
+
+export const LOG_FORMATS = ["auto", "text", "json"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export function createLog(level: string, destination?: pino.DestinationStream): Log {
   const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
+/** Lines for people on a terminal, undefined where the log is JSON. Without an environment they have no colours. */
+export function logStream(
+  format: LogFormat,
+  out: NodeJS.WriteStream,
+  env: Variables = { NO_COLOR: "1" },
+): pino.DestinationStream | undefined {
+  const isText = format === "text" || (format === "auto" && out.isTTY === true);
+  return isText ? readableStream(out, paint(wantsColours(out.isTTY === true, env))) : undefined;
+}
+
 /** For commands whose standard output is their answer. */
 export function createErrorLog(level: string): Log {
-  return createLog(level, pino.destination(2));
+  return createLog(level, logStream("auto", process.stderr) ?? pino.destination(2));
 }

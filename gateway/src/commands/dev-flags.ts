@@ -1,5 +1,6 @@
 /** The flags of `npm start`. Every mistake is reported, each naming its flag and rule. */
-import { type Flag, type Given, UsageError } from "./line/command.ts";
+import type { Flag, Given } from "@tollgate/terminal/command.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
 
 const ENGINES = ["auto", "demo", "scripted"] as const;
 const PAYMENTS = ["none", "demo"] as const;
@@ -17,20 +18,22 @@ export interface DevFlags {
 }
 
 export const DEV_FLAGS: Record<string, Flag> = {
-  port: { value: "N", help: "the gateway's port (PORT, or 8080; 0 for any free one)" },
-  data: { value: "DIR", help: "where everything is kept (./data)" },
+  port: { value: "N", help: "the gateway's port (default: PORT, or 8080; 0 for any free one)" },
+  data: { value: "DIR", help: "where everything is stored (default: ./data)" },
   engine: {
     value: "NAME",
-    help: "auto, demo or scripted (auto: a local Ollama, llama-server, LM Studio or vLLM if one answers, else the demo model)",
+    help: "which engine the local nodes use (default: auto, a local Ollama, llama-server, LM Studio or vLLM if one answers, else the demo model)",
+    oneOf: ENGINES,
   },
-  nodes: { value: "N", help: "how many local nodes to run (1)" },
-  "no-node": { help: "run none" },
-  models: { value: "A,B", help: "what the local nodes elect (every active model)" },
+  nodes: { value: "N", help: "how many local nodes to run (default: 1)" },
+  "no-node": { help: "run no local node" },
+  models: { value: "A,B", help: "models that the local nodes elect (choose); default: every active model" },
   payments: {
     value: "NAME",
-    help: "none or demo (none; demo: credits are bought from a stand-in on this machine, no money moves)",
+    help: "how credits are bought (default: none; demo: from a stand-in on this machine, without money)",
+    oneOf: PAYMENTS,
   },
-  "ready-file": { value: "FILE", help: "write one JSON object there once the gateway serves" },
+  "ready-file": { value: "FILE", help: "write addresses and keys there as JSON when the gateway is ready" },
 };
 
 export function parseDevFlags({ flags, switches }: Given): DevFlags {
@@ -42,22 +45,18 @@ export function parseDevFlags({ flags, switches }: Given): DevFlags {
   };
   const port = flags.port === undefined ? undefined : whole("port", flags.port, 65535);
   const nodes = switches.has("no-node") ? 0 : whole("nodes", flags.nodes ?? "1", 64);
-  const engine = ENGINES.find((name) => name === (flags.engine ?? "auto"));
-  if (engine === undefined) mistakes.push(`--engine must be one of ${ENGINES.join(", ")}`);
-  const payments = PAYMENTS.find((name) => name === (flags.payments ?? "none"));
-  if (payments === undefined) mistakes.push(`--payments must be one of ${PAYMENTS.join(", ")}`);
   const models = flags.models?.split(",").map((model) => model.trim());
   if (models?.some((model) => model === "")) mistakes.push("--models must be model ids separated by commas");
   const data = flags.data ?? "./data";
   if (data === "") mistakes.push("--data must name a directory");
-  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  if (mistakes.length > 0) throw new UsageError(mistakes);
   return {
     port,
     data,
-    engine: engine ?? "auto",
+    engine: (flags.engine ?? "auto") as DevFlags["engine"],
     nodes,
     models,
-    payments: payments ?? "none",
+    payments: (flags.payments ?? "none") as DevFlags["payments"],
     readyFile: flags["ready-file"],
   };
 }

@@ -2,10 +2,14 @@
  * `tollgate dev` (= `npm start`): a whole platform on one machine. Private PostgreSQL, gateway, a local node with a real
  * engine, and accounts to try it with. Ctrl-C stops all of it; the next start goes on with the same data.
  */
+
 import { mkdirSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { DemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import type { Command, Given, Surroundings } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import pino from "pino";
 import { systemClock } from "../base/clock.ts";
 import { createLog, type Log } from "../base/log.ts";
@@ -16,40 +20,41 @@ import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
 import type { DevAccounts } from "./dev-accounts.ts";
 import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
 import { findAgent, LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
-import { type Command, type Given, UsageError } from "./line/command.ts";
-import { Screen } from "./screen.ts";
+import { readyLines } from "./screen.ts";
 import { type Stop, untilStopped } from "./signals.ts";
 
 export const dev: Command = {
-  help: "a whole platform on this machine, with data under ./data (npm start)",
+  help: "run a whole platform on this machine, with data in ./data (npm start)",
   flags: DEV_FLAGS,
-  more: ["npm start -- [flags] is the same. Ctrl-C stops all of it; the next start goes on with the same data."],
+  more: ["npm start -- [flags] is the same. Ctrl-C stops everything; the next start continues with the same data."],
   example: "--port 8081 --engine demo --models tiny-3b",
   run,
 };
 
-async function run(given: Given): Promise<number> {
+async function run(given: Given, { terminal, env }: Surroundings): Promise<number> {
   const flags = parseDevFlags(given);
   const dataDir = resolve(flags.data);
   const parsed = parseConfig({
-    ...process.env,
+    ...env,
     ...(flags.port !== undefined && { PORT: String(flags.port) }),
     DATA_DIR: dataDir,
     // Agents ask the gateway where the plane is, so any free port will do.
-    PLANE_PORT: process.env.PLANE_PORT ?? "0",
+    PLANE_PORT: env.PLANE_PORT ?? "0",
     // The local nodes run stand-ins for the models: canaries and speed ceilings would find them out.
-    AUTO_QUARANTINE: process.env.AUTO_QUARANTINE ?? "false",
+    AUTO_QUARANTINE: env.AUTO_QUARANTINE ?? "false",
     // They are the person's own: nobody has to be protected from them.
-    PROBATION_ANSWERS: process.env.PROBATION_ANSWERS ?? "0",
+    PROBATION_ANSWERS: env.PROBATION_ANSWERS ?? "0",
     // No balancer has to notice that it stops, and nobody who pressed Ctrl-C wants to wait for long.
-    DRAIN_DELAY_S: process.env.DRAIN_DELAY_S ?? "0",
-    DRAIN_GRACE_S: process.env.DRAIN_GRACE_S ?? "10",
+    DRAIN_DELAY_S: env.DRAIN_DELAY_S ?? "0",
+    DRAIN_GRACE_S: env.DRAIN_GRACE_S ?? "10",
   });
   const { probationAnswers } = parsed.nodeRules;
   // Whoever asks for probation wants to see the other rule for new nodes too.
   const config: Config = { ...parsed, nodeRules: { probationAnswers, hostSanction: probationAnswers > 0 } };
   if (flags.payments === "demo" && config.payments !== undefined) {
-    throw new Error("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe. Unset it first.");
+    throw new CommandError("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe", {
+      next: "unset STRIPE_SECRET_KEY, or leave out --payments",
+    });
   }
   const models = await modelsToElect(config, flags.models);
   // Before anything is started: a person who lacks it is told at once.
@@ -67,7 +72,7 @@ async function run(given: Given): Promise<number> {
     dataDir,
     log,
     stop,
-    screen: new Screen(process.stdout),
+    terminal,
   });
   try {
     await platform.start();
@@ -89,7 +94,7 @@ interface DevOptions {
   dataDir: string;
   log: Log;
   stop: Stop;
-  screen: Screen;
+  terminal: Terminal;
 }
 
 class DevPlatform {
@@ -103,32 +108,35 @@ class DevPlatform {
   }
 
   async start(): Promise<void> {
-    const { flags, dataDir, log, stop, screen } = this.#o;
+    const { flags, dataDir, log, stop, terminal } = this.#o;
+    const { step } = terminal.progress;
     const config = await this.#withPayments();
-    screen.step("starting the gateway");
+    step("starting the gateway");
     // Loaded here: the table of commands is read for every command, and this is by far the most of it.
     const { build } = await import("../build.ts");
     const { devAccounts } = await import("./dev-accounts.ts");
     const gateway = await build({
       config,
       log,
-      progress: (what) => screen.step(what),
+      progress: step,
       onLost: (error) => stop.now(error),
       anyInternalPort: true,
       development: true,
     });
     this.#gateway = gateway;
-    const baseUrl = `${config.tls === undefined ? "http" : "https"}://${config.host}:${gateway.port}`;
-    this.#payments?.deliveries.to(`${baseUrl}/webhooks/stripe`);
+    const gatewayUrl = `${config.tls === undefined ? "http" : "https"}://${config.host}:${gateway.port}`;
+    this.#payments?.deliveries.to(`${gatewayUrl}/webhooks/stripe`);
     const accounts = await devAccounts(gateway, dataDir);
-    const consoleUrl = `${baseUrl}/console`;
-    const { online, notes } = await this.#startNodes(gateway, baseUrl, accounts);
+    const baseUrl = `${gatewayUrl}/v1`;
+    const consoleUrl = `${gatewayUrl}/console`;
+    const { online, notes } = await this.#startNodes(gateway, gatewayUrl, accounts);
     const model = flags.models?.[0] ?? "tiny-3b";
     const paymentsUrl = this.#payments?.url;
     const signIn = accounts.builder;
-    screen.ready({ baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model });
+    const ready = { baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model };
+    for (const line of readyLines(ready, terminal)) terminal.print(line);
     // Last: whoever waits for the file may look at anything else next, the screen included.
-    if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
+    if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { gatewayUrl, accounts });
     // Whoever opens the console next should not wait for what the start did not need.
     void gateway.warm();
   }
@@ -147,12 +155,13 @@ class DevPlatform {
 
   /** First what is under way, for which the nodes are needed; then they, then the gateway, and with it the database. */
   async stop(): Promise<void> {
-    this.#o.screen.step("stopping");
+    const { progress } = this.#o.terminal;
+    progress.step("stopping: waiting for the requests in flight");
     await this.#gateway?.drain();
     await Promise.all(this.#nodes.map((node) => node.stop()));
     await this.#payments?.close();
     await this.#gateway?.close();
-    this.#o.screen.done();
+    progress.done();
   }
 
   /** A node that was left paused or in quarantine keeps nobody waiting: what is to know of it is in the notes. */
@@ -161,8 +170,9 @@ class DevPlatform {
     gatewayUrl: string,
     accounts: DevAccounts,
   ): Promise<{ online: Online[]; notes: string[] }> {
-    const { flags, agent, models, dataDir, log, screen } = this.#o;
-    if (flags.nodes > 0) screen.step(`starting ${flags.nodes === 1 ? "a local node" : `${flags.nodes} local nodes`}`);
+    const { flags, agent, models, dataDir, log, terminal } = this.#o;
+    if (flags.nodes > 0)
+      terminal.progress.step(`starting ${flags.nodes === 1 ? "a local node" : `${flags.nodes} local nodes`}`);
     const names = Array.from({ length: flags.nodes }, (_, i) => `local-${i + 1}`);
     const left = await localNodes(gateway, accounts, names);
     const barred = left.filter(({ standing }) => standing === "quarantined");
@@ -193,11 +203,12 @@ class DevPlatform {
 
   async #writeReadyFile(
     file: string,
-    { baseUrl, consoleUrl, accounts }: { baseUrl: string; consoleUrl: string; accounts: DevAccounts },
+    { gatewayUrl, accounts }: { gatewayUrl: string; accounts: DevAccounts },
   ): Promise<void> {
     const content = {
-      base_url: baseUrl,
-      console_url: consoleUrl,
+      base_url: `${gatewayUrl}/v1`,
+      gateway_url: gatewayUrl,
+      console_url: `${gatewayUrl}/console`,
       ...(this.#payments !== undefined && { payments_url: this.#payments.url }),
       ...accounts,
       pids: {
@@ -233,7 +244,10 @@ function makeDataDir(dataDir: string): void {
         ? "this user may not write there"
         : code === "ENOTDIR" || code === "EEXIST"
           ? "a file is in the way"
-          : code;
-    throw new Error(`The data directory ${dataDir} cannot be made: ${reason}.`, { cause });
+          : "see the code";
+    throw new CommandError(`the data directory ${dataDir} cannot be made: ${reason} (${code})`, {
+      next: "choose another with --data DIR",
+      cause,
+    });
   }
 }

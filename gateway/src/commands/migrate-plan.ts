@@ -6,16 +6,16 @@ import type { Plan, PlannedMigration } from "../db/plan.ts";
 export function shownPlan({ schema, known, migrations, functions, connected }: Plan): string {
   const at = schema === 0 ? "The database has no schema yet" : `The database is at migration ${padded(schema)}`;
   const lines = [`${at}; this program knows ${padded(known)}.`];
-  if (schema > known) lines.push("It is newer than this program, which works with it and would change nothing.");
-  else if (migrations.length + functions.length === 0) lines.push("Nothing is to be done.");
+  if (schema > known) lines.push("It is newer than this program, which works with it and changes nothing.");
+  else if (migrations.length + functions.length === 0) lines.push("There is nothing to do.");
   const before = migrations.findLastIndex(({ phase }) => phase === "before") + 1;
   lines.push(
-    ...section("tollgate migrate, while gateways of the version before go on:", migrations.slice(0, before), functions),
     ...section(
-      "tollgate migrate --finish, when no gateway that knows less is connected:",
-      migrations.slice(before),
-      [],
+      "tollgate migrate, while gateways of the previous version keep running:",
+      migrations.slice(0, before),
+      functions,
     ),
+    ...section("tollgate migrate --finish, when no older gateway is connected:", migrations.slice(before), []),
     "",
     `Connected: ${connected.length === 0 ? "nobody" : shownPrograms(connected)}.`,
   );

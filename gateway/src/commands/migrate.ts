@@ -1,4 +1,7 @@
-/** `tollgate migrate`: brings a database up to date and exits; or finishes an upgrade, or tells what would be done. */
+/** `tollgate migrate`: brings a database up to date and exits, finishes an upgrade, or shows what would be done. */
+
+import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
 import { createErrorLog } from "../base/log.ts";
 import { databaseUrlOf } from "../config.ts";
 import { type Applied, migrate } from "../db/migrate.ts";
@@ -6,41 +9,43 @@ import { SQL_DIRECTORY } from "../db/migrations.ts";
 import { planMigration } from "../db/plan.ts";
 import { openPool } from "../db/pool.ts";
 import { readProgram } from "../db/program.ts";
-import { type Command, type Given, UsageError } from "./line/command.ts";
+import { assertReachable } from "./failures.ts";
 import { shownPlan } from "./migrate-plan.ts";
 
 /** Of `--plan`: there is something to do. 1 is a failure and 2 wrong use, as everywhere. */
 const PENDING = 3;
 
 export const migrateOnly: Command = {
-  help: "bring the database at DATABASE_URL up to date, then exit",
+  help: "migrate the database at DATABASE_URL to this version, then exit",
   flags: {
-    plan: { help: "tell what would be done, and change nothing; exit code 3 where there is something" },
-    finish: { help: "also what takes away what older gateways need; refused while one is connected" },
-    json: { help: "with --plan: as JSON, for scripts" },
+    plan: { help: "show what would be done, and change nothing (exit code 3 if there is something to do)" },
+    finish: { help: "also remove what only older gateways need; refused while one is connected" },
+    ...JSON_FLAG,
   },
   more: [
-    "A gateway does the same at its start, unless MIGRATE is check. Several may be started at once.",
-    "To upgrade: tollgate migrate, replace the gateways one after the other, tollgate migrate --finish.",
+    "A gateway migrates at its start too, unless MIGRATE is check. Several can start at once.",
+    "To upgrade: tollgate migrate, replace the gateways one by one, tollgate migrate --finish.",
   ],
   example: "--plan",
   run,
 };
 
-async function run({ switches }: Given): Promise<number> {
-  if (switches.has("plan") && switches.has("finish")) throw new UsageError("--plan and --finish exclude each other");
-  if (switches.has("json") && !switches.has("plan")) throw new UsageError("--json goes with --plan");
-  const connectionString = databaseUrlOf(process.env);
+async function run({ switches, json }: Given, { terminal, env }: Surroundings): Promise<number> {
+  if (switches.has("plan") && switches.has("finish")) throw new UsageError("--plan and --finish cannot be combined");
+  const connectionString = databaseUrlOf(env);
   const log = createErrorLog("warn");
   const pool = openPool({ connectionString }, { log, sizeMax: 2 });
   try {
+    await assertReachable(pool, "DATABASE_URL");
     if (switches.has("plan")) {
       const plan = await planMigration(pool, await readProgram());
-      console.log(switches.has("json") ? JSON.stringify(plan, null, 2) : shownPlan(plan));
+      terminal.print(json ? JSON.stringify(plan, null, 2) : shownPlan(plan));
       return plan.migrations.length + plan.functions.length === 0 ? 0 : PENDING;
     }
     const after = switches.has("finish") ? "insist" : "leave";
-    console.log(shownRun(await migrate(pool, { directory: SQL_DIRECTORY, log, after })));
+    terminal.progress.step("migrating the database");
+    const applied = await migrate(pool, { directory: SQL_DIRECTORY, log, after });
+    terminal.print(json ? JSON.stringify(applied, null, 2) : shownRun(applied));
     return 0;
   } finally {
     await pool.end();
@@ -51,5 +56,5 @@ function shownRun({ migrations, functions, left }: Applied): string {
   const applied = [...migrations, ...functions.map((name) => `${name}()`)];
   const done = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
   if (left.length === 0) return done;
-  return `${done}\nLeft for when every gateway is of this version: ${left.join(", ")}.\nThen: tollgate migrate --finish`;
+  return `${done}\nLeft until every gateway runs this version: ${left.join(", ")}.\nNext: tollgate migrate --finish`;
 }

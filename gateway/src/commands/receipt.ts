@@ -1,30 +1,41 @@
 /** `tollgate receipt verify FILE`: checks a usage receipt offline, with the keys a gateway published. */
+
 import { readFile } from "node:fs/promises";
+import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { CommandError } from "@tollgate/terminal/errors.ts";
+import { systemFailure } from "@tollgate/terminal/failure.ts";
 import { z } from "zod";
 import { verifyReceipt } from "../history/receipts.ts";
-import type { Command, Given } from "./line/command.ts";
 
 const Published = z.object({ keys: z.array(z.object({ id: z.string(), public_key: z.string() })) });
 
 export const receiptVerify: Command = {
-  help: "verify a usage receipt offline; exit code 1 where it is not valid",
+  help: "verify a usage receipt offline (exit code 1 if it is not valid)",
   args: { FILE: { help: "the receipt, as JSON" } },
   flags: {
     keys: {
       value: "FILE",
       required: true,
-      help: "a file or an address with a gateway's published keys (/.well-known/tollgate-receipts)",
+      help: "a file or URL with a gateway's published keys (/.well-known/tollgate-receipts)",
     },
+    ...JSON_FLAG,
   },
   example: "receipt.json --keys https://gateway.example/.well-known/tollgate-receipts",
   run: verify,
 };
 
-async function verify({ args: [file = ""], flags: { keys = "" } }: Given): Promise<number> {
+async function verify(
+  { args: [file = ""], flags: { keys = "" }, json }: Given,
+  { terminal }: Surroundings,
+): Promise<number> {
   const published = Published.safeParse(await readJson(keys));
-  if (!published.success) throw new Error(`${keys} does not hold published receipt keys`);
+  if (!published.success)
+    throw new CommandError(`${keys} holds no published receipt keys`, {
+      next: "give --keys a gateway's /.well-known/tollgate-receipts",
+    });
   const verdict = verifyReceipt(await readJson(file), published.data.keys);
-  console.log(verdict.valid ? `${file}: valid` : `${file}: NOT VALID, ${verdict.why}`);
+  const text = verdict.valid ? `${file}: valid` : `${file}: NOT VALID, ${verdict.why}`;
+  terminal.print(json ? JSON.stringify({ file, ...verdict }) : text);
   return verdict.valid ? 0 : 1;
 }
 
@@ -33,6 +44,13 @@ async function readJson(place: string): Promise<unknown> {
     if (/^https?:/.test(place)) return await (await fetch(place)).json();
     return JSON.parse(await readFile(place, "utf8"));
   } catch (cause) {
-    throw new Error(`${place} cannot be read as JSON: ${(cause as Error).message}`, { cause });
+    throw new CommandError(`${place} cannot be read as JSON: ${reasonOf(cause)}`, {
+      next: "check the path or URL, and that it holds JSON",
+      cause,
+    });
   }
 }
+
+/** Not the message of `JSON.parse`, which quotes what was read. */
+const reasonOf = (cause: unknown): string =>
+  cause instanceof SyntaxError ? "it is not JSON" : (systemFailure(cause)?.message ?? (cause as Error).message);

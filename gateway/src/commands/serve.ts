@@ -1,14 +1,15 @@
-/** `tollgate serve`: the production gateway. Logs to standard output; stops cleanly on SIGINT and SIGTERM. */
-import { createLog } from "../base/log.ts";
+/** `tollgate serve`: the production gateway. Logs to standard output, readable on a terminal and JSON otherwise; stops cleanly on SIGINT and SIGTERM. */
+
+import type { Command, Given, Surroundings } from "@tollgate/terminal/command.ts";
+import { createLog, logStream } from "../base/log.ts";
 import { parseConfig } from "../config.ts";
-import type { Command } from "./line/command.ts";
 import { untilStopped } from "./signals.ts";
 
 export const serve: Command = {
-  help: "the gateway, configured by environment variables alone",
+  help: "run the gateway, configured by environment variables",
   more: [
-    "PORT and HOST say where it listens, DATABASE_URL and KEY_PEPPER which database it keeps, DATA_DIR where the rest is;",
-    "docs/operators/settings.md has all of them. It logs JSON lines to standard output and drains on SIGTERM.",
+    "PORT and HOST say where it listens, DATABASE_URL and KEY_PEPPER which database it uses, DATA_DIR where the rest is stored. docs/operators/settings.md lists all settings.",
+    "It logs to standard output: readable lines on a terminal, JSON otherwise (LOG_FORMAT=text or json to choose). On SIGTERM it finishes the requests in flight, then stops.",
   ],
   example: "",
   run,
@@ -17,9 +18,9 @@ export const serve: Command = {
 const FIRST_OPERATOR =
   "Create one with the settings of this gateway: tollgate admin operator create --email you@example.com --password - (the password is read from standard input).";
 
-async function run(): Promise<number> {
-  const config = parseConfig(process.env);
-  const log = createLog(config.logLevel);
+async function run(_given: Given, { env }: Surroundings): Promise<number> {
+  const config = parseConfig(env);
+  const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout, env));
   const stop = untilStopped();
   // Loaded here: the table of commands is read for every command, and this is by far the most of it.
   const { build } = await import("../build.ts");

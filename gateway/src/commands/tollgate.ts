@@ -1,8 +1,10 @@
 /** Every command of `tollgate`, by its words. */
+
+import type { CommandTable } from "@tollgate/terminal/command.ts";
+import { completion } from "@tollgate/terminal/completion.ts";
 import { VERSION } from "../base/version.ts";
 import { adminCommands } from "./admin/admin.ts";
 import { dev } from "./dev.ts";
-import type { CommandTable } from "./line/command.ts";
 import { migrateOnly } from "./migrate.ts";
 import { receiptVerify } from "./receipt.ts";
 import { serve } from "./serve.ts";
@@ -10,15 +12,22 @@ import { serve } from "./serve.ts";
 export const TOLLGATE: CommandTable = {
   program: "tollgate",
   version: VERSION,
-  help: "Prepaid, metered inference: the gateway, and what its operators do",
+  help: "prepaid, metered inference: run the gateway and operate the platform",
   example: "dev --port 8081",
-  commands: { dev, serve, ...adminCommands, "receipt verify": receiptVerify, migrate: migrateOnly },
+  commands: {
+    dev,
+    serve,
+    migrate: migrateOnly,
+    ...adminCommands,
+    "receipt verify": receiptVerify,
+    completion: completion("tollgate", () => TOLLGATE),
+  },
   groups: {
     admin: {
-      help: "operate a platform, live or stopped; tollgate admin --help lists the commands",
+      help: "operate a platform, running or stopped: accounts, keys, nodes, payouts, backups",
       more: [
         "Every command takes --json, for scripts, and --data DIR, the data directory of a platform without DATABASE_URL.",
-        "What changes something is on the operators' record: tollgate admin audit list.",
+        "Every change is recorded: tollgate admin audit list.",
       ],
       example: "account list --kind builder",
     },

@@ -1,41 +1,10 @@
-/** Reading a command line: flags and their values in, or the mistakes of the person at the keyboard out. */
-import { type ParseArgsConfig, parseArgs } from "node:util";
-import { readFlagTokens } from "@tollgate/protocol/flags.ts";
+/** The values of flags that several commands take, each with its rule. */
+import type { Flag } from "@tollgate/terminal/command.ts";
 
-/** One or more mistakes, a line each, which name the flag and its rule. */
-export class UsageError extends Error {
-  override name = "UsageError";
-  readonly mistakes: string[];
-  constructor(mistakes: string[]) {
-    super(mistakes.join("\n"));
-    this.mistakes = mistakes;
-  }
-}
-
-type Options = NonNullable<ParseArgsConfig["options"]>;
-const EVERYWHERE = { json: { type: "boolean", default: false } } as const satisfies Options;
-
-/** A command's flags, `--json` among them. */
-export function readFlags<const T extends Options>(args: string[], options: T) {
-  return readArguments(args, options, false).values;
-}
-
-/** Its flags and the words beside them. */
-export function readArguments<const T extends Options>(args: string[], options: T, allowPositionals = true) {
-  const all = { ...EVERYWHERE, ...options };
-  const mistakes = mistakesIn(args, all, allowPositionals);
-  if (mistakes.length > 0) throw new UsageError(mistakes);
-  return parseArgs({ args, options: all, strict: true, allowPositionals });
-}
-
-/** What Node would refuse with an error in its own words. */
-function mistakesIn(args: string[], options: Options, allowPositionals: boolean): string[] {
-  const known = Object.entries(options).map(([flag, { type }]) => [flag, { takesValue: type === "string" }]);
-  const { words, mistakes } = readFlagTokens(args, Object.fromEntries(known));
-  // What stands beside an unknown flag may be its value.
-  if (mistakes.length > 0 || allowPositionals || words.length === 0) return mistakes;
-  return [`${words.join(" ")} is not expected here: this command takes flags alone`];
-}
+/** The node that a command is about. */
+export const NODE_FLAG: Record<string, Flag> = {
+  node: { value: "ID", help: "another node of your account (default: this machine's)" },
+};
 
 /** Takes a mistake down and stands for the value that could not be read. */
 export type Wrong = (mistake: string) => undefined;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../clock.ts";
 import type { DemoOptions } from "../engines/demo.ts";
 import type { FoundEngine } from "../engines/detect.ts";
@@ -12,9 +13,7 @@ import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import { deadAddress, json, stubServer } from "../testing/stub-http.ts";
-import { UsageError } from "./arguments.ts";
 import { chooseEngine } from "./choose-engine.ts";
-import { CommandError } from "./errors.ts";
 
 const flags = { engineUrl: undefined, engineKey: undefined, map: new Map(), models: undefined, slots: undefined };
 const DEMO_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));

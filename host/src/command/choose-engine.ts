@@ -1,5 +1,6 @@
 /** From the flags, or from what was elected, to an engine. */
 import { basename } from "node:path";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import type { Absence } from "../engines/absence.ts";
@@ -19,8 +20,7 @@ import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
 import { WireFaults } from "../engines/wire-faults.ts";
-import { isLoopback, UsageError } from "./arguments.ts";
-import { CommandError } from "./errors.ts";
+import { isLoopback } from "./arguments.ts";
 import type { EngineSettings } from "./flags.ts";
 
 const LISTED_MAX = 10;

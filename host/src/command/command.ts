@@ -1,19 +1,17 @@
 /** What every command is, and what it is given. */
+import type { Command as Declared, Surroundings } from "@tollgate/terminal/command.ts";
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import type { findAbsences, findEngines } from "../engines/detect.ts";
 import type { LoginFile } from "./login-file.ts";
 import type { Machine } from "./machine/machine.ts";
 import type { Supervisor } from "./supervisor.ts";
-import type { Terminal } from "./terminal/terminal.ts";
 
-export interface CommandContext {
-  env: Record<string, string | undefined>;
+export interface CommandContext extends Surroundings {
   /** Name and version of this agent: `tollgate-host/0.1.0`. */
   version: string;
   /** How this program is started again: the Node that runs it, and its file. */
   program: { node: string; file: string };
-  terminal: Terminal;
   clock: Clock;
   machine: Machine;
   logins: LoginFile;
@@ -26,18 +24,12 @@ export interface CommandContext {
   supervisor: () => Supervisor;
 }
 
-export interface Command {
-  /** One line for the list of commands. */
-  summary: string;
-  usage: string;
-  /** Returns the exit code. */
-  run(args: string[], context: CommandContext): Promise<number>;
-}
+export type Command = Declared<CommandContext>;
 
 /** The answer of a command that gives one: as JSON for scripts, or as lines for people. */
 export function answer(
   { terminal }: CommandContext,
-  json: boolean | undefined,
+  json: boolean,
   value: object,
   lines: () => readonly string[],
 ): void {

@@ -89,7 +89,7 @@ test("nothing yet, and more than is shown", async (t) => {
     Array.from({ length: 30 }, (_, i) => row(i)),
   );
   await run(earnings, "--limit", "3");
-  assert.equal(terminal.lines.at(-1), "3 requests, $0.0294912; there are more: --limit N, or --csv for all");
+  assert.equal(terminal.lines.at(-1), "3 requests, $0.0294912; there are more: --limit N shows them, --csv all");
 });
 
 test("--csv follows every page; a period and a node are asked for", async (t) => {
@@ -132,8 +132,8 @@ test("mistakes name their flag", async (t) => {
     [["--node", "box"], /^--node/],
   ];
   for (const [args, line] of cases) {
-    const { lines, exitCode } = await fails(earnings, ...args);
-    assert.match(lines[0] ?? "", line);
+    const { message, exitCode } = await fails(earnings, ...args);
+    assert.match(message, line);
     assert.equal(exitCode, 2);
   }
 });

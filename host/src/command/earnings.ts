@@ -1,64 +1,57 @@
 /** `tollgate-host earnings`: money, with the requests that earned it. */
 
-import { dayOf, readFlags, UsageError, wholeNumber } from "./arguments.ts";
+import type { Given } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { facts, sanitise, table } from "@tollgate/terminal/text.ts";
+import { dayOf, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { CommandError } from "./errors.ts";
+import { count, counted, dollarColumn, dollars, sumMicro, utcTime } from "./format.ts";
 import type { Earning, EarningsPage, HostInsight } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
-import { RANGE_WORDS, RANGES, rangeOf } from "./range.ts";
+import { RANGE_WORDS, RANGES } from "./range.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
-import { count, counted, dollarColumn, dollars, sumMicro, utcTime } from "./terminal/format.ts";
-import { facts, sanitise, table } from "./terminal/text.ts";
 
-const USAGE = `tollgate-host earnings: what was earned, and by which requests
-
-  --from DAY    only from this day on, e.g. 2026-11-01 (UTC), or a time like 2026-11-01T12:00:00Z
-  --to DAY      only up to the end of this day, or to before this time
-  --node ID     only of this node; default: every node of the account
-  --limit N     at most so many requests; default 20, and all of them with --csv or --json
-  --range RANGE in place of requests: by the hour or day, and by node; ${RANGES.join(", ")}
-  --csv         all requests of the period as CSV; amounts in millionths of a dollar
-  --json        answer as JSON
-
-A host gets 70 % of what a request cost its builder, rounded down to a millionth of a
-millionth of a dollar. Earnings are paid out once they are older than the platform's
-hold-back. What a builder account of the same owner owes after a refund or dispute is set
-off against them.`;
-
-const OPTIONS = {
-  from: { type: "string" },
-  to: { type: "string" },
-  node: { type: "string" },
-  limit: { type: "string" },
-  range: { type: "string" },
-  csv: { type: "boolean", default: false },
-} as const;
 const SHOWN = 20;
 const LIMIT_MAX = 1_000_000;
 const PAGE_MAX = 100;
 
-export const earnings: Command = { summary: "what was earned, and by which requests", usage: USAGE, run };
+export const earnings: Command = {
+  help: "show what you earned, and with which requests",
+  flags: {
+    from: { value: "DAY", help: "from this day on, as 2026-11-01 (UTC), or a time, as 2026-11-01T12:00:00Z" },
+    to: { value: "DAY", help: "up to the end of this day, or to before this time" },
+    node: { value: "ID", help: "only this node (default: every node of the account)" },
+    limit: { value: "N", help: `how many requests (default: ${SHOWN}; all of them with --csv or --json)` },
+    range: { value: "RANGE", help: "sums by hour or day and by node, instead of requests", oneOf: RANGES },
+    csv: { help: "all requests of the period as CSV; amounts in millionths of a dollar" },
+  },
+  more: [
+    "A host gets 70 % of what a request cost its builder, rounded down to the picodollar. Earnings are paid out when they are older than the platform's hold-back period. Set-off: what a builder account of the same owner owes after a refund or dispute is deducted.",
+  ],
+  example: "--from 2026-11-01 --csv > november.csv",
+  run,
+};
 
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, OPTIONS);
+async function run({ flags, switches, json }: Given, context: CommandContext): Promise<number> {
+  const csv = switches.has("csv");
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
-  if (flags.csv && flags.json) wrong("--csv and --json exclude each other");
+  if (csv && json) wrong("--csv and --json cannot be combined");
   const from = dayOf("from", flags.from, "begin", wrong);
   const to = dayOf("to", flags.to, "end", wrong);
   if (from !== undefined && to !== undefined && from >= to) wrong("--from is not before --to");
   const limit = wholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, wrong);
-  const range = rangeOf(flags.range, wrong);
+  const range = flags.range as InsightRange | undefined;
   if (
     flags.range !== undefined &&
-    [flags.csv || undefined, flags.from, flags.to, flags.limit].some((flag) => flag !== undefined)
+    [csv || undefined, flags.from, flags.to, flags.limit].some((flag) => flag !== undefined)
   )
     wrong("--range goes with --node and --json alone");
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
   const session = await openSession(context);
   if (range !== undefined) {
-    await showRange(session, context, { range, node: flags.node && nodeIdOf(session, flags.node), json: flags.json });
+    await showRange(session, context, { range, node: flags.node && nodeIdOf(session, flags.node), json });
     return 0;
   }
   const query = {
@@ -66,15 +59,15 @@ async function run(args: string[], context: CommandContext): Promise<number> {
     to: to?.toString(),
     node: flags.node === undefined ? undefined : nodeIdOf(session, flags.node),
   };
-  if (flags.csv) await printCsv(session, context, query, limit);
-  else await show(session, context, { query, limit: limit ?? (flags.json ? undefined : SHOWN), json: flags.json });
+  if (csv) await printCsv(session, context, query, limit);
+  else await show(session, context, { query, limit: limit ?? (json ? undefined : SHOWN), json });
   return 0;
 }
 
 interface Ranged {
   range: InsightRange;
   node: string | undefined;
-  json: boolean | undefined;
+  json: boolean;
 }
 
 /** Sums instead of requests: over time, and by node. */
@@ -83,7 +76,10 @@ async function showRange({ gateway }: Session, context: CommandContext, { range,
     node === undefined ? gateway.insight(range) : gateway.nodeInsight(node, range),
     node === undefined ? gateway.nodes() : [],
   ]);
-  if (all === undefined) throw new CommandError("the gateway is older than this and keeps no sums for hosts");
+  if (all === undefined)
+    throw new CommandError("the gateway is older than this program and has no sums for hosts", {
+      next: "leave out --range",
+    });
   const nameOf = (id: string): string => sanitise(nodes.find((each) => each.id === id)?.name ?? id);
   const slots = all.earnings.filter(({ earned_micro }) => !/^[0.]*$/.test(earned_micro));
   const byNode = "nodes" in all ? (all.nodes as HostInsight["nodes"]) : [];
@@ -137,7 +133,7 @@ function cell(value: string | number | boolean | null | undefined): string {
 interface Wanted {
   query: EarningsQuery;
   limit: number | undefined;
-  json: boolean | undefined;
+  json: boolean;
 }
 
 async function show({ gateway }: Session, context: CommandContext, { query, limit, json }: Wanted): Promise<void> {
@@ -189,7 +185,7 @@ function requestLines(rows: Earning[], more: boolean): string[] {
       ["left", "left", "left", "right", "right", "left", "right"],
     ),
     "",
-    `${counted(rows.length, "request")}, ${total}${more ? "; there are more: --limit N, or --csv for all" : ""}`,
+    `${counted(rows.length, "request")}, ${total}${more ? "; there are more: --limit N shows them, --csv all" : ""}`,
   ];
 }
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { CommandError } from "@tollgate/terminal/errors.ts";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { Absence } from "../engines/absence.ts";
 import type { FoundEngine } from "../engines/detect.ts";
 import { generic } from "../engines/profiles/generic.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { engineFor, type Machine } from "./engine-for.ts";
-import { CommandError } from "./errors.ts";
-import { FakeTerminal } from "./testing/fake-terminal.ts";
 
 const wanted = {
   engine: "auto" as const,

@@ -1,12 +1,11 @@
 /** The engine that a machine serves with. Only --demo-fallback lets the demo model replace an engine that is away. */
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { sleep } from "../clock.ts";
 import type { Absence } from "../engines/absence.ts";
 import { addressesFor, type FoundEngine, ollamaAddress, placesLooked } from "../engines/detect.ts";
 import { mapModels } from "../engines/models.ts";
-import { UsageError } from "./arguments.ts";
 import { absent, type ChosenEngine, chooseEngine, EngineLoading } from "./choose-engine.ts";
 import type { CommandContext } from "./command.ts";
-import { CommandError } from "./errors.ts";
 import type { EngineSettings } from "./flags.ts";
 
 export type Machine = Pick<CommandContext, "clock" | "env" | "findEngines" | "findAbsences" | "terminal">;

@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { UsageError } from "./arguments.ts";
-import { parseUpFlags, type Remembered } from "./flags.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import { readGiven } from "@tollgate/terminal/read.ts";
+import { parseUpFlags, type Remembered, UP_FLAGS } from "./flags.ts";
+
+type Rest = Parameters<typeof parseUpFlags> extends [unknown, ...infer Others] ? Others : never;
+const parse = (args: string[], ...rest: Rest) =>
+  parseUpFlags(readGiven("up", { help: "", flags: UP_FLAGS }, args), ...rest);
 
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
 
 test("the least that is needed, and what is assumed", () => {
-  assert.deepEqual(parseUpFlags(good, {}), {
+  assert.deepEqual(parse(good, {}), {
     gateway: "http://127.0.0.1:8080",
     token: TOKEN,
     identity: { name: "box" },
@@ -28,7 +33,7 @@ test("the least that is needed, and what is assumed", () => {
 test("everything", () => {
   const args = ["--gateway", "https://gw.example", "--node", "node_1", "--engine", "openai", "--slots", "3"];
   args.push("--engine-url", "http://h:1/v1", "--map", "tiny-3b=llama3.2:3b, embed-m3=bge=m3", "--models", "a, b,a");
-  const flags = parseUpFlags([...args, "--log-level", "debug"], {
+  const flags = parse([...args, "--log-level", "debug"], {
     TOLLGATE_HOST_TOKEN: TOKEN,
     TOLLGATE_ENGINE_KEY: "k",
   });
@@ -53,17 +58,17 @@ const mistakes: [name: string, args: string[], flag: RegExp][] = [
   ["an empty name", [...good, "--name", " "], /^--name/],
   ["name and node", [...good, "--node", "node_1"], /^--node and --name/],
   ["a node id that is none", [...good.slice(0, 4), "--node", "box"], /^--node/],
-  ["an engine that is none", [...good, "--engine", "magic"], /^--engine is one of auto, demo, scripted, openai/],
+  ["an engine that is none", [...good, "--engine", "magic"], /^--engine must be one of auto, demo, scripted, openai/],
   ["openai without address", [...good, "--engine", "openai"], /--engine-url/],
   ["an engine address that is none", [...good, "--engine", "openai", "--engine-url", "here"], /^--engine-url/],
-  ["an engine address for another engine", [...good, "--engine-url", "http://h"], /^--engine-url goes with/],
-  ["a map for another engine", [...good, "--map", "a=b"], /^--map goes with/],
+  ["an engine address for another engine", [...good, "--engine-url", "http://h"], /^--engine-url needs/],
+  ["a map for another engine", [...good, "--map", "a=b"], /^--map needs/],
   ["a map that is none", [...good, "--engine", "openai", "--engine-url", "http://h", "--map", "a,b"], /^--map/],
   ["an empty model", [...good, "--models", "a,,b"], /^--models/],
   ["no slots", [...good, "--slots", "0"], /^--slots/],
   ["half a slot", [...good, "--slots", "1.5"], /^--slots/],
   ["a level that is none", [...good, "--log-level", "loud"], /^--log-level/],
-  ["a model without its file", [...good, "--as", "tiny-3b"], /^--as goes with --model FILE.gguf/],
+  ["a model without its file", [...good, "--as", "tiny-3b"], /^--as needs --model FILE.gguf/],
   ["a model file and an engine", [...good, "--model", "m", "--as", "a", "--engine", "demo"], /^--model and --engine/],
   ["an unknown flag", [...good, "--fast"], /--fast/],
   ["a flag without its value", [...good, "--slots"], /--slots/],
@@ -72,7 +77,7 @@ const mistakes: [name: string, args: string[], flag: RegExp][] = [
 for (const [name, args, flag] of mistakes) {
   test(`${name}: one line that names the flag`, () => {
     assert.throws(
-      () => parseUpFlags(args, {}),
+      () => parse(args, {}),
       (error) => {
         assert.ok(error instanceof UsageError);
         assert.match(error.mistakes[0] ?? "", flag);
@@ -85,8 +90,8 @@ for (const [name, args, flag] of mistakes) {
 
 test("every mistake is reported at once", () => {
   assert.throws(
-    () => parseUpFlags(["--slots", "x", "--engine", "y"], {}),
-    (error) => error instanceof UsageError && error.mistakes.length === 5,
+    () => parse(["--slots", "x", "--map", "y"], {}),
+    (error) => error instanceof UsageError && error.mistakes.length === 6,
   );
 });
 
@@ -105,23 +110,23 @@ const login: Remembered = {
 };
 
 test("a machine that logged in and elected needs no flags, and nothing stands in for its engine", () => {
-  const { gateway, token, identity, engine, models, slots, demoFallback, settled } = parseUpFlags([], {}, login);
+  const { gateway, token, identity, engine, models, slots, demoFallback, settled } = parse([], {}, login);
   assert.deepEqual([gateway, token, identity], ["https://gateway.example", "tht_live_stored_secret", { id: "node_1" }]);
   assert.deepEqual([engine, models, slots, demoFallback, settled], ["openai", ["tiny-3b"], 2, false, true]);
 });
 
 test("what is given wins over what is stored, and another engine over all that was stored of the old one", () => {
-  const changed = parseUpFlags(["--models", "mid-14b", "--slots", "7", "--name", "box"], {}, login);
+  const changed = parse(["--models", "mid-14b", "--slots", "7", "--name", "box"], {}, login);
   assert.deepEqual([changed.models, changed.slots, changed.identity], [["mid-14b"], 7, { name: "box" }]);
   assert.equal(changed.engineUrl, "http://127.0.0.1:8000");
-  const other = parseUpFlags(["--engine", "demo"], {}, login);
+  const other = parse(["--engine", "demo"], {}, login);
   assert.deepEqual([other.engine, other.engineUrl, other.models, other.settled], ["demo", undefined, undefined, false]);
-  const file = parseUpFlags(["--model", "m.gguf", "--as", "tiny-3b"], {}, login);
+  const file = parse(["--model", "m.gguf", "--as", "tiny-3b"], {}, login);
   assert.deepEqual([file.engine, file.modelFile, file.modelAs], ["auto", "m.gguf", "tiny-3b"]);
 });
 
 test("another gateway: nothing that is stored is used", () => {
-  const flags = parseUpFlags(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
+  const flags = parse(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
   assert.deepEqual(
     [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.demoFallback],
     ["http://other", TOKEN, { name: "box" }, "auto", undefined, false],
@@ -129,18 +134,18 @@ test("another gateway: nothing that is stored is used", () => {
 });
 
 test("the demo model replaces a missing engine only where a flag asks for it, and no engine is named", () => {
-  assert.equal(parseUpFlags([...good, "--demo-fallback"], {}).demoFallback, true);
-  assert.throws(() => parseUpFlags([...good, "--engine", "scripted", "--demo-fallback"], {}), {
+  assert.equal(parse([...good, "--demo-fallback"], {}).demoFallback, true);
+  assert.throws(() => parse([...good, "--engine", "scripted", "--demo-fallback"], {}), {
     message: "--demo-fallback goes with --engine auto",
   });
 });
 
 test("a login without node or election says which command comes next", () => {
   assert.throws(
-    () => parseUpFlags([], {}, { ...login, node: undefined, serving: undefined }),
+    () => parse([], {}, { ...login, node: undefined, serving: undefined }),
     (error) => {
       assert.ok(error instanceof UsageError);
-      assert.match(error.mistakes.join("\n"), /--name.*\n--models is missing: tollgate-host elect/);
+      assert.match(error.mistakes.join("\n"), /--name.*\n--models is missing: .*tollgate-host elect/);
       return true;
     },
   );

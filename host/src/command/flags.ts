@@ -2,19 +2,11 @@
  * The flags of `tollgate-host up`, read once. Every mistake is reported, each in one line that names the flag. What is not
  * given comes from the stored login, unless --gateway is given: then nothing stored is used.
  */
+import { type Flag, type Given, JSON_FLAG } from "@tollgate/terminal/command.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { RememberedAddresses } from "../engines/detect.ts";
 import { LOG_LEVELS } from "../log.ts";
-import {
-  isHostToken,
-  isHttpUrl,
-  mapOf,
-  modelsOf,
-  nameOf,
-  readFlags,
-  UsageError,
-  type Wrong,
-  wholeNumber,
-} from "./arguments.ts";
+import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type Wrong, wholeNumber } from "./arguments.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
 type EngineKind = (typeof ENGINES)[number];
@@ -50,53 +42,28 @@ export interface UpFlags extends EngineSettings {
   json: boolean;
 }
 
-export const ENGINE_USAGE = `  --engine KIND       auto (default), demo, scripted or openai
-  --engine-url URL    address of the OpenAI-compatible engine (with --engine openai)
-  --map A=B,C=D       which of the engine's models (B) serves which model of the catalogue (A)
-  --model FILE        run this GGUF file in this process; no other engine is needed
-  --as MODEL          the model of the catalogue that the file holds; default: what its name says
-  --slots N           how many requests to run at once`;
-
-export const UP_USAGE = `tollgate-host up: serve requests as a node
-
-After login, register and elect no flag is needed.
-
-  --gateway URL       another gateway, e.g. http://127.0.0.1:8080; then nothing stored is used
-  --token TOKEN       host token (or the environment variable TOLLGATE_HOST_TOKEN)
-  --node ID           serve as this node, or
-  --name NAME         serve as the node of this name; it is registered if it is new
-  --models A,B        models to choose (elect); default: what was elected, or what the engine serves
-${ENGINE_USAGE}
-  --demo-fallback     serve models that no engine here holds with the demo model; for tests
-  --log-level LEVEL   ${LOG_LEVELS.join(", ")}; default warn
-  --json              one JSON object a line instead of a screen
-
-An engine that wants a key takes it from the environment variable TOLLGATE_ENGINE_KEY.
-OLLAMA_HOST says where Ollama is, if it is not where it was elected. An engine that is still
-loading is waited for.
-Ctrl-C finishes what runs, then stops; a second Ctrl-C stops at once.`;
-
-export const ENGINE_OPTIONS = {
-  engine: { type: "string" },
-  "engine-url": { type: "string" },
-  map: { type: "string" },
-  model: { type: "string" },
-  as: { type: "string" },
-  models: { type: "string" },
-  slots: { type: "string" },
-} as const;
-
-const OPTIONS = {
-  ...ENGINE_OPTIONS,
-  gateway: { type: "string" },
-  token: { type: "string" },
-  node: { type: "string" },
-  name: { type: "string" },
-  "demo-fallback": { type: "boolean", default: false },
-  "log-level": { type: "string", default: "warn" },
-} as const;
-
 const SLOTS_MAX = 4096;
+
+export const ENGINE_FLAGS: Record<string, Flag> = {
+  engine: { value: "KIND", help: "which engine (default: auto)", oneOf: ENGINES },
+  "engine-url": { value: "URL", help: "with --engine openai: the address of the OpenAI-compatible engine" },
+  map: { value: "A=B,C=D", help: "which of the engine's models (B) serves which model of the catalogue (A)" },
+  model: { value: "FILE", help: "run this GGUF file in this process; no other engine is needed" },
+  as: { value: "MODEL", help: "with --model: the catalogue's model that the file holds (default: what its name says)" },
+  slots: { value: "N", help: `how many requests to run at once, 1 to ${SLOTS_MAX}` },
+};
+
+export const UP_FLAGS: Record<string, Flag> = {
+  gateway: { value: "URL", help: "another gateway, as http://127.0.0.1:8080; then nothing stored is used" },
+  token: { value: "TOKEN", help: "host token (or the environment variable TOLLGATE_HOST_TOKEN)" },
+  node: { value: "ID", help: "serve as this node" },
+  name: { value: "NAME", help: "serve as the node with this name; a new one is registered" },
+  models: { value: "A,B", help: "models to elect (choose); default: those elected before, or what the engine serves" },
+  ...ENGINE_FLAGS,
+  "demo-fallback": { help: "serve models that no engine here holds with the demo model; for tests" },
+  "log-level": { value: "LEVEL", help: "which log lines are written (default: warn)", oneOf: LOG_LEVELS },
+  ...JSON_FLAG,
+};
 
 interface FlagEnv {
   TOLLGATE_HOST_TOKEN?: string | undefined;
@@ -111,8 +78,7 @@ export interface Remembered {
   serving: EngineSettings | undefined;
 }
 
-export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): UpFlags {
-  const values = readFlags(args, OPTIONS);
+export function parseUpFlags({ flags: values, switches, json }: Given, env: FlagEnv, login?: Remembered): UpFlags {
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   const stored = values.gateway === undefined ? login : undefined;
@@ -121,16 +87,15 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
   if (token === undefined || token === "") wrong("--token is missing (or set TOLLGATE_HOST_TOKEN)");
   else if (!isHostToken(token)) wrong("--token is not a host token: those begin with tht_live_");
   const gateway = values.gateway ?? stored?.gateway;
-  if (gateway === undefined) wrong("--gateway is missing: tollgate-host login remembers one");
+  if (gateway === undefined) wrong("--gateway is missing: give it, or run tollgate-host login first");
   else if (!isHttpUrl(gateway)) wrong("--gateway is not an address like http://127.0.0.1:8080");
   const identity = identityOf(values, stored?.node, wrong);
   const fromFlags = engineSettings(values, env, wrong);
   const settled = isEngineNamed(values) ? undefined : stored?.serving;
   const settings = settled === undefined ? fromFlags : settledBy(settled, fromFlags);
   if (stored !== undefined && stored.serving === undefined && !isEngineNamed(values) && values.models === undefined)
-    wrong("--models is missing: tollgate-host elect chooses and remembers what to serve");
-  if (values["demo-fallback"] && settings.engine !== "auto") wrong("--demo-fallback goes with --engine auto");
-  if (!LOG_LEVELS.includes(values["log-level"])) wrong(`--log-level is one of ${LOG_LEVELS.join(", ")}`);
+    wrong("--models is missing: give it, or choose models with tollgate-host elect first");
+  if (switches.has("demo-fallback") && settings.engine !== "auto") wrong("--demo-fallback goes with --engine auto");
 
   if (mistakes.length > 0) throw new UsageError(mistakes);
   return {
@@ -140,13 +105,13 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
     identity: identity as UpFlags["identity"],
     settled: settled !== undefined,
     setAside: settled === undefined ? stored?.serving : undefined,
-    demoFallback: values["demo-fallback"],
-    logLevel: values["log-level"],
-    json: values.json ?? false,
+    demoFallback: switches.has("demo-fallback"),
+    logLevel: values["log-level"] ?? "warn",
+    json,
   };
 }
 
-type EngineFlagValues = { [Name in keyof typeof ENGINE_OPTIONS]?: string | undefined };
+type EngineFlagValues = Given["flags"];
 
 /** Whether a flag says which engine: what was remembered of another one does not go with it. */
 function isEngineNamed(values: EngineFlagValues): boolean {
@@ -155,15 +120,14 @@ function isEngineNamed(values: EngineFlagValues): boolean {
 
 export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Wrong): EngineSettings {
   const { "engine-url": engineUrl, model: modelFile, as: modelAs } = values;
-  const named = ENGINES.find((kind) => kind === (values.engine ?? "auto"));
-  const engine = named ?? wrong(`--engine is one of ${ENGINES.join(", ")}`) ?? "auto";
+  const engine = (values.engine ?? "auto") as EngineKind;
   if (engineUrl !== undefined && !isHttpUrl(engineUrl))
     wrong("--engine-url is not an address like http://127.0.0.1:8000");
   if (engine === "openai" && engineUrl === undefined) wrong("--engine openai needs --engine-url");
-  if (engine !== "openai" && engineUrl !== undefined) wrong("--engine-url goes with --engine openai");
-  if (engine !== "openai" && values.map !== undefined) wrong("--map goes with --engine openai");
-  if (modelFile !== undefined && values.engine !== undefined) wrong("--model and --engine exclude each other");
-  if (modelFile === undefined && modelAs !== undefined) wrong("--as goes with --model FILE.gguf");
+  if (engine !== "openai" && engineUrl !== undefined) wrong("--engine-url needs --engine openai");
+  if (engine !== "openai" && values.map !== undefined) wrong("--map needs --engine openai");
+  if (modelFile !== undefined && values.engine !== undefined) wrong("--model and --engine cannot be combined");
+  if (modelFile === undefined && modelAs !== undefined) wrong("--as needs --model FILE.gguf");
   return {
     engine,
     engineUrl,
@@ -186,12 +150,12 @@ function settledBy(serving: EngineSettings, fromFlags: EngineSettings): EngineSe
 }
 
 function identityOf(
-  { node, name }: { node?: string; name?: string },
+  { node, name }: Given["flags"],
   stored: { id: string } | undefined,
   wrong: Wrong,
 ): UpFlags["identity"] | undefined {
-  if (node !== undefined && name !== undefined) return wrong("--node and --name exclude each other");
+  if (node !== undefined && name !== undefined) return wrong("--node and --name cannot be combined");
   if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node is not a node id: node_…");
   if (name !== undefined) return nameOf(name, wrong) === undefined ? undefined : { name };
-  return stored ?? wrong("--name (or --node) is missing: how this machine is called");
+  return stored ?? wrong("--name (or --node) is missing: the name of this machine");
 }

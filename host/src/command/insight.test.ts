@@ -74,12 +74,12 @@ test("--all has a line of figures for each node, and for all of them", async (t)
     "all                 42 %      100 %     1,204   0.7 %       181 ms      41.5  $0.003877615",
   ]);
   assert.equal(gateway.calls.at(-1), "GET /insight?range=7d");
-  assert.deepEqual((await fails(status, "--range", "2d")).lines, ["--range is one of 1h, 6h, 24h, 7d, 30d, 90d"]);
+  assert.deepEqual((await fails(status, "--range", "2d")).message, "--range must be one of 1h, 6h, 24h, 7d, 30d, 90d");
 });
 
 test("earnings over time and by node; an older gateway has none", async (t) => {
   const { run, terminal, gateway, fails } = await loggedIn(t);
-  assert.match((await fails(earnings, "--range", "24h")).lines[0] ?? "", /older than this/);
+  assert.match((await fails(earnings, "--range", "24h")).message, /older than this/);
   gateway.answers["GET /nodes"] = { data: [NODE_OBJECT, { ...NODE_OBJECT, id: "node_2", name: "other" }] };
   gateway.answers["GET /insight"] = HOST_INSIGHT;
   await run(earnings, "--range", "24h");
@@ -115,7 +115,7 @@ test("jobs, those that failed with the reason", async (t) => {
     "2026-11-15 06:50:22  req_1    tiny-3b   1,200     100       180 ms  1.2 s  $0.0098304  ok",
     "2026-11-15 06:50:22  req_2    tiny-3b   1,200     100            –  1.2 s  $0.0000000  upstream_failed: The node failed it.",
     "",
-    "there are more: --limit N",
+    "there are more; show them with --limit N",
   ]);
   assert.equal(gateway.calls.at(-1), `GET /nodes/${NODE}/jobs?model=tiny-3b&limit=20`);
 });
@@ -150,7 +150,7 @@ test("a new name is remembered here; one that is taken is refused", async (t) =>
   assert.equal(await run(rename, "--name", "barn"), 0);
   assert.deepEqual(gateway.bodies, [{ name: "barn" }]);
   assert.equal((await logins.read())?.node?.name, "barn");
-  assert.deepEqual(terminal.lines, [`${NODE} is called barn`]);
+  assert.deepEqual(terminal.lines, [`${NODE} is now named barn`]);
   assert.equal((await fails(rename)).exitCode, 2);
   gateway.answers[`PATCH /nodes/${NODE}`] = refusal(409, "node_name_taken", "Another node has it.");
   assert.match((await fails(rename, "--name", "shed")).next ?? "", /status --all/);
@@ -159,9 +159,12 @@ test("a new name is remembered here; one that is taken is refused", async (t) =>
 test("a node is retired after a question, and this machine is none any more", async (t) => {
   const { run, fails, logins, gateway, terminal } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/retire`] = { ...NODE_OBJECT, state: "retired" };
-  assert.deepEqual((await fails(retire)).lines, ["--yes is needed where nobody can be asked"]);
+  assert.deepEqual(
+    (await fails(retire)).message,
+    "--yes is needed: standard input is not a terminal, so nobody can be asked",
+  );
   assert.equal(await run(retire, "--yes"), 0);
-  assert.match(terminal.lines[0] ?? "", /\(box\) is retired; what runs is finished/);
+  assert.match(terminal.lines[0] ?? "", /\(box\) is retired: requests in flight finish/);
   assert.equal((await logins.read())?.node, undefined);
 });
 

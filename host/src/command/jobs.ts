@@ -1,33 +1,30 @@
 /** `tollgate-host jobs`: what a node worked on, one line each. Never what was asked or who asked. */
-import { readFlags, UsageError, wholeNumber } from "./arguments.ts";
+import type { Given } from "@tollgate/terminal/command.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import { sanitise, table } from "@tollgate/terminal/text.ts";
+import { NODE_FLAG, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
+import { count, dollarColumn, milliseconds, utcTime } from "./format.ts";
 import type { Job } from "./gateway/answers.ts";
 import { nodeIdOf, openSession } from "./session.ts";
-import { count, dollarColumn, milliseconds, utcTime } from "./terminal/format.ts";
-import { sanitise, table } from "./terminal/text.ts";
-
-const USAGE = `tollgate-host jobs: what the node worked on, and how each job ended
-
-  --node ID         another node of your account; default: this machine's
-  --model MODEL     only of this model
-  --outcome WORD    only those that ended so: ok, upstream_failed, upstream_stall, client_closed, …
-  --limit N         at most so many, up to 100; default 20
-  --json            answer as JSON
-
-Jobs that failed are among them. Nothing tells what was asked, or by whom.`;
-
-export const jobs: Command = { summary: "what the node worked on, and how each job ended", usage: USAGE, run };
 
 const SHOWN = 20;
 const LIMIT_MAX = 100;
 
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, {
-    node: { type: "string" },
-    model: { type: "string" },
-    outcome: { type: "string" },
-    limit: { type: "string" },
-  });
+export const jobs: Command = {
+  help: "list the node's jobs and how each ended",
+  flags: {
+    ...NODE_FLAG,
+    model: { value: "MODEL", help: "only jobs of this model" },
+    outcome: { value: "OUTCOME", help: "only this outcome: ok, upstream_failed, upstream_stall, client_closed, …" },
+    limit: { value: "N", help: `how many, 1 to ${LIMIT_MAX} (default: ${SHOWN})` },
+  },
+  more: ["Failed jobs are included. Prompts, answers and builders are never shown."],
+  example: "--outcome upstream_failed --limit 50",
+  run,
+};
+
+async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
   const limit = wholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, (mistake) => void mistakes.push(mistake));
   if (mistakes.length > 0) throw new UsageError(mistakes);
@@ -38,10 +35,10 @@ async function run(args: string[], context: CommandContext): Promise<number> {
     limit: String(limit ?? SHOWN),
   };
   const { data, next_cursor } = await session.gateway.jobs(nodeIdOf(session, flags.node), query);
-  answer(context, flags.json, { object: "list", data, more: next_cursor != null }, () =>
+  answer(context, json, { object: "list", data, more: next_cursor != null }, () =>
     data.length === 0
-      ? ["no such job"]
-      : [...jobLines(data), ...(next_cursor == null ? [] : ["", "there are more: --limit N"])],
+      ? ["no jobs match"]
+      : [...jobLines(data), ...(next_cursor == null ? [] : ["", "there are more; show them with --limit N"])],
   );
   return 0;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { CommandError } from "./errors.ts";
+import { CommandError } from "@tollgate/terminal/errors.ts";
 import { configDirectory, loginFile } from "./login-file.ts";
 import { temporaryDirectory } from "./testing/command-harness.ts";
 

@@ -4,9 +4,9 @@
  */
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, posix, win32 } from "node:path";
+import { CommandError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
-import { CommandError } from "./errors.ts";
 import { ENGINES, type EngineSettings, type Remembered } from "./flags.ts";
 
 const FILE = "host.json";

@@ -1,30 +1,31 @@
 /** `tollgate-host login`: the gateway's address and a host token, tried against the gateway, then kept. */
 
-import { isHostToken, isHttpUrl, isLoopback, readFlags, UsageError } from "./arguments.ts";
+import type { Given } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { isHostToken, isHttpUrl, isLoopback } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { CommandError } from "./errors.ts";
+import { counted } from "./format.ts";
 import { gatewayAddress } from "./gateway/call.ts";
 import { gatewayClient } from "./gateway/client.ts";
 import type { Login, LoginFile } from "./login-file.ts";
-import { counted } from "./terminal/format.ts";
 
-const USAGE = `tollgate-host login: remember the gateway and a host token
-
-  --gateway URL   the gateway's address, e.g. https://gateway.example
-  --token -       read the host token from standard input
-  --json          answer as JSON
-
-The token is asked for where nobody else sees it if neither --token nor the environment
-variable TOLLGATE_HOST_TOKEN gives it. It is tried against the gateway, then kept in a file
-that only you can read. Host tokens are made in the platform's console.`;
-
-const OPTIONS = { gateway: { type: "string" }, token: { type: "string" } } as const;
 const LOCAL_GATEWAY = "http://127.0.0.1:8080";
 
-export const login: Command = { summary: "remember the gateway and a host token", usage: USAGE, run };
+export const login: Command = {
+  help: "store the gateway's address and a host token on this machine",
+  flags: {
+    gateway: { value: "URL", help: "the gateway's address or base URL, as https://gateway.example" },
+    token: { value: "-", help: "read the host token from standard input" },
+  },
+  more: [
+    "Without --token the host token comes from the environment variable TOLLGATE_HOST_TOKEN, or you are asked for it and it is not shown.",
+    "The token is tried against the gateway, then stored in a file that only you can read. Make host tokens in the platform's console.",
+  ],
+  example: "--gateway https://gateway.example",
+  run,
+};
 
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, OPTIONS);
+async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
   const { logins, terminal } = context;
   const before = await earlierLogin(logins);
   const gateway = await readGateway(flags.gateway, before, context);
@@ -42,12 +43,12 @@ async function run(args: string[], context: CommandContext): Promise<number> {
     ...(serving === undefined ? {} : { serving }),
   });
   if (isUnencrypted(client.address))
-    terminal.remark(`tollgate-host: ${client.address} is not https: whoever is on the way can read the token`);
+    terminal.remark(`warning: ${client.address} is not https. Others on the network can read the token.`);
 
   const next = node === undefined ? "register" : "up";
-  answer(context, flags.json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
+  answer(context, json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
     `logged in to ${client.address}; the account has ${counted(nodes.length, "node")}`,
-    `kept in ${logins.path}, for you alone`,
+    `stored in ${logins.path}, readable by you only`,
     `next: tollgate-host ${next}`,
   ]);
   return 0;
@@ -66,7 +67,7 @@ async function earlierLogin(logins: LoginFile): Promise<Login | undefined> {
 async function readGateway(flag: string | undefined, before: Login | undefined, context: CommandContext) {
   const usual = before?.gateway ?? LOCAL_GATEWAY;
   const asked = flag ?? (await context.terminal.ask?.(`Gateway address [${usual}]: `)) ?? before?.gateway;
-  if (asked === undefined) throw new UsageError([`--gateway is missing: the gateway's address, e.g. ${LOCAL_GATEWAY}`]);
+  if (asked === undefined) throw new UsageError([`--gateway is missing: the gateway's address, as ${LOCAL_GATEWAY}`]);
   const address = asked === "" ? usual : asked;
   if (!isHttpUrl(address)) throw new UsageError([`--gateway is not an address like ${LOCAL_GATEWAY}`]);
   return gatewayAddress(address);

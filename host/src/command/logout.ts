@@ -1,24 +1,23 @@
 /** `tollgate-host logout`: forgets the gateway, the token, the node and the election on this machine. */
 
-import { readFlags } from "./arguments.ts";
+import type { Given } from "@tollgate/terminal/command.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 
-const USAGE = `tollgate-host logout: forget the login on this machine
+export const logout: Command = {
+  help: "remove the stored login from this machine",
+  more: [
+    "The token itself stays valid until you revoke it in the console. The node stays registered: log in again with the same name to use it.",
+  ],
+  example: "",
+  run,
+};
 
-  --json   answer as JSON
-
-The file with the token is removed. The token itself works on until it is revoked in the
-console, and the node stays registered: logging in again with the same name finds it.`;
-
-export const logout: Command = { summary: "forget the login on this machine", usage: USAGE, run };
-
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, {});
+async function run({ json }: Given, context: CommandContext): Promise<number> {
   const removed = await context.logins.remove();
-  answer(context, flags.json, { removed }, () =>
+  answer(context, json, { removed }, () =>
     removed
-      ? [`removed ${context.logins.path}`, "the token still works: revoke it in the console if nobody should use it"]
-      : ["nobody was logged in on this machine"],
+      ? [`removed ${context.logins.path}`, "the token is still valid; revoke it in the console if nobody should use it"]
+      : ["this machine was not logged in"],
   );
   return 0;
 }

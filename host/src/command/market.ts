@@ -1,34 +1,36 @@
 /** `tollgate-host market`: what each model could earn. */
-import { readFlags } from "./arguments.ts";
+import type { Given } from "@tollgate/terminal/command.ts";
+import { table } from "@tollgate/terminal/text.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
+import { count, counted, dollarColumn } from "./format.ts";
 import type { Market } from "./gateway/answers.ts";
 import { nodeIdOf, openSession } from "./session.ts";
-import { count, counted, dollarColumn } from "./terminal/format.ts";
-import { table } from "./terminal/text.ts";
 
-const USAGE = `tollgate-host market: what each model could earn
+export const market: Command = {
+  help: "show what each model could earn",
+  flags: {
+    node: {
+      value: "ID",
+      help: "estimate with this node's speeds and slots (default: this machine's, if it is a node)",
+    },
+  },
+  more: [
+    "used/h: tokens in and out that all builders used per hour, over the last 24 hours, rounded.",
+    "busy: busy slots of connected nodes, of how many, and requests that wait.",
+    "slot/h: an estimate of what one slot earns per hour without idle time: its measured tokens per second, in and out, × the price × the host's share.",
+    "node/h: the same for all slots of the node.",
+    "mean/h: what nodes that elected (chose) the model earned with it per connected hour, on average over the last 24 hours. Shown when three or more hosts serve the model, or only you.",
+    "Estimates are no promise: demand changes.",
+  ],
+  example: "",
+  run,
+};
 
-  --node ID   by the speeds and slots of this node; default: this machine's, if it is one
-  --json      answer as JSON
-
-used/h    tokens in and out that all builders together used, an hour, over the last 24, rounded
-busy      slots of connected nodes that are taken, of how many, and requests that wait
-slot/h    an estimate: what one slot would earn in an hour if it were never idle, which is its
-          measured tokens per second, in and out, × the price × the host's share
-node/h    the same for all slots of the node
-mean/h    what nodes that elected it earned by it in an hour of being connected, on average over
-          the last 24 hours; told where three hosts or more serve it, or you alone
-
-An estimate is no promise: nobody knows what builders will ask for.`;
-
-export const market: Command = { summary: "what each model could earn", usage: USAGE, run };
-
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, { node: { type: "string" } });
+async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
   const session = await openSession(context);
   const node = flags.node === undefined ? session.login.node?.id : nodeIdOf(session, flags.node);
   const found = await session.gateway.market(node);
-  answer(context, flags.json, found, () => marketLines(found));
+  answer(context, json, found, () => marketLines(found));
   return 0;
 }
 

@@ -1,7 +1,8 @@
 /** Why a node is kept from work, in words, and what its host can do. The platform's own reasons are codes. */
+
+import { type Paint, sanitise } from "@tollgate/terminal/text.ts";
+import { utcTime } from "./format.ts";
 import type { Quarantine } from "./gateway/answers.ts";
-import { utcTime } from "./terminal/format.ts";
-import { type Paint, sanitise } from "./terminal/text.ts";
 
 interface Explained {
   words: string;

@@ -1,5 +1,4 @@
 /** `--range`: how far back figures reach. */
-import type { Wrong } from "./arguments.ts";
 import type { InsightRange } from "./gateway/client.ts";
 
 export const RANGE_WORDS: Record<InsightRange, string> = {
@@ -11,8 +10,3 @@ export const RANGE_WORDS: Record<InsightRange, string> = {
   "90d": "the last 90 days",
 };
 export const RANGES = Object.keys(RANGE_WORDS);
-
-export function rangeOf(text: string | undefined, wrong: Wrong): InsightRange | undefined {
-  if (text === undefined) return undefined;
-  return Object.hasOwn(RANGE_WORDS, text) ? (text as InsightRange) : wrong(`--range is one of ${RANGES.join(", ")}`);
-}

@@ -61,7 +61,7 @@ test("a retired name, an empty one, no login", async (t) => {
   assert.deepEqual((await fails(register, "--name", " ")).exitCode, 2);
   const nobody = await commandHarness(t);
   assert.deepEqual(await nobody.fails(register), {
-    lines: ["nobody is logged in on this machine"],
+    message: "this machine is not logged in",
     next: "tollgate-host login",
     code: undefined,
     exitCode: 1,

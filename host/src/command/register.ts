@@ -1,25 +1,25 @@
 /** `tollgate-host register`: tells the platform of this machine and remembers which node it is. */
+import type { Given } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { facts, sanitise } from "@tollgate/terminal/text.ts";
 import { addressesFor } from "../engines/detect.ts";
-import { nameOf, readFlags, UsageError } from "./arguments.ts";
+import { nameOf } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { CommandError } from "./errors.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
 import { openSession } from "./session.ts";
-import { facts, sanitise } from "./terminal/text.ts";
 
-const USAGE = `tollgate-host register: make this machine a node of your account
+export const register: Command = {
+  help: "make this machine a node of your account",
+  flags: { name: { value: "NAME", help: "the node's name (default: this machine's host name)" } },
+  more: [
+    "It looks for GPUs (nvidia-smi, rocm-smi, system_profiler) and for engines that run here, and reports them to the platform.",
+    "A name that your account already has means that node, so a machine that was reinstalled keeps its node.",
+  ],
+  example: "--name garage",
+  run,
+};
 
-  --name NAME   how the node is called; default: the name of this machine
-  --json        answer as JSON
-
-Looks for graphics processors (nvidia-smi, rocm-smi, system_profiler) and for engines that
-run here, and tells the platform. A name that your account already has means that node: a
-machine that was set up anew finds itself again.`;
-
-export const register: Command = { summary: "make this machine a node of your account", usage: USAGE, run };
-
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, { name: { type: "string" } });
+async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
   const { machine, logins, version } = context;
   const mistakes: string[] = [];
   const name = nameOf(flags.name ?? machine.hostname, (mistake) => void mistakes.push(mistake));
@@ -32,14 +32,16 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   ]);
   const node = await gateway.register({ name, hardware: hardwareReport(hardware, engines), agent: version });
   if (node.state === "retired")
-    throw new CommandError(`the node ${name} is retired for good`, { next: "tollgate-host register --name ANOTHER" });
+    throw new CommandError(`the node ${name} is retired, and a retired node never comes back`, {
+      next: "tollgate-host register --name ANOTHER",
+    });
   // How another node served says nothing of this one.
   const { serving, node: _before, ...rest } = login;
   const sameNode = login.node?.id === node.id && serving !== undefined ? { serving } : {};
   await logins.write({ ...rest, ...sameNode, node: { id: node.id, name: node.name } });
 
   const report = { node: node.id, name: node.name, state: node.state, ...hardwareReport(hardware, engines) };
-  answer(context, flags.json, report, () => [
+  answer(context, json, report, () => [
     ...facts([
       ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
       ...describeHardware(hardware),

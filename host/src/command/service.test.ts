@@ -3,23 +3,27 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { service, unitText } from "./service.ts";
+import type { Command } from "./command.ts";
+import { serviceCommands, unitText } from "./service.ts";
 import { commandHarness, loggedIn, temporaryDirectory } from "./testing/command-harness.ts";
 import { fakeMachine } from "./testing/fake-machine.ts";
 
+const service = {
+  install: serviceCommands["service install"] as Command,
+  uninstall: serviceCommands["service uninstall"] as Command,
+  print: serviceCommands["service print"] as Command,
+};
 const SYSTEMD = "/run/systemd/system";
 const done = { code: 0, output: "", errors: "" };
 
 test("print works everywhere and says where the unit belongs", async (t) => {
   const { run, terminal } = await commandHarness(t, { context: { machine: fakeMachine({ platform: "darwin" }) } });
-  assert.equal(await run(service, "print"), 0);
+  assert.equal(await run(service.print), 0);
   assert.match(
     terminal.text,
     /^ExecStart="\/opt\/node\/bin\/node" "\/opt\/tollgate\/host\/bin\/tollgate-host.mjs" up$/m,
   );
-  assert.deepEqual(terminal.remarks, [
-    "tollgate-host: this belongs in /home/ada/.config/systemd/user/tollgate-host.service",
-  ]);
+  assert.deepEqual(terminal.remarks, ["save this as /home/ada/.config/systemd/user/tollgate-host.service"]);
   assert.ok(!terminal.text.includes("User="));
 });
 
@@ -28,13 +32,13 @@ test("a service of the machine runs as who called sudo, with fewer rights still"
   const { run, terminal, fails, context } = await commandHarness(t, {
     context: { machine, env: { SUDO_USER: "ada" } },
   });
-  assert.equal(await run(service, "print", "--system", "--json"), 0);
+  assert.equal(await run(service.print, "--system", "--json"), 0);
   const { path, unit } = terminal.json<{ path: string; unit: string }>();
   assert.equal(path, "/etc/systemd/system/tollgate-host.service");
   for (const line of ["User=ada", "CapabilityBoundingSet=", "NoNewPrivileges=yes", "ProtectSystem=strict"])
     assert.ok(unit.split("\n").includes(line), line);
   context.env = {};
-  assert.match((await fails(service, "print", "--system")).lines[0] ?? "", /--user is missing/);
+  assert.match((await fails(service.print, "--system")).message, /--user is missing/);
 });
 
 test("paths are quoted as systemd reads them", () => {
@@ -51,7 +55,7 @@ test("install writes the unit and starts it; uninstall takes it away", async (t)
   machine.exists = (asked) => asked === SYSTEMD || existsSync(asked);
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, terminal } = await loggedIn(t, { context: { machine }, login: { serving } });
-  assert.equal(await run(service, "install"), 0);
+  assert.equal(await run(service.install), 0);
   assert.match(await readFile(path, "utf8"), /^\[Unit\]/);
   assert.deepEqual(machine.ran.slice(0, 3), [
     "systemctl --user daemon-reload",
@@ -59,28 +63,28 @@ test("install writes the unit and starts it; uninstall takes it away", async (t)
     "systemctl --user restart tollgate-host.service",
   ]);
   assert.match(terminal.text, /installed .*\n.*journalctl --user.*\nit stops when you log out.*enable-linger ada$/);
-  assert.equal(await run(service, "uninstall"), 0);
+  assert.equal(await run(service.uninstall), 0);
   assert.equal(existsSync(path), false);
   assert.ok(machine.ran.includes("systemctl --user disable --now tollgate-host.service"));
-  assert.equal(await run(service, "uninstall", "--json"), 0);
+  assert.equal(await run(service.uninstall, "--json"), 0);
   assert.deepEqual(JSON.parse(terminal.lines.at(-1) ?? ""), { path, removed: false });
 });
 
 test("where it cannot be, it says why and what to do", async (t) => {
   const none = await loggedIn(t);
-  assert.deepEqual((await none.fails(service, "install")).lines, ["systemd does not run this machine"]);
-  assert.deepEqual((await none.fails(service, "uninstall")).exitCode, 1);
+  assert.deepEqual((await none.fails(service.install)).message, "this machine does not run systemd");
+  assert.deepEqual((await none.fails(service.uninstall)).exitCode, 1);
 
   const machine = fakeMachine({ paths: [SYSTEMD], home: await temporaryDirectory(t) });
   const early = await loggedIn(t, { context: { machine } });
-  assert.match((await early.fails(service, "install")).lines[0] ?? "", /nothing is elected/);
-  assert.match((await early.fails(service, "install", "--system")).next ?? "", /sudo/);
+  assert.match((await early.fails(service.install)).message, /no models are elected/);
+  assert.match((await early.fails(service.install, "--system")).next ?? "", /sudo/);
 
   const broken = { code: 1, output: "", errors: "Failed to connect to bus: No medium found\n" };
   const noBus = fakeMachine({ paths: [SYSTEMD], home: await temporaryDirectory(t), programs: { systemctl: broken } });
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { fails } = await loggedIn(t, { context: { machine: noBus }, login: { serving } });
-  assert.match((await fails(service, "install")).lines[0] ?? "", /daemon-reload: Failed to connect to bus/);
+  assert.match((await fails(service.install)).message, /daemon-reload: Failed to connect to bus/);
 });
 
 test("a service of the machine needs its user's login", async (t) => {
@@ -89,22 +93,14 @@ test("a service of the machine needs its user's login", async (t) => {
   const known = fakeMachine({ ...options, programs: { getent: passwd } });
   const { fails } = await commandHarness(t, { context: { machine: known } });
   const line = "ada has not logged in: there is no /home/ada/.config/tollgate/host.json";
-  assert.deepEqual((await fails(service, "install", "--system", "--user", "ada")).lines, [line]);
+  assert.deepEqual((await fails(service.install, "--system", "--user", "ada")).message, line);
   const unknown = fakeMachine({ ...options, programs: { getent: { code: 2, output: "", errors: "" } } });
   const other = await commandHarness(t, { context: { machine: unknown } });
-  assert.deepEqual((await other.fails(service, "install", "--system", "--user", "bob")).lines, [
-    "there is no user bob",
-  ]);
+  assert.deepEqual((await other.fails(service.install, "--system", "--user", "bob")).message, "there is no user bob");
 });
 
 test("mistakes", async (t) => {
   const { fails } = await commandHarness(t);
-  for (const args of [
-    [],
-    ["start"],
-    ["print", "now"],
-    ["print", "--user", "ada"],
-    ["print", "--system", "--user", "a b"],
-  ])
-    assert.equal((await fails(service, ...args)).exitCode, 2, args.join(" "));
+  for (const args of [["now"], ["--user", "ada"], ["--system", "--user", "a b"]])
+    assert.equal((await fails(service.print, ...args)).exitCode, 2, args.join(" "));
 });

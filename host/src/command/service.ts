@@ -1,41 +1,43 @@
 /** `tollgate-host service`: keeps `up` running by systemd, for this user or for the whole machine. */
+
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { readArguments, UsageError } from "./arguments.ts";
+import type { Flag, Given } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { CommandError } from "./errors.ts";
 import { configDirectory } from "./login-file.ts";
 
-const USAGE = `tollgate-host service install|uninstall|print: run as a service of systemd
-
-  install       write the unit, enable and start it
-  uninstall     stop it and remove the unit
-  print         show the unit and change nothing; works everywhere
-  --system      for the whole machine (as root) instead of for you
-  --user NAME   whom a service of the machine runs as; default: who called sudo
-  --json        answer as JSON
-
-The service runs tollgate-host up with what login, register and elect remembered.`;
-
-const OPTIONS = { system: { type: "boolean", default: false }, user: { type: "string" } } as const;
 const UNIT_NAME = "tollgate-host.service";
 /** A service that is stopped may finish what runs first. */
 const SYSTEMCTL_MS_MAX = 90_000;
-const ACTIONS = { install, uninstall, print };
+const SCOPE_FLAGS: Record<string, Flag> = {
+  system: { help: "for the whole machine (as root) instead of for you" },
+  user: { value: "NAME", help: "with --system: the user that the service runs as (default: the user who called sudo)" },
+};
+const MORE = ["The service runs tollgate-host up with what login, register and elect (choose models) stored."];
 
-export const service: Command = { summary: "run as a service of systemd", usage: USAGE, run };
+const command = (help: string, action: Action): Command => ({
+  help,
+  flags: SCOPE_FLAGS,
+  more: MORE,
+  example: "",
+  run: (given, context) => run(given, context, action),
+});
 
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = readArguments(args, OPTIONS);
-  const [word, ...more] = positionals;
-  const action = Object.entries(ACTIONS).find(([name]) => name === word)?.[1];
-  if (action === undefined || more.length > 0) throw new UsageError(["say one of install, uninstall, print"]);
-  if (values.user !== undefined && !values.system) throw new UsageError(["--user goes with --system"]);
-  if (values.user !== undefined && !/^[a-z_][a-z0-9_-]*\$?$/i.test(values.user))
-    throw new UsageError(["--user is not a user's name"]);
-  const scope: Scope = values.system ? "system" : "user";
-  const place = placeOf(scope, values.user, context);
-  await action(place, context, values.json ?? false);
+export const serviceCommands: Record<string, Command> = {
+  "service install": command("write the systemd unit, enable and start it", install),
+  "service uninstall": command("stop the systemd unit and remove it", uninstall),
+  "service print": command("show the systemd unit and change nothing; works everywhere", print),
+};
+
+type Action = (place: Place, context: CommandContext, json: boolean) => Promise<void>;
+
+async function run({ flags, switches, json }: Given, context: CommandContext, action: Action): Promise<number> {
+  const isSystem = switches.has("system");
+  const { user } = flags;
+  if (user !== undefined && !isSystem) throw new UsageError("--user needs --system");
+  if (user !== undefined && !/^[a-z_][a-z0-9_-]*\$?$/i.test(user)) throw new UsageError("--user is not a user name");
+  await action(placeOf(isSystem ? "system" : "user", user, context), context, json);
   return 0;
 }
 
@@ -54,14 +56,14 @@ function placeOf(scope: Scope, named: string | undefined, { env, machine, progra
   }
   const user = named ?? env.SUDO_USER ?? (machine.isRoot ? undefined : machine.user);
   if (user === undefined || user === "root")
-    throw new UsageError(["--user is missing: whom the service runs as; it needs no rights of root"]);
+    throw new UsageError("--user is missing: the user that the service runs as; it needs no root rights");
   const path = join("/etc/systemd/system", UNIT_NAME);
   return { scope, user, path, unit: unitText({ scope, program, user, configHome: undefined }) };
 }
 
 async function print(place: Place, context: CommandContext, json: boolean): Promise<void> {
   answer(context, json, { path: place.path, unit: place.unit }, () => [place.unit.trimEnd()]);
-  if (!json) context.terminal.remark(`tollgate-host: this belongs in ${place.path}`);
+  if (!json) context.terminal.remark(`save this as ${place.path}`);
 }
 
 async function install(place: Place, context: CommandContext, json: boolean): Promise<void> {
@@ -75,9 +77,11 @@ async function install(place: Place, context: CommandContext, json: boolean): Pr
   const user = place.scope === "user" ? " --user" : "";
   const lingers = place.scope === "system" || (await isLingering(context));
   answer(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
-    `installed ${place.path}; it runs now and after every start of the machine`,
-    `its words: journalctl${user} -u ${UNIT_NAME} -f`,
-    ...(lingers ? [] : [`it stops when you log out, unless: loginctl enable-linger ${context.machine.user}`]),
+    `installed ${place.path}; it runs now and starts with the machine`,
+    `its log: journalctl${user} -u ${UNIT_NAME} -f`,
+    ...(lingers
+      ? []
+      : [`it stops when you log out; to keep it running: loginctl enable-linger ${context.machine.user}`]),
   ]);
 }
 
@@ -97,11 +101,11 @@ async function uninstall(place: Place, context: CommandContext, json: boolean): 
 function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
   // As sd_booted(3) tells it: installed is not enough, it has to run.
   if (machine.platform !== "linux" || !machine.exists("/run/systemd/system"))
-    throw new CommandError("systemd does not run this machine", {
-      next: "tollgate-host service print shows the unit; whatever keeps programs running here can run tollgate-host up",
+    throw new CommandError("this machine does not run systemd", {
+      next: "tollgate-host service print shows the unit; let your own process manager run tollgate-host up",
     });
   if (scope === "system" && !machine.isRoot)
-    throw new CommandError("a service of the machine is installed by root", {
+    throw new CommandError("only root can install a service for the whole machine", {
       next: "run it with sudo, or leave out --system",
     });
 }
@@ -110,13 +114,13 @@ function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
 async function requireElection({ scope, user }: Place, { logins, machine }: CommandContext): Promise<void> {
   if (scope === "user") {
     if ((await logins.read())?.serving !== undefined) return;
-    throw new CommandError("nothing is elected on this machine", {
-      next: "tollgate-host login, register and elect (choose models) come first",
+    throw new CommandError("no models are elected (chosen) on this machine", {
+      next: "tollgate-host login, then register, then elect",
     });
   }
   const entry = await machine.run("getent", ["passwd", user ?? ""]);
   const home = entry?.code === 0 ? entry.output.trim().split(":")[5] : undefined;
-  if (home === undefined) throw new CommandError(`there is no user ${user}`, { next: "--user names another" });
+  if (home === undefined) throw new CommandError(`there is no user ${user}`, { next: "name another with --user NAME" });
   const login = join(configDirectory({ platform: machine.platform, home, env: {} }), "host.json");
   if (!machine.exists(login))
     throw new CommandError(`${user} has not logged in: there is no ${login}`, {
@@ -128,9 +132,9 @@ async function systemctl({ scope }: Place, { machine }: CommandContext, args: st
   const all = scope === "user" ? ["--user", ...args] : args;
   const result = await machine.run("systemctl", all, { timeoutMs: SYSTEMCTL_MS_MAX });
   if (result?.code === 0) return;
-  const reason = result?.errors.trim().split("\n").at(-1) || "it cannot be run";
+  const reason = result?.errors.trim().split("\n").at(-1) || "it cannot be started";
   throw new CommandError(`systemctl ${all.join(" ")}: ${reason}`, {
-    next: `journalctl${scope === "user" ? " --user" : ""} -u ${UNIT_NAME} tells more`,
+    next: `journalctl${scope === "user" ? " --user" : ""} -u ${UNIT_NAME} shows more`,
   });
 }
 

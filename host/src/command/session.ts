@@ -1,8 +1,7 @@
 /** What most commands begin with: the stored login, a client for its gateway, the node that is meant. */
 
-import { UsageError } from "./arguments.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { CommandContext } from "./command.ts";
-import { CommandError } from "./errors.ts";
 import { type GatewayClient, gatewayClient } from "./gateway/client.ts";
 import type { Login } from "./login-file.ts";
 
@@ -13,8 +12,7 @@ export interface Session {
 
 export async function openSession({ logins }: Pick<CommandContext, "logins">): Promise<Session> {
   const login = await logins.read();
-  if (login === undefined)
-    throw new CommandError("nobody is logged in on this machine", { next: "tollgate-host login" });
+  if (login === undefined) throw new CommandError("this machine is not logged in", { next: "tollgate-host login" });
   return { login, gateway: gatewayClient(login) };
 }
 
@@ -22,8 +20,8 @@ export async function openSession({ logins }: Pick<CommandContext, "logins">): P
 export function nodeIdOf({ login }: Session, flag: string | undefined): string {
   if (flag !== undefined) {
     if (/^node_\w+$/.test(flag)) return flag;
-    throw new UsageError(["--node is not a node id: node_…"]);
+    throw new UsageError("--node is not a node id: node_…");
   }
   if (login.node !== undefined) return login.node.id;
-  throw new CommandError("this machine is no node yet", { next: "tollgate-host register" });
+  throw new CommandError("this machine is not a node yet", { next: "tollgate-host register" });
 }

@@ -98,11 +98,11 @@ test("pause and resume", async (t) => {
   const { run, terminal, gateway, fails } = await loggedIn(t);
   assert.equal(await run(pause), 0);
   assert.equal(await run(resume, "--json"), 0);
-  assert.match(terminal.text, /^node_\w+ \(box\) is paused\nit finishes what runs/);
+  assert.match(terminal.text, /^node_\w+ \(box\) is paused\nrequests in flight finish/);
   assert.deepEqual(JSON.parse(terminal.lines[2] ?? ""), { node: NODE, name: "box", state: "ready" });
   gateway.answers[`POST /nodes/${NODE}/resume`] = refusal(409, "node_quarantined", "The node is quarantined.");
   assert.deepEqual(await fails(resume), {
-    lines: ["The node is quarantined. (node_quarantined)"],
+    message: "The node is quarantined (node_quarantined)",
     next: "tollgate-host status shows the evidence; an operator of the platform releases the node",
     code: "node_quarantined",
     exitCode: 1,
@@ -116,5 +116,5 @@ test("a machine that is no node yet, a node that is not ours, an id that is none
   assert.equal((await fails(status, "--node", "box")).exitCode, 2);
   const { node: _node, ...login } = (await logins.read()) ?? { gateway: "", token: "" };
   await logins.write(login);
-  assert.deepEqual((await fails(status)).lines, ["this machine is no node yet"]);
+  assert.deepEqual((await fails(status)).message, "this machine is not a node yet");
 });

@@ -1,45 +1,42 @@
 /** `tollgate-host status`: how a node stands, how fast it is, what it did today. */
 
-import { readFlags, UsageError } from "./arguments.ts";
+import type { Given } from "@tollgate/terminal/command.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import { facts, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
+import { NODE_FLAG } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
+import { count, counted, dollarColumn, dollars, milliseconds, percent, perSecond } from "./format.ts";
 import type { HostInsight, InsightTotal, Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
 import type { InsightRange } from "./gateway/client.ts";
 import { machineLines } from "./machine/reported.ts";
 import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
-import { RANGE_WORDS, RANGES, rangeOf } from "./range.ts";
+import { RANGE_WORDS, RANGES } from "./range.ts";
 import { nodeIdOf, openSession } from "./session.ts";
-import { count, counted, dollarColumn, dollars, milliseconds, percent, perSecond } from "./terminal/format.ts";
-import { facts, type Paint, sanitise, table } from "./terminal/text.ts";
 
-const USAGE = `tollgate-host status: how the node stands, and what it did
+export const status: Command = {
+  help: "show the node's state, speed and what it did today",
+  flags: {
+    ...NODE_FLAG,
+    all: { help: "every node of your account, one line each" },
+    range: { value: "RANGE", help: "the period of the figures (default: 24h)", oneOf: RANGES },
+  },
+  more: [
+    "Today is the day in UTC. Speeds are medians that the gateway measured. Use is working time as a share of slots × time connected.",
+  ],
+  example: "--all --range 7d",
+  run,
+};
 
-  --node ID       another node of your account; default: this machine's
-  --all           every node of your account, one line each
-  --range RANGE   how far back its use reaches: ${RANGES.join(", ")}; default 24h
-  --json          answer as JSON
-
-Today is the day in UTC. Speeds are medians as the gateway measures them. Use is working
-time as a share of slots × time connected.`;
-
-export const status: Command = { summary: "how the node stands, and what it did today", usage: USAGE, run };
-
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, {
-    node: { type: "string" },
-    all: { type: "boolean", default: false },
-    range: { type: "string" },
-  });
-  const mistakes: string[] = [];
-  const wrong = (mistake: string): undefined => void mistakes.push(mistake);
-  if (flags.all && flags.node !== undefined) wrong("--node and --all exclude each other");
-  const range = rangeOf(flags.range ?? "24h", wrong);
-  if (range === undefined || mistakes.length > 0) throw new UsageError(mistakes);
+async function run({ flags, switches, json }: Given, context: CommandContext): Promise<number> {
+  const all = switches.has("all");
+  if (all && flags.node !== undefined) throw new UsageError("--node and --all cannot be combined");
+  const range = (flags.range ?? "24h") as InsightRange;
   const session = await openSession(context);
   const { paint } = context.terminal;
-  if (flags.all) {
+  if (all) {
     const [nodes, insight] = await Promise.all([session.gateway.nodes(), session.gateway.insight(range)]);
     const own = session.login.node?.id;
-    answer(context, flags.json, { object: "list", data: nodes, ...(insight !== undefined && { insight }) }, () => [
+    answer(context, json, { object: "list", data: nodes, ...(insight !== undefined && { insight }) }, () => [
       ...nodeLines(nodes, own, paint),
       ...(insight === undefined ? [] : insightLines(nodes, insight, range)),
     ]);
@@ -57,12 +54,12 @@ async function run(args: string[], context: CommandContext): Promise<number> {
     ...(node.hardware != null && { hardware: node.hardware }),
     ...(past !== undefined && { insight: past }),
   };
-  answer(context, flags.json, { ...stats, name: node.name, ...more }, () => statusLines(node, stats, past, paint));
+  answer(context, json, { ...stats, name: node.name, ...more }, () => statusLines(node, stats, past, paint));
   return 0;
 }
 
 function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string[] {
-  if (nodes.length === 0) return ["the account has no node yet", "next: tollgate-host register"];
+  if (nodes.length === 0) return ["the account has no nodes yet", "next: tollgate-host register"];
   return table(
     nodes.map((node) => [
       node.id,

@@ -48,10 +48,13 @@ test("a node that does not serve, a node that fails, a node without models", asy
   const { fails, gateway } = await loggedIn(t);
   const path = `POST /nodes/${NODE}/try`;
   gateway.answers[path] = refusal(409, "node_state_conflict", "The node is not connected.");
-  assert.match((await fails(tryNode)).lines[0] ?? "", /not connected/);
+  assert.match((await fails(tryNode)).message, /not connected/);
   gateway.answers[path] = refusal(502, "upstream_stall", "The node went quiet.");
   assert.match((await fails(tryNode)).next ?? "", /doctor/);
   gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, models: [] };
   assert.match((await fails(tryNode)).next ?? "", /elect/);
-  assert.equal((await fails(tryNode, "--max-tokens", "x", "--prompt", "")).lines.length, 2);
+  assert.match(
+    (await fails(tryNode, "--max-tokens", "x", "--prompt", "")).message,
+    /^--max-tokens .*; --prompt must not be empty$/,
+  );
 });

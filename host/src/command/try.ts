@@ -1,37 +1,33 @@
 /** `tollgate-host try`: a private request to one's own node, by the same way a builder's takes. Nobody pays for it. */
 
-import { readFlags, UsageError, wholeNumber } from "./arguments.ts";
+import type { Given } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import type { Paint } from "@tollgate/terminal/text.ts";
+import { NODE_FLAG, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { CommandError } from "./errors.ts";
+import { counted, milliseconds, perSecond } from "./format.ts";
 import type { Trial } from "./gateway/answers.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
-import { counted, milliseconds, perSecond } from "./terminal/format.ts";
-import type { Paint } from "./terminal/text.ts";
 
-const USAGE = `tollgate-host try: send your own node a request
-
-  --model MODEL     which model; default: the first that the node serves
-  --prompt TEXT     what to ask; default: a short question of the gateway's own
-  --max-tokens N    at most so many tokens of answer, up to 512; default 128
-  --node ID         another node of your account; default: this machine's
-  --json            answer as JSON
-
-The request takes the way of a builder's: gateway, dispatch plane, node, engine. It is not
-billed and not recorded.`;
-
-const OPTIONS = {
-  model: { type: "string" },
-  prompt: { type: "string" },
-  "max-tokens": { type: "string" },
-  node: { type: "string" },
-} as const;
 /** As the gateway allows for a try. */
 const TOKENS_MAX = 512;
 
-export const tryNode: Command = { summary: "send your own node a request", usage: USAGE, run };
+export const tryNode: Command = {
+  help: "send a test request to your own node",
+  flags: {
+    model: { value: "MODEL", help: "which model (default: the first that the node serves)" },
+    prompt: { value: "TEXT", help: "the prompt (default: a short question)" },
+    "max-tokens": { value: "N", help: `how long the answer may be, 1 to ${TOKENS_MAX} tokens (default: 128)` },
+    ...NODE_FLAG,
+  },
+  more: [
+    "The request takes the same way as a builder's: gateway, dispatch plane, node, engine. It is not billed and not recorded.",
+  ],
+  example: '--model tiny-3b --prompt "Say hello"',
+  run,
+};
 
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, OPTIONS);
+async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
   const maxTokens = wholeNumber(
     "max-tokens",
@@ -46,7 +42,7 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   const node = nodeIdOf(session, flags.node);
   const model = flags.model ?? (await firstModel(session, node));
   const trial = await session.gateway.tryNode(node, { model, prompt: flags.prompt, max_tokens: maxTokens });
-  answer(context, flags.json, trial, () => trialLines(trial, context.terminal.paint));
+  answer(context, json, trial, () => trialLines(trial, context.terminal.paint));
   return 0;
 }
 

@@ -1,5 +1,7 @@
 /** `tollgate admin account …`, `grant`, `suspend`, `restore`: each act is on the operators' record. */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
+import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openAccounts } from "../../accounts/accounts.ts";
 import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId } from "../../base/ids.ts";
@@ -11,8 +13,6 @@ import { type AccountEntry, openDirectory } from "../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../operators/grants.ts";
 import { setAlert } from "../../payments/alerts.ts";
 import { stopTopUp } from "../../payments/top-up-settings.ts";
-import { type Column, dollarsText, properties, table } from "../line/columns.ts";
-import { UsageError } from "../line/command.ts";
 import {
   ACCOUNT,
   type AdminCommand,
@@ -24,19 +24,20 @@ import {
   SHELL_OPERATOR,
 } from "./admin-run.ts";
 import { creditSettingsOf, markOf, shownCredit, toldCredit } from "./credit-settings.ts";
+import { dollarsText } from "./dollars.ts";
 
 export const accountCommands: Record<string, AdminCommand> = {
   "account list": {
-    help: "accounts with their balances, newest first",
+    help: "list accounts with their balances, newest first",
     flags: {
-      q: { value: "TEXT", help: "a part of a name or of an owner's address" },
-      kind: { value: "KIND", help: "only these", oneOf: ACCOUNT_KINDS },
+      q: { value: "TEXT", help: "part of a name or of an owner's email address" },
+      kind: { value: "KIND", help: "only accounts of this kind", oneOf: ACCOUNT_KINDS },
     },
     example: "--kind builder --q example.com",
     run: list,
   },
   "account show": {
-    help: "one account with its balance, owners and team",
+    help: "show an account with its balance, owners and team",
     args: ACCOUNT,
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: show,
@@ -44,7 +45,7 @@ export const accountCommands: Record<string, AdminCommand> = {
   "account open": {
     help: "open an account",
     args: { KIND: { help: "what it is for", oneOf: ACCOUNT_KINDS }, ...NAME },
-    flags: { owner: { value: "EMAIL", help: "who owns it: the address of somebody who has signed up" } },
+    flags: { owner: { value: "EMAIL", help: "the owner: the email address of somebody who has signed up" } },
     example: 'builder "Example Ltd" --owner ada@example.com',
     run: open,
   },
@@ -90,7 +91,7 @@ export const accountCommands: Record<string, AdminCommand> = {
       below: {
         value: "USD",
         required: true,
-        help: "its owners are written to when the balance falls below it: 2, or none",
+        help: "email the owners when the balance drops below this: 2, or none",
       },
       ...REASON,
     },
@@ -98,7 +99,7 @@ export const accountCommands: Record<string, AdminCommand> = {
     run: alert,
   },
   "account top-up-off": {
-    help: "turn a builder's automatic top-up off; only who may pay with the card turns it on",
+    help: "turn a builder's automatic top-up off; only the card's owner can turn it on",
     args: ACCOUNT,
     flags: REASON,
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "asked for by mail"',
@@ -106,13 +107,13 @@ export const accountCommands: Record<string, AdminCommand> = {
   },
 };
 
-async function list({ pool, json, print, flags }: AdminRun): Promise<number> {
+async function list({ pool, json, print, flags, terminal }: AdminRun): Promise<number> {
   const { q } = flags;
   const kind = ACCOUNT_KINDS.find((one) => one === flags.kind);
   const directory = openDirectory({ pool });
   const accounts = await everyPage((page) => directory.search({ text: q, kind, ...page }));
   if (json) print(JSON.stringify(accounts.map(shown), null, 2));
-  else print(accounts.length === 0 ? "No such account." : table(COLUMNS, accounts));
+  else print(accounts.length === 0 ? "No account matches." : table(COLUMNS, accounts, terminal));
   return 0;
 }
 
@@ -174,7 +175,7 @@ async function grant(run: AdminRun): Promise<number> {
 
 async function alert(run: AdminRun): Promise<number> {
   const { id, kind } = await findAccount(run);
-  if (kind !== "builder") throw new Error("credit is looked after for builder accounts only");
+  if (kind !== "builder") throw new Error("this is a host account, and only builder accounts have credit");
   const [subject, reason, mark] = [publicId("acc", id), reasonOf(run), markOf(run.flags.below)];
   const details = { mark_micro: mark === null ? null : exactMicro(mark), reason };
   const act = { operator: SHELL_OPERATOR, action: "account.alert", subject, details };
@@ -187,7 +188,10 @@ async function topUpOff(run: AdminRun): Promise<number> {
   const [subject, reason] = [publicId("acc", id), reasonOf(run)];
   const act = { operator: SHELL_OPERATOR, action: "account.top_up_off", subject, details: { reason } };
   await openAudit(run).record(act, async () => {
-    if (!(await stopTopUp(run.pool, id))) throw new Error("automatic top-up was never set for this account");
+    if (!(await stopTopUp(run.pool, id)))
+      throw new CommandError("this account has no automatic top-up", {
+        next: "tollgate admin account show ACCOUNT shows its settings",
+      });
   });
   return report(run, subject);
 }
@@ -206,7 +210,8 @@ export function dollarsOf(flag: string, text: string | undefined): Pico {
 export async function findAccount({ pool, args }: AdminRun): Promise<AccountEntry> {
   const id = parseId("acc", args[0] ?? "");
   const account = id === undefined ? undefined : await openDirectory({ pool }).find(id);
-  if (account === undefined) throw new Error(`there is no account ${args[0]}`);
+  if (account === undefined)
+    throw new CommandError(`there is no account ${args[0]}`, { next: "tollgate admin account list" });
   return account;
 }
 
@@ -221,7 +226,7 @@ async function report(run: AdminRun, account: string): Promise<number> {
   const credit = entry.kind === "builder" ? await creditSettingsOf(run.pool, entry.id) : undefined;
   const json = { ...shown(entry), ...(credit !== undefined && shownCredit(credit)) };
   const text = { ...told(entry), ...(credit !== undefined && toldCredit(credit, entry.balance)) };
-  run.print(run.json ? JSON.stringify(json, null, 2) : properties(text));
+  run.print(run.json ? JSON.stringify(json, null, 2) : properties(text, run.terminal));
   return 0;
 }
 
@@ -232,7 +237,11 @@ const COLUMNS: Column<AccountEntry>[] = [
   { title: "KIND", cell: ({ kind }) => kind },
   { title: "BALANCE", align: "money", cell: ({ balance }) => dollarsText(balance) },
   { title: "HELD", align: "money", cell: ({ held }) => dollarsText(held) },
-  { title: "STATE", cell: stateOf },
+  {
+    title: "STATE",
+    cell: stateOf,
+    colour: ({ suspendedAt }, paint) => (suspendedAt === null ? paint.good : paint.bad),
+  },
   { title: "NAME", cell: ({ name }) => name },
   { title: "OWNERS", cell: ({ owners }) => owners.join(" ") },
 ];

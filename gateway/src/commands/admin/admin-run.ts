@@ -1,8 +1,11 @@
 /** What an admin command is, and what it is given. */
+
+import type { Flag, Given, Shape } from "@tollgate/terminal/command.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import type pg from "pg";
 import type { NewId, Uuid } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
-import { type Flag, type Given, type Shape, UsageError } from "../line/command.ts";
 
 /** By its words after `tollgate admin`. It takes `--json` and `--data` beside its own flags. */
 export interface AdminCommand extends Shape {
@@ -14,7 +17,7 @@ export interface AdminRun extends Given {
   pool: pg.Pool;
   newId: NewId;
   config: Config;
-  json: boolean;
+  terminal: Terminal;
   print: (text: string) => void;
 }
 
@@ -22,7 +25,7 @@ export interface AdminRun extends Given {
 export const ACCOUNT = { ACCOUNT: { help: "the account's id: acc_…" } };
 export const NAME = { NAME: { help: "1 to 200 characters" } };
 export const REASON: Record<string, Flag> = {
-  reason: { value: "TEXT", required: true, help: "why, in 1 to 200 characters" },
+  reason: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters" },
 };
 
 const PAGE_ROWS = 1000;

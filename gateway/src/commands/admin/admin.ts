@@ -1,12 +1,14 @@
 /** `tollgate admin …`: what an operator does from the shell, on a live system or a stopped one. */
+
+import type { Command, Flag, Given, Surroundings } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { parseConfig } from "../../config.ts";
+import { type Config, parseConfig } from "../../config.ts";
 import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
 import { openPool } from "../../db/pool.ts";
-import type { Command, Flag, Given } from "../line/command.ts";
+import { assertReachable } from "../failures.ts";
 import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
 import { auditCommands } from "./audit.ts";
@@ -27,14 +29,14 @@ import { secretCommands } from "./secrets.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   overview: {
-    help: "the platform in numbers: money, accounts, nodes and traffic",
-    flags: { days: { value: "N", help: `the traffic of so many days, 1 to ${DAYS_MAX} (1)` } },
+    help: "show the platform in numbers: money, accounts, nodes and traffic",
+    flags: { days: { value: "N", help: `days of traffic, 1 to ${DAYS_MAX} (default: 1)` } },
     example: "--days 7",
     run: overview,
   },
-  "catalogue reload": { help: "make every gateway read its catalogue again", example: "", run: catalogueReload },
+  "catalogue reload": { help: "make every gateway reload its catalogue", example: "", run: catalogueReload },
   "ledger check": {
-    help: "prove that the books balance; exit code 1 on any difference",
+    help: "check that the ledger balances (exit code 1 on any difference)",
     example: "--json",
     run: ledgerCheck,
   },
@@ -51,15 +53,15 @@ const COMMANDS: Record<string, AdminCommand> = {
 };
 
 const EVERYWHERE: Record<string, Flag> = {
-  data: { value: "DIR", help: "the data directory of a platform without DATABASE_URL (./data)" },
-  json: { help: "JSON, for scripts; money in microdollars" },
+  data: { value: "DIR", help: "the data directory of a platform without DATABASE_URL (default: ./data)" },
+  json: { help: "print JSON, for scripts; money in microdollars" },
 };
 
 export const adminCommands: Record<string, Command> = {
   ...Object.fromEntries(
     Object.entries(COMMANDS).map(([name, { run, ...shape }]) => [
       `admin ${name}`,
-      { ...shape, flags: { ...shape.flags, ...EVERYWHERE }, run: (given: Given) => withStore(given, run) },
+      { ...shape, flags: { ...shape.flags, ...EVERYWHERE }, run: (given, context) => withStore(given, context, run) },
     ]),
   ),
   "admin plane init": planeInit,
@@ -68,15 +70,16 @@ export const adminCommands: Record<string, Command> = {
   "admin restore-drill": restoreDrill,
 };
 
-async function withStore(given: Given, run: AdminCommand["run"]): Promise<number> {
+async function withStore(given: Given, { terminal, env }: Surroundings, run: AdminCommand["run"]): Promise<number> {
   const { data } = given.flags;
-  const config = parseConfig({ ...process.env, ...(data !== undefined && { DATA_DIR: data }) });
+  const config = parseConfig({ ...env, ...(data !== undefined && { DATA_DIR: data }) });
   const log = createErrorLog("warn");
-  const store = await openStore(config, log);
+  const store = await openStore(config, log, terminal.progress.step);
   const pool = openPool(store.connection, { log, sizeMax: 4 });
   try {
+    await assertReachable(pool, "DATABASE_URL");
     const newId = newIds(systemClock, systemRandom());
-    return await run({ ...given, pool, newId, config, json: given.switches.has("json"), print: console.log });
+    return await run({ ...given, pool, newId, config, terminal, print: terminal.print });
   } finally {
     await pool.end();
     await store.close();
@@ -84,13 +87,14 @@ async function withStore(given: Given, run: AdminCommand["run"]): Promise<number
 }
 
 /** The configured database, or the private one: the running one where there is one, else started for this command. */
-async function openStore(config: ReturnType<typeof parseConfig>, log: Log) {
+async function openStore(config: Config, log: Log, step: (what: string) => void) {
   if (config.databaseUrl !== undefined) {
     return { connection: { connectionString: config.databaseUrl }, close: async () => {} };
   }
   const { dataDir } = config;
   const running = await findPrivatePostgres({ dataDir });
   if (running !== undefined) return { connection: running, close: async () => {} };
+  step("starting the database");
   const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
   return { connection: postgres.connection, close: () => postgres.stop() };
 }

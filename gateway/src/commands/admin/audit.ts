@@ -1,25 +1,25 @@
 /** `tollgate admin audit list`: the record of what operators did, found by the same filters as on the console's page. */
 import { AUDIT_OUTCOMES, AuditFilter } from "@tollgate/api/console/operator-audit.ts";
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { type OperatorAction, openAudit } from "../../operators/audit.ts";
 import { auditFilterOf, openSubjects } from "../../operators/subjects.ts";
-import { type Column, table } from "../line/columns.ts";
-import { UsageError } from "../line/command.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
 
 const ACTS_MAX = 1000;
 
 export const auditCommands: Record<string, AdminCommand> = {
   "audit list": {
-    help: `the last ${ACTS_MAX} things that operators did, or of those asked for, newest first`,
+    help: `list what operators did, newest first, at most ${ACTS_MAX} actions`,
     flags: {
-      operator: { value: "TEXT", help: "a part of an operator's address, or command line" },
-      action: { value: "ACTION", help: "only this action: account.suspend" },
-      subject: { value: "ID", help: "only what was done to this one" },
-      account: { value: "ACCOUNT", help: "only what was done to this account, its keys and its nodes: acc_…" },
-      outcome: { value: "OUTCOME", help: "only what ended so", oneOf: AUDIT_OUTCOMES },
-      from: { value: "TIME", help: "since then: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" },
-      to: { value: "TIME", help: "before then" },
+      operator: { value: "TEXT", help: 'part of an operator\'s email address, or "command line"' },
+      action: { value: "ACTION", help: "only this action, as account.suspend" },
+      subject: { value: "ID", help: "only actions on this account, key or node" },
+      account: { value: "ACCOUNT", help: "only actions on this account, its keys and its nodes (acc_…)" },
+      outcome: { value: "OUTCOME", help: "only actions with this outcome", oneOf: AUDIT_OUTCOMES },
+      from: { value: "TIME", help: "from this time on: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" },
+      to: { value: "TIME", help: "before this time" },
     },
     example: "--action account.grant --from 2026-11-01",
     run: list,
@@ -29,7 +29,7 @@ export const auditCommands: Record<string, AdminCommand> = {
 async function list(run: AdminRun): Promise<number> {
   const asked = z.object(AuditFilter).safeParse(run.flags);
   if (!asked.success) {
-    throw new UsageError(...asked.error.issues.map(({ path, message }) => `--${String(path[0])} ${message}`));
+    throw new UsageError(asked.error.issues.map(({ path, message }) => `--${String(path[0])} ${message}`));
   }
   const filter = await auditFilterOf(openSubjects(run), asked.data);
   const actions = await openAudit(run).list({ ...filter, limit: ACTS_MAX });
@@ -39,8 +39,8 @@ async function list(run: AdminRun): Promise<number> {
     return 0;
   }
   const isFiltered = Object.keys(AuditFilter).some((flag) => run.flags[flag] !== undefined);
-  const none = isFiltered ? "Nothing of the kind was done." : "Nothing was done yet.";
-  run.print(actions.length === 0 ? none : table(COLUMNS, actions));
+  const none = isFiltered ? "No action matches." : "No actions are recorded yet.";
+  run.print(actions.length === 0 ? none : table(COLUMNS, actions, run.terminal));
   return 0;
 }
 

@@ -2,9 +2,11 @@
  * A backup's folder: what a gateway needs and the database does not hold, with a manifest that says of which database it is and what
  * every file must be. For its owner alone: whoever has it has every key's pepper.
  */
+
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { CommandError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 
 const MANIFEST = "manifest.json";
@@ -37,7 +39,10 @@ export async function writeBackup(
   await mkdir(dirname(folder), { recursive: true });
   await mkdir(folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== "EEXIST") throw cause;
-    throw new Error(`${folder} is already there; a backup is never written over another`, { cause });
+    throw new CommandError(`${folder} exists already, and a backup never overwrites another`, {
+      next: "give --to a new folder",
+      cause,
+    });
   });
   const put = async (name: string, bytes: Buffer): Promise<void> => {
     await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
@@ -62,10 +67,17 @@ export interface Backup {
 
 export async function readBackup(folder: string): Promise<Backup> {
   const text = await readFile(join(folder, MANIFEST), "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`${folder} is no backup: its ${MANIFEST} cannot be read (${cause.code})`, { cause });
+    throw new CommandError(`${folder} is not a backup: its ${MANIFEST} cannot be read (${cause.code})`, {
+      next: "give the folder that tollgate admin backup made",
+      cause,
+    });
   });
-  const manifest = BackupManifest.safeParse(JSON.parse(text)).data;
-  if (manifest === undefined) throw new Error(`${join(folder, MANIFEST)} is damaged, or a newer version wrote it`);
+  const manifest = BackupManifest.safeParse(jsonOf(text)).data;
+  if (manifest === undefined) {
+    throw new CommandError(`${join(folder, MANIFEST)} is damaged, or a newer version wrote it`, {
+      next: "use another backup, or the version of tollgate that made it",
+    });
+  }
   const files = new Map<string, Buffer>();
   for (const name of await filesBelow(folder)) files.set(name, await readFile(join(folder, name)));
   const damage = manifest.files.flatMap(({ name, sha256: expected }) => {
@@ -74,6 +86,14 @@ export async function readBackup(folder: string): Promise<Backup> {
     return sha256(bytes) === expected ? [] : [`${name} is not what was written`];
   });
   return { manifest, files, damage };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Every plain file below a folder, by its path from there. */

@@ -4,6 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config.ts";
@@ -14,17 +15,16 @@ import { fingerprintOf } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
-import { UsageError } from "../line/command.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 import { filesBelow, SECRETS, SETTINGS, SPOOL, writeBackup } from "./backup-folder.ts";
 
 export const backup: AdminCommand = {
-  help: "take what a gateway needs and the database does not hold: secrets, catalogue, spools",
+  help: "save what a gateway needs and the database does not hold: secrets, catalogue, spools",
   flags: {
-    to: { value: "DIR", required: true, help: "the folder to make; it is secret" },
-    plane: { value: "DIR", help: "the folder of `tollgate admin plane init`, to be taken too" },
+    to: { value: "DIR", required: true, help: "the folder to make; it holds secrets" },
+    plane: { value: "DIR", help: "also save this folder of tollgate admin plane init" },
   },
-  more: ["Give it a gateway's own environment, and run it where that gateway's disk is. Back up the database first."],
+  more: ["Run it with a gateway's own environment, on that gateway's machine. Back up the database first."],
   example: "--to /backup/2026-11-16 --plane /etc/tollgate/plane",
   run,
 };
@@ -33,6 +33,7 @@ async function run(run: AdminRun): Promise<number> {
   const { config, pool } = run;
   const { to = "", plane } = run.flags;
   if (to === "") throw new UsageError("--to must name the folder to make");
+  run.terminal.progress.step("collecting the files");
   const secrets = await serverSecrets(config);
   const { migrations } = await readProgram({});
   const { schema } = await readStanding(pool, migrations);
@@ -56,7 +57,7 @@ async function run(run: AdminRun): Promise<number> {
   }
   run.print(
     [
-      `Wrote to ${folder}, for its owner alone:`,
+      `Wrote to ${folder}, readable by its owner only:`,
       ...manifest.files.map(({ name, bytes }) => `  ${name} (${bytes} bytes)`),
       "",
       "Not taken:",
@@ -86,7 +87,10 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
   const names = await filesBelow(folder).catch((cause: NodeJS.ErrnoException) => {
     // A gateway that never started has no spool.
     if (cause.code === "ENOENT" && as === SPOOL) return [];
-    throw new Error(`${folder} cannot be read (${cause.code})`, { cause });
+    throw new CommandError(`${folder} cannot be read (${cause.code})`, {
+      next: "check the path and its permissions",
+      cause,
+    });
   });
   for (const name of names) {
     const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -12,20 +13,20 @@ test("a reload of the catalogue, which may change prices, is on the operators' r
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const newId = newIds(systemClock, systemRandom());
-  const said: string[] = [];
-  const print = (text: string): void => void said.push(text);
+  const terminal = new FakeTerminal();
   const run = {
     pool,
     newId,
     config: parseConfig({}),
     json: true,
-    print,
+    terminal,
+    print: terminal.print,
     args: [],
     flags: {},
     switches: new Set<string>(),
   };
   assert.equal(await catalogueReload(run), 0);
-  assert.deepEqual(said, ['{"announced":true}']);
+  assert.deepEqual(terminal.lines, ['{"announced":true}']);
   const [{ operator, action, outcome } = {}] = await openAudit({ pool, newId }).list({ limit: 2 });
   assert.deepEqual([operator, action, outcome], ["command line", "catalogue.reload", "done"]);
 });

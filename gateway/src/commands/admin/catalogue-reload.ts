@@ -7,6 +7,8 @@ export async function catalogueReload(run: AdminRun): Promise<number> {
   const { pool, json, print } = run;
   const act = { operator: SHELL_OPERATOR, action: "catalogue.reload", subject: "catalogue" };
   await openAudit(run).record(act, () => announce(pool, CATALOGUE_TOPIC, "reload"));
-  print(json ? JSON.stringify({ announced: true }) : "Told every gateway to read its catalogue again; see their logs.");
+  print(
+    json ? JSON.stringify({ announced: true }) : "Every gateway reloads its catalogue; their logs show the result.",
+  );
   return 0;
 }

@@ -1,5 +1,6 @@
 /** What a builder has set to look after its credit, as admin commands print it: the low-credit alert and automatic top-up. */
 import { AlertFields } from "@tollgate/api/console/credits.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
 import type pg from "pg";
 import { systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
@@ -7,8 +8,7 @@ import { exactMicro, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts
 import { alertOf } from "../../payments/alerts.ts";
 import { type TopUp, topUpOf } from "../../payments/top-up-settings.ts";
 import { topUpObject } from "../../routes/console/statement.ts";
-import { dollarsText } from "../line/columns.ts";
-import { UsageError } from "../line/command.ts";
+import { dollarsText } from "./dollars.ts";
 
 interface CreditSettings {
   mark: Pico | null;

@@ -3,6 +3,9 @@
  * original becomes a deployment of its own (`fork`); a database that takes the place of one that is lost takes its plane over
  * (`adopt`).
  */
+
+import { properties } from "@tollgate/terminal/columns.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
 import { suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
@@ -11,24 +14,22 @@ import { openAudit } from "../../operators/audit.ts";
 import { inquire } from "../../plane/deployment/inquiry.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
 import type { Plane, PlaneOwnership } from "../../plane/plane.ts";
-import { properties } from "../line/columns.ts";
-import { UsageError } from "../line/command.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const deploymentCommands: Record<string, AdminCommand> = {
   deployment: {
-    help: "which deployment this database is, and whether the NATS plane is its own",
+    help: "show which deployment this database is, and whether the NATS plane belongs to it",
     example: "",
     run: show,
   },
   "deployment fork": {
     help: "make this copy of a database a deployment of its own, for a drill",
-    flags: { yes: { help: "it is meant: the plane of the original cannot be joined afterwards" } },
+    flags: { yes: { help: "confirm: the copy cannot join the original's plane afterwards" } },
     example: "--yes",
     run: fork,
   },
   "deployment adopt": {
-    help: "make the NATS plane this database's, after the one it belonged to is lost",
+    help: "take over the NATS plane of a database that is lost",
     example: "",
     run: adopt,
   },
@@ -46,13 +47,16 @@ async function show(run: AdminRun): Promise<number> {
     return 0;
   }
   run.print(
-    properties({
-      Deployment: id,
-      Since: (forkedAt ?? createdAt).toISOString(),
-      "Made from": forkedFrom === null ? undefined : `a copy of ${forkedFrom}`,
-      Gateways: `${gateways} connected to this database`,
-      Plane: WORDS[plane.state](plane),
-    }),
+    properties(
+      {
+        Deployment: id,
+        Since: (forkedAt ?? createdAt).toISOString(),
+        "Made from": forkedFrom === null ? undefined : `a copy of ${forkedFrom}`,
+        Gateways: `${gateways} connected to this database`,
+        Plane: WORDS[plane.state](plane),
+      },
+      run.terminal,
+    ),
   );
   return 0;
 }
@@ -66,10 +70,10 @@ interface ShownPlane {
 
 const WORDS: Record<ShownPlane["state"], (plane: ShownPlane) => string> = {
   embedded: () => "inside the gateway (NATS_URL is not set)",
-  own: ({ url }) => `${url}, of this deployment`,
-  other: ({ url, deployment }) => `${url}, OF ANOTHER DEPLOYMENT: ${deployment}`,
-  unclaimed: ({ url }) => `${url}, of no deployment yet: the first gateway makes it its own`,
-  away: ({ url }) => `${url}, away`,
+  own: ({ url }) => `${url}, belongs to this deployment`,
+  other: ({ url, deployment }) => `${url}, BELONGS TO ANOTHER DEPLOYMENT: ${deployment}`,
+  unclaimed: ({ url }) => `${url}, belongs to no deployment yet; the first gateway claims it`,
+  away: ({ url }) => `${url}, cannot be reached`,
 };
 
 async function planeOf(run: AdminRun, { id }: Deployment): Promise<ShownPlane> {
@@ -89,45 +93,49 @@ async function fork(run: AdminRun): Promise<number> {
   const { id: from } = await record.read();
   if (!run.switches.has("yes")) {
     throw new UsageError(
-      `fork makes this database another deployment than ${from}, whose plane it can then not join; add --yes if you mean it`,
+      `--yes is missing: fork makes this database another deployment than ${from}, and it cannot join that plane afterwards`,
     );
   }
   const act = { operator: SHELL_OPERATOR, action: "deployment.fork", subject: from };
   const { id } = await openAudit(run).record(act, () => record.fork());
   const next = "make it a plane of its own: tollgate admin plane init --dir DIR";
   if (run.json) run.print(JSON.stringify({ id, forked_from: from, next }));
-  else run.print(`This database is deployment ${id} now. The NATS plane of ${from} refuses it;\n${next}`);
+  else run.print(`This database is now deployment ${id}. The NATS plane of ${from} refuses it.\nNext: ${next}`);
   return 0;
 }
 
 async function assertUnused(record: DeploymentRecord): Promise<void> {
   const { gateways, requests } = await record.inUse();
-  if (gateways > 0) throw new Error(`${gateways} gateways use this database: stop them first`);
+  if (gateways > 0) throw new CommandError(`${gateways} gateways use this database`, { next: "stop them first" });
   if (requests > 0) {
-    throw new Error(
-      `${requests} requests are under way on this database: stop its gateways, or wait for their leases to end`,
-    );
+    throw new CommandError(`${requests} requests are in flight on this database`, {
+      next: "stop its gateways, or wait until the requests' leases end",
+    });
   }
 }
 
 async function adopt(run: AdminRun): Promise<number> {
   if (run.config.plane.nats === undefined) {
-    throw new Error("adopt needs the plane's variables: NATS_URL, PLANE_SEED and the rest of gateway.env");
+    throw new CommandError("adopt needs the plane's variables (NATS_URL, PLANE_SEED)", {
+      next: "set -a; . gateway.env; set +a",
+    });
   }
   const record = openDeploymentRecord(run);
   const { id } = await record.read();
   const before = await withPlane(run, async ({ plane, ownership, isAway, gatewayId }) => {
-    if (isAway) throw new Error("the NATS plane is away; try again when it is back");
+    if (isAway)
+      throw new CommandError("the NATS plane cannot be reached", { next: "check NATS_URL and the NATS servers" });
     const owner = await ownership.owner();
     const found = await inquire({ plane, gatewayId, clock: systemClock }, await record.mark());
-    if (found === "other") throw new Error("gateways on this plane use another database: stop them first");
+    if (found === "other")
+      throw new CommandError("gateways on this plane use another database", { next: "stop them first" });
     const act = { operator: SHELL_OPERATOR, action: "deployment.adopt", subject: id, details: { from: owner ?? null } };
     if (owner !== id) await openAudit(run).record(act, () => ownership.take(id));
     return owner;
   });
   if (run.json) run.print(JSON.stringify({ id, adopted_from: before ?? null }));
-  else if (before === id) run.print(`The plane is this deployment's already: ${id}`);
-  else run.print(`The plane is deployment ${id}'s now. It was ${before === undefined ? "nobody's" : `${before}'s`}.`);
+  else if (before === id) run.print(`The plane already belongs to this deployment, ${id}.`);
+  else run.print(`The plane now belongs to deployment ${id}. It belonged to ${before ?? "no deployment"}.`);
   return 0;
 }
 

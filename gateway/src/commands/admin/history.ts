@@ -1,23 +1,28 @@
 /** `tollgate admin history …`: which months of requests are kept, which are closed, and dropping what is old enough. */
+
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { CommandError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
 import { exactMicro, type Pico, pico } from "../../base/money.ts";
 import { type ClosedMonth, openRetention, type Retained, type Retention } from "../../history/retention.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type Column, dollarsText, table } from "../line/columns.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { dollarsText } from "./dollars.ts";
 
 const DRY_RUN = "dry-run";
 
 export const historyCommands: Record<string, AdminCommand> = {
   "history list": {
-    help: "months of requests: those that are kept, and those that were dropped and closed in the books",
+    help: "list the months of requests: kept, or dropped after their sums were entered in the ledger",
     example: "",
     run: list,
   },
   "history retain": {
-    help: "drop what is older than HISTORY_DAYS and REFUSALS_DAYS, as a gateway does by itself",
-    flags: { [DRY_RUN]: { help: "only say what would go" } },
-    more: ["Give it a gateway's own environment: HISTORY_DAYS, REFUSALS_DAYS, HISTORY_EXPORT_DIR, PAYOUT_HOLD_DAYS."],
+    help: "drop records older than HISTORY_DAYS and REFUSALS_DAYS, as a gateway does by itself",
+    flags: { [DRY_RUN]: { help: "show what would be dropped, and change nothing" } },
+    more: [
+      "Run it with a gateway's own environment: HISTORY_DAYS, REFUSALS_DAYS, HISTORY_EXPORT_DIR, PAYOUT_HOLD_DAYS.",
+    ],
     example: `--${DRY_RUN}`,
     run: retain,
   },
@@ -60,17 +65,17 @@ async function retain(run: AdminRun): Promise<number> {
   }
   if (run.switches.has(DRY_RUN)) {
     const due = (await keptMonths(retention)).filter(({ state }) => state !== "kept");
-    return report(run, { refusals: await retention.refusalsDue(), months: due, verb: "would go" });
+    return report(run, { refusals: await retention.refusalsDue(), months: due, verb: "to drop" });
   }
   const details = { history_days: historyDays ?? null, refusals_days: refusalsDays ?? null };
   const act = { operator: SHELL_OPERATOR, action: "history.retain", subject: "requests", details };
   const done = await openAudit(run).record(act, async () => {
     const retained = await retention.retain();
     if (retained === undefined)
-      throw new Error("a gateway is dropping old records just now: try again when it is done");
+      throw new CommandError("a gateway is dropping old records right now", { next: "try again in a minute" });
     return retained;
   });
-  return report(run, { refusals: done.refusals, months: monthsOf(done), verb: "went" });
+  return report(run, { refusals: done.refusals, months: monthsOf(done), verb: "dropped" });
 }
 
 const retentionOf = ({ pool, config }: AdminRun): Retention =>
@@ -115,9 +120,9 @@ const shown = ({ month, state, rows, charged, note }: Month) => ({
   note,
 });
 
-function print({ json, print: out }: AdminRun, months: Month[]): number {
+function print({ json, print: out, terminal }: AdminRun, months: Month[]): number {
   if (json) out(JSON.stringify(months.map(shown), null, 2));
-  else out(months.length === 0 ? "There is no month yet." : table(COLUMNS, months));
+  else out(months.length === 0 ? "No requests are recorded yet." : table(COLUMNS, months, terminal));
   return 0;
 }
 
@@ -127,8 +132,8 @@ function report(run: AdminRun, found: { refusals: bigint; months: Month[]; verb:
     run.print(JSON.stringify({ refusals: Number(refusals), months: months.map(shown) }, null, 2));
     return 0;
   }
-  run.print(`Records of refusals that ${verb}: ${refusals}.`);
-  if (months.length === 0) run.print("No month is old enough.");
+  run.print(`Records of refusals ${verb}: ${refusals}.`);
+  if (months.length === 0) run.print("No month is old enough to drop.");
   else print(run, months);
   return 0;
 }

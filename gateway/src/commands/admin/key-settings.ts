@@ -1,11 +1,12 @@
 /** What flags say of an API key's settings: budgets, expiry, models and limits, as its owner could set them. */
 
+import type { Flag } from "@tollgate/terminal/command.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
 import { PICO_PER_DOLLAR, type Pico, pico } from "../../base/money.ts";
 import type { LimitOverrides } from "../../keys/keys.ts";
 import type { KeySettings } from "../../keys/settings.ts";
 import type { KeyLimits } from "../../limits/limits.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
-import { type Flag, UsageError } from "../line/command.ts";
 import type { AdminRun } from "./admin-run.ts";
 
 const BUDGET_DOLLARS_MAX = 1_000_000n;
@@ -45,7 +46,7 @@ export async function settingsOf(run: AdminRun, nowMs: number): Promise<Partial<
     const limit = read(flag, limitOf, LIMIT_RULE);
     if (limit !== undefined) ownLimits[name] = limit;
   }
-  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  if (mistakes.length > 0) throw new UsageError(mistakes);
   return {
     ...(budgetDay !== undefined && { budgetDay }),
     ...(budgetMonth !== undefined && { budgetMonth }),
@@ -65,7 +66,7 @@ const LIMIT_FLAGS = [
 export function checkOwnLimits({ ownLimits = {} }: Partial<KeySettings>, ceiling: KeyLimits): void {
   const above = LIMIT_FLAGS.filter(([, name]) => (ownLimits[name] ?? 0) > ceiling[name]);
   if (above.length === 0) return;
-  throw new UsageError(...above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or none`));
+  throw new UsageError(above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or none`));
 }
 
 /** To the picodollar: a budget is an owner's to set as finely as the books are kept. */

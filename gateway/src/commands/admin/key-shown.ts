@@ -1,4 +1,6 @@
 /** API keys as admin commands print them, for people and as JSON, and what the record of acts keeps of their settings. */
+
+import type { Column } from "@tollgate/terminal/columns.ts";
 import { systemClock } from "../../base/clock.ts";
 import { publicId } from "../../base/ids.ts";
 import { exactMicro, type Pico, ZERO } from "../../base/money.ts";
@@ -6,7 +8,7 @@ import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import type { KeySettings } from "../../keys/settings.ts";
 import { DEFAULT_LIMITS, type KeyLimits, limitsInForce } from "../../limits/limits.ts";
-import { type Column, dollarsText } from "../line/columns.ts";
+import { dollarsText } from "./dollars.ts";
 
 type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
 

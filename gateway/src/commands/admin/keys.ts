@@ -1,4 +1,7 @@
 /** `tollgate admin key …` and `host-token create`: made, listed, set, limited, rotated and revoked from the shell. */
+
+import { properties, table } from "@tollgate/terminal/columns.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
@@ -12,8 +15,6 @@ import { DEFAULT_LIMITS, limitsCeiling, limitsInForce } from "../../limits/limit
 import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { serverSecrets } from "../../server-secrets.ts";
-import { properties, table } from "../line/columns.ts";
-import { UsageError } from "../line/command.ts";
 import { findAccount } from "./accounts.ts";
 import { ACCOUNT, type AdminCommand, type AdminRun, NAME, nameOf, SHELL_OPERATOR } from "./admin-run.ts";
 import { checkOwnLimits, keepOldMs, SETTING_FLAGS, settingsOf } from "./key-settings.ts";
@@ -25,43 +26,48 @@ const KEY = { KEY: { help: "the key's id: key_…" } };
 
 export const keyCommands: Record<string, AdminCommand> = {
   "key list": {
-    help: "an account's API keys, their budgets, limits and this month's spend",
+    help: "list an account's API keys with their budgets, limits and this month's spend",
     args: ACCOUNT,
-    more: ["A star stands at limits that are the key's own."],
+    more: ["A star marks a limit that differs from the platform's default."],
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: list,
   },
   "key show": {
-    help: "one API key with its settings and spend",
+    help: "show an API key with its settings and spend",
     args: KEY,
     example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: show,
   },
   "key create": {
-    help: "a new API key; it is shown here and never again",
+    help: "make an API key; it is shown once",
     args: { ...ACCOUNT, ...NAME },
     flags: SETTING_FLAGS,
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z production --budget-month 50 --expires 2027-01-31",
     run: create,
   },
   "key set": {
-    help: "change an API key's name and settings, as its owner could; what is not named stays",
+    help: "change an API key's name and settings, as its owner could; the rest stays",
     args: KEY,
     flags: { name: { value: "NAME", help: "1 to 200 characters" }, ...SETTING_FLAGS },
-    more: ["To let a key have more than the platform's limits, use `key limits`."],
+    more: ["To raise a key above the platform's limits, use tollgate admin key limits."],
     example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z --budget-day 2.50 --models tiny-3b,small-8b",
     run: set,
   },
   "key rotate": {
-    help: "a new secret for an API key; it is shown here and never again",
+    help: "give an API key a new secret; it is shown once",
     args: KEY,
-    flags: { "keep-old": { value: "TIME", help: "how long the old secret works on: 0 (by default), 90s, 1h, 7d" } },
+    flags: { "keep-old": { value: "TIME", help: "how long the old secret still works: 0 (default), 90s, 1h, 7d" } },
     example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z --keep-old 24h",
     run: rotate,
   },
-  "key revoke": { help: "end an API key at once", args: KEY, example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z", run: revoke },
+  "key revoke": {
+    help: "revoke an API key at once",
+    args: KEY,
+    example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z",
+    run: revoke,
+  },
   "key limits": {
-    help: "an API key's own limits; what is not named, or is `default`, goes back to the platform's",
+    help: "set an API key's own limits; those not given, or given as default, go back to the platform's",
     args: KEY,
     flags: {
       "requests-per-minute": { value: "N", help: "a whole number, or default" },
@@ -72,7 +78,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: limits,
   },
   "host-token create": {
-    help: "a new host token; it is shown here and never again",
+    help: "make a host token; it is shown once",
     args: { ...ACCOUNT, ...NAME },
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z barn",
     run: createToken,
@@ -86,7 +92,7 @@ async function list(run: AdminRun): Promise<number> {
     const all = await everySecret(keys, id);
     const records = all.map((record) => ({ record, spend: spend.get(record.id) }));
     if (run.json) run.print(JSON.stringify(records.map(shown), null, 2));
-    else run.print(records.length === 0 ? "This account has no key." : table(COLUMNS, records));
+    else run.print(records.length === 0 ? "This account has no keys." : table(COLUMNS, records, run.terminal));
   });
 }
 
@@ -105,7 +111,7 @@ async function show(run: AdminRun): Promise<number> {
   const id = keyId(run);
   return withSecrets(run, openApiKeys, async (keys) => {
     const record = await keys.find(null, id);
-    if (record === undefined) throw new Error("there is no such key");
+    if (record === undefined) throw noKey();
     run.print(await told(run, record));
   });
 }
@@ -116,7 +122,7 @@ async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
   const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
   return run.json
     ? JSON.stringify(shown({ record, spend, today }), null, 2)
-    : properties(propertiesOf(record, { today, spend }));
+    : properties(propertiesOf(record, { today, spend }), run.terminal);
 }
 
 async function create(run: AdminRun): Promise<number> {
@@ -132,15 +138,15 @@ async function set(run: AdminRun): Promise<number> {
   const settings = await settingsOf(run, systemClock.now());
   const name = run.flags.name === undefined ? {} : { name: nameOf(run.flags.name) };
   const change = { ...name, ...settings };
-  if (Object.keys(change).length === 0) throw new UsageError("name what to change: see --help");
+  if (Object.keys(change).length === 0) throw new UsageError("give at least one setting to change");
   return withSecrets(run, openApiKeys, async (keys) => {
     const found = await keys.find(null, id);
-    if (found === undefined || found.revokedAt !== null) throw new Error("there is no such key, or it is revoked");
+    if (found === undefined || found.revokedAt !== null) throw noKey();
     checkOwnLimits(settings, limitsCeiling(found.limits));
     const details = { ...name, ...detailsOf(settings) };
     const act = { operator: SHELL_OPERATOR, action: "key.set", subject: publicId("key", id), details };
     await openAudit(run).record(act, async () => {
-      if (!(await keys.change(found.accountId, id, change))) throw new Error("there is no such key, or it is revoked");
+      if (!(await keys.change(found.accountId, id, change))) throw noKey();
     });
     run.print(await told(run, (await keys.find(null, id)) ?? found));
   });
@@ -154,7 +160,7 @@ async function rotate(run: AdminRun): Promise<number> {
     const act = { operator: SHELL_OPERATOR, action: "key.rotate", subject: publicId("key", id), details };
     const secret = await openAudit(run).record(act, async () => {
       const token = found && (await keys.rotate(found.accountId, id, keepMs));
-      if (token === undefined) throw new Error("there is no such key, or it is revoked");
+      if (token === undefined) throw noKey();
       return token;
     });
     const oldUntil = keepMs === 0 ? null : ((await keys.find(null, id))?.previousUntil ?? null);
@@ -165,7 +171,9 @@ async function rotate(run: AdminRun): Promise<number> {
       Secret: secret,
       "Old secret": oldUntil === null ? "ended" : `works until ${oldUntil.toISOString()}`,
     };
-    run.print(run.json ? JSON.stringify({ ...made, old_secret_until: oldUntil }, null, 2) : properties(people));
+    run.print(
+      run.json ? JSON.stringify({ ...made, old_secret_until: oldUntil }, null, 2) : properties(people, run.terminal),
+    );
   });
 }
 
@@ -185,13 +193,16 @@ async function issue<Opened extends Pick<Secrets, "close">>(
   const { name } = details;
   const { id: account, kind } = await findAccount(run);
   const due = what === "key" ? "builder" : "host";
-  if (kind !== due) throw new Error(`ACCOUNT must be a ${due} account, and ${run.args[0]} is a ${kind}'s`);
+  if (kind !== due)
+    throw new CommandError(`ACCOUNT must be a ${due} account, and ${run.args[0]} is a ${kind} account`, {
+      next: `tollgate admin account list --kind ${due}`,
+    });
   return withSecrets(run, open, async (secrets) => {
     const act = { operator: SHELL_OPERATOR, action: `${what}.create`, subject: run.args[0] ?? "", details };
     const { id, token } = await openAudit(run).record(act, () => make(secrets, account, name));
     const made = { id: publicId(what === "key" ? "key" : "hst", id), name, secret: token };
     const told = { [what === "key" ? "Key" : "Host token"]: made.id, Name: name, Secret: token };
-    run.print(run.json ? JSON.stringify(made, null, 2) : properties(told));
+    run.print(run.json ? JSON.stringify(made, null, 2) : properties(told, run.terminal));
   });
 }
 
@@ -200,7 +211,7 @@ async function revoke(run: AdminRun): Promise<number> {
   return withSecrets(run, openApiKeys, async (keys) => {
     const act = { operator: SHELL_OPERATOR, action: "key.revoke", subject: publicId("key", id) };
     await openAudit(run).record(act, async () => {
-      if (!(await keys.revoke(null, id))) throw new Error("there is no such key, or it is revoked already");
+      if (!(await keys.revoke(null, id))) throw noKey();
     });
     run.print(run.json ? JSON.stringify({ id: publicId("key", id), revoked: true }) : "Revoked.");
   });
@@ -217,15 +228,13 @@ async function limits(run: AdminRun): Promise<number> {
     const act = { operator: SHELL_OPERATOR, action: "key.limits", subject: publicId("key", id), details: set };
     const own = await openAudit(run).record(act, async () => {
       const owners = await keys.setLimits(id, set);
-      if (owners === undefined) throw new Error("there is no such key, or it is revoked");
+      if (owners === undefined) throw noKey();
       return owners;
     });
     const limits = limitsInForce({ overrides: set, own });
     const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
     run.print(
-      run.json
-        ? JSON.stringify(told)
-        : `Set; every gateway has been told. ${limitsLine({ limits: set, ownLimits: own })}.`,
+      run.json ? JSON.stringify(told) : `Limits set on every gateway: ${limitsLine({ limits: set, ownLimits: own })}.`,
     );
   });
 }
@@ -258,6 +267,9 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
     await secrets.close();
   }
 }
+
+const noKey = (): CommandError =>
+  new CommandError("there is no such key, or it is revoked", { next: "tollgate admin key list ACCOUNT" });
 
 function keyId({ args }: AdminRun): Uuid {
   const id = parseId("key", args[0] ?? "");

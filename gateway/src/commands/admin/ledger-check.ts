@@ -1,26 +1,32 @@
 /** `tollgate admin ledger check`: the proof as a table, or as JSON. */
+
+import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { systemClock } from "../../base/clock.ts";
 import { openBooks, type Verdict } from "../../operators/books.ts";
-import { type Column, table } from "../line/columns.ts";
 import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 const COLUMNS: Column<Verdict["checks"][number]>[] = [
   { title: "CHECK", cell: ({ name }) => name },
   { title: "CHECKED", align: "right", cell: ({ checked }) => String(checked) },
-  { title: "RESULT", cell: ({ differences }) => (differences.length === 0 ? "ok" : "DIFFERS") },
+  {
+    title: "RESULT",
+    cell: ({ differences }) => (differences.length === 0 ? "ok" : "DIFFERS"),
+    colour: ({ differences }, paint) => (differences.length === 0 ? paint.good : paint.bad),
+  },
 ];
 
-export async function ledgerCheck({ pool, newId, json, print }: AdminRun): Promise<number> {
+export async function ledgerCheck({ pool, newId, json, print, terminal }: AdminRun): Promise<number> {
+  terminal.progress.step("checking the ledger");
   const { balanced, checks } = await openBooks({ pool, clock: systemClock, newId }).prove(SHELL_OPERATOR);
   if (json) {
     print(JSON.stringify({ balanced, checks }, null, 2));
   } else {
-    print(table(COLUMNS, checks));
+    print(table(COLUMNS, checks, terminal));
     for (const { name, differences } of checks) {
       if (differences.length > 0) print(`\n${name}: DIFFERS`);
       for (const line of differences) print(`    ${line}`);
     }
-    print(balanced ? "\nThe books balance." : "\nTHE BOOKS DO NOT BALANCE.");
+    print(balanced ? "\nThe ledger balances." : "\nTHE LEDGER DOES NOT BALANCE.");
   }
   return balanced ? 0 : 1;
 }

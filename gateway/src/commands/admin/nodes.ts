@@ -1,12 +1,13 @@
 /** `tollgate admin node …`: every host's nodes, and the quarantine. Gateways hear of a change at once. */
+
+import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { NODE_STANDINGS } from "../../base/states.ts";
 import { announce, NODE_TOPIC } from "../../db/broadcast.ts";
 import { type MoveOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type ListedEntry, type NodeEntry, openNodeDirectory } from "../../operators/nodes.ts";
-import { type Column, properties, table } from "../line/columns.ts";
-import { UsageError } from "../line/command.ts";
 import { reasonOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, REASON, SHELL_OPERATOR } from "./admin-run.ts";
 
@@ -15,18 +16,18 @@ const EXAMPLE = "node_01jc9v6w2e8t3k5m7q9r1s4x6z";
 
 export const nodeCommands: Record<string, AdminCommand> = {
   "node list": {
-    help: "nodes with their host and state, newest first",
+    help: "list nodes with their host and state, newest first",
     flags: {
-      q: { value: "TEXT", help: "a part of a node's or host's name" },
-      state: { value: "STATE", help: "only these", oneOf: NODE_STANDINGS },
-      host: { value: "ACCOUNT", help: "only this account's: acc_…" },
+      q: { value: "TEXT", help: "part of a node's or host's name" },
+      state: { value: "STATE", help: "only nodes in this state", oneOf: NODE_STANDINGS },
+      host: { value: "ACCOUNT", help: "only this account's nodes (acc_…)" },
     },
     example: "--state quarantined",
     run: list,
   },
-  "node show": { help: "one node, and the evidence for its quarantine", args: NODE, example: EXAMPLE, run: show },
+  "node show": { help: "show a node, with the evidence for its quarantine", args: NODE, example: EXAMPLE, run: show },
   "node quarantine": {
-    help: "bar a node from work; its host reads the reason",
+    help: "stop sending work to a node; its host sees the reason",
     args: NODE,
     flags: REASON,
     example: `${EXAMPLE} --reason "answers with another model"`,
@@ -39,14 +40,14 @@ export const nodeCommands: Record<string, AdminCommand> = {
     run: release,
   },
   "node clear": {
-    help: "let a node work that gets none because another of its host is in quarantine",
+    help: "let a node work although another node of its host is in quarantine",
     args: NODE,
     example: EXAMPLE,
     run: clear,
   },
 };
 
-async function list({ pool, config, json, print, flags }: AdminRun): Promise<number> {
+async function list({ pool, config, json, print, flags, terminal }: AdminRun): Promise<number> {
   const { q: text } = flags;
   const standing = NODE_STANDINGS.find((one) => one === flags.state);
   const host = flags.host === undefined ? undefined : parseId("acc", flags.host);
@@ -54,15 +55,15 @@ async function list({ pool, config, json, print, flags }: AdminRun): Promise<num
   const directory = openNodeDirectory({ pool, rules: config.nodeRules });
   const nodes = await everyPage((page) => directory.search({ text, standing, host, ...page }));
   if (json) print(JSON.stringify(nodes.map(shown), null, 2));
-  else if (nodes.length > 0) print(table(COLUMNS, nodes));
+  else if (nodes.length > 0) print(table(COLUMNS, nodes, terminal));
   const all = text === undefined && standing === undefined && host === undefined;
-  if (!json && nodes.length === 0) print(all ? "No node is registered." : "No such node.");
+  if (!json && nodes.length === 0) print(all ? "No nodes are registered." : "No node matches.");
   return 0;
 }
 
 async function show(run: AdminRun): Promise<number> {
   const node = await find(run, nodeId(run));
-  run.print(run.json ? JSON.stringify(shown(node), null, 2) : properties(told(node)));
+  run.print(run.json ? JSON.stringify(shown(node), null, 2) : properties(told(node), run.terminal));
   return 0;
 }
 
@@ -92,11 +93,16 @@ async function clear(run: AdminRun): Promise<number> {
   const act = { operator: SHELL_OPERATOR, action: "node.clear", subject: publicId("node", id) };
   await openAudit(run).record(act, async () => {
     const outcome = await openFleet({ ...run, rules: run.config.nodeRules }).clear(id, SHELL_OPERATOR);
-    if (outcome.kind === "absent") throw new Error("there is no such node");
-    if (outcome.kind === "refused") throw new Error("nothing of its host keeps this node from work");
+    if (outcome.kind === "absent") throw noNode();
+    if (outcome.kind === "refused")
+      throw new CommandError("this node is not held back by another node of its host", {
+        next: "tollgate admin node show NODE shows its state",
+      });
   });
   return report(run, id);
 }
+
+const noNode = (): CommandError => new CommandError("there is no such node", { next: "tollgate admin node list" });
 
 function nodeId({ args }: AdminRun): Uuid {
   const id = parseId("node", args[0] ?? "");
@@ -106,19 +112,22 @@ function nodeId({ args }: AdminRun): Uuid {
 
 async function find({ pool, config }: AdminRun, id: Uuid): Promise<NodeEntry> {
   const node = await openNodeDirectory({ pool, rules: config.nodeRules }).find(id);
-  if (node === undefined) throw new Error("there is no such node");
+  if (node === undefined) throw noNode();
   return node;
 }
 
 function assertMoved(outcome: MoveOutcome): void {
-  if (outcome.kind === "absent") throw new Error("there is no such node");
-  if (outcome.kind === "refused") throw new Error(`the node is ${outcome.standing}, which does not allow this`);
+  if (outcome.kind === "absent") throw noNode();
+  if (outcome.kind === "refused")
+    throw new CommandError(`the node is ${outcome.standing}, which does not allow this`, {
+      next: "tollgate admin node show NODE shows its state",
+    });
 }
 
 async function report(run: AdminRun, id: Uuid): Promise<number> {
   await announce(run.pool, NODE_TOPIC, publicId("node", id));
   const node = await find(run, id);
-  run.print(run.json ? JSON.stringify(shown(node), null, 2) : table(COLUMNS, [node]));
+  run.print(run.json ? JSON.stringify(shown(node), null, 2) : table(COLUMNS, [node], run.terminal));
   return 0;
 }
 

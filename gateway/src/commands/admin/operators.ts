@@ -3,22 +3,22 @@
  * `--password -` so that no shell or process list keeps it; an identity that has proven its address is promoted instead.
  */
 import { text } from "node:stream/consumers";
+import { UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { createOperator } from "../../accounts/enrolment.ts";
 import { publicId } from "../../base/ids.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { UsageError } from "../line/command.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const operatorCommands: Record<string, AdminCommand> = {
   "operator create": {
-    help: "make an operator",
+    help: "make somebody an operator",
     flags: {
-      email: { value: "EMAIL", required: true, help: "the e-mail address to sign in with" },
-      password: { value: "-", help: "for somebody new: the password is read from standard input" },
-      name: { value: "NAME", help: "for somebody new (Operator)" },
+      email: { value: "EMAIL", required: true, help: "the email address to sign in with" },
+      password: { value: "-", help: "for a new user: read the password from standard input" },
+      name: { value: "NAME", help: "for a new user (default: Operator)" },
     },
-    more: ["Somebody who signs in already, and has proven the address, is made one and signs in as before."],
+    more: ["An existing user with a confirmed address becomes an operator and keeps their password."],
     example: "--email you@example.com --password -",
     run: create,
   },
@@ -26,7 +26,7 @@ export const operatorCommands: Record<string, AdminCommand> = {
 
 async function create(run: AdminRun): Promise<number> {
   const email = z.email().safeParse(run.flags.email);
-  if (!email.success) throw new UsageError("--email must be an e-mail address");
+  if (!email.success) throw new UsageError("--email must be an email address");
   const { name = "Operator" } = run.flags;
   const password = await readPassword(run.flags.password);
   const act = { operator: SHELL_OPERATOR, action: "operator.create", subject: email.data, details: {} };
@@ -34,7 +34,7 @@ async function create(run: AdminRun): Promise<number> {
     createOperator(run, { email: email.data, password, name }),
   );
   const made = { id: publicId("usr", id), email: email.data.toLowerCase(), promoted };
-  const told = `${made.email} is an operator now${promoted ? " and signs in as before" : ""}.`;
+  const told = `${made.email} is now an operator${promoted ? " and signs in as before" : ""}.`;
   run.print(run.json ? JSON.stringify(made) : told);
   return 0;
 }

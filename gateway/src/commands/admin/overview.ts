@@ -1,15 +1,18 @@
 /** `tollgate admin overview`: money, accounts, nodes and the traffic of the last days, as the records have them. */
+
+import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { systemClock } from "../../base/clock.ts";
 import { type Pico, pico, ZERO } from "../../base/money.ts";
 import { openOverview, type Totals, type Traffic } from "../../operators/overview.ts";
-import { type Column, dollarsText, properties, table } from "../line/columns.ts";
-import { UsageError } from "../line/command.ts";
 import type { AdminRun } from "./admin-run.ts";
+import { dollarsText } from "./dollars.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const DAYS_MAX = 31;
 
-export async function overview({ pool, json, print, flags }: AdminRun): Promise<number> {
+export async function overview({ pool, json, print, flags, terminal }: AdminRun): Promise<number> {
   const days = daysOf(flags.days);
   const to = new Date(systemClock.now());
   const from = new Date(to.getTime() - days * DAY_MS);
@@ -34,7 +37,7 @@ export async function overview({ pool, json, print, flags }: AdminRun): Promise<
     traffic: traffic.map(trafficObject),
   };
   if (json) print(JSON.stringify(shown, null, 2));
-  else print(textOf(totals, { ready, traffic, days }));
+  else print(textOf(totals, { ready, traffic, days }, terminal));
   return 0;
 }
 
@@ -44,20 +47,23 @@ interface Facts {
   days: number;
 }
 
-function textOf(totals: Totals, { ready, traffic, days }: Facts): string {
+function textOf(totals: Totals, { ready, traffic, days }: Facts, terminal: Terminal): string {
   const { builderCredit, held, hostsOwed, platformRevenue, builders, hosts, suspended, holds, nodes } = totals;
   const charged = traffic.reduce<Pico>((sum, { charge }) => pico(sum + charge), ZERO);
-  const numbers = properties({
-    "Builders' credit": `${dollarsText(builderCredit)}, of which ${dollarsText(held)} held by ${holds} running requests`,
-    "Owed to hosts": dollarsText(hostsOwed),
-    Liabilities: dollarsText(pico(builderCredit + hostsOwed)),
-    "Platform revenue": `${dollarsText(platformRevenue)} since the beginning`,
-    Accounts: `${builders} builders, ${hosts} hosts, ${suspended} suspended`,
-    Nodes: named(Object.entries(nodes).map(([state, count]) => `${count} ${state}`)),
-    "Ready, by model": named(ready.map(({ model, nodes: count }) => `${model} ${count}`)),
-    Traffic: `the last ${days === 1 ? "day" : `${days} days`}, ${dollarsText(charged)} charged`,
-  });
-  return traffic.length === 0 ? numbers : `${numbers}\n\n${table(COLUMNS, traffic)}`;
+  const numbers = properties(
+    {
+      "Builders' credit": `${dollarsText(builderCredit)}, of which ${dollarsText(held)} held by ${holds} running requests`,
+      "Owed to hosts": dollarsText(hostsOwed),
+      Liabilities: dollarsText(pico(builderCredit + hostsOwed)),
+      "Platform revenue": `${dollarsText(platformRevenue)} since the beginning`,
+      Accounts: `${builders} builders, ${hosts} hosts, ${suspended} suspended`,
+      Nodes: named(Object.entries(nodes).map(([state, count]) => `${count} ${state}`)),
+      "Ready, by model": named(ready.map(({ model, nodes: count }) => `${model} ${count}`)),
+      Traffic: `the last ${days === 1 ? "day" : `${days} days`}, ${dollarsText(charged)} charged`,
+    },
+    terminal,
+  );
+  return traffic.length === 0 ? numbers : `${numbers}\n\n${table(COLUMNS, traffic, terminal)}`;
 }
 
 const COLUMNS: Column<Traffic>[] = [

@@ -1,37 +1,38 @@
 /** `tollgate admin payout …`: batches of what hosts are owed. */
 import { isPlain } from "@tollgate/api/plain-text.ts";
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { csvCell } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
-import { type Column, dollarsText, table } from "../line/columns.ts";
-import { UsageError } from "../line/command.ts";
 import { dollarsOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
+import { dollarsText } from "./dollars.ts";
 
 const BATCH = { BATCH: { help: "the batch's id: pay_…" } };
 const EXAMPLE = "pay_01jc9v6w2e8t3k5m7q9r1s4x6z";
 
 export const payoutCommands: Record<string, AdminCommand> = {
   "payout create": {
-    help: "a batch of what hosts are owed and is not held back",
+    help: "make a batch of what hosts are owed and is not held back",
     flags: {
-      note: { value: "TEXT", help: "what it is called; at most 200 characters" },
-      "minimum-usd": { value: "USD", help: "leave out who is owed less" },
+      note: { value: "TEXT", help: "a name for the batch; at most 200 characters" },
+      "minimum-usd": { value: "USD", help: "leave out hosts that are owed less" },
     },
     example: "--note November --minimum-usd 10",
     run: create,
   },
-  "payout list": { help: "batches, newest first", example: "", run: list },
-  "payout show": { help: "who is paid what in a batch", args: BATCH, example: EXAMPLE, run: show },
+  "payout list": { help: "list batches, newest first", example: "", run: list },
+  "payout show": { help: "show who is paid what in a batch", args: BATCH, example: EXAMPLE, run: show },
   "payout export": {
-    help: "a batch as CSV, for whoever sends the money",
+    help: "print a batch as CSV, for the bank",
     args: BATCH,
     example: `${EXAMPLE} > november.csv`,
     run: exportCsv,
   },
-  "payout paid": { help: "the money was sent: book the batch", args: BATCH, example: EXAMPLE, run: paid },
+  "payout paid": { help: "book a batch after the money was sent", args: BATCH, example: EXAMPLE, run: paid },
 };
 
 async function create(run: AdminRun): Promise<number> {
@@ -47,7 +48,9 @@ async function create(run: AdminRun): Promise<number> {
     const made = await payoutsOf(run).create({ note, by: SHELL_OPERATOR, minimum });
     if (made === undefined) {
       const much = minimum === ZERO ? "anything" : "as much";
-      throw new Error(`no host is owed ${much} beyond what open payouts promise and what is held back`);
+      throw new CommandError(`no host is owed ${much} beyond open payouts and what is held back`, {
+        next: "tollgate admin payout list shows open batches",
+      });
     }
     return made;
   });
@@ -62,7 +65,7 @@ async function show(run: AdminRun): Promise<number> {
   const { id: batch } = await find(run);
   const lines = await everyLine(run, batch);
   if (!run.json) {
-    run.print(table(LINES, lines));
+    run.print(table(LINES, lines, run.terminal));
     return 0;
   }
   const shown = lines.map((line) => ({
@@ -101,9 +104,9 @@ async function paid(run: AdminRun): Promise<number> {
     const marked = await payoutsOf(run).markPaid(id, SHELL_OPERATOR);
     if (typeof marked !== "object") return;
     const short = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
-    throw new Error(
-      `${short}: the host has less than this line promises; nothing was booked, and the payout stays open`,
-    );
+    throw new CommandError(`${short}: the host's balance is less than this line, so nothing was booked`, {
+      next: "tollgate admin payout show BATCH shows the lines; the batch stays open",
+    });
   });
   return print(run, [await find(run)]);
 }
@@ -118,7 +121,8 @@ async function find(run: AdminRun): Promise<PayoutBatch> {
   const id = parseId("pay", run.args[0] ?? "");
   if (id === undefined) throw new UsageError(`${run.args[0]} is not a batch's id (pay_…)`);
   const batch = await payoutsOf(run).find(id);
-  if (batch === undefined) throw new Error(`there is no batch ${run.args[0]}`);
+  if (batch === undefined)
+    throw new CommandError(`there is no batch ${run.args[0]}`, { next: "tollgate admin payout list" });
   return batch;
 }
 
@@ -141,7 +145,7 @@ const BATCHES: Column<PayoutBatch>[] = [
   { title: "NOTE", cell: ({ note }) => note },
 ];
 
-function print({ json, print: out }: AdminRun, batches: PayoutBatch[]): number {
+function print({ json, print: out, terminal }: AdminRun, batches: PayoutBatch[]): number {
   const shown = batches.map(({ id, total, heldBack, setOff, ...rest }) => ({
     id: publicId("pay", id),
     total_micro: exactMicro(total),
@@ -150,6 +154,6 @@ function print({ json, print: out }: AdminRun, batches: PayoutBatch[]): number {
     ...rest,
   }));
   if (json) out(JSON.stringify(shown, null, 2));
-  else out(batches.length === 0 ? "There is no batch yet." : table(BATCHES, batches));
+  else out(batches.length === 0 ? "There are no payout batches yet." : table(BATCHES, batches, terminal));
   return 0;
 }

@@ -10,6 +10,8 @@ import { type ConnectionOptions, connect as connectTls, getCACertificates, setDe
 import { nodeState } from "@tollgate/protocol/subjects.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { runCommand } from "@tollgate/terminal/perform.ts";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -19,11 +21,11 @@ import { connectClient } from "../../plane/hub/testing.ts";
 import { openNatsPlane } from "../../plane/nats/plane.ts";
 import { type NatsProcess, runNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";
 import type { Plane } from "../../plane/plane.ts";
-import { perform } from "../line/perform.ts";
 import { TOLLGATE } from "../tollgate.ts";
 import { parseServers } from "./plane-cluster.ts";
 
-const planeInit = (args: string[]): Promise<number> => perform(TOLLGATE, ["admin", "plane", "init", ...args]);
+const planeInit = (args: string[], terminal = new FakeTerminal()): Promise<number> =>
+  runCommand(TOLLGATE, ["admin", "plane", "init", ...args], { terminal, env: {} });
 
 const NAMES = ["a", "b", "c"] as const;
 const REFUSED = /Authorization Violation/;
@@ -37,16 +39,10 @@ interface Report {
 }
 
 async function init(args: string[]): Promise<Report> {
-  const said: string[] = [];
-  const { log } = console;
-  console.log = (line: string) => said.push(line);
-  try {
-    assert.equal(await planeInit([...args, "--json"]), 0);
-  } finally {
-    console.log = log;
-  }
-  assert.doesNotMatch(said.join(), /\bS[AOU][A-Z2-7]{56}\b|PRIVATE KEY/, "no secret is printed");
-  return JSON.parse(said.join("")) as Report;
+  const terminal = new FakeTerminal();
+  assert.equal(await planeInit([...args, "--json"], terminal), 0);
+  assert.doesNotMatch(terminal.text, /\bS[AOU][A-Z2-7]{56}\b|PRIVATE KEY/, "no secret is printed");
+  return terminal.json<Report>();
 }
 
 describe("plane init, several servers", () => {
@@ -75,7 +71,7 @@ describe("plane init, several servers", () => {
     assert.match(await readFile(join(place, "nats-c.conf"), "utf8"), /^listen: "\[::\]:4222"$/m);
     const env = await readFile(join(place, "gateway.env"), "utf8");
     assert.match(env, new RegExp(`^NODE_EXTRA_CA_CERTS=${join(place, "ca.pem")}$`, "m"));
-    await assert.rejects(planeInit(["--dir", place, ...servers]), /operator\.seed is already there/);
+    await assert.rejects(planeInit(["--dir", place, ...servers]), /operator\.seed exists already/);
   });
 
   test("names what is wrong", () => {

@@ -3,6 +3,7 @@
  * and its certificates. The servers know each other by certificate and password, and speak TLS with everybody.
  */
 import { isIP } from "node:net";
+import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Random } from "../../base/random.ts";
 import { newAuthority } from "../../plane/credentials/x509.ts";
 import {
@@ -15,7 +16,6 @@ import {
   configurationFile,
   keyFile,
 } from "../../plane/nats/server-configuration.ts";
-import { UsageError } from "../line/command.ts";
 
 /** A file to write, and what it is for. */
 export interface PlaneFile {

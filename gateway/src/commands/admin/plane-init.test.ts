@@ -4,12 +4,14 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { runCommand } from "@tollgate/terminal/perform.ts";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { parseConfig } from "../../config.ts";
 import { findNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";
-import { perform } from "../line/perform.ts";
 import { TOLLGATE } from "../tollgate.ts";
 
-const planeInit = (args: string[]): Promise<number> => perform(TOLLGATE, ["admin", "plane", "init", ...args]);
+const planeInit = (args: string[], terminal = new FakeTerminal()): Promise<number> =>
+  runCommand(TOLLGATE, ["admin", "plane", "init", ...args], { terminal, env: {} });
 
 async function newPlace(t: TestContext): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), "tollgate-init-"));
@@ -17,18 +19,16 @@ async function newPlace(t: TestContext): Promise<string> {
   return join(parent, "plane");
 }
 
-async function run(t: TestContext, args: string[]): Promise<string> {
-  const log = t.mock.method(console, "log", () => {});
-  assert.equal(await planeInit(args), 0);
-  const said = log.mock.calls.map((call) => String(call.arguments[0])).join("\n");
-  log.mock.restore();
-  return said;
+async function run(args: string[]): Promise<string> {
+  const terminal = new FakeTerminal();
+  assert.equal(await planeInit(args, terminal), 0);
+  return terminal.text;
 }
 
 describe("plane init", () => {
   test("writes what servers and gateways need, secrets for their owner alone, and says what comes next", async (t) => {
     const place = await newPlace(t);
-    const said = await run(t, ["--dir", place, "--url", "tls://plane.example:4333"]);
+    const said = await run(["--dir", place, "--url", "tls://plane.example:4333"]);
     assert.match(said, /nats-server -c nats-server\.conf\n.*gateway\.env; set \+a; tollgate serve/);
     const modes = new Map<string, number>();
     for (const name of await readdir(place)) modes.set(name, (await stat(join(place, name))).mode & 0o777);
@@ -50,7 +50,7 @@ describe("plane init", () => {
 
   test("as JSON, without any secret", async (t) => {
     const place = await newPlace(t);
-    const said = await run(t, ["--dir", place, "--json"]);
+    const said = await run(["--dir", place, "--json"]);
     const made = JSON.parse(said) as Record<string, unknown>;
     assert.deepEqual(Object.keys(made), ["dir", "url", "operator", "system_account", "account", "files", "next"]);
     assert.equal(made.url, "nats://127.0.0.1:4222");
@@ -59,23 +59,23 @@ describe("plane init", () => {
 
   test("nats-server takes the configuration", { skip: skipWithoutNats }, async (t) => {
     const place = await newPlace(t);
-    await run(t, ["--dir", place]);
+    await run(["--dir", place]);
     const check = spawnSync(findNatsServer() as string, ["-c", "nats-server.conf", "-t"], { cwd: place });
     assert.equal(check.status, 0, String(check.stderr));
   });
 
   test("overwrites nothing, and writes nothing beside what is in the way", async (t) => {
     const place = await newPlace(t);
-    await run(t, ["--dir", place]);
+    await run(["--dir", place]);
     const before = await readFile(join(place, "gateway.env"), "utf8");
-    await assert.rejects(planeInit(["--dir", place]), /operator\.seed is already there/);
+    await assert.rejects(planeInit(["--dir", place]), /operator\.seed exists already/);
     assert.equal(await readFile(join(place, "gateway.env"), "utf8"), before);
     await rm(join(place, "operator.seed"));
     await rm(join(place, "gateway.env"));
     await writeFile(join(place, "nats-server.conf"), "mine");
-    await assert.rejects(planeInit(["--dir", place]), /administrator\.creds is already there/);
+    await assert.rejects(planeInit(["--dir", place]), /administrator\.creds exists already/);
     await rm(join(place, "administrator.creds"));
-    await assert.rejects(planeInit(["--dir", place]), /nats-server\.conf is already there/);
+    await assert.rejects(planeInit(["--dir", place]), /nats-server\.conf exists already/);
     assert.deepEqual(await readdir(place), ["nats-server.conf"]);
   });
 

@@ -5,6 +5,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import {
@@ -15,7 +17,6 @@ import {
 } from "../../plane/nats/server-configuration.ts";
 import { newPlaneSetup, type PlaneSetup } from "../../plane/nats/setup.ts";
 import type { SystemUser } from "../../plane/nats/system.ts";
-import { type Command, type Given, UsageError } from "../line/command.ts";
 import { clusterFiles, filesFor, type PlaneFile, parseServers, urlOf } from "./plane-cluster.ts";
 
 const DEFAULT_URL = "nats://127.0.0.1:4222";
@@ -23,22 +24,21 @@ const URL_RULE = "must be nats://HOST:PORT or tls://HOST:PORT, several separated
 
 /** Needs no database. */
 export const planeInit: Command = {
-  help: "make keys and files for NATS servers, of one or of several",
+  help: "make keys and configuration files for one or several NATS servers",
   flags: {
     dir: { value: "DIR", required: true, help: "the directory to write to; nothing there is overwritten" },
     url: { value: "URL", help: `where nodes and gateways reach one server (${DEFAULT_URL})` },
     servers: { value: "A=HOST,B=HOST", help: "several servers: NAME=HOST[:PORT][@ROUTE_HOST[:PORT]]" },
     server: { value: "A=HOST", repeated: true, help: "the same, one at a time" },
-    json: { help: "JSON, for scripts" },
+    ...JSON_FLAG,
   },
   example: "--dir plane --servers a=plane-a.example,b=plane-b.example,c=plane-c.example",
   run,
 };
 
-async function run({ flags, switches }: Given): Promise<number> {
+async function run({ flags, json }: Given, { terminal }: Surroundings): Promise<number> {
   const { dir = "", ...asked } = flags;
   if (dir === "") throw new UsageError("--dir must name the directory to write to");
-  const json = switches.has("json");
   const { url, servers } = readAddresses(asked);
   const place = resolve(dir);
   const [random, nowMs] = [systemRandom(), systemClock.now()];
@@ -52,7 +52,7 @@ async function run({ flags, switches }: Given): Promise<number> {
         ];
   await writeFiles(place, files);
   const made = { place, url, files, servers, next: nextSteps(place, servers) };
-  console.log(json ? report(setup, made) : sentences(made));
+  terminal.print(json ? report(setup, made) : sentences(made));
   return 0;
 }
 
@@ -75,7 +75,10 @@ async function writeFiles(place: string, files: PlaneFile[]): Promise<void> {
   // The one to be careful with is looked for first.
   const inOrder = files.toReversed();
   const inTheWay = inOrder.map(({ name }) => join(place, name)).find((file) => existsSync(file));
-  if (inTheWay !== undefined) throw new Error(`${inTheWay} is already there; a plane's keys are never overwritten`);
+  if (inTheWay !== undefined)
+    throw new CommandError(`${inTheWay} exists already, and a plane's keys are never overwritten`, {
+      next: "give --dir another directory",
+    });
   await mkdir(place, { recursive: true, mode: 0o755 });
   for (const { name, text, secret } of inOrder) {
     await writeFile(join(place, name), text, { flag: "wx", mode: secret ? 0o600 : 0o644, flush: true });

@@ -6,6 +6,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type pg from "pg";
 import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -29,20 +32,19 @@ import { openSpool } from "../../ledger/spool.ts";
 import { readLines } from "../../ledger/spool-lines.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
-import { type Column, table } from "../line/columns.ts";
-import { type Command, type Given, UsageError } from "../line/command.ts";
+import { assertReachable } from "../failures.ts";
 import { type Backup, readBackup, SETTINGS, SPOOL } from "./backup-folder.ts";
 
 /** Not by way of the store of the environment: that is the live one. */
 export const restoreDrill: Command = {
-  help: "prove that a restored copy of the database could go on; exit code 1 where it could not",
+  help: "check that a restored copy of the database can take over (exit code 1 if not)",
   flags: {
     database: { value: "URL", required: true, help: "the copy: postgres://…; spools are settled in it" },
-    backup: { value: "DIR", help: "a folder of `admin backup`; without it the secrets are the environment's" },
-    key: { value: "-", help: "reads an API key from standard input, which must work" },
-    json: { help: "JSON, for scripts" },
+    backup: { value: "DIR", help: "a folder made by tollgate admin backup (default: secrets from the environment)" },
+    key: { value: "-", help: "read an API key from standard input and check that it works" },
+    ...JSON_FLAG,
   },
-  more: ["It refuses a database that gateways use, and the one of DATABASE_URL. It joins no plane and opens no port."],
+  more: ["It refuses a database that gateways use, and the one at DATABASE_URL. It joins no plane and opens no port."],
   example: "--database postgres://localhost/tollgate_drill --backup /backup/2026-11-16",
   run,
 };
@@ -63,11 +65,15 @@ interface Drill {
 
 const COLUMNS: Column<Result>[] = [
   { title: "CHECK", cell: ({ check }) => check },
-  { title: "RESULT", cell: ({ good }) => (good ? "ok" : "FAILS") },
+  {
+    title: "RESULT",
+    cell: ({ good }) => (good ? "ok" : "FAILS"),
+    colour: ({ good }, paint) => (good ? paint.good : paint.bad),
+  },
   { title: "", cell: ({ words }) => words },
 ];
 
-async function run({ flags, switches }: Given): Promise<number> {
+async function run({ flags, json }: Given, { terminal, env }: Surroundings): Promise<number> {
   const { database = "", backup: folder, key } = flags;
   if (!/^postgres(ql)?:\/\//.test(database))
     throw new UsageError("--database must begin with postgres:// or postgresql://");
@@ -79,17 +85,18 @@ async function run({ flags, switches }: Given): Promise<number> {
   const pool = openPool({ connectionString: database }, { log, sizeMax: 4 });
   const newId = newIds(systemClock, systemRandom());
   try {
-    await assertCopy({ pool, newId, live: liveUrl() });
+    await assertReachable(pool, "--database");
+    await assertCopy({ pool, newId, live: liveUrl(env) });
     const place = await mkdtemp(join(tmpdir(), "tollgate-drill-"));
     try {
-      const config = configOf(backup, { database, place });
+      const config = configOf(backup, { database, place, env });
       const drill = { pool, newId, config, secrets: await serverSecrets(config), backup };
-      const results = await allOf(drill, { place, token });
+      const results = await allOf(drill, { place, token, step: terminal.progress.step });
       const isGood = results.every(({ good }) => good);
-      if (switches.has("json")) console.log(JSON.stringify({ passed: isGood, results }, null, 2));
+      if (json) terminal.print(JSON.stringify({ passed: isGood, results }, null, 2));
       else
-        console.log(
-          `${table(COLUMNS, results)}\n\n${isGood ? "This copy could go on." : "THIS COPY COULD NOT GO ON."}`,
+        terminal.print(
+          `${table(COLUMNS, results, terminal)}\n\n${isGood ? "This copy can take over." : "THIS COPY CANNOT TAKE OVER."}`,
         );
       return isGood ? 0 : 1;
     } finally {
@@ -101,9 +108,9 @@ async function run({ flags, switches }: Given): Promise<number> {
 }
 
 /** The environment's database, if it names one. */
-function liveUrl(): string | undefined {
-  const { DATABASE_URL, DATABASE_URL_FILE } = process.env;
-  return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(process.env);
+function liveUrl(env: Surroundings["env"]): string | undefined {
+  const { DATABASE_URL, DATABASE_URL_FILE } = env;
+  return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(env);
 }
 
 /** A mark that is left in the one is looked for in the other. */
@@ -118,13 +125,18 @@ async function assertCopy({
 }): Promise<void> {
   const copy = openDeploymentRecord({ pool, newId });
   const { gateways } = await copy.inUse();
-  if (gateways > 0) throw new Error(`${gateways} gateways use this database: a drill is for a copy that nobody uses`);
+  if (gateways > 0)
+    throw new CommandError(`${gateways} gateways use this database`, {
+      next: "give --database a copy that nobody uses",
+    });
   if (live === undefined) return;
   const mark = await copy.mark();
   const livePool = openPool({ connectionString: live }, { log: createErrorLog("silent"), sizeMax: 1 });
   try {
     if (await openDeploymentRecord({ pool: livePool, newId }).hasMark(mark)) {
-      throw new Error("--database is the database of DATABASE_URL: a drill is for a copy of it");
+      throw new CommandError("--database is the live database (DATABASE_URL)", {
+        next: "give --database a copy of it",
+      });
     }
   } finally {
     await livePool.end();
@@ -132,8 +144,11 @@ async function assertCopy({
 }
 
 /** The environment's, or a gateway's that has nothing but the backup. */
-function configOf(backup: Backup | undefined, { database, place }: { database: string; place: string }): Config {
-  if (backup === undefined) return parseConfig({ ...process.env, DATABASE_URL_FILE: "", DATABASE_URL: database });
+function configOf(
+  backup: Backup | undefined,
+  { database, place, env }: { database: string; place: string; env: Surroundings["env"] },
+): Config {
+  if (backup === undefined) return parseConfig({ ...env, DATABASE_URL_FILE: "", DATABASE_URL: database });
   const lines = backup.files.get(SETTINGS)?.toString().split("\n") ?? [];
   const settings = lines
     .filter((line) => line !== "")
@@ -141,16 +156,25 @@ function configOf(backup: Backup | undefined, { database, place }: { database: s
   return parseConfig({ ...Object.fromEntries(settings), DATABASE_URL: database, DATA_DIR: place });
 }
 
-async function allOf(drill: Drill, { place, token }: { place: string; token: string | undefined }): Promise<Result[]> {
+interface DrillOptions {
+  place: string;
+  token: string | undefined;
+  step: (what: string) => void;
+}
+
+async function allOf(drill: Drill, { place, token, step }: DrillOptions): Promise<Result[]> {
+  step("checking the ledger");
   const results = [
     ...whole(drill),
     await schema(drill),
     await deployment(drill),
-    await books(drill, "the books, as restored"),
+    await books(drill, "the ledger, as restored"),
   ];
   if (drill.backup !== undefined) {
-    results.push(await spools(drill, place), await books(drill, "the books, with the spools"));
+    step("settling the spools and checking the ledger again");
+    results.push(await spools(drill, place), await books(drill, "the ledger, with the spools"));
   }
+  step("checking keys and receipts");
   results.push(await pepper(drill), await receipts(drill), await secondFactors(drill));
   if (token !== undefined) results.push(await apiKey(drill, token));
   return results;
@@ -214,7 +238,7 @@ async function spools({ pool, newId, backup }: Drill, place: string): Promise<Re
     await ledger.close();
     await spool.close();
   }
-  const words = `${counts.settled} settled, ${counts.known} in the books already`;
+  const words = `${counts.settled} settled, ${counts.known} in the ledger already`;
   const late = counts.unknown === 0 ? "" : `, ${counts.unknown} of requests that came after the database's backup`;
   const bad = counts.failed + counts.damaged === 0 ? "" : `; ${counts.failed} refused, ${counts.damaged} unreadable`;
   return result("the spools", bad === "", `${words}${late}${bad}`);

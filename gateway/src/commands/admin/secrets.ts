@@ -2,6 +2,9 @@
  * `tollgate admin secrets`: how far the replacement of a secret is, and when the old one may go. `secrets rotate` replaces those that
  * the data directory keeps; what the environment gives is replaced there.
  */
+
+import { properties } from "@tollgate/terminal/columns.ts";
+import { CommandError } from "@tollgate/terminal/errors.ts";
 import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
 import type { Replaceable } from "../../base/replaceable.ts";
 import { othersOf } from "../../base/replaceable.ts";
@@ -18,7 +21,6 @@ import {
   type ServerSecrets,
   serverSecrets,
 } from "../../server-secrets.ts";
-import { properties } from "../line/columns.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 /** Something depends on an old secret still. */
@@ -28,21 +30,21 @@ const REPLACED = ["pepper", "plane"] as const;
 
 export const secretCommands: Record<string, AdminCommand> = {
   secrets: {
-    help: "which secrets are being replaced, and what still depends on the old ones; exit code 3 if anything does",
-    more: ["Give it the gateways' environment: KEY_PEPPER, KEY_PEPPER_OLD and the rest."],
+    help: "show which secrets are being replaced, and what still needs the old ones (exit code 3 if anything does)",
+    more: ["Run it with the gateways' environment: KEY_PEPPER, KEY_PEPPER_OLD and the rest."],
     example: "--json",
     run: show,
   },
   "secrets rotate": {
-    help: "replace a secret that the data directory keeps; gateways have the new one from their next start on",
+    help: "replace a secret stored in the data directory; gateways use the new one from their next start",
     args: { SECRET: { help: KEPT.join(", "), oneOf: KEPT } },
     example: "pepper",
     run: rotate,
   },
   "secrets forget": {
-    help: "take away the secret that was replaced",
+    help: "remove the old secret after a rotation",
     args: { SECRET: { help: REPLACED.join(" or "), oneOf: REPLACED } },
-    flags: { force: { help: "also while keys depend on it: they end" } },
+    flags: { force: { help: "even while keys need it: they stop working" } },
     example: "pepper",
     run: forget,
   },
@@ -56,7 +58,10 @@ interface Left {
 
 /** What would end with the old pepper and the old session secret. */
 async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: Replaceable): Promise<Left> {
-  if (!(await keepsPeppers(pool))) throw new Error("the database cannot tell yet: run tollgate migrate first");
+  if (!(await keepsPeppers(pool)))
+    throw new CommandError("this database was migrated by an older version and does not record peppers", {
+      next: "tollgate migrate",
+    });
   const { pepper } = secrets;
   return {
     keys: await seenUnder(pool, "api_key", pepper),
@@ -94,7 +99,7 @@ async function show(run: AdminRun): Promise<number> {
     },
     old_needed: isNeeded,
   };
-  run.print(run.json ? JSON.stringify(told, null, 2) : sentences(told, left, config));
+  run.print(run.json ? JSON.stringify(told, null, 2) : sentences(told, left, run));
   return isNeeded ? NOT_YET : 0;
 }
 
@@ -120,33 +125,34 @@ function sentences(
     old_needed: boolean;
   },
   left: Left,
-  { plane }: Config,
+  { config: { plane }, terminal }: AdminRun,
 ): string {
   const { pepper, session, receipts } = told;
   const beside = { old: "in place of", next: "to be replaced by" };
   const isOld = pepper.replacing === "old";
   const unseen = ({ total, unseen: count, unseenInUse }: SeenUnder): string =>
     `${count} of ${total} not shown since${count === 0 ? "" : `, ${unseenInUse} of these used in the last 30 days`}`;
-  const lines = properties({
-    Pepper: `${pepper.fingerprint}${pepper.replacing === null ? "" : `, ${beside[pepper.replacing as "old"]} ${pepper.other}`}`,
-    "API keys": isOld ? unseen(left.keys) : undefined,
-    "Host tokens": isOld ? unseen(left.hostTokens) : undefined,
-    Sessions: `signed with ${session.from === "pepper" ? "what is drawn from the pepper" : session.from}${
-      session.replacing === "old" ? ", and the one before it: keep that for 7 days" : ""
-    }`,
-    "Second factors": session.replacing === "old" ? `${left.secondFactors} encrypted with the old secret` : undefined,
-    Receipts: `${receipts.key_id}; ${receipts.published} ${receipts.published === 1 ? "key" : "keys"} published`,
-    Plane: told.plane.account ?? "no key yet: the first gateway makes one",
-    "Signed by": told.plane.signed_by.join(", "),
-    "Plane before":
-      told.plane.old_account === null
-        ? undefined
-        : `${told.plane.old_account}; keep it for ${plane.credentialTtlMs / 1000} s after the restart`,
-  });
+  const lines = properties(
+    {
+      Pepper: `${pepper.fingerprint}${pepper.replacing === null ? "" : `, ${beside[pepper.replacing as "old"]} ${pepper.other}`}`,
+      "API keys": isOld ? unseen(left.keys) : undefined,
+      "Host tokens": isOld ? unseen(left.hostTokens) : undefined,
+      Sessions: `signed with ${session.from === "pepper" ? "a key derived from the pepper" : session.from}${
+        session.replacing === "old" ? ", and the one before it: keep that for 7 days" : ""
+      }`,
+      "Second factors": session.replacing === "old" ? `${left.secondFactors} encrypted with the old secret` : undefined,
+      Receipts: `${receipts.key_id}; ${receipts.published} ${receipts.published === 1 ? "key" : "keys"} published`,
+      Plane: told.plane.account ?? "no key yet: the first gateway makes one",
+      "Signed by": told.plane.signed_by.join(", "),
+      "Plane before":
+        told.plane.old_account === null
+          ? undefined
+          : `${told.plane.old_account}; keep it for ${plane.credentialTtlMs / 1000} s after the restart`,
+    },
+    terminal,
+  );
   const isReplacing = isOld || session.replacing === "old";
-  const verdict = told.old_needed
-    ? "\n\nThe old secret is needed still."
-    : "\n\nNo key and no second factor needs the old secret any more.";
+  const verdict = told.old_needed ? "\n\nThe old secret is still needed." : "\n\nThe old secret is no longer needed.";
   return `${lines}${isReplacing ? verdict : ""}`;
 }
 
@@ -160,7 +166,9 @@ function keptSecret({ args, config }: AdminRun): KeptSecret {
   const which = args[0] as KeptSecret;
   const variable = VARIABLES[which](config);
   if (variable !== undefined) {
-    throw new Error(`${variable} is set: replace it there (docs/operators/secrets.md)`);
+    throw new CommandError(`${variable} is set, so this secret is not in the data directory`, {
+      next: `replace it where ${variable} is set (docs/operators/secrets.md)`,
+    });
   }
   return which;
 }
@@ -186,12 +194,15 @@ async function forget(run: AdminRun): Promise<number> {
     const { keys, hostTokens, secondFactors } = await leftOf(run, secrets, sessionSecrets(run.config, secrets));
     const parts = [`${keys.unseen} API keys`, `${hostTokens.unseen} host tokens`, `${secondFactors} second factors`];
     if (keys.unseen + hostTokens.unseen + secondFactors > 0) {
-      throw new Error(`${parts.join(", ")} depend on the old pepper and would end: wait, or add --force`);
+      throw new CommandError(`${parts.join(", ")} still need the old pepper and would stop working`, {
+        next: "wait until they were used again, or add --force",
+      });
     }
   }
   const act = { operator: SHELL_OPERATOR, action: "secret.forget", subject: which };
   const isDone = await openAudit(run).record(act, () => forgetReplaced(run.config.dataDir, which));
-  if (!isDone) throw new Error(`there is no old ${which}`);
-  run.print(run.json ? JSON.stringify({ forgotten: which }) : "Forgotten, from the gateway's next start on.");
+  if (!isDone)
+    throw new CommandError(`there is no old ${which}`, { next: "tollgate admin secrets shows what is being replaced" });
+  run.print(run.json ? JSON.stringify({ forgotten: which }) : "Removed. Restart the gateway to stop accepting it.");
   return 0;
 }

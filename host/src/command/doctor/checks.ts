@@ -3,17 +3,17 @@
  * disk. A finding says what was looked at, what was found, and what to do about it.
  */
 
+import { type Paint, padEnd, sanitise } from "@tollgate/terminal/text.ts";
 import type { Dial } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import { bytesNeeded } from "../../engines/model-requirements.ts";
 import { describeError } from "../errors.ts";
+import { counted, gibibytes, milliseconds } from "../format.ts";
 import type { Node } from "../gateway/answers.ts";
 import type { GatewayClient, Ping } from "../gateway/client.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import type { Machine } from "../machine/machine.ts";
 import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
-import { counted, gibibytes, milliseconds } from "../terminal/format.ts";
-import { type Paint, padEnd, sanitise } from "../terminal/text.ts";
 
 export interface Check {
   name: string;
@@ -112,9 +112,8 @@ export async function planeCheck(
 
 /** An error as a finding, with the remedy its kind has, or `usual`. */
 export function failure(name: string, error: unknown, usual: string): Check {
-  const { lines, next } = describeError(error, undefined);
-  const [detail = "", ...details] = lines.map(sanitise);
-  return { ...fail(name, detail, next ?? usual), ...(details.length > 0 && { details }) };
+  const { message, details, next } = describeError(error, usual);
+  return { ...fail(name, message, next), ...(details.length > 0 && { details }) };
 }
 
 const SECOND_MS = 1000;

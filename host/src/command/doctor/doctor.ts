@@ -1,13 +1,13 @@
 /** `tollgate-host doctor`: looks at everything that serving needs, in the order in which it is needed. */
+import type { Given } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
-import { readFlags } from "../arguments.ts";
 import { fillsThisMachine } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
 import { engineFor } from "../engine-for.ts";
+import { counted } from "../format.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { type Login, settingsOf } from "../login-file.ts";
-import { counted } from "../terminal/format.ts";
 import {
   type Check,
   checkLines,
@@ -25,28 +25,26 @@ import {
 import { MODEL_CHECKS, MODEL_TRIES, type ModelCheck } from "./model-checks.ts";
 import { speedCheck } from "./speed.ts";
 
-const USAGE = `tollgate-host doctor: check everything and say what to do
+export const doctor: Command = {
+  help: "check everything that serving needs, and say what to do",
+  flags: { "no-speed": { help: "skip the speed test of the engine" } },
+  more: [
+    "It checks the login, the gateway and its clock, the token, the node, the dispatch plane, the engine with its tokenizers, chat templates and speed, memory and disk. Each finding is ok, warn or fail, with what to do. The exit code is 1 if anything failed.",
+  ],
+  example: "--no-speed",
+  run,
+};
 
-  --no-speed   leave out the speed test of the engine
-  --json       answer as JSON
-
-Looks at the login, the gateway and its clock, the token, the node, the dispatch plane, the
-engine, its tokenizers, chat templates and speed, memory and disk. Each finding is ok, warn
-or fail, with what to do. Exit code 1 if anything failed.`;
-
-export const doctor: Command = { summary: "check everything and say what to do", usage: USAGE, run };
-
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, { "no-speed": { type: "boolean", default: false } });
+async function run({ switches, json }: Given, context: CommandContext): Promise<number> {
   const { terminal } = context;
   const checks: Check[] = [];
-  for await (const check of examine(context, { speed: !flags["no-speed"] })) {
+  for await (const check of examine(context, { speed: !switches.has("no-speed") })) {
     checks.push(check);
-    if (!flags.json) for (const line of checkLines(check, terminal.paint)) terminal.print(line);
+    if (!json) for (const line of checkLines(check, terminal.paint)) terminal.print(line);
   }
   const count = (verdict: Check["verdict"]): number => checks.filter((check) => check.verdict === verdict).length;
   const failed = count("fail");
-  answer(context, flags.json, { ok: failed === 0, checks }, () => [
+  answer(context, json, { ok: failed === 0, checks }, () => [
     "",
     failed > 0
       ? `${counted(failed, "failure")}, ${counted(count("warn"), "warning")}: this machine cannot serve yet`
@@ -60,7 +58,7 @@ async function* examine(context: CommandContext, options: { speed: boolean }): A
   const { logins } = context;
   const login = await logins.read();
   if (login === undefined) {
-    yield fail("login", "nobody is logged in on this machine", "tollgate-host login");
+    yield fail("login", "this machine is not logged in", "tollgate-host login");
   } else {
     yield (await logins.isExposed())
       ? warn("login", `others can read ${logins.path}`, `chmod 600 it, then replace the token: tollgate-host login`)
@@ -73,9 +71,12 @@ async function* examine(context: CommandContext, options: { speed: boolean }): A
 
 async function* platformChecks(login: Login, context: CommandContext): AsyncGenerator<Check> {
   const gateway = gatewayClient(login);
+  const { progress } = context.terminal;
+  progress.step("connecting to the gateway");
   const reach = await gatewayChecks(gateway, context.clock);
   yield* reach;
   if (reach.some(({ name, verdict }) => name === "gateway" && verdict === "fail")) return;
+  progress.step("checking the token and the node");
   const token = await tokenCheck(gateway);
   yield token;
   if (token.verdict === "fail") return;
@@ -84,12 +85,13 @@ async function* platformChecks(login: Login, context: CommandContext): AsyncGene
 
 async function* nodeChecks(gateway: GatewayClient, login: Login, context: CommandContext): AsyncGenerator<Check> {
   if (login.node === undefined) {
-    yield fail("node", "this machine is no node yet", "tollgate-host register");
+    yield fail("node", "this machine is not a node yet", "tollgate-host register");
     return;
   }
   const { id } = login.node;
   const node = await gateway.node(id).then(nodeCheck, (error) => failure("node", error, "tollgate-host register"));
   yield node;
+  context.terminal.progress.step("connecting to the dispatch plane");
   if (node.verdict !== "fail") yield await planeCheck(gateway, id, context);
 }
 
@@ -100,12 +102,14 @@ async function* engineChecks(
 ): AsyncGenerator<Check> {
   if (login?.serving === undefined) {
     if (login?.node !== undefined)
-      yield fail("engine", "nothing is elected on this machine", "tollgate-host elect chooses models");
+      yield fail("engine", "no models are elected (chosen) on this machine", "tollgate-host elect");
     yield await memoryCheck(context.machine, []);
     return;
   }
   const settings = settingsOf(login.serving);
   let engine: Engine;
+  const { progress } = context.terminal;
+  progress.step("looking for the engine");
   try {
     ({ engine } = await engineFor({ ...settings, settled: true, demoFallback: false }, context));
   } catch (error) {
@@ -118,7 +122,10 @@ async function* engineChecks(
     for (const note of engine.notes ?? [])
       yield warn("engine", note, "docs/hosts/engines.md tells how each engine is set up");
     yield* modelChecks(MODEL_CHECKS, engine, models, context);
-    if (options.speed) for (const model of models) yield await speedCheck(engine, model, kindOf(model), context.clock);
+    for (const model of options.speed ? models : []) {
+      progress.step(`measuring the speed of ${model}`);
+      yield await speedCheck(engine, model, kindOf(model), context.clock);
+    }
     if (options.speed) yield* modelChecks(MODEL_TRIES, engine, models, context);
     yield await memoryCheck(context.machine, fillsThisMachine(settings) ? models : []);
   } finally {
@@ -130,10 +137,11 @@ async function* modelChecks(
   checks: readonly ModelCheck[],
   engine: Engine,
   models: string[],
-  { clock }: CommandContext,
+  { clock, terminal }: CommandContext,
 ): AsyncGenerator<Check> {
   for (const look of checks)
     for (const model of models) {
+      terminal.progress.step(`testing ${model}`);
       const check = await look(engine, model, clock);
       if (check !== undefined) yield check;
     }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PLAIN } from "../terminal/text.ts";
+import { PLAIN } from "@tollgate/terminal/text.ts";
 import { GIB } from "../testing/fake-machine.ts";
 import { type Candidate, objections, proposalLines, proposed } from "./candidates.ts";
 

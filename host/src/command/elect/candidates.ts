@@ -1,4 +1,7 @@
 /** The catalogue's models, each held against what this machine has: which it can serve, and which it should. */
+
+import { CommandError } from "@tollgate/terminal/errors.ts";
+import { type Paint, table } from "@tollgate/terminal/text.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { bytesNeeded, fits } from "../../engines/model-requirements.ts";
@@ -6,11 +9,9 @@ import { ACTIVE_MODELS } from "../../engines/models.ts";
 import { engineTemplate, type TemplateVerdict, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
 import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
 import { fillsThisMachine } from "../choose-engine.ts";
-import { CommandError } from "../errors.ts";
 import type { EngineSettings } from "../flags.ts";
+import { dollars, gibibytes } from "../format.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
-import { dollars, gibibytes } from "../terminal/format.ts";
-import { type Paint, table } from "../terminal/text.ts";
 
 export interface Candidate {
   model: string;

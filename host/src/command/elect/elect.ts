@@ -1,20 +1,22 @@
 /** `tollgate-host elect`: which models this machine serves, and with which engine; remembered for `up`. */
+
 import { resolve } from "node:path";
+import type { Given } from "@tollgate/terminal/command.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { addressesFor } from "../../engines/detect.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { engineKeepsFormat } from "../../engines/format-check.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
-import { mapOf, modelsOf, readFlags, UsageError } from "../arguments.ts";
+import { mapOf, modelsOf, NODE_FLAG } from "../arguments.ts";
 import type { Source } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
 import { engineFor } from "../engine-for.ts";
-import { CommandError } from "../errors.ts";
-import { ENGINE_OPTIONS, ENGINE_USAGE, type EngineSettings, engineSettings } from "../flags.ts";
+import { ENGINE_FLAGS, type EngineSettings, engineSettings } from "../flags.ts";
+import { gibibytes } from "../format.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
 import { servingOf } from "../login-file.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import { nodeIdOf, openSession, type Session } from "../session.ts";
-import { gibibytes } from "../terminal/format.ts";
 import {
   type Candidate,
   candidatesOf,
@@ -25,38 +27,30 @@ import {
   templateObjection,
 } from "./candidates.ts";
 
-const USAGE = `tollgate-host elect: choose the models that this node serves
-
-  --models A,B        choose these; default: a proposal, which you can change
-  --yes               take the proposal without a question
-  --node ID           another node of your account; default: this machine's
-${ENGINE_USAGE}
-  --json              answer as JSON
-
-To elect a model is to choose it for this node: the platform then sends requests for it.
-Proposed is what an engine on this machine holds, what fits into its memory, and what counts
-texts and chats as the gateway does. Engines are looked for at their usual ports, and Ollama
-where OLLAMA_HOST says. What is chosen is remembered, with the engine's address, and
-tollgate-host up serves it without flags. One that is still loading is waited for, up to a
-minute. An engine that wants a key takes it from the environment variable
-TOLLGATE_ENGINE_KEY; it is remembered too.`;
-
 /** An engine that is still loading its model is waited for so long. */
 const LOADING_MS_MAX = 60_000;
 
 const DEMO_WARNING =
-  "the demo model is for trying things out: it fails a platform's test questions, and the node is quarantined";
+  "the demo model is for tests only: it fails the platform's test questions, and the node is quarantined";
 
-const OPTIONS = {
-  ...ENGINE_OPTIONS,
-  yes: { type: "boolean", default: false },
-  node: { type: "string" },
-} as const;
+export const elect: Command = {
+  help: "choose the models that this node serves",
+  flags: {
+    models: { value: "A,B", help: "choose these (default: a proposal, which you can change)" },
+    yes: { help: "take the proposal without a question" },
+    ...NODE_FLAG,
+    ...ENGINE_FLAGS,
+  },
+  more: [
+    "To elect a model is to choose it for this node: the platform then sends requests for it.",
+    "Proposed are models that an engine on this machine holds, that fit into its memory, and whose tokens are counted as the gateway counts them. Engines are looked for at their usual ports, and Ollama at OLLAMA_HOST. An engine that is still loading is waited for, up to a minute.",
+    "The choice and the engine's address are stored, so that tollgate-host up needs no flags. An engine that needs a key takes it from the environment variable TOLLGATE_ENGINE_KEY; it is stored too.",
+  ],
+  example: "--models tiny-3b,embed-m3",
+  run,
+};
 
-export const elect: Command = { summary: "choose the models that this node serves", usage: USAGE, run };
-
-async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, OPTIONS);
+async function run({ flags, switches, json }: Given, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   const map = mapOf(flags.map, wrong);
@@ -74,16 +68,21 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   try {
     const memoryBytes = modelMemoryBytes(await findHardware(context.machine));
     const candidates = await candidatesOf(catalogue, engine, { memoryBytes, settings: found });
-    const models = await decide(candidates, settings.models, flags, { engine, memoryBytes, context });
+    const models = await decide(
+      candidates,
+      settings.models,
+      { yes: switches.has("yes"), json },
+      { engine, memoryBytes, context },
+    );
     const structured = await keepingFormats(engine, models);
     const elected = await session.gateway.elect(node, models);
     await remember(session, context, { settings: { ...found, addresses: addressesOf(sources, models) }, models, node });
-    if (found.engine === "demo") context.terminal.remark(`tollgate-host: ${DEMO_WARNING}`);
+    if (found.engine === "demo") context.terminal.remark(`warning: ${DEMO_WARNING}`);
     const report = {
       ...{ node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates },
       structured_output: structured,
     };
-    answer(context, flags.json, report, () => [
+    answer(context, json, report, () => [
       `elected ${models.join(", ")} on ${engine.name}; the node is ${elected.state}`,
       `structured output: ${structured.join(", ") || "none of them keeps to a JSON schema"}`,
       "next: tollgate-host doctor, then tollgate-host up",
@@ -115,7 +114,7 @@ interface Deciding {
 async function decide(
   candidates: Candidate[],
   asked: string[] | undefined,
-  flags: { yes?: boolean; json?: boolean },
+  flags: { yes: boolean; json: boolean },
   { engine, memoryBytes, context }: Deciding,
 ): Promise<string[]> {
   const { terminal, clock } = context;
@@ -136,7 +135,7 @@ async function decide(
 }
 
 function nothingToServe(candidates: Candidate[]): CommandError {
-  const message = "nothing that this machine holds can be served";
+  const message = "this machine holds no model that can be served";
   const objection = templateObjection(
     candidates.map(({ model }) => model),
     candidates,
@@ -149,7 +148,8 @@ function nothingToServe(candidates: Candidate[]): CommandError {
 }
 
 async function question(proposal: string[], { terminal }: CommandContext): Promise<string[]> {
-  if (terminal.ask === undefined) throw new UsageError(["--yes or --models A,B is needed where nobody can be asked"]);
+  if (terminal.ask === undefined)
+    throw new UsageError("--yes or --models A,B is needed: standard input is not a terminal, so nobody can be asked");
   const usual = proposal.join(",");
   const said = await terminal.ask(`Choose models to elect [${usual}]: `);
   const mistakes: string[] = [];
@@ -193,7 +193,7 @@ async function engineHolding(map: Map<string, string>, settings: EngineSettings,
 async function openEngine(settings: EngineSettings, catalogue: CatalogueModel[], context: CommandContext) {
   const everything = settings.engine === "demo" || settings.engine === "scripted";
   const models = everything ? catalogue.map(({ model }) => model) : undefined;
-  const tell = (line: string): void => context.terminal.remark(`tollgate-host: waiting: ${line}`);
+  const tell = (line: string): void => context.terminal.progress.step(`waiting: ${line}`);
   const patience = { waitMs: LOADING_MS_MAX, tell, signal: new AbortController().signal };
   return engineFor({ ...settings, models, settled: false, demoFallback: false }, context, patience);
 }

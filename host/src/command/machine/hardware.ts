@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { FoundEngine } from "../../engines/detect.ts";
 import { parseJson } from "../../http-body.ts";
-import { counted, gibibytes } from "../terminal/format.ts";
+import { counted, gibibytes } from "../format.ts";
 import type { Machine } from "./machine.ts";
 
 interface Gpu {

@@ -1,7 +1,8 @@
 /** A machine as it was told to the gateway when it was registered; perhaps by another agent, so that nothing of it is sure. */
+
+import { sanitise } from "@tollgate/terminal/text.ts";
 import { z } from "zod";
-import { counted, gibibytes } from "../terminal/format.ts";
-import { sanitise } from "../terminal/text.ts";
+import { counted, gibibytes } from "../format.ts";
 
 const Gpu = z.object({ name: z.string(), memory_bytes: z.number().positive().nullish() });
 const Machine = z.object({

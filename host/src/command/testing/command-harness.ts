@@ -3,15 +3,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { JSON_FLAG } from "@tollgate/terminal/command.ts";
+import type { Failure } from "@tollgate/terminal/failure.ts";
+import { readGiven } from "@tollgate/terminal/read.ts";
+import { FakeTerminal, type FakeTerminalOptions } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../clock.ts";
 import type { Absence } from "../../engines/absence.ts";
 import type { FoundEngine } from "../../engines/detect.ts";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { describeError, type ErrorReport } from "../errors.ts";
+import { describeError } from "../errors.ts";
 import { type Login, loginFile } from "../login-file.ts";
 import { fakeMachine } from "./fake-machine.ts";
-import { FakeTerminal, type FakeTerminalOptions } from "./fake-terminal.ts";
 import { NODE, stubGateway, TOKEN } from "./stub-gateway.ts";
 
 export interface HarnessOptions extends FakeTerminalOptions {
@@ -47,13 +50,16 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
     },
     ...options.context,
   };
-  const run = (command: Command, ...args: string[]): Promise<number> => command.run(args, context);
+  const run = (command: Command, ...args: string[]): Promise<number> => {
+    const flags = { ...command.flags, ...JSON_FLAG };
+    return command.run(readGiven("command", { ...command, flags }, args), context);
+  };
   /** Runs a command that cannot go on, and gives back what the person is told. */
-  const fails = async (command: Command, ...args: string[]): Promise<ErrorReport> => {
+  const fails = async (command: Command, ...args: string[]): Promise<Failure> => {
     try {
-      await command.run(args, context);
+      await run(command, ...args);
     } catch (error) {
-      return describeError(error, "command");
+      return describeError(error);
     }
     throw new Error("the command went through");
   };

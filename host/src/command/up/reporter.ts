@@ -1,4 +1,6 @@
 /** What `up` tells whoever watches, and how: in plain lines, or in JSON lines. The live screen is in screen.ts. */
+
+import { sanitise } from "@tollgate/terminal/text.ts";
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
@@ -6,7 +8,6 @@ import { createLog, type Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
 import type { Stats } from "../gateway/answers.ts";
 import { quarantineReason, withheldReason } from "../quarantine.ts";
-import { sanitise } from "../terminal/text.ts";
 
 export interface Reporter {
   readonly log: Log;
@@ -55,7 +56,7 @@ const PLAIN_STATS_EVERY_MS = 60_000;
 
 /** Lines for logs and pipes: one per change, nothing in between. */
 export function plainReporter(logLevel: string, { terminal }: Pick<CommandContext, "terminal">): Reporter {
-  const log = createLog(logLevel);
+  const log = createLog(logLevel, terminal.remarkPaint);
   const { print } = terminal;
   let standing: string | undefined;
   let line: string | undefined;
@@ -93,7 +94,7 @@ const JSON_STATS_EVERY_MS = 15_000;
 /** One JSON object a line, for scripts: what happened, and when. */
 export function jsonReporter(logLevel: string, context: Pick<CommandContext, "terminal" | "clock">): Reporter {
   const { terminal, clock } = context;
-  const log = createLog(logLevel);
+  const log = createLog(logLevel, terminal.remarkPaint);
   let snapshot: (() => AgentSnapshot) | undefined;
   const say = (type: string, more: object = {}): void =>
     terminal.print(JSON.stringify({ type, at: new Date(clock.now()).toISOString(), ...more }));

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import { scriptedEngine } from "../../engines/scripted.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { FakeTerminal } from "../testing/fake-terminal.ts";
 import { NODE, STATS } from "../testing/stub-gateway.ts";
 import type { Reporter } from "./reporter.ts";
 import { reporterFor, watchStats } from "./up.ts";

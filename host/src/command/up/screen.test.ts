@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { PLAIN, paint, width } from "@tollgate/terminal/text.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { PLAIN, paint, width } from "../terminal/text.ts";
 import { NODE, STATS } from "../testing/stub-gateway.ts";
 import { renderScreen, type ScreenView } from "./screen.ts";
 

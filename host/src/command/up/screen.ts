@@ -1,13 +1,14 @@
 /** The live screen of `up`: gathers what is known and draws it anew, every second and whenever something changes. */
+
+import { clip, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
 import pino from "pino";
 import { z } from "zod";
 import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
 import { parseJson } from "../../http-body.ts";
 import type { Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
+import { count, counted, dollars, duration, perSecond } from "../format.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { count, counted, dollars, duration, perSecond } from "../terminal/format.ts";
-import { clip, type Paint, sanitise, table } from "../terminal/text.ts";
 import { connectionSentence, type Reporter, standingSentence } from "./reporter.ts";
 
 const DRAW_EVERY_MS = 1_000;

@@ -82,11 +82,11 @@ test("on a terminal it is a screen, with what the gateway tells", async (t) => {
 
 test("an engine that is away ends it with code 1: the demo model never stands in for what was elected", async (t) => {
   const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
-  const { lines, next, exitCode } = await fails(up);
-  assert.match(lines[0] ?? "", /no engine on this machine holds/);
+  const { message, next, exitCode } = await fails(up);
+  assert.match(message, /no engine on this machine holds/);
   assert.match(next ?? "", /start the engine/);
   assert.equal(exitCode, 1);
-  assert.deepEqual(supervisor.told, [{ type: "failed", message: lines.join("; ") }]);
+  assert.deepEqual(supervisor.told, [{ type: "failed", message }]);
 });
 
 test("without an engine it stops and lists every place it looked, also for a gateway that is named", async (t) => {
@@ -98,9 +98,9 @@ test("without an engine it stops and lists every place it looked, also for a gat
   }));
   const { fails, gateway } = await upHarness(t, { absences: places });
   const named = ["--gateway", gateway.url, "--token", TOKEN, "--name", "box", "--models", "tiny-3b"];
-  const { lines, next, exitCode } = await fails(up, ...named);
-  assert.deepEqual(lines, [
-    "no engine on this machine holds a model of the catalogue",
+  const { message, details, next, exitCode } = await fails(up, ...named);
+  assert.equal(message, "no engine on this machine holds a model of the catalogue");
+  assert.deepEqual(details, [
     "ollama: nothing answers at 127.0.0.1:11434 (ECONNREFUSED)",
     "llama-server, MLX: nothing answers at 127.0.0.1:8080 (ECONNREFUSED)",
     "LM Studio: nothing answers at 127.0.0.1:1234 (ECONNREFUSED)",
@@ -134,7 +134,7 @@ test("flags that name an engine set what was elected aside, and a line says so",
   supervisor.stop();
   assert.equal(await ended, 0);
   assert.deepEqual(terminal.remarks, [
-    "tollgate-host: the flags name the engine; what was elected (ollama at http://127.0.0.1:7777) is set aside this time",
+    "note: the flags name the engine, so the elected one (ollama at http://127.0.0.1:7777) is not used this time",
   ]);
 });
 

@@ -1,4 +1,5 @@
 /** `tollgate-host up`: engine, node, election, then serving until told to stop. */
+import type { Given } from "@tollgate/terminal/command.ts";
 import { Agent } from "../../agent/agent.ts";
 import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
@@ -6,7 +7,7 @@ import type { Engine } from "../../engines/engine.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { engineFor } from "../engine-for.ts";
 import { describeError } from "../errors.ts";
-import { type EngineSettings, parseUpFlags, UP_USAGE, type UpFlags } from "../flags.ts";
+import { type EngineSettings, parseUpFlags, UP_FLAGS, type UpFlags } from "../flags.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { rememberedOf } from "../login-file.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
@@ -17,26 +18,31 @@ import { screenReporter } from "./screen.ts";
 const DRAIN_MS_MAX = 30_000;
 
 export const up: Command = {
-  summary: "serve requests",
-  usage: UP_USAGE,
-  async run(args, context) {
+  help: "serve requests as a node",
+  flags: UP_FLAGS,
+  more: [
+    "After login, register and elect no flag is needed.",
+    "An engine that needs a key takes it from the environment variable TOLLGATE_ENGINE_KEY. OLLAMA_HOST gives Ollama's address if it is not where it was elected. An engine that is still loading is waited for.",
+    "Ctrl-C finishes the requests in flight, then stops; a second Ctrl-C stops at once.",
+  ],
+  example: "",
+  async run(given, context) {
     const supervisor = context.supervisor();
     try {
-      const flags = await readFlags(args, context);
+      const flags = await readFlags(given, context);
       await serveUntilStopped(flags, context, supervisor);
       return 0;
     } catch (error) {
-      await supervisor.tell({ type: "failed", message: describeError(error, "up").lines.join("; ") });
+      await supervisor.tell({ type: "failed", message: describeError(error).message });
       throw error;
     }
   },
 };
 
 /** Where a gateway is named, what is stored is not even looked at. */
-async function readFlags(args: string[], { env, logins }: CommandContext): Promise<UpFlags> {
-  const named = args.some((arg) => arg === "--gateway" || arg.startsWith("--gateway="));
-  const login = named ? undefined : await logins.read();
-  return parseUpFlags(args, env, login && rememberedOf(login));
+async function readFlags(given: Given, { env, logins }: CommandContext): Promise<UpFlags> {
+  const login = given.flags.gateway === undefined ? await logins.read() : undefined;
+  return parseUpFlags(given, env, login && rememberedOf(login));
 }
 
 async function serveUntilStopped(flags: UpFlags, context: CommandContext, supervisor: Supervisor): Promise<void> {
@@ -44,7 +50,7 @@ async function serveUntilStopped(flags: UpFlags, context: CommandContext, superv
   const stop = new AbortController();
   void supervisor.stopRequested.then(() => stop.abort());
   try {
-    if (flags.setAside !== undefined) context.terminal.remark(`tollgate-host: ${asideSentence(flags.setAside)}`);
+    if (flags.setAside !== undefined) context.terminal.remark(`note: ${asideSentence(flags.setAside)}`);
     const serving = await Promise.race([prepare(flags, context, reporter, stop.signal), supervisor.stopRequested]);
     if (serving === undefined) return; // Told to stop before there was anything to serve.
     await serve(serving, context, { reporter, supervisor });
@@ -66,7 +72,7 @@ interface ServingNode {
 function asideSentence({ engine, engineUrl, addresses = {}, modelFile }: EngineSettings): string {
   const found = Object.entries(addresses).map(([kind, url]) => `${kind} at ${url}`);
   const elected = engineUrl ?? modelFile ?? (found.join(" and ") || engine);
-  return `the flags name the engine; what was elected (${elected}) is set aside this time`;
+  return `the flags name the engine, so the elected one (${elected}) is not used this time`;
 }
 
 /** An engine that is still loading is waited for, for as long as it takes. */

@@ -1,15 +1,16 @@
-/** Reading a command line: which command is meant, and what it is given. Mistakes are told in our words, all at once. */
-import { readFlagTokens } from "@tollgate/protocol/flags.ts";
-import { nearest } from "@tollgate/protocol/nearest.ts";
-import { type Command, type CommandTable, choice, type Given, UsageError } from "./command.ts";
+/** Reading a command line: which command is meant, and what it is given. Every mistake is reported, not only the first. */
+import { choice, type Given, type Shape, type ShapeTable } from "./command.ts";
+import { UsageError } from "./errors.ts";
+import { readFlagTokens } from "./flags.ts";
+import { nearest } from "./nearest.ts";
 
-type Asked =
+type Asked<C> =
   /** `name` is a command, the beginning of several, or empty. */
   | { kind: "help"; name: string; asked: boolean }
   | { kind: "version" }
-  | { kind: "run"; name: string; command: Command; given: Given };
+  | { kind: "run"; name: string; command: C; given: Given };
 
-export function readCommandLine(table: CommandTable, args: string[]): Asked {
+export function readCommandLine<C extends Shape>(table: ShapeTable<C>, args: string[]): Asked<C> {
   const said = args[0] === "help" ? [...args.slice(1), "--help"] : args;
   const words: string[] = [];
   for (const word of said) {
@@ -41,16 +42,16 @@ export function readCommandLine(table: CommandTable, args: string[]): Asked {
   return { kind: "help", name, asked: false };
 }
 
-const takesWords = (command: Command | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
+const takesWords = (command: Shape | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
 
 /** The words that go on from these: after `admin`, `account`, `key` and the rest. */
-export function nextWords({ commands }: CommandTable, name: string): string[] {
+export function nextWords({ commands }: ShapeTable, name: string): string[] {
   const before = name === "" ? "" : `${name} `;
   const after = Object.keys(commands).filter((one) => one.startsWith(before) && one !== name);
   return [...new Set(after.map((one) => one.slice(before.length).split(" ")[0] ?? ""))];
 }
 
-function unknownCommand(table: CommandTable, name: string, word: string): UsageError {
+function unknownCommand(table: ShapeTable, name: string, word: string): UsageError {
   const full = (last: string): string => [name, last].filter((part) => part !== "").join(" ");
   const known = nextWords(table, name);
   const near = nearest(word, known);
@@ -62,7 +63,8 @@ function unknownCommand(table: CommandTable, name: string, word: string): UsageE
   return error;
 }
 
-function readGiven(name: string, { args = {}, flags = {} }: Command, said: string[]): Given {
+/** What a command is given by the words after its name. */
+export function readGiven(name: string, { args = {}, flags = {} }: Shape, said: string[]): Given {
   const known = Object.entries(flags).map(([flag, { value, oneOf }]) => [
     flag,
     {
@@ -79,16 +81,18 @@ function readGiven(name: string, { args = {}, flags = {} }: Command, said: strin
     mistakes.push(...wordMistakes(name, args, words));
     mistakes.push(...due.map(([flag, { help }]) => `--${flag} is missing: ${help}`));
   }
-  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  if (mistakes.length > 0) throw new UsageError(mistakes);
   const valuesOf = (flag: string): string[] =>
     found.flatMap((token) => (token.name === flag ? (token.value ?? []) : []));
   const given = Object.entries(flags).filter(([flag, { value }]) => value !== undefined && isNamed(flag));
+  const switches = new Set(Object.keys(flags).filter((flag) => flags[flag]?.value === undefined && isNamed(flag)));
   return {
     args: words,
     flags: Object.fromEntries(
       given.map(([flag, { repeated }]) => [flag, repeated === true ? valuesOf(flag).join(",") : valuesOf(flag).at(-1)]),
     ),
-    switches: new Set(Object.keys(flags).filter((flag) => flags[flag]?.value === undefined && isNamed(flag))),
+    switches,
+    json: switches.has("json"),
   };
 }
 

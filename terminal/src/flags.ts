@@ -1,4 +1,4 @@
-/** Flags of a command line as Node's `parseArgs` cuts it into tokens: the mistakes in them, in our words, all at once. */
+/** Flags of a command line as Node's `parseArgs` cuts it into tokens, with every mistake in them. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { nearest } from "./nearest.ts";
 

@@ -1,11 +1,18 @@
 /**
- * What a command of `tollgate` is: declared once, in a table by its words (`admin key create`). Reading the command line and
- * every `--help` come from it.
+ * What a command is: declared once, in a table by its words (`admin key create`). Reading the command line, every `--help` and the
+ * shell completions come from that table.
  */
+import type { Terminal } from "./terminal.ts";
 
-export interface Command extends Shape {
+/** What every command is given beside its command line. A program adds what its own commands need. */
+export interface Surroundings {
+  terminal: Terminal;
+  env: Record<string, string | undefined>;
+}
+
+export interface Command<Context = Surroundings> extends Shape {
   /** Returns the exit code. */
-  run: (given: Given) => Promise<number>;
+  run: (given: Given, context: Context) => Promise<number>;
 }
 
 /** All that a command line may say to a command. */
@@ -15,9 +22,9 @@ export interface Shape {
   /** What follows its name, in order: `{ ACCOUNT: { help: "the account's id" } }`. */
   args?: Record<string, Argument>;
   flags?: Record<string, Flag>;
-  /** What there is to say beside: a line each. */
+  /** Further paragraphs of its help. */
   more?: string[];
-  /** What follows `tollgate` and its name. */
+  /** What follows the program and its name. */
   example?: string;
 }
 
@@ -39,27 +46,27 @@ export interface Given {
   args: string[];
   flags: Record<string, string | undefined>;
   switches: ReadonlySet<string>;
+  /** `--json`: the answer is for a script. */
+  json: boolean;
 }
 
-export interface CommandTable {
+/** The same for every command that prints data. */
+export const JSON_FLAG: Record<string, Flag> = { json: { help: "print JSON, for scripts" } };
+
+/** A table without what its commands do: enough to read a command line, to write help and completions. */
+export interface ShapeTable<C extends Shape = Shape> {
   program: string;
   version: string;
   help: string;
+  /** Paragraphs below the list of commands. */
+  more?: string[];
   example: string;
-  commands: Record<string, Command>;
+  commands: Record<string, C>;
   /** First words that have a page of help of their own, and no place in the program's own for each of their commands. */
   groups: Record<string, { help: string; more?: string[]; example?: string }>;
 }
 
-/** Wrong use: mistakes that the command line alone shows, each naming its flag and rule. Exit code 2. */
-export class UsageError extends Error {
-  override name = "UsageError";
-  /** The command it was said to, as far as it was understood. */
-  command: string | undefined;
-  constructor(...mistakes: string[]) {
-    super(mistakes.join("; "));
-  }
-}
+export type CommandTable<Context = Surroundings> = ShapeTable<Command<Context>>;
 
 /** `builder or host`, `one of a, b, c`. */
 export const choice = (words: readonly string[]): string =>

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { clip, padStart, paint, sanitise, table, width } from "@tollgate/terminal/text.ts";
 import fc from "fast-check";
 import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./format.ts";
-import { clip, padStart, paint, sanitise, table, width } from "./text.ts";
 
 test("money is exact", () => {
   const amounts: [string, string][] = [

@@ -1,7 +1,7 @@
 /** A terminal that remembers what was said and answers what it was told to. */
 
-import type { Ask, Terminal } from "../terminal/terminal.ts";
-import { type Paint, PLAIN, paint } from "../terminal/text.ts";
+import type { Ask, Terminal } from "../terminal.ts";
+import { type Paint, PLAIN, paint } from "../text.ts";
 
 export interface FakeTerminalOptions {
   /** Somebody watches: colours, live screens. */
@@ -21,6 +21,10 @@ export class FakeTerminal implements Terminal {
   readonly columns = 100;
   readonly rows = 30;
   readonly paint: Paint;
+  readonly remarkPaint: Paint;
+  /** Every step that was shown. */
+  readonly steps: string[] = [];
+  readonly progress = { step: (what: string) => void this.steps.push(what), done: () => {} };
   readonly ask: Ask | undefined;
   readonly #input: string;
   /** Called at everything that is said. */
@@ -29,6 +33,7 @@ export class FakeTerminal implements Terminal {
   constructor(options: FakeTerminalOptions = {}) {
     this.watched = options.watched ?? false;
     this.paint = this.watched ? paint(true) : PLAIN;
+    this.remarkPaint = this.paint;
     this.#input = options.input ?? "";
     const { answers } = options;
     this.ask =

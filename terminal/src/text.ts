@@ -1,4 +1,4 @@
-/** Text on a terminal: colours, widths without them, columns, and nothing that could steer it. */
+/** Text on a terminal: colours, widths without them, wrapping, columns, and nothing that could steer it. */
 
 export interface Paint {
   good(text: string): string;
@@ -17,6 +17,19 @@ export function paint(enabled: boolean): Paint {
 }
 
 export const PLAIN = paint(false);
+
+interface ColourEnv {
+  NO_COLOR?: string | undefined;
+  FORCE_COLOR?: string | undefined;
+  TERM?: string | undefined;
+}
+
+/** Whether a stream gets colours. https://no-color.org: set and not empty turns them off, whatever else is set. */
+export function wantsColours(isTTY: boolean, env: ColourEnv): boolean {
+  if (env.NO_COLOR) return false;
+  if (env.FORCE_COLOR) return env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
+  return isTTY && env.TERM !== "dumb";
+}
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what a colour begins with
 const COLOUR = /\x1b\[\d+m/g;
@@ -40,13 +53,27 @@ export function clip(text: string, columns: number): string {
   return letters.length <= columns ? text : `${letters.slice(0, Math.max(0, columns - 1)).join("")}…`;
 }
 
+/** Lines of at most `columns`, broken between words; later lines begin with `indent` spaces. A long word stays whole. */
+export function wrap(text: string, columns: number, indent = 0): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    const room = columns - (lines.length === 0 ? 0 : indent);
+    if (line !== "" && width(longer) > room) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line].join(`\n${" ".repeat(indent)}`);
+}
+
 /**
  * Text from elsewhere (an engine's model names, an operator's reason) made safe for a terminal: control characters, which
  * could move the cursor or hide words, become spaces.
  */
 export function sanitise(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
+  return text.replaceAll(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, " ");
 }
 
 type Align = "left" | "right";

@@ -1,13 +1,14 @@
 /**
- * Where a command speaks: lines of its answer, remarks beside it, questions, a live screen. It is the one place that knows
- * whether a person is watching.
+ * Where a command speaks: lines of its answer, remarks beside it, questions, progress, a live screen. It is the one place that
+ * knows whether a person is watching.
  */
 
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { text as wholeText } from "node:stream/consumers";
-import { CommandError } from "../errors.ts";
-import { type Paint, paint } from "./text.ts";
+import { CommandError } from "./errors.ts";
+import { openProgress, type Progress } from "./progress.ts";
+import { type Paint, paint, wantsColours } from "./text.ts";
 
 export interface Terminal {
   /** A line of the answer, on standard output. */
@@ -19,6 +20,10 @@ export interface Terminal {
   readonly columns: number;
   readonly rows: number;
   readonly paint: Paint;
+  /** The colours of remarks. */
+  readonly remarkPaint: Paint;
+  /** What a command that takes a while is doing, on standard error. */
+  readonly progress: Progress;
   /** Asks the person and gives back the answer without spaces around it; undefined where nobody can be asked. */
   readonly ask: Ask | undefined;
   /** All of standard input. */
@@ -31,32 +36,42 @@ export type Ask = (question: string, options?: { hidden?: boolean }) => Promise<
 
 export interface TerminalEnv {
   NO_COLOR?: string | undefined;
+  FORCE_COLOR?: string | undefined;
   TERM?: string | undefined;
 }
 
 type Streams = Pick<NodeJS.Process, "stdin" | "stdout" | "stderr">;
 
-const COLUMNS_UNKNOWN = 80;
+const COLUMNS_UNKNOWN = 100;
 const ROWS_UNKNOWN = 24;
 
-export function processTerminal({ stdin, stdout, stderr }: Streams, env: TerminalEnv): Terminal {
-  const watched = stdout.isTTY === true && env.TERM !== "dumb";
+export function openTerminal({ stdin, stdout, stderr }: Streams, env: TerminalEnv): Terminal {
+  const isWatched = (stream: NodeJS.WriteStream): boolean => stream.isTTY === true && env.TERM !== "dumb";
+  const progress = openProgress(stderr, isWatched(stderr));
   let drawn = 0;
   return {
-    print: (line) => void stdout.write(`${line}\n`),
-    remark: (line) => void stderr.write(`${line}\n`),
-    watched,
+    print(line) {
+      progress.done();
+      stdout.write(`${line}\n`);
+    },
+    remark(line) {
+      progress.done();
+      stderr.write(`${line}\n`);
+    },
+    watched: isWatched(stdout),
     get columns() {
       return stdout.columns ?? COLUMNS_UNKNOWN;
     },
     get rows() {
       return stdout.rows ?? ROWS_UNKNOWN;
     },
-    // https://no-color.org: set and not empty.
-    paint: paint(watched && !env.NO_COLOR),
+    paint: paint(wantsColours(stdout.isTTY === true, env)),
+    remarkPaint: paint(wantsColours(stderr.isTTY === true, env)),
+    progress,
     ask: stdin.isTTY && stderr.isTTY ? (question, options) => ask({ stdin, stderr }, question, options) : undefined,
     readInput: () => wholeText(stdin),
     draw(lines) {
+      progress.done();
       const up = drawn === 0 ? "" : `\x1b[${drawn}A`;
       stdout.write(`${up}\r\x1b[J${lines.map((line) => `${line}\n`).join("")}`);
       drawn = lines.length;
@@ -81,8 +96,9 @@ function ask(
     });
     reader.once("close", () => {
       if (options.hidden || answer === undefined) stderr.write("\n");
-      if (answer === undefined) reject(new CommandError("nothing was answered, nothing was changed"));
-      else resolve(answer);
+      if (answer !== undefined) resolve(answer);
+      else
+        reject(new CommandError("no answer was given, and nothing was changed", { next: "run it again, and answer" }));
     });
   });
 }

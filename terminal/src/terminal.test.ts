@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { CommandError } from "../errors.ts";
-import { processTerminal, type TerminalEnv } from "./terminal.ts";
+import { CommandError } from "./errors.ts";
+import { openTerminal, type TerminalEnv } from "./terminal.ts";
 
 /** Streams as a terminal or as pipes, and what was written to them. */
 function streams(isTTY: boolean) {
@@ -16,19 +16,22 @@ function streams(isTTY: boolean) {
 
 test("colours and screens only where somebody watches and wants them", () => {
   const coloured = (isTTY: boolean, env: TerminalEnv): boolean =>
-    processTerminal(streams(isTTY).process, env).paint.good("x") !== "x";
+    openTerminal(streams(isTTY).process, env).paint.good("x") !== "x";
   assert.equal(coloured(true, {}), true);
   assert.equal(coloured(true, { NO_COLOR: "" }), true);
   assert.equal(coloured(true, { NO_COLOR: "1" }), false);
   assert.equal(coloured(true, { TERM: "dumb" }), false);
   assert.equal(coloured(false, {}), false);
-  assert.equal(processTerminal(streams(true).process, { NO_COLOR: "1" }).watched, true);
-  assert.equal(processTerminal(streams(false).process, {}).watched, false);
+  assert.equal(coloured(false, { FORCE_COLOR: "1" }), true);
+  assert.equal(coloured(true, { FORCE_COLOR: "0" }), false);
+  assert.equal(coloured(true, { FORCE_COLOR: "1", NO_COLOR: "1" }), false);
+  assert.equal(openTerminal(streams(true).process, { NO_COLOR: "1" }).watched, true);
+  assert.equal(openTerminal(streams(false).process, {}).watched, false);
 });
 
 test("answers go to standard output, remarks to standard error", () => {
   const { process, written } = streams(false);
-  const terminal = processTerminal(process, {});
+  const terminal = openTerminal(process, {});
   terminal.print("an answer");
   terminal.remark("a remark");
   assert.deepEqual(written, { out: "an answer\n", err: "a remark\n" });
@@ -36,7 +39,7 @@ test("answers go to standard output, remarks to standard error", () => {
 
 test("a screen is drawn over the last one", () => {
   const { process, written } = streams(true);
-  const terminal = processTerminal(process, {});
+  const terminal = openTerminal(process, {});
   terminal.draw(["one", "two"]);
   terminal.draw(["three"]);
   assert.equal(written.out, "\r\x1b[Jone\ntwo\n\x1b[2A\r\x1b[Jthree\n");
@@ -44,7 +47,7 @@ test("a screen is drawn over the last one", () => {
 
 test("a question goes to standard error; a hidden answer is not shown", async () => {
   const { process, stdin, written } = streams(true);
-  const terminal = processTerminal(process, {});
+  const terminal = openTerminal(process, {});
   const secret = terminal.ask?.("Token: ", { hidden: true });
   stdin.write("tht_live_a_b\n");
   assert.equal(await secret, "tht_live_a_b");
@@ -58,14 +61,14 @@ test("a question goes to standard error; a hidden answer is not shown", async ()
 
 test("an input that ends is no answer", async () => {
   const { process, stdin } = streams(true);
-  const asked = processTerminal(process, {}).ask?.("Gateway: ");
+  const asked = openTerminal(process, {}).ask?.("Gateway: ");
   stdin.end();
   await assert.rejects(asked as Promise<string>, CommandError);
 });
 
 test("nobody can be asked through a pipe, but it can be read", async () => {
   const { process, stdin } = streams(false);
-  const terminal = processTerminal(process, {});
+  const terminal = openTerminal(process, {});
   assert.equal(terminal.ask, undefined);
   stdin.end("tht_live_a_b\n");
   assert.equal(await terminal.readInput(), "tht_live_a_b\n");

@@ -1,0 +1,93 @@
+/** Every command of the table, in every environment that can fail it: one line with a next step, and no stack. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { perform } from "@tollgate/terminal/perform.ts";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
+import { assertFailure, exampleWords } from "@tollgate/terminal/testing/tables.ts";
+import { explain } from "./failures.ts";
+import { TOLLGATE } from "./tollgate.ts";
+
+const PEPPER = "x".repeat(64);
+const DEAD = "postgres://user:secret@127.0.0.1:1/tollgate";
+/** Neither a database nor the settings nor files. */
+const NOTHING = ["completion", "admin plane new-key"];
+const NO_DATABASE = [...NOTHING, "receipt verify", "admin plane init"];
+
+let folder: string;
+/** A file where a directory should be. */
+let file: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tollgate-failures-"));
+  file = join(folder, "file");
+  await writeFile(file, "{");
+});
+after(() => rm(folder, { recursive: true }));
+
+interface Environment {
+  name: string;
+  env: () => Record<string, string>;
+  /** Given to every command that takes them, in place of its example's. */
+  flags: () => Record<string, string>;
+  /** Commands that do not need what is missing here. */
+  without: string[];
+}
+
+const ENVIRONMENTS: Environment[] = [
+  {
+    name: "a database that is down",
+    env: () => ({ DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, DATA_DIR: join(folder, "data") }),
+    flags: () => ({ database: DEAD, data: join(folder, "data"), backup: join(folder, "none") }),
+    without: NO_DATABASE,
+  },
+  {
+    name: "settings that are wrong",
+    env: () => ({ PORT: "many", DATABASE_URL: "mysql://h/d" }),
+    flags: () => ({ database: DEAD, data: join(folder, "data"), backup: join(folder, "none") }),
+    without: NO_DATABASE,
+  },
+  {
+    name: "no settings, and a directory without a platform",
+    env: () => ({ DATA_DIR: join(folder, "nobody") }),
+    flags: () => ({ data: join(folder, "nobody"), port: "1", dir: file, backup: join(folder, "none"), database: DEAD }),
+    // They would start a platform there.
+    without: [...NOTHING, "dev", "serve"],
+  },
+  {
+    name: "a file in the way, and files that are not JSON",
+    env: () => ({ DATA_DIR: join(file, "data") }),
+    flags: () => ({ data: join(file, "data"), dir: join(file, "plane"), backup: file, keys: file, database: DEAD }),
+    without: [...NOTHING, "serve"],
+  },
+];
+
+for (const { name, env, flags, without } of ENVIRONMENTS) {
+  describe(name, () => {
+    for (const [command, { example = "", flags: known = {} }] of Object.entries(TOLLGATE.commands)) {
+      if (without.includes(command)) continue;
+      test(`tollgate ${command}`, async () => {
+        const given = Object.entries(flags()).filter(([flag]) => known[flag] !== undefined);
+        const args = [...command.split(" "), ...exampleWords(example).filter((word) => word !== "--json")];
+        args.push(...given.flatMap(([flag, value]) => [`--${flag}`, value]));
+        const terminal = new FakeTerminal();
+        const code = await perform(TOLLGATE, args, { terminal, env: env() }, explain);
+        assertFailure(terminal, code, args.join(" "));
+        assert.deepEqual(terminal.lines, []);
+      });
+    }
+  });
+}
+
+test("with TOLLGATE_TRACE the places come after the line, and --json makes it an object", async () => {
+  const terminal = new FakeTerminal();
+  const env = { DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, TOLLGATE_TRACE: "1" };
+  assert.equal(await perform(TOLLGATE, ["migrate", "--json"], { terminal, env }, explain), 1);
+  const [line = "", ...places] = terminal.remarks;
+  const { error } = JSON.parse(line) as { error: { message: string; next: string } };
+  assert.match(error.message, /^cannot connect to the database: nothing listens at 127\.0\.0\.1:1 \(ECONNREFUSED\)$/);
+  assert.match(error.next, /DATABASE_URL/);
+  assert.ok(places.some((place) => place.startsWith("    at ")));
+  assert.ok(!terminal.everything.includes("secret"));
+});

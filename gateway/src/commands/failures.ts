@@ -1,0 +1,47 @@
+/** What an operator is told of failures that only the gateway knows: its configuration and its databases. */
+import { CommandError } from "@tollgate/terminal/errors.ts";
+import { type Explain, systemFailure } from "@tollgate/terminal/failure.ts";
+import type pg from "pg";
+import { ConfigError } from "../config.ts";
+
+/** By the name of an error's class: the classes themselves would load the gateway for every command. */
+const NEXT: Record<string, string> = {
+  MigrationError: "tollgate migrate --plan shows what this version needs",
+  PrivatePostgresError: "check the data directory (--data DIR), and postgres.log in it",
+  DataDirectoryInUse: "stop the other process, or use another directory (--data DIR)",
+};
+
+export const explain: Explain = (error) => {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof ConfigError)
+    return { message: error.message, next: "docs/operators/settings.md lists every setting" };
+  const next = NEXT[error.name];
+  if (next !== undefined) return { message: error.message, next };
+  const { code, severity } = error as { code?: string; severity?: string };
+  if (severity === undefined) return undefined;
+  return { message: `database query failed: ${error.message} (${code})`, next: REMEDIES[code ?? ""] ?? LOG };
+};
+
+const LOG = "look at the database's log, and check DATABASE_URL";
+/** By PostgreSQL's codes. */
+const REMEDIES: Record<string, string> = {
+  "28P01": "check the user and password in the database's URL",
+  "28000": "check the user in the database's URL, and pg_hba.conf of the server",
+  "3D000": "create the database (createdb), or correct its URL",
+  "42P01": "tollgate migrate makes the tables",
+  "42703": "tollgate migrate brings the tables up to date",
+  "42501": "grant the user the rights that docs/operators.md lists",
+  "57P03": "wait until the database has started, then try again",
+};
+
+/** Connects once, so that a database that is down is named as what it is. `from`: the setting or flag with its URL. */
+export async function assertReachable(pool: pg.Pool, from: string): Promise<void> {
+  try {
+    await pool.query("select 1");
+  } catch (cause) {
+    const { code, message } = cause as Error & { code?: string };
+    const reason = systemFailure(cause)?.message ?? (code === undefined ? message : `${message} (${code})`);
+    const next = REMEDIES[code ?? ""] ?? `check ${from}, and that PostgreSQL runs there`;
+    throw new CommandError(`cannot connect to the database: ${reason}`, { next, cause });
+  }
+}

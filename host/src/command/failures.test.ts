@@ -1,0 +1,113 @@
+/** Every command of the table, in every environment that can fail it: one line with a next step, and no stack. */
+import assert from "node:assert/strict";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { perform } from "@tollgate/terminal/perform.ts";
+import { assertFailure, exampleWords } from "@tollgate/terminal/testing/tables.ts";
+import { TOLLGATE_HOST } from "../cli.ts";
+import { deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import type { CommandContext } from "./command.ts";
+import { explain } from "./errors.ts";
+import type { LoginFile } from "./login-file.ts";
+import { commandHarness } from "./testing/command-harness.ts";
+
+const TOKEN = "tht_live_abc_def";
+
+interface Environment {
+  name: string;
+  /** Makes it, and returns the gateway's address. */
+  make: (t: TestContext, logins: LoginFile) => Promise<string>;
+  /** Commands that do not need what is missing here. */
+  without: string[];
+}
+
+const loggedIn = (logins: LoginFile, gateway: string): Promise<void> =>
+  logins.write({
+    gateway,
+    token: TOKEN,
+    node: { id: "node_1", name: "box" },
+    serving: { engine: "scripted", models: ["tiny-3b"] },
+  });
+const refusing = (status: number, body: object) => async (t: TestContext, logins: LoginFile) => {
+  const gateway = await stubServer(t, (_request, response) => json(response, body, status));
+  await loggedIn(logins, gateway);
+  return gateway;
+};
+
+/** Without a gateway or a login, `service print` shows the unit, and `logout` has nothing to do. */
+const LOCAL = ["completion", "logout", "service print"];
+
+const ENVIRONMENTS: Environment[] = [
+  { name: "nobody logged in, and a gateway that is down", make: () => deadAddress(), without: LOCAL },
+  {
+    name: "a gateway that is down",
+    async make(_t, logins) {
+      const gateway = await deadAddress();
+      await loggedIn(logins, gateway);
+      return gateway;
+    },
+    without: LOCAL,
+  },
+  {
+    name: "a token that is refused",
+    make: refusing(401, {
+      error: { message: "Unknown or revoked host token.", type: "invalid_request_error", code: "invalid_host_token" },
+    }),
+    without: LOCAL,
+  },
+  { name: "an address that is no gateway", make: refusing(200, { hello: "world" }), without: LOCAL },
+  {
+    name: "a login file that is damaged",
+    async make(_t, logins) {
+      await mkdir(dirname(logins.path), { recursive: true });
+      await writeFile(logins.path, `{"token": "${TOKEN}"`);
+      return deadAddress();
+    },
+    without: LOCAL,
+  },
+  {
+    name: "a file where the configuration directory should be",
+    async make(_t, logins) {
+      await writeFile(dirname(logins.path), "");
+      return deadAddress();
+    },
+    without: ["completion", "service print"],
+  },
+  {
+    name: "a login file that may not be read",
+    async make(_t, logins) {
+      await loggedIn(logins, await deadAddress());
+      await chmod(logins.path, 0);
+      return deadAddress();
+    },
+    // Root may read everything.
+    without: process.getuid?.() === 0 ? Object.keys(TOLLGATE_HOST.commands) : LOCAL,
+  },
+];
+
+for (const { name, make, without } of ENVIRONMENTS) {
+  describe(name, () => {
+    for (const [command, { example = "" }] of Object.entries(TOLLGATE_HOST.commands)) {
+      if (without.includes(command)) continue;
+      test(`tollgate-host ${command}`, async (t) => {
+        const { context, terminal, logins } = await commandHarness(t);
+        const gateway = await make(t, logins);
+        const args = [...command.split(" "), ...exampleWords(example)];
+        if (command === "login") args.push("--gateway", gateway);
+        const supervisor: CommandContext["supervisor"] = () => ({
+          hasParent: false,
+          stopRequested: new Promise(() => {}),
+          hurry: new AbortController().signal,
+          tell: async () => {},
+        });
+        const surroundings = { ...context, supervisor, env: { TOLLGATE_HOST_TOKEN: TOKEN } };
+        const code = await perform(TOLLGATE_HOST, args, surroundings, explain);
+        assert.ok(!terminal.everything.includes(TOKEN), terminal.everything);
+        // The doctor's findings are its answer.
+        if (command === "doctor" && terminal.lines.length > 0) assert.equal(code, 1);
+        else assertFailure(terminal, code, args.join(" "));
+      });
+    }
+  });
+}

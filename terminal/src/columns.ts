@@ -1,0 +1,58 @@
+/** What commands print for people out of records: tables with headers, and one thing as a list of its properties. */
+import type { Terminal } from "./terminal.ts";
+import { clip, facts, type Paint, PLAIN, table as rowsOf, sanitise, width } from "./text.ts";
+
+/** `money` stands with its decimal points below each other. */
+type Align = "left" | "right" | "money";
+
+export interface Column<Row> {
+  title: string;
+  align?: Align;
+  cell: (row: Row) => string | number;
+  /** How the cell is coloured. */
+  colour?: (row: Row, paint: Paint) => (text: string) => string;
+}
+
+/** How wide a table may be, and its colours. A pipe gets all of it. */
+type Look = Pick<Terminal, "watched" | "columns" | "paint">;
+const ALL: Look = { watched: false, columns: 0, paint: PLAIN };
+const LAST_COLUMNS_MIN = 12;
+
+/** A line of headers and a line for each row, columns two spaces apart. On a terminal the last column is cut where it would wrap. */
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look = ALL): string {
+  const { paint } = look;
+  const laid = columns.map(({ align, cell }) => {
+    const cells = rows.map((row) => sanitise(String(cell(row))));
+    return align === "money" ? pointed(cells) : cells;
+  });
+  const widths = laid.map((cells, i) => Math.max(...[columns[i]?.title ?? "", ...cells].map(width)));
+  const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
+  const last = columns.length - 1;
+  const room = Math.max(LAST_COLUMNS_MIN, look.columns - before);
+  const fit = (text: string, i: number): string => (look.watched && i === last ? clip(text, room) : text);
+  const lines = rowsOf(
+    [
+      columns.map(({ title }) => paint.strong(title)),
+      ...rows.map((row, at) =>
+        columns.map(({ colour }, i) => {
+          const text = fit(laid[i]?.[at] ?? "", i);
+          return colour === undefined ? text : colour(row, paint)(text);
+        }),
+      ),
+    ],
+    columns.map(({ align = "left" }) => (align === "left" ? "left" : "right")),
+  );
+  return lines.join("\n");
+}
+
+/** One thing: a line for each property that it has. */
+export function properties(of: Record<string, string | number | undefined>, { paint }: Look = ALL): string {
+  const rows = Object.entries(of).filter((row) => row[1] !== undefined && row[1] !== "");
+  return facts(rows.map(([name, value]) => [paint.dim(name), sanitise(String(value))])).join("\n");
+}
+
+function pointed(cells: string[]): string[] {
+  const after = (text: string): number => text.length - Math.max(0, text.lastIndexOf("."));
+  const most = Math.max(0, ...cells.filter((text) => text.includes(".")).map(after));
+  return cells.map((text) => text + " ".repeat(text.includes(".") ? most - after(text) : most));
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { describe, test } from "node:test";
+import type { ShapeTable } from "./command.ts";
+import { completionScript } from "./completion.ts";
+
+const LIBRARY: ShapeTable = {
+  program: "lib-rary",
+  version: "1.2.3",
+  help: "books",
+  example: "open",
+  commands: {
+    "desk book lend": {
+      help: "lend somebody's book",
+      args: { KIND: { help: "how long", oneOf: ["day", "week"] } },
+      flags: {
+        to: { value: "NAME", help: "who takes it: Ada" },
+        shelf: { value: "WORD", help: "from where", oneOf: ["top", "bottom"] },
+        file: { value: "FILE", help: "a list" },
+        quiet: { help: "say nothing" },
+      },
+    },
+    "desk book list": { help: "all books" },
+    open: { help: "open the doors" },
+  },
+  groups: { desk: { help: "what librarians do" } },
+};
+
+/** What bash offers after these words, the last of which is being typed. */
+function offered(...words: string[]): string[] {
+  const line = ["lib-rary", ...words];
+  const script = `${completionScript(LIBRARY, "bash")}
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lib_rary; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout, stderr, status } = spawnSync("bash", ["-c", script, "bash", ...line], { encoding: "utf8", cwd: "/" });
+  assert.equal(status, 0, stderr);
+  return stdout.split("\n").filter((word) => word !== "");
+}
+
+describe("bash completes", () => {
+  test("commands at every level", () => {
+    assert.deepEqual(offered(""), ["desk", "open"]);
+    assert.deepEqual(offered("de"), ["desk"]);
+    assert.deepEqual(offered("desk", ""), ["book"]);
+    assert.deepEqual(offered("desk", "book", "l"), ["lend", "list"]);
+    assert.deepEqual(offered("open", ""), []);
+  });
+
+  test("flags where one is begun, and values of flags and arguments", () => {
+    assert.deepEqual(offered("desk", "book", "lend", "--"), ["--to", "--shelf", "--file", "--quiet", "--help"]);
+    assert.deepEqual(offered("desk", "book", "lend", ""), ["day", "week"]);
+    assert.deepEqual(offered("desk", "book", "lend", "--shelf", ""), ["top", "bottom"]);
+    assert.deepEqual(offered("desk", "book", "lend", "--to", ""), []);
+    assert.ok(offered("desk", "book", "lend", "--file", "et").includes("etc"));
+    assert.deepEqual(offered("desk", "book", "lend", "week", "--sh"), ["--shelf"]);
+  });
+});
+
+for (const shell of ["zsh", "fish"] as const) {
+  const isThere = spawnSync(shell, ["--version"]).status === 0;
+  test(`${shell} reads its script`, { skip: isThere ? false : `${shell} is not installed` }, () => {
+    const { stderr, status } = spawnSync(shell, ["-n"], { encoding: "utf8", input: completionScript(LIBRARY, shell) });
+    assert.deepEqual([status, stderr], [0, ""]);
+  });
+}

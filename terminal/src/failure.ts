@@ -1,0 +1,138 @@
+/** What a person is told when a command fails: one line with what happened and what to do next. Never a stack, unless asked for. */
+import { CommandError, UsageError } from "./errors.ts";
+import { sanitise } from "./text.ts";
+
+export interface Failure {
+  /** What happened, with the value that it is about. */
+  message: string;
+  /** Where it was looked or what was tried, a line each. */
+  details: string[];
+  /** What to do about it. */
+  next: string;
+  /** A stable code of the server's, where it gave one. */
+  code?: string | undefined;
+  /** 2 for a mistake in the command line, 1 for everything else. */
+  exitCode: 1 | 2;
+}
+
+/** What a program knows of its own errors; undefined for those it does not know. */
+export type Explain = (
+  error: unknown,
+) => { message: string; next: string | undefined; code?: string | undefined } | undefined;
+
+/** A token that was typed in the wrong place is not repeated. */
+const SECRET = /\b(t(?:ht|sk)_live)_\w+/g;
+const UNKNOWN = "run it again with TOLLGATE_TRACE=1 to see where it happened";
+
+export function failureOf(
+  error: unknown,
+  program: string,
+  explain: Explain = () => undefined,
+  usual = UNKNOWN,
+): Failure {
+  const { message, next, code } = described(error, program, explain);
+  const line = (text: string): string => sanitise(text.split("\n")[0] ?? "").replaceAll(SECRET, "$1_…");
+  const details = error instanceof CommandError ? error.details.map(line) : [];
+  const exitCode = error instanceof UsageError ? 2 : 1;
+  return { message: line(message), details, next: next ?? usual, code, exitCode };
+}
+
+function described(error: unknown, program: string, explain: Explain): ReturnType<Explain> & object {
+  if (error instanceof UsageError) {
+    return { message: error.message, next: [program, error.command, "--help"].filter(Boolean).join(" ") };
+  }
+  if (error instanceof CommandError) return { message: error.message, next: error.next };
+  return (
+    explain(error) ?? systemFailure(error) ?? { message: String((error as Error)?.message ?? error), next: undefined }
+  );
+}
+
+interface SystemError extends Error {
+  code?: string;
+  path?: string;
+  address?: string;
+  hostname?: string;
+  port?: number;
+}
+
+type Words = (error: SystemError) => { message: string; next: string };
+const placeOf = ({ address, hostname, port }: SystemError): string =>
+  [address ?? hostname, port].filter((part) => part !== undefined).join(":") || "the server";
+const fileOf = ({ path }: SystemError): string => path ?? "the file";
+
+/** Errors of the operating system, in words. The code stays recognisable: it is what people search for. */
+const SYSTEM: Record<string, Words> = {
+  ECONNREFUSED: (error) => ({
+    message: `nothing listens at ${placeOf(error)} (ECONNREFUSED)`,
+    next: "check the address, and that the server runs",
+  }),
+  ENOTFOUND: (error) => ({
+    message: `the host name ${error.hostname ?? ""} cannot be resolved (ENOTFOUND)`,
+    next: "check the address and the network",
+  }),
+  EAI_AGAIN: (error) => ({
+    message: `the host name ${error.hostname ?? ""} cannot be resolved (EAI_AGAIN)`,
+    next: "check the address and the network",
+  }),
+  ETIMEDOUT: (error) => ({
+    message: `${placeOf(error)} does not answer (ETIMEDOUT)`,
+    next: "check the address, the network and any firewall",
+  }),
+  ECONNRESET: (error) => ({
+    message: `${placeOf(error)} closed the connection (ECONNRESET)`,
+    next: "try again; if it repeats, look at the server's log",
+  }),
+  EADDRINUSE: (error) => ({
+    message: `port ${error.port ?? "?"} is already in use (EADDRINUSE)`,
+    next: "stop the program that uses it, or choose another port",
+  }),
+  EACCES: (error) => ({
+    message: `no permission for ${fileOf(error)} (EACCES)`,
+    next: "run it as the file's owner, or change the permissions",
+  }),
+  EPERM: (error) => ({
+    message: `no permission for ${fileOf(error)} (EPERM)`,
+    next: "run it as the file's owner, or change the permissions",
+  }),
+  EROFS: (error) => ({
+    message: `${fileOf(error)} is read-only (EROFS)`,
+    next: "choose a place that can be written to",
+  }),
+  ENOENT: (error) => ({ message: `${fileOf(error)} does not exist (ENOENT)`, next: "check the path" }),
+  EEXIST: (error) => ({
+    message: `${fileOf(error)} exists already (EEXIST)`,
+    next: "choose another path, or remove it",
+  }),
+  ENOTDIR: (error) => ({ message: `a file is in the way of ${fileOf(error)} (ENOTDIR)`, next: "choose another path" }),
+  EISDIR: (error) => ({ message: `${fileOf(error)} is a directory (EISDIR)`, next: "name a file" }),
+  ENOSPC: (error) => ({ message: `no space left to write ${fileOf(error)} (ENOSPC)`, next: "free some disk space" }),
+};
+
+/** The first error of a system call among an error, its causes and what it gathered. */
+export function systemFailure(error: unknown): { message: string; next: string } | undefined {
+  for (const one of chainOf(error)) {
+    const words = SYSTEM[(one as SystemError).code ?? ""];
+    if (words !== undefined) return words(one as SystemError);
+  }
+  return undefined;
+}
+
+function* chainOf(error: unknown): Generator<Error> {
+  if (!(error instanceof Error)) return;
+  yield error;
+  if (error instanceof AggregateError) for (const one of error.errors) yield* chainOf(one);
+  yield* chainOf(error.cause);
+}
+
+/** `what happened. Next: what to do` */
+export function failureLine({ message, next }: Failure): string {
+  return `${message.replace(/\.$/, "")}${message.endsWith("?") ? "" : "."} Next: ${next}`;
+}
+
+/** Where an error and its causes came from. Without their messages: those may quote a file that holds a secret. */
+export function traceOf(error: unknown): string[] {
+  return [...chainOf(error)].flatMap(({ name, stack = "" }) => [
+    `  ${name}`,
+    ...stack.split("\n").filter((line) => line.startsWith("    at ")),
+  ]);
+}

@@ -1,0 +1,65 @@
+/** What a command that takes a while is doing: one line that changes on a terminal, plain lines elsewhere. */
+
+export interface Progress {
+  /** What is done now, as `checking the ledger`. It replaces the step before. */
+  step(what: string): void;
+  /** Takes the line away. */
+  done(): void;
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 100;
+/** A pipe is told of steps that take longer: a quick command says nothing beside its answer. */
+const PLAIN_AFTER_MS = 2_000;
+
+/** The part of timers that is used, so that tests can drive it. */
+export interface Timers {
+  every(ms: number, call: () => void): () => void;
+  after(ms: number, call: () => void): () => void;
+}
+
+export function openProgress(
+  out: Pick<NodeJS.WriteStream, "write">,
+  isWatched: boolean,
+  timers: Timers = systemTimers,
+): Progress {
+  let current: string | undefined;
+  let frame = 0;
+  let stop = (): void => {};
+  const draw = (): void => {
+    out.write(`\r\x1b[2K${FRAMES[frame++ % FRAMES.length]} ${current}…`);
+  };
+  const clear = (): void => {
+    stop();
+    stop = () => {};
+    if (current !== undefined && isWatched) out.write("\r\x1b[2K");
+    current = undefined;
+  };
+  return {
+    step(what) {
+      if (what === current) return;
+      if (!isWatched) {
+        clear();
+        current = what;
+        stop = timers.after(PLAIN_AFTER_MS, () => out.write(`${what}…\n`));
+        return;
+      }
+      if (current === undefined) stop = timers.every(FRAME_MS, draw);
+      current = what;
+      draw();
+    },
+    done: clear,
+  };
+}
+
+/** Neither keeps the process running. */
+const systemTimers: Timers = {
+  every(ms, call) {
+    const timer = setInterval(call, ms).unref();
+    return () => clearInterval(timer);
+  },
+  after(ms, call) {
+    const timer = setTimeout(call, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,48 @@
+/** What every table of commands has to keep: tests of each program call these with their own. */
+import assert from "node:assert/strict";
+import type { ShapeTable } from "../command.ts";
+import { helpOf } from "../help.ts";
+import { nextWords, readCommandLine } from "../read.ts";
+import { PLAIN } from "../text.ts";
+import type { FakeTerminal } from "./fake-terminal.ts";
+
+/** The words of a command's example, as a shell would cut them; a redirection is the shell's own. */
+export const exampleWords = (example: string): string[] =>
+  [...example.matchAll(/"([^"]*)"|(>.*)|(\S+)/g)].flatMap(([, quoted, , word]) => quoted ?? word ?? []);
+
+/** Every command has a page of help with usage, flags and an example that the table itself understands. */
+export function assertHelped(table: ShapeTable): void {
+  for (const [name, { example, help }] of Object.entries(table.commands)) {
+    assert.ok(example !== undefined, `${name} has no example`);
+    assert.doesNotMatch(help, /\.$|^[A-Z][a-z]/, `${name}: a line of a list begins small and has no full stop`);
+    assert.equal(readCommandLine(table, [...name.split(" "), ...exampleWords(example)]).kind, "run", name);
+    const page = helpOf(table, name);
+    assert.match(
+      page,
+      new RegExp(`^Usage: ${table.program} ${name}[\\s\\S]*\\nFlags:[\\s\\S]*\\nExample:\\n  ${table.program} ${name}`),
+    );
+    for (const line of helpOf(table, name, { columns: 80, paint: PLAIN }).split("\n")) {
+      assert.ok(line.length <= 80 || /^ {2}\S/.test(line), `${name}: ${line}`);
+    }
+  }
+  const groups = new Set(Object.keys(table.commands).map((name) => name.split(" ").slice(0, -1).join(" ")));
+  for (const name of groups) {
+    for (const word of nextWords(table, name)) assert.match(helpOf(table, name), new RegExp(`^  ${word} `, "m"));
+  }
+}
+
+/** Every command takes `--json`, but those that are named with why not. */
+export function assertJson(table: ShapeTable, without: Record<string, string>): void {
+  const lacking = Object.entries(table.commands).filter(([, { flags = {} }]) => flags.json === undefined);
+  assert.deepEqual(lacking.map(([name]) => name).sort(), Object.keys(without).sort());
+}
+
+/** One line that says what happened and what to do next, and no stack. */
+export function assertFailure(terminal: FakeTerminal, code: number, what: string): void {
+  const said = `${what}: ${terminal.everything}`;
+  assert.notEqual(code, 0, `${what} went through`);
+  assert.equal(terminal.remarks.length, 1, said);
+  const [line = ""] = terminal.remarks;
+  assert.match(line, /^error: [^\n]+[.?] Next: [^\n]+$/, said);
+  assert.doesNotMatch(line, / {4}at |TOLLGATE_TRACE/, said);
+}
