@@ -75,7 +75,9 @@ export async function createOperator(
     throw new IdentityError(`${email} signs in already; leave out the password to make that identity an operator.`);
   }
   if (!found.emailVerified) {
-    throw new IdentityError(`${email} has not been confirmed: somebody else may have signed up with it. Confirm it by email, or use another address.`);
+    throw new IdentityError(
+      `${email} has not been confirmed: somebody else may have signed up with it. Confirm it by email, or use another address.`,
+    );
   }
   await options.pool.query("update identity set operator = true, updated_at = now() where id = $1", [found.id]);
   return { id: found.id, promoted: true };
