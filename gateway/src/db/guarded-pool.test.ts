@@ -120,13 +120,13 @@ describe("a guarded pool", () => {
     await end(
       `application_name = '${connectionName()}' and pid <> pg_backend_pid() and query not like '%pg_terminate%'`,
     );
-    await eventually("it was looked into", () => said("was lost").length > 0);
+    await eventually("it was looked into", () => said("connection lost").length > 0);
     client.release(true);
     guard.health.latencyMs = null;
     await end(`application_name = '${connectionName("heartbeat")}'`);
     await eventually("the heartbeat is answered on a new connection", () => guard.health.latencyMs !== null);
     await pool.query("select 1");
-    assert.deepEqual([said("was lost").length, said("is away").length], [1, 0]);
+    assert.deepEqual([said("connection lost").length, said("is unreachable").length], [1, 0]);
   });
 
   test("who holds a connection has the store asked for a sign of life from the next beat on", async (t) => {
