@@ -193,7 +193,7 @@ describe("a host's command line", () => {
   });
 
   test("logout forgets the token, and no command ever says it", async () => {
-    assert.match(await good("logout"), /the token still works/);
+    assert.match(await good("logout"), /the token is still valid/);
     assert.equal((await run(["earnings"])).code, 1);
     const said = terminals.map(({ everything }) => everything).join("\n");
     assert.ok(!said.includes(host.token));
