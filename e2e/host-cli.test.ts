@@ -149,7 +149,7 @@ describe("a host's command line", () => {
     assert.deepEqual([elected, speed.of, Number(slot_hour_micro) > 0], [true, "node", true]);
     assert.match(await good("market"), /^\* tiny-3b .*\$\d+\.\d/m);
 
-    assert.match(await good("rename", "--name", "garage 2"), /is called garage 2/);
+    assert.match(await good("rename", "--name", "garage 2"), /is now named garage 2/);
     assert.match(await good("status"), /^node .*\(garage 2\)$/m);
   });
 
@@ -188,12 +188,12 @@ describe("a host's command line", () => {
     assert.match(await good("retire", "--yes"), /is retired/);
     const again = await run(["retire", "--yes", "--node", id]);
     assert.equal(again.code, 1);
-    assert.match(again.err, /The node is retired, which does not allow this\. \(node_state_conflict\)/);
+    assert.match(again.err, /The node is retired, which does not allow this \(node_state_conflict\)/);
     assert.match((await run(["pause"])).err, /this machine is not a node yet/);
   });
 
   test("logout forgets the token, and no command ever says it", async () => {
-    assert.match(await good("logout"), /the token still works/);
+    assert.match(await good("logout"), /the token is still valid/);
     assert.equal((await run(["earnings"])).code, 1);
     const said = terminals.map(({ everything }) => everything).join("\n");
     assert.ok(!said.includes(host.token));

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { describe, test } from "node:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
 import type { ShapeTable } from "./command.ts";
 import { completionScript } from "./completion.ts";
 
@@ -55,10 +58,32 @@ describe("bash completes", () => {
   });
 });
 
-for (const shell of ["zsh", "fish"] as const) {
-  const isThere = spawnSync(shell, ["--version"]).status === 0;
-  test(`${shell} reads its script`, { skip: isThere ? false : `${shell} is not installed` }, () => {
-    const { stderr, status } = spawnSync(shell, ["-n"], { encoding: "utf8", input: completionScript(LIBRARY, shell) });
-    assert.deepEqual([status, stderr], [0, ""]);
-  });
+/** The script in a file, as shells read it. */
+async function scriptFile(t: TestContext, shell: "zsh" | "fish"): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "completion-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, "script");
+  await writeFile(file, completionScript(LIBRARY, shell));
+  return file;
 }
+
+const skip = (shell: string): string | false =>
+  spawnSync(shell, ["--version"]).status === 0 ? false : `${shell} is not installed`;
+
+test("zsh reads its script", { skip: skip("zsh") }, async (t) => {
+  const { stderr, status } = spawnSync("zsh", ["-n", await scriptFile(t, "zsh")], { encoding: "utf8" });
+  assert.deepEqual([status, stderr], [0, ""]);
+});
+
+test("fish completes commands, flags and values", { skip: skip("fish") }, async (t) => {
+  const file = await scriptFile(t, "fish");
+  const offers = (line: string): string[] => {
+    const run = spawnSync("fish", ["--no-config", "-c", `source ${file}; complete -C "${line}"`], { encoding: "utf8" });
+    assert.deepEqual([run.status, run.stderr], [0, ""]);
+    return run.stdout.split("\n").flatMap((offer) => offer.split("\t")[0] || []);
+  };
+  assert.deepEqual(offers("lib-rary "), ["desk", "open"]);
+  assert.deepEqual(offers("lib-rary desk book l"), ["lend", "list"]);
+  assert.deepEqual(offers("lib-rary desk book lend --sh"), ["--shelf"]);
+  assert.deepEqual(offers("lib-rary desk book lend --shelf ").sort(), ["bottom", "top"]);
+});

@@ -10,7 +10,12 @@ function stage(isWatched: boolean) {
     return () => void calls.delete(call);
   };
   let written = "";
-  const out = { write: (text: string | Uint8Array) => (written += text) !== "" };
+  const out = {
+    write(text: string | Uint8Array) {
+      written += text;
+      return true;
+    },
+  };
   const progress = openProgress(out, isWatched, { every: timer, after: timer });
   const fire = (): void => {
     for (const call of [...calls]) call();

@@ -13,7 +13,7 @@ const FRAME_MS = 100;
 const PLAIN_AFTER_MS = 2_000;
 
 /** The part of timers that is used, so that tests can drive it. */
-export interface Timers {
+interface Timers {
   every(ms: number, call: () => void): () => void;
   after(ms: number, call: () => void): () => void;
 }
