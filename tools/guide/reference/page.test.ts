@@ -3,10 +3,10 @@ import { describe, test } from "node:test";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { type Endpoint, follow, operationsOf, type Parameter } from "@tollgate/api/openapi/openapi.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
+import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
 import { curl } from "./curl.ts";
-import { type ApiDocument, DOCUMENTS } from "./documents.ts";
 import { fieldsOf } from "./fields-list.ts";
-import { html, inline, marked } from "./html.ts";
 import { referencePage } from "./page.ts";
 
 const BASE_URL = "https://api.example.test";
