@@ -104,11 +104,13 @@ const CLASSES: Record<string, string> = {
 };
 
 function withOwnClasses(coloured: string): string {
-  const open: boolean[] = [];
+  /** Undefined for a scope that gets no class of its own here. */
+  const open: (string | undefined)[] = [];
   return coloured.replaceAll(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (_tag, scope?: string) => {
-    if (scope === undefined) return open.pop() === true ? "</span>" : "";
-    const own = CLASSES[scope];
-    open.push(own !== undefined);
+    if (scope === undefined) return open.pop() === undefined ? "" : "</span>";
+    const named = CLASSES[scope];
+    const own = named === open.findLast((one) => one !== undefined) ? undefined : named;
+    open.push(own);
     return own === undefined ? "" : `<span class="${own}">`;
   });
 }

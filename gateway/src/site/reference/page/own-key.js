@@ -23,14 +23,20 @@ export async function offerOwnKey() {
   bar.className = "own-key";
   bar.setAttribute("role", "region");
   bar.setAttribute("aria-label", "API key in the examples");
-  const say = (...parts) => bar.replaceChildren(...parts);
-  document.querySelector("[data-key]").closest(".samples, figure").before(bar);
+  const say = (...parts) => {
+    bar.replaceChildren(...parts);
+    if (!bar.isConnected) document.querySelector("[data-key]").closest(".samples, figure").before(bar);
+  };
 
   const session = await ask("GET", "/auth/get-session");
   if (session.identity === null) {
     say(link("/console/sign-in", "Sign in"), " to use your own key in these examples.");
     // Somebody who signs in elsewhere and comes back sees it at once.
-    addEventListener("focus", () => bar.remove() ?? offerOwnKey(), { once: true });
+    const again = () => {
+      bar.remove();
+      offerOwnKey();
+    };
+    addEventListener("focus", again, { once: true });
     return;
   }
   const { id } = session.identity;
