@@ -60,7 +60,13 @@ test("pages of the guide follow each other", () => {
   assert.equal(links(`/docs/guide/${PAGES.at(-1)?.path}`).length, 1);
 });
 
-test("an example that a page links to is a page of its own", () => {
+test("an example or a folder that a page links to is a page of its own", () => {
+  assert.match(textOf("guide/deploy.html"), /<a href="\/docs\/guide\/deploy\/proxies">/);
+  assert.match(textOf("guide/deploy/proxies.html"), /<a href="\/docs\/guide\/deploy\/proxies\/nginx\.conf">/);
+  assert.equal(
+    htmlFiles.some((name) => /deploy\/(secrets|plane|\.env)/.test(name)),
+    false,
+  );
   assert.match(textOf("guide/examples.html"), /<a href="\/docs\/guide\/examples\/python\/chat\.py">/);
   const chat = textOf("guide/examples/python/chat.py.html");
   assert.match(chat, /<code>examples\/python\/chat\.py<\/code>/);

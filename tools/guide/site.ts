@@ -22,7 +22,7 @@ import { searchScript } from "./search/script.ts";
 
 const PICTURES = "docs/pictures/";
 
-export type Files = Map<string, string | Buffer>;
+type Files = Map<string, string | Buffer>;
 
 export async function siteOf(root: string): Promise<Files> {
   const files: Files = new Map();
@@ -47,11 +47,19 @@ export async function siteOf(root: string): Promise<Files> {
     return picture;
   };
   for (const page of pages) {
-    const text = readFileSync(join(root, page.file), "utf8");
-    if (page.file.endsWith(".md")) {
-      const { title, headings, body } = render(text, placesOf(page, { publish, readPicture }));
-      put(page, title, { headings, body: html`${body}${exampleFiles(root, page, publish)}` });
-    } else put(page, page.file, sourceOf(page.file, text));
+    const path = join(root, page.file);
+    if (statSync(path).isDirectory()) {
+      put(page, page.file, {
+        headings: [],
+        body: html`${titleOf(page)}${fileList(root, page.file, { from: page, publish })}`,
+      });
+    } else if (page.file.endsWith(".md")) {
+      const { title, headings, body } = render(readFileSync(path, "utf8"), placesOf(page, { publish, readPicture }));
+      // Of deploy/ only what a page links to is published: secrets may lie there.
+      const isWithFiles = page.file.startsWith("examples/");
+      const list = isWithFiles ? fileList(root, posix.dirname(page.file), { from: page, publish }) : "";
+      put(page, title, { headings, body: html`${body}${list}` });
+    } else put(page, page.file, { headings: [], body: sourceOf(page, readFileSync(path, "utf8")) });
   }
   for (const api of DOCUMENTS) {
     const document = documentOf(api.api);
@@ -92,30 +100,28 @@ ${crumbs(page)}${body}${pager(page)}</main>
   return framed({ ...framing, title: `${title} · Tollgate`, body: main });
 }
 
-/** An example is a file below one of the folders that are published. */
 const isExample = (root: string, file: string): boolean =>
-  EXAMPLES.some((folder) => file.startsWith(folder)) &&
-  existsSync(join(root, file)) &&
-  statSync(join(root, file)).isFile();
+  EXAMPLES.some((folder) => file.startsWith(folder)) && existsSync(join(root, file));
 
-function sourceOf(file: string, text: string): { headings: Heading[]; body: Html } {
-  const language = languageOfFile(file);
-  const shown = block(file, highlight(language, text.trimEnd()), captionOf(language));
-  return {
-    headings: [],
-    body: html`<h1 id="file">${posix.basename(file)}</h1>\n<p><code>${file}</code></p>\n${shown}\n`,
-  };
+/** Of a file or a folder that is shown as it is. */
+const titleOf = ({ file }: GuidePage): Html =>
+  html`<h1 id="file">${posix.basename(file)}</h1>\n<p><code>${file}</code></p>\n`;
+
+function sourceOf(page: GuidePage, text: string): Html {
+  const language = languageOfFile(page.file);
+  return html`${titleOf(page)}${block(page.file, highlight(language, text.trimEnd()), captionOf(language))}\n`;
 }
 
-/** Below an example's page, its files. Of deploy/ only what a page links to is published: secrets may lie there. */
-function exampleFiles(root: string, from: GuidePage, publish: Published["publish"]): Html | string {
-  const { file } = from;
-  if (!file.startsWith("examples/")) return "";
-  const folder = posix.dirname(file);
+/** Every file below a folder, each a page. */
+function fileList(
+  root: string,
+  folder: string,
+  { from, publish }: { from: GuidePage } & Pick<Published, "publish">,
+): Html {
   const found = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
-    .filter((name) => name !== file && !name.includes("node_modules/"));
+    .filter((name) => name !== from.file && !name.includes("node_modules/"));
   const links = found.toSorted().map((name) => {
     const page = publish(name, from);
     return page === undefined ? "" : html`<li><a href="${urlOf(page)}">${name.slice(folder.length + 1)}</a></li>\n`;
@@ -137,7 +143,7 @@ function placesOf(from: GuidePage, { publish, readPicture }: Published): Places 
       if (/^([a-z]+:|#)/.test(address)) return address;
       const [path = "", anchor] = address.split("#");
       const target = resolve(path).replace(/\/$/, "");
-      const page = publish(target, from) ?? publish(`${target}/README.md`, from);
+      const page = publish(`${target}/README.md`, from) ?? publish(target, from);
       return page === undefined ? undefined : `${urlOf(page)}${anchor === undefined ? "" : `#${anchor}`}`;
     },
     picture(address) {

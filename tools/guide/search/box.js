@@ -71,7 +71,7 @@ export async function openBox(box) {
 }
 
 function optionOf({ url, heading, place, snippet }, index) {
-  const option = element("a", "", element("strong", heading), element("span", place), snippetOf(snippet));
+  const option = element("a", "", element("strong", heading), " ", element("span", place), " ", snippetOf(snippet));
   option.id = `search-result-${index}`;
   option.href = url;
   option.tabIndex = -1;

@@ -9,10 +9,13 @@ import type { GuidePage } from "../pages.ts";
 import { fieldsOf } from "../reference/fields-list.ts";
 import type { Entry } from "./query.ts";
 
+/** Of a file of the examples, its path and its first lines: the rest would be half of the index. */
+const SOURCE_CHARS = 300;
 const HEADING = /<h[1-6] id="([^"]*)">([\s\S]*?)<\/h[1-6]>/;
 
 export function entriesOfPage(page: GuidePage, body: Html): Entry[] {
-  const isMinor = !page.file.endsWith(".md") || page.file === "CHANGELOG.md";
+  const isSource = !page.file.endsWith(".md");
+  const isMinor = isSource || page.file === "CHANGELOG.md";
   // What is split by an expression with two groups comes in threes: anchor, heading, text.
   const [, ...parts] = body.text.split(HEADING);
   return Array.from({ length: parts.length / 3 }, (_, i) => {
@@ -21,7 +24,10 @@ export function entriesOfPage(page: GuidePage, body: Html): Entry[] {
       url: i === 0 ? urlOf(page) : `${urlOf(page)}#${anchor}`,
       heading: plain(heading),
       place: i === 0 ? page.section : `${page.section} / ${page.name}`,
-      text: plain(text.replaceAll(/<figcaption>[\s\S]*?<\/figcaption>/g, "")),
+      text: plain(text.replaceAll(/<figcaption>[\s\S]*?<\/figcaption>/g, "")).slice(
+        0,
+        isSource ? SOURCE_CHARS : undefined,
+      ),
       ...(isMinor && { minor: true as const }),
     };
   });

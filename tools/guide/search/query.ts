@@ -12,7 +12,7 @@ export interface Entry {
   minor?: true;
 }
 
-export interface Found {
+interface Found {
   url: string;
   heading: string;
   place: string;
@@ -56,7 +56,9 @@ export function openSearch(entries: Entry[]): (words: string) => Found[] {
 
 /** Starts a little before the first match, at the beginning of a word. */
 export function snippetOf(text: string, terms: string[]): Piece[] {
-  const matches = new RegExp(`(${terms.map((term) => RegExp.escape(term)).join("|")})`, "iu");
+  // Of two terms that begin alike, the longer one.
+  const longest = terms.toSorted((a, b) => b.length - a.length).map((term) => RegExp.escape(term));
+  const matches = new RegExp(`(${longest.join("|")})`, "iu");
   const first = text.search(matches);
   const from = first < 50 ? 0 : text.indexOf(" ", first - 40) + 1;
   const cut = text.slice(from, from + SNIPPET_CHARS);

@@ -8,8 +8,8 @@ export const GUIDE_URL = "/docs/guide";
 export const GUIDE_STYLE_URL = "/docs/guide.css";
 export const KEY_SCRIPT_URL = "/docs/own-key.js";
 /** Built with the pages; fetched when somebody first searches. */
-export const SEARCH_SCRIPT_URL = "/docs/search.js";
-export const SEARCH_INDEX_URL = "/docs/search.json";
+const SEARCH_SCRIPT_URL = "/docs/search.js";
+const SEARCH_INDEX_URL = "/docs/search.json";
 
 /** Stands for the gateway's address in a page that is built once. No page contains it otherwise. */
 export const ADDRESS = "https://address.invalid";
