@@ -96,7 +96,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
       const target = (await chosen.getAttribute("href")) ?? "";
       await page.keyboard.press("Enter");
       await page.waitForURL((url) => `${url.pathname}${url.hash}` === target);
-      await box.fill("<img src=x onerror=alert(1)> zzqx");
+      await box.fill("zzqxv");
       await page.getByText(/^Nothing found for/).waitFor();
       await page.keyboard.press("Escape");
       await untilIs("the list is closed", () => box.getAttribute("aria-expanded"), "false");

@@ -25,7 +25,8 @@ export async function offerOwnKey() {
   bar.setAttribute("aria-label", "API key in the examples");
   const say = (...parts) => {
     bar.replaceChildren(...parts);
-    if (!bar.isConnected) document.querySelector("[data-key]").closest(".samples, figure").before(bar);
+    const first = document.querySelector("[data-key]");
+    if (!bar.isConnected) (first.closest(".samples") ?? first.closest("figure")).before(bar);
   };
 
   const session = await ask("GET", "/auth/get-session");
