@@ -129,6 +129,11 @@ describe("the docs", NEEDS_CHROMIUM, () => {
         "select count(*) from api_key where name = 'Docs examples' and expires_at > now()",
       );
       assert.equal(keys?.count, "1", "the key is made once for a tab");
+      await page.evaluate(
+        `document.querySelector("figure[data-language=curl] pre").textContent = "$ tollgate dev \\\\\\n  --port 0\\nready\\n$ ls"`,
+      );
+      const commands = await copiedBy(page, page.getByRole("button", { name: /^Copy: The first call with curl/ }));
+      assert.equal(commands, "tollgate dev \\\n  --port 0\nls", "commands without prompts and output");
       await page.context().clearCookies();
       await page.reload();
       await bar.getByRole("link", { name: "Sign in" }).waitFor();

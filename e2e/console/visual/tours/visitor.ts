@@ -91,6 +91,8 @@ async function visitGuide({ browser, page, check }: Touring): Promise<void> {
   assert.deepEqual(browser.complaints(), []);
   await page.goto("/docs/guide/no-such-page");
   await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor();
+  // Chromium reports the status itself.
+  assert.match(browser.complaints().join("\n"), /^error: [^\n]* 404 \(Not Found\)$/);
   await check("/docs/guide/no-such-page");
 }
 
