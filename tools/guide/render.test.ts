@@ -37,8 +37,24 @@ test("words: lines are joined, tags are text, links lead into the guide, and wha
 test("code has a name to copy it by", () => {
   assert.equal(
     body("```sh\na < b\n```"),
-    '<figure class="code"><figcaption><span>Shell</span></figcaption><pre tabindex="0" role="group" aria-label="Shell, in Title"><code>a &#60; b</code></pre></figure>\n',
+    '<figure class="code"><figcaption><span>Shell</span></figcaption><pre tabindex="0" role="group" aria-label="Shell, in Title"><code>a &lt; b</code></pre></figure>\n',
   );
+});
+
+test("a fence's attributes are not shown, and its comments are", () => {
+  assert.match(body('```sh no-run="needs Docker"\ndocker ps\n```'), /<span>Shell<\/span>.*<code>docker ps<\/code>/);
+  assert.match(body("```text\n<!-- kept -->\n```"), /<code>&#60;!-- kept --&#62;<\/code>/);
+  const { title } = render("<!-- doctest: platform -->\n# Title\n", places);
+  assert.equal(title, "Title");
+});
+
+test("expected output is marked as output", () => {
+  assert.match(body("```output\n12 tokens\n```"), /^<figure class="code output"><figcaption><span>Output<\/span>/);
+});
+
+test("a base URL is the reader's own, in a sentence too; the address alone stays", () => {
+  assert.equal(body("`http://127.0.0.1:8080/v1`"), "<p><code>https://address.invalid/v1</code></p>\n");
+  assert.equal(body("`http://127.0.0.1:8080`"), "<p><code>http://127.0.0.1:8080</code></p>\n");
 });
 
 test("lists: items of one paragraph are tight, others are not; numbers go on", () => {

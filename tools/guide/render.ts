@@ -3,9 +3,10 @@
  * use pictures with a width, and comments, and these are understood here.
  */
 import { type Block, type Inline, markdownReader, type Words } from "../../console/src/ui/markdown/read.ts";
-import { block as codeBlock } from "../../gateway/src/site/reference/frame.ts";
+import { ADDRESS, block as codeBlock, outputBlock } from "../../gateway/src/site/reference/frame.ts";
 import { Html, html } from "../../gateway/src/site/reference/html.ts";
 import { anchorMaker } from "./anchors.ts";
+import { captionOf, highlight, LOCAL_ADDRESS } from "./highlight.ts";
 
 interface Picture {
   url: string;
@@ -35,29 +36,23 @@ interface Rendered {
 
 export function render(text: string, places: Places): Rendered {
   const renderer = new Renderer(places);
-  const body = renderer.blocks(reader.read(text.replaceAll(/<!--[\s\S]*?-->/g, "")));
+  const body = renderer.blocks(reader.read(withoutComments(text)));
   const [title, ...headings] = renderer.headings;
   if (title?.level !== 1) throw new Error("a page begins with its title (# …)");
   return { title: title.text, headings, body };
 }
+
+/** Outside code, where a comment is part of the example. */
+const withoutComments = (text: string): string =>
+  text.replaceAll(/^( *)(`{3,}|~{3,})[\s\S]*?^\1\2|<!--[\s\S]*?-->/gm, (found, _indent, fence) =>
+    fence === undefined ? "" : found,
+  );
 
 /** Addresses mean what `Places` says, so they are taken as they are written. */
 const reader = markdownReader((address) => address);
 
 const PICTURES = /^(?:<p>\s*)?(?:<img [^>]*>\s*)+(?:<\/p>)?$/;
 const PICTURE = /<img src="([^"]*)" alt="([^"]*)" width="(\d+)">/g;
-const LANGUAGES: Record<string, string> = {
-  "": "Text",
-  sh: "Shell",
-  json: "JSON",
-  yaml: "YAML",
-  ts: "TypeScript",
-  python: "Python",
-  ini: "INI",
-  toml: "TOML",
-  sql: "SQL",
-};
-
 class Renderer {
   readonly headings: Heading[] = [];
   readonly #places: Places;
@@ -79,10 +74,8 @@ class Renderer {
         return PICTURES.test(block.words.source)
           ? this.#pictures(block.words.source)
           : html`<p>${this.#inline(block.words.nodes)}</p>\n`;
-      case "code": {
-        const language = LANGUAGES[block.language] ?? block.language;
-        return html`${codeBlock(`${language}, in ${this.headings.at(-1)?.text ?? ""}`, block.text, language)}\n`;
-      }
+      case "code":
+        return html`${this.#code(block)}\n`;
       case "quote":
         return html`<blockquote>${this.blocks(block.blocks)}</blockquote>\n`;
       case "list":
@@ -101,6 +94,13 @@ class Renderer {
     const tag = new Html(`h${level}`);
     const shown = this.#inline(words);
     return html`<${tag} id="${id}">${level === 1 ? shown : html`<a href="#${id}">${shown}</a>`}</${tag}>\n`;
+  }
+
+  #code({ language, text }: { language: string; text: string }): Html {
+    const place = `, in ${this.headings.at(-1)?.text ?? ""}`;
+    if (language === "output") return outputBlock(`Output${place}`, highlight("text", text));
+    const caption = captionOf(language);
+    return codeBlock(`${caption}${place}`, highlight(language, text), caption);
   }
 
   #list({ start, items }: { start: number | undefined; items: Block[][] }): Html {
@@ -145,7 +145,7 @@ class Renderer {
   #inline(nodes: Inline[], lineEnd: Html | string = " "): Html {
     return html`${nodes.map((node): Html | string => {
       if (node.kind === "text") return node.text;
-      if (node.kind === "code") return html`<code>${node.text}</code>`;
+      if (node.kind === "code") return html`<code>${node.text === BASE_URL ? `${ADDRESS}/v1` : node.text}</code>`;
       if (node.kind === "break") return lineEnd;
       const inside = this.#inline(node.inside, lineEnd);
       if (node.kind === "link") {
@@ -158,6 +158,9 @@ class Renderer {
     })}`;
   }
 }
+
+/** In a sentence the address alone is often the operator's own machine; a base URL is what a reader copies. */
+const BASE_URL = `${LOCAL_ADDRESS}/v1`;
 
 const BREAK = html`<br>`;
 /** A cell of more is a text of its own. */

@@ -1,34 +1,77 @@
-/** The guide as it is built from the repository: every page is there, and every way between them leads somewhere. */
+/** The docs as they are built from the repository: every page is there, and every link leads somewhere. */
 import assert from "node:assert/strict";
+import { globSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { PAGES } from "./pages.ts";
+import { FOR_CONTRIBUTORS, PAGES } from "./pages.ts";
 import { pictureSize } from "./picture.ts";
 import { siteOf } from "./site.ts";
 
-const files = siteOf(fileURLToPath(new URL("../..", import.meta.url)));
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const files = await siteOf(root);
+const htmlFiles = [...files.keys()].filter((name) => name.endsWith(".html"));
 const textOf = (name: string): string => String(files.get(name) ?? assert.fail(`there is no ${name}`));
-const nameOf = (url: string): string =>
-  url === "/docs/guide" ? "index.html" : `${url.slice("/docs/guide/".length)}.html`;
+/** As the gateway finds it. */
+const nameOf = (url: string): string => {
+  const path = url.slice("/docs/".length);
+  const names = [path, `${path}.html`, path === "" ? "index.html" : `${path}/index.html`];
+  return names.find((name) => files.has(name)) ?? assert.fail(`there is no page ${url}`);
+};
 const ids = (text: string): string[] => [...text.matchAll(/ id="([^"]*)"/g)].map(([, id = ""]) => id);
+const SERVED_APART = /^\/docs\/(reference\.css|guide\.css|reference\.js|own-key\.js|mark\.svg)$/;
 
-for (const { path, name } of PAGES) {
-  test(`${name} (/docs/guide/${path}): its links, pictures and headings`, () => {
-    const text = textOf(path === "" ? "index.html" : `${path}.html`);
-    assert.equal(new Set(ids(text)).size, ids(text).length, "ids are there once");
-    for (const [, url = "", anchor] of text.matchAll(/href="(\/docs\/guide(?:\/[^"#]*)?)?(?:#([^"]*))?"/g)) {
-      if (url === "" && anchor === undefined) continue;
+for (const name of htmlFiles) {
+  test(`${name}: its links, pictures and headings`, () => {
+    const text = textOf(name);
+    assert.equal(new Set(ids(text)).size, ids(text).length, "every id is there once");
+    for (const [, url = "", anchor] of text.matchAll(/href="(\/docs(?:\/[^"#]*)?)?(?:#([^"]*))?"/g)) {
+      if (SERVED_APART.test(url) || (url === "" && anchor === undefined)) continue;
       const target = url === "" ? text : textOf(nameOf(url));
       if (anchor !== undefined) assert.ok(ids(target).includes(anchor), `${url}#${anchor}`);
     }
-    for (const [, picture = ""] of text.matchAll(/<img src="\/docs\/guide\/([^"]*)"/g)) {
+    for (const [, picture = ""] of text.matchAll(/<img src="\/docs\/([^"]*)"/g)) {
       assert.ok(files.has(picture), picture);
     }
-    assert.match(text, /aria-current="page">Guide</);
     assert.equal(text.match(/<h1/g)?.length, 1);
     assert.doesNotMatch(text, /<script>|style="|javascript:/);
+    assert.doesNotMatch(text, /<pre[^>]*><code>[^<]*http:\/\/127\.0\.0\.1:8080/, "the address can be filled in");
+    assert.equal(text.match(/address\.invalid/g)?.length, text.match(/https:\/\/address\.invalid/g)?.length);
   });
 }
+
+test("every file of docs/ is in the table of pages, or for contributors", () => {
+  const listed = new Set(PAGES.map(({ file }) => file));
+  const found = globSync("docs/**/*.md", { cwd: root }).filter(
+    (file) => !FOR_CONTRIBUTORS.some((name) => file.startsWith(name)),
+  );
+  assert.deepEqual(
+    found.filter((file) => !listed.has(file)),
+    [],
+    "add a line to tools/guide/pages.ts",
+  );
+});
+
+test("pages of the guide follow each other", () => {
+  const [first, second, third] = PAGES.map(({ path }) => `/docs/guide${path === "" ? "" : `/${path}`}`);
+  const links = (url = ""): string[] =>
+    [...textOf(nameOf(url)).matchAll(/rel="(prev|next)" href="([^"]*)"/g)].map(([, rel, to]) => `${rel} ${to}`);
+  assert.deepEqual(links(first), [`next ${second}`]);
+  assert.deepEqual(links(second), [`prev ${first}`, `next ${third}`]);
+  assert.equal(links(`/docs/guide/${PAGES.at(-1)?.path}`).length, 1);
+});
+
+test("an example or a folder that a page links to is a page of its own", () => {
+  assert.match(textOf("guide/deploy.html"), /<a href="\/docs\/guide\/deploy\/proxies">/);
+  assert.match(textOf("guide/deploy/proxies.html"), /<a href="\/docs\/guide\/deploy\/proxies\/nginx\.conf">/);
+  assert.equal(
+    htmlFiles.some((name) => /deploy\/(secrets|plane|\.env)/.test(name)),
+    false,
+  );
+  assert.match(textOf("guide/examples.html"), /<a href="\/docs\/guide\/examples\/python\/chat\.py">/);
+  const chat = textOf("guide/examples/python/chat.py.html");
+  assert.match(chat, /<code>examples\/python\/chat\.py<\/code>/);
+  assert.match(chat, /<span class="k">import<\/span>/);
+});
 
 test("the size of a picture of each kind, and of none", () => {
   const picture = (kind: string, bytes: [number, number][]): Uint8Array => {

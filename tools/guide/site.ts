@@ -1,39 +1,85 @@
-/** The guide as files: a page for each of its Markdown files, in the frame of the gateway's own pages, and their pictures. */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, posix } from "node:path";
-import { framed, GUIDE_STYLE_URL, GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
+/**
+ * The docs as files, by their paths below /docs: a page for each Markdown file of the guide and for each API, the examples that pages
+ * link to, pictures, the page for addresses that do not exist, and the search.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, posix, relative, sep } from "node:path";
+import { gzipSync } from "node:zlib";
+import { documentOf } from "@tollgate/api/openapi/document.ts";
+import { DOCUMENTS } from "../../gateway/src/site/reference/documents.ts";
+import { ADDRESS, block, framed, GUIDE_STYLE_URL, GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../gateway/src/site/reference/html.ts";
-import { tabs } from "../../gateway/src/site/reference/tabs.ts";
-import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
+import { captionOf, highlight, languageOfFile } from "./highlight.ts";
+import { contents, crumbs, pager, urlOf } from "./navigation.ts";
+import { EXAMPLES, type GuidePage, PAGES, pathOf } from "./pages.ts";
 import { pictureSize } from "./picture.ts";
+import { referencePage } from "./reference/page.ts";
+import { REFERENCE_URL, tabs } from "./reference/tabs.ts";
 import { type Heading, type Places, render } from "./render.ts";
+import { entriesOfApi, entriesOfPage } from "./search/entries.ts";
+import type { Entry } from "./search/query.ts";
+import { searchScript } from "./search/script.ts";
 
 const PICTURES = "docs/pictures/";
 
-/** What the files are, by their paths below the site's folder. */
-export function siteOf(root: string): Map<string, string | Buffer> {
-  const files = new Map<string, string | Buffer>();
-  for (const page of PAGES) {
-    const places = placesOf(page, (name) => {
-      const picture = readFileSync(join(root, PICTURES, name));
-      files.set(`pictures/${name}`, picture);
-      return picture;
-    });
-    const { title, headings, body } = render(readFileSync(join(root, page.file), "utf8"), places);
-    const main = html`<div class="columns">
-${contents(page, headings)}
-<main id="content" class="guide">
-${body}</main>
-</div>`;
+type Files = Map<string, string | Buffer>;
+
+export async function siteOf(root: string): Promise<Files> {
+  const files: Files = new Map();
+  const entries: Entry[] = [];
+  const put = (page: GuidePage, title: string, shown: { headings: Heading[]; body: Html }): void => {
     const name = page.path === "" ? "index" : page.path;
-    const framing = { title: `${title} · Tollgate`, nav: tabs(GUIDE_URL), styleUrl: GUIDE_STYLE_URL, hasStatus: true };
-    files.set(`${name}.html`, framed({ ...framing, body: main }));
+    files.set(`guide/${name}.html`, guidePage(page, title, shown));
+    entries.push(...entriesOfPage(page, shown.body));
+  };
+  // Examples follow the pages that link to them, and may link to others.
+  const pages = [...PAGES];
+  const publish = (file: string, { section }: GuidePage): GuidePage | undefined => {
+    const known = pages.find((page) => page.file === file);
+    if (known !== undefined || !isExample(root, file)) return known;
+    const page = { file, path: pathOf(file), name: file, section };
+    pages.push(page);
+    return page;
+  };
+  const readPicture = (name: string): Buffer => {
+    const picture = readFileSync(join(root, PICTURES, name));
+    files.set(`guide/pictures/${name}`, picture);
+    return picture;
+  };
+  for (const page of pages) {
+    const path = join(root, page.file);
+    if (statSync(path).isDirectory()) {
+      put(page, page.file, {
+        headings: [],
+        body: html`${titleOf(page)}${fileList(root, page.file, { from: page, publish })}`,
+      });
+    } else if (page.file.endsWith(".md")) {
+      const { title, headings, body } = render(readFileSync(path, "utf8"), placesOf(page, { publish, readPicture }));
+      // Of deploy/ only what a page links to is published: secrets may lie there.
+      const isWithFiles = page.file.startsWith("examples/");
+      const list = isWithFiles ? fileList(root, posix.dirname(page.file), { from: page, publish }) : "";
+      put(page, title, { headings, body: html`${body}${list}` });
+    } else put(page, page.file, { headings: [], body: sourceOf(page, readFileSync(path, "utf8")) });
+  }
+  for (const api of DOCUMENTS) {
+    const document = documentOf(api.api);
+    const name = api.pageUrl === REFERENCE_URL ? "index" : posix.basename(api.pageUrl);
+    files.set(`${name}.html`, referencePage(api, { document, baseUrl: ADDRESS, hasStatus: true }));
+    entries.push(...entriesOfApi(api, document));
+  }
+  files.set("not-found.html", notFoundPage());
+  const index = JSON.stringify(entries);
+  for (const [name, text] of [
+    ["search.json", index],
+    ["search.js", await searchScript()],
+  ] as const) {
+    files.set(name, text).set(`${name}.gz`, gzipSync(text, { level: 9 }));
   }
   return files;
 }
 
 /** Written beside and then put in place: who reads meanwhile has the one before. */
-export function writeSite(files: Map<string, string | Buffer>, folder: string): void {
+export function writeSite(files: Files, folder: string): void {
   const fresh = `${folder}-${process.pid}`;
   rmSync(fresh, { recursive: true, force: true });
   for (const [name, content] of files) {
@@ -44,15 +90,60 @@ export function writeSite(files: Map<string, string | Buffer>, folder: string): 
   renameSync(fresh, folder);
 }
 
-const urlOf = ({ path }: GuidePage): string => (path === "" ? GUIDE_URL : `${GUIDE_URL}/${path}`);
+function guidePage(page: GuidePage, title: string, { headings, body }: { headings: Heading[]; body: Html }): string {
+  const main = html`<div class="columns">
+${contents(page, headings)}
+<main id="content" class="guide">
+${crumbs(page)}${body}${pager(page)}</main>
+</div>`;
+  const framing = { nav: tabs("guide"), styleUrl: GUIDE_STYLE_URL, hasStatus: true };
+  return framed({ ...framing, title: `${title} · Tollgate`, body: main });
+}
 
-function placesOf({ file }: GuidePage, readPicture: (name: string) => Buffer): Places {
+const isExample = (root: string, file: string): boolean =>
+  EXAMPLES.some((folder) => file.startsWith(folder)) && existsSync(join(root, file));
+
+/** Of a file or a folder that is shown as it is. */
+const titleOf = ({ file }: GuidePage): Html =>
+  html`<h1 id="file">${posix.basename(file)}</h1>\n<p><code>${file}</code></p>\n`;
+
+function sourceOf(page: GuidePage, text: string): Html {
+  const language = languageOfFile(page.file);
+  return html`${titleOf(page)}${block(page.file, highlight(language, text.trimEnd()), captionOf(language))}\n`;
+}
+
+/** Every file below a folder, each a page. */
+function fileList(
+  root: string,
+  folder: string,
+  { from, publish }: { from: GuidePage } & Pick<Published, "publish">,
+): Html {
+  const found = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .filter((name) => name !== from.file && !name.includes("node_modules/"));
+  const links = found.toSorted().map((name) => {
+    const page = publish(name, from);
+    return page === undefined ? "" : html`<li><a href="${urlOf(page)}">${name.slice(folder.length + 1)}</a></li>\n`;
+  });
+  return html`<h2 id="files">Files</h2>\n<ul>${links}</ul>\n`;
+}
+
+interface Published {
+  /** The page of a file, which becomes one where it is an example; `from` links to it. */
+  publish(file: string, from: GuidePage): GuidePage | undefined;
+  readPicture(name: string): Buffer;
+}
+
+function placesOf(from: GuidePage, { publish, readPicture }: Published): Places {
+  const { file } = from;
   const resolve = (path: string): string => posix.join(posix.dirname(file), path);
   return {
     link(address) {
       if (/^([a-z]+:|#)/.test(address)) return address;
       const [path = "", anchor] = address.split("#");
-      const page = PAGES.find((one) => one.file === resolve(path));
+      const target = resolve(path).replace(/\/$/, "");
+      const page = publish(`${target}/README.md`, from) ?? publish(target, from);
       return page === undefined ? undefined : `${urlOf(page)}${anchor === undefined ? "" : `#${anchor}`}`;
     },
     picture(address) {
@@ -64,17 +155,15 @@ function placesOf({ file }: GuidePage, readPicture: (name: string) => Buffer): P
   };
 }
 
-/** Every page by its section; below the one that is shown, what it has. */
-function contents(shown: GuidePage, headings: Heading[]): Html {
-  const within = headings.filter(({ level }) => level === 2);
-  const below = html`\n<ul class="within">${within.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>\n`)}</ul>\n`;
-  const link = (page: GuidePage) =>
-    page === shown
-      ? html`<li><a href="${urlOf(page)}" aria-current="page">${page.name}</a>${within.length === 0 ? "" : below}</li>\n`
-      : html`<li><a href="${urlOf(page)}">${page.name}</a></li>\n`;
-  return html`<nav class="contents" aria-label="Contents">
-<button type="button" class="with-script" aria-expanded="false" aria-controls="contents">Contents</button>
-<div id="contents">
-${SECTIONS.map(({ name, pages }) => html`<p>${name}</p>\n<ul>${pages.map(link)}</ul>\n`)}</div>
-</nav>`;
+function notFoundPage(): string {
+  const body = html`<main id="content" class="home">
+<h1>Page not found</h1>
+<p class="lead">There is no page at this address. It may have moved. Search the docs above, or start here:</p>
+<ul class="places">
+<li><a href="${GUIDE_URL}"><strong>Guide</strong> For builders, hosts and operators.</a></li>
+<li><a href="${REFERENCE_URL}"><strong>API reference</strong> Every endpoint, with examples.</a></li>
+<li><a href="/console/"><strong>Console</strong> API keys, credits and the playground.</a></li>
+</ul>
+</main>`;
+  return framed({ title: "Page not found · Tollgate", nav: tabs(undefined), body, hasStatus: true });
 }

@@ -11,7 +11,7 @@ const LOCAL_URL = "http://localhost:8080";
  */
 const HOST = /^([a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
 
-interface Known {
+export interface Known {
   publicUrl?: string | undefined;
   /** Proxies before us, which say whether they were called by HTTPS. */
   trustedProxies?: number | undefined;

@@ -6,12 +6,20 @@ export const SCRIPT_URL = "/docs/reference.js";
 export const MARK_URL = "/docs/mark.svg";
 export const GUIDE_URL = "/docs/guide";
 export const GUIDE_STYLE_URL = "/docs/guide.css";
+export const KEY_SCRIPT_URL = "/docs/own-key.js";
+/** Built with the pages; fetched when somebody first searches. */
+const SEARCH_SCRIPT_URL = "/docs/search.js";
+const SEARCH_INDEX_URL = "/docs/search.json";
+
+/** Stands for the gateway's address in a page that is built once. No page contains it otherwise. */
+export const ADDRESS = "https://address.invalid";
 
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",
   "img-src 'self'",
+  "connect-src 'self'",
   "form-action 'none'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
@@ -41,7 +49,7 @@ const STATUS_LINK = html`<li><a href="${STATUS_URL}">Status</a></li>\n`;
 /** A page that was framed before it was known that this gateway tells no status. */
 export const withoutStatus = (page: string): string => page.replace(STATUS_LINK.text, "");
 
-/** Works without the script, which brings the theme, the copy buttons and the choice of language. */
+/** Works without the script, which brings the theme, the copy buttons, the choice of language and the search. */
 export function framed({ title, nav, body, styleUrl, hasStatus }: Framed): string {
   return html`<!doctype html>
 <html lang="en">
@@ -58,7 +66,7 @@ ${styleUrl === undefined ? "" : html`<link rel="stylesheet" href="${styleUrl}">\
 <a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="brand" href="/">${MARK}Tollgate</a>
-${nav ?? ""}
+${nav === undefined ? "" : html`${nav}\n${SEARCH}`}
 <nav class="elsewhere" aria-label="Tollgate">
 <ul>
 ${nav === undefined ? html`<li><a href="/docs">Docs</a></li>\n` : ""}${hasStatus ? STATUS_LINK : ""}<li><a class="button" href="/console/">Console</a></li>
@@ -81,9 +89,21 @@ ${body}
 
 const MARK = html`<svg aria-hidden="true" viewBox="0 0 32 32" class="mark"><rect width="32" height="32" rx="8"></rect><path d="M8 10h16M16 10v13" stroke-width="3.2" stroke-linecap="round"></path><circle cx="16" cy="23" r="2.6"></circle></svg>`;
 
+/** The script loads the index on first use and fills the list. */
+const SEARCH = html`<div class="search with-script" role="search">
+<input id="search" type="search" role="combobox" aria-label="Search the docs" aria-autocomplete="list" aria-expanded="false" aria-controls="search-results" autocomplete="off" spellcheck="false" placeholder="Search" data-script="${SEARCH_SCRIPT_URL}" data-index="${SEARCH_INDEX_URL}">
+<kbd aria-hidden="true">/</kbd>
+<div class="found" hidden><div id="search-results" role="listbox" aria-label="Search results"></div><p role="status"></p></div>
+</div>`;
+
 /** Code to copy. Can be focused, so that a keyboard can scroll what is too wide. */
-export function block(label: string, text: string, caption = label): Html {
+export function block(label: string, text: Html | string, caption = label): Html {
   return html`<figure class="code">${inside(label, text, caption)}</figure>`;
+}
+
+/** What a command prints: not to be copied. */
+export function outputBlock(label: string, text: Html | string): Html {
+  return html`<figure class="code output">${inside(label, text, "Output")}</figure>`;
 }
 
 export interface Sample {
@@ -91,17 +111,20 @@ export interface Sample {
   text: string;
 }
 
+type Highlight = (language: string, text: string) => Html;
+
 const LANGUAGES: Record<Sample["language"], string> = { curl: "curl", python: "Python", typescript: "TypeScript" };
 
 /** The same in several languages. The script shows the chosen one; without it all of them are there. */
-export function samplesBlock(label: string, samples: readonly Sample[]): Html {
+export function samplesBlock(label: string, samples: readonly Sample[], highlight: Highlight): Html {
   const each = samples.map(({ language, text }) => {
     const name = LANGUAGES[language];
-    return html`<figure class="code" data-language="${language}">${inside(`${label} with ${name}`, text, name)}</figure>\n`;
+    const code = highlight(language, text);
+    return html`<figure class="code" data-language="${language}">${inside(`${label} with ${name}`, code, name)}</figure>\n`;
   });
   return html`<div class="samples">\n${each}</div>`;
 }
 
-function inside(label: string, text: string, caption: string): Html {
+function inside(label: string, text: Html | string, caption: string): Html {
   return html`<figcaption><span>${caption}</span></figcaption><pre tabindex="0" role="group" aria-label="${label}"><code>${text}</code></pre>`;
 }

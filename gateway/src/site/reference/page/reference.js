@@ -1,5 +1,5 @@
-// What the gateway's own pages gain by a script: the console's theme, copy buttons, one language for all examples, and the mark
-// at the section that is read. The first part runs before the first paint.
+// What the gateway's own pages gain by a script: the console's theme, copy buttons, one language for all examples, the search, the
+// reader's own key, and the mark at the section that is read. The first part runs before the first paint.
 (() => {
   const root = document.documentElement;
   const THEME = "tollgate.theme";
@@ -38,10 +38,13 @@
   document.addEventListener("DOMContentLoaded", () => {
     document.body.append(status);
     themeChoice();
-    for (const figure of document.querySelectorAll("figure.code")) copyButton(figure);
+    for (const figure of document.querySelectorAll("figure.code:not(.output)")) copyButton(figure);
     for (const samples of document.querySelectorAll(".samples")) languageChoice(samples);
     showLanguage();
     contents();
+    searchBox();
+    const isWithKey = document.querySelector("[data-key]") !== null;
+    if (isWithKey) import("/docs/own-key.js").then(({ offerOwnKey }) => offerOwnKey());
   });
 
   function themeChoice() {
@@ -78,7 +81,7 @@
     const pre = figure.querySelector("pre");
     const label = pre.getAttribute("aria-label");
     const made = button("Copy", async () => {
-      await copy(pre.textContent);
+      await copy(commandsOf(pre.textContent));
       made.textContent = "Copied";
       status.textContent = `Copied: ${label}`;
       setTimeout(() => {
@@ -88,6 +91,19 @@
     });
     made.setAttribute("aria-label", `Copy: ${label}`);
     figure.querySelector("figcaption").append(made);
+  }
+
+  /** Of a terminal session, the commands without their prompts; any other text as it is. */
+  function commandsOf(text) {
+    const lines = text.split("\n");
+    if (!lines.some((line) => line.startsWith("$ "))) return text;
+    let isCommand = false;
+    const commands = lines.filter((line) => {
+      const isWithin = isCommand || line.startsWith("$ ");
+      isCommand = isWithin && line.endsWith("\\");
+      return isWithin;
+    });
+    return commands.map((line) => line.replace(/^\$ /, "")).join("\n");
   }
 
   /** What was done, for those who do not see it. */
@@ -140,6 +156,22 @@
     for (const one of document.querySelectorAll(".languages button")) {
       one.setAttribute("aria-pressed", String(one.value === root.dataset.language));
     }
+  }
+
+  /** The search is loaded when somebody goes to its box, which `/` does from anywhere. */
+  function searchBox() {
+    const box = document.querySelector(".search");
+    if (box === null) return;
+    const input = box.querySelector("input");
+    input.addEventListener("focus", () => import(input.dataset.script).then(({ openBox }) => openBox(box)), {
+      once: true,
+    });
+    addEventListener("keydown", (event) => {
+      const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]") != null;
+      if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      input.focus();
+    });
   }
 
   function contents() {

@@ -3,10 +3,10 @@ import { describe, test } from "node:test";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { type Endpoint, follow, operationsOf, type Parameter } from "@tollgate/api/openapi/openapi.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
+import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
 import { curl } from "./curl.ts";
-import { type ApiDocument, DOCUMENTS } from "./documents.ts";
 import { fieldsOf } from "./fields-list.ts";
-import { html, inline, marked } from "./html.ts";
 import { referencePage } from "./page.ts";
 
 const BASE_URL = "https://api.example.test";
@@ -17,14 +17,17 @@ for (const api of DOCUMENTS) {
     const page = referencePage(api, { document, baseUrl: BASE_URL, hasStatus: true });
 
     test("every operation has its anchor, its path and its curl line", () => {
+      const text = [...page.matchAll(/<code>([\s\S]*?)<\/code><\/pre>/g)]
+        .map(([, code = ""]) => textOf(code))
+        .join("\n");
       for (const { path, operation } of operationsOf(document)) {
         assert.ok(page.includes(`id="${operation.operationId}"`), path);
         assert.ok(page.includes(`href="#${operation.operationId}"`), path);
         assert.ok(page.includes(`<code>${path}</code>`), path);
         const address = path.replace("{id}", "$ID").replace("{provider}", "$PROVIDER");
-        assert.ok(page.includes(`curl &#34;$TOLLGATE_BASE_URL${address}&#34;`), path);
+        assert.ok(text.includes(`curl "$TOLLGATE_BASE_URL${address}"`), path);
       }
-      assert.ok(page.includes(`export TOLLGATE_BASE_URL=${BASE_URL}\n`) || page.includes(`=${BASE_URL}</code>`));
+      assert.match(text, new RegExp(`export TOLLGATE_BASE_URL=${RegExp.escape(BASE_URL)}(\n|$)`, "m"));
     });
 
     test("every parameter is there with its description", () => {
@@ -37,12 +40,16 @@ for (const api of DOCUMENTS) {
       }
     });
 
-    test("the other pages and the document are linked, and this page is marked", () => {
-      for (const { pageUrl, name } of DOCUMENTS) {
-        const here = pageUrl === api.pageUrl ? ' aria-current="page"' : "";
-        assert.ok(page.includes(`<a href="${pageUrl}"${here}>${name}</a>`), name);
-      }
+    test("links to its document and to the other APIs, the internal ones apart and last", () => {
       assert.ok(page.includes(`<a href="${api.url}">`));
+      const [tabs = ""] = /<nav class="tabs"[\s\S]*?<\/nav>/.exec(page) ?? [];
+      assert.deepEqual(tabs.match(/href="[^"]*"/g), ['href="/docs/guide"', 'href="/docs"']);
+      const [, internal = ""] = /<p>Internal APIs<\/p>\n<ul>([\s\S]*?)<\/ul>\n<\/div>\n<\/nav>/.exec(page) ?? [];
+      for (const { pageUrl, name } of DOCUMENTS.slice(1)) {
+        const here = pageUrl === api.pageUrl ? ' aria-current="true"' : "";
+        assert.ok(internal.includes(`<a href="${pageUrl}"${here}>${name}</a>`), name);
+      }
+      assert.equal(page.includes("The platform's own programs use this API."), api.pageUrl !== "/docs");
     });
 
     test("every link within the page leads somewhere, and no id is there twice", () => {
@@ -67,7 +74,7 @@ for (const api of DOCUMENTS) {
 
     test("elements are closed in the order they were opened", () => {
       const open: string[] = [];
-      const empty = new Set(["meta", "link", "wbr"]);
+      const empty = new Set(["meta", "link", "wbr", "input"]);
       for (const [, slash, name] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
         if (name === undefined || empty.has(name)) continue;
         if (slash === "/") assert.equal(open.pop(), name);
@@ -77,6 +84,13 @@ for (const api of DOCUMENTS) {
     });
   });
 }
+
+/** The text of coloured code. */
+const textOf = (code: string): string =>
+  code
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&amp;", "&");
 
 interface Envelope {
   properties: { error: { properties: { code: { enum: string[] } } } };

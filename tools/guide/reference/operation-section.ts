@@ -11,10 +11,11 @@ import {
   type Response,
   type Schema,
 } from "@tollgate/api/openapi/openapi.ts";
-import type { Calling } from "./documents.ts";
+import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
+import { block, type Sample, samplesBlock } from "../../../gateway/src/site/reference/frame.ts";
+import { type Html, html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
+import { captionOf, highlight } from "../highlight.ts";
 import { fieldsOf, typeOf } from "./fields-list.ts";
-import { block, type Sample, samplesBlock } from "./frame.ts";
-import { type Html, html, inline, marked } from "./html.ts";
 import { samplesOf } from "./samples.ts";
 
 export function operationSection(document: Document, endpoint: Endpoint, calling: Calling): Html {
@@ -85,15 +86,16 @@ ${description === "" ? "" : html`<dd>${inline(description)}</dd>`}
 function shownExample({ summary, value }: Example): Html {
   const text = typeof value === "string" ? value.trimEnd() : JSON.stringify(value, null, 2);
   const title = summary ?? "Example";
-  return html`<details>\n<summary>${title}</summary>\n${block(title, text, typeof value === "string" ? "Text" : "JSON")}\n</details>\n`;
+  const language = typeof value === "string" ? "text" : "json";
+  return html`<details>\n<summary>${title}</summary>\n${block(title, highlight(language, text), captionOf(language))}\n</details>\n`;
 }
 
 /** In one language it is a block like others. */
 function example(label: string, samples: Sample[]): Html {
   const [only, second] = samples;
   return only !== undefined && second === undefined
-    ? block(`${label} with curl`, only.text, "curl")
-    : samplesBlock(label, samples);
+    ? block(`${label} with curl`, highlight("curl", only.text), "curl")
+    : samplesBlock(label, samples, highlight);
 }
 
 /** Headings are links to themselves. */

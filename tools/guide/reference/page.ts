@@ -8,12 +8,13 @@ import {
   operationsOf,
   type Response,
 } from "@tollgate/api/openapi/openapi.ts";
-import type { ApiDocument, Step } from "./documents.ts";
-import { block, framed, samplesBlock } from "./frame.ts";
-import { type Html, html, inline, marked } from "./html.ts";
+import type { ApiDocument, Step } from "../../../gateway/src/site/reference/documents.ts";
+import { block, framed, samplesBlock } from "../../../gateway/src/site/reference/frame.ts";
+import { type Html, html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
+import { highlight } from "../highlight.ts";
 import { heading, operationSection, schemaPart } from "./operation-section.ts";
 import { firstCall } from "./samples.ts";
-import { tabs } from "./tabs.ts";
+import { INTERNAL_APIS, internalApis, REFERENCE_URL, tabs } from "./tabs.ts";
 
 interface PageOptions {
   document: Document;
@@ -26,8 +27,8 @@ export function referencePage(api: ApiDocument, options: PageOptions): string {
   const endpoints = operationsOf(document);
   const { title, summary } = document.info;
   const body = html`<div class="columns">
-${contents(endpoints)}
-<main id="content">
+${contents(endpoints, api)}
+<main id="content">${internalNote(api)}
 <section aria-labelledby="introduction">
 <h1 id="introduction">${title}</h1>
 <p class="lead">${summary}</p>
@@ -44,10 +45,18 @@ ${errors(document, endpoints)}
 ${headers(document)}
 </main>
 </div>`;
-  return framed({ title: `${title} reference`, nav: tabs(api.pageUrl), body, hasStatus: options.hasStatus });
+  return framed({ title: `${title} reference`, nav: tabs("reference"), body, hasStatus: options.hasStatus });
 }
 
-function contents(endpoints: Endpoint[]): Html {
+/** Tells builders where they are. */
+function internalNote({ pageUrl }: ApiDocument): Html | string {
+  if (pageUrl === REFERENCE_URL) return "";
+  return html`
+<p class="crumbs"><a href="${REFERENCE_URL}">API reference</a> <span aria-hidden="true">/</span> ${INTERNAL_APIS}</p>
+<p class="note">The platform's own programs use this API. To call models, use the <a href="${REFERENCE_URL}">public API</a>.</p>`;
+}
+
+function contents(endpoints: Endpoint[], { pageUrl }: ApiDocument): Html {
   const tags = Map.groupBy(endpoints, ({ operation }) => operation.tags[0] ?? "");
   const link = ({ operation }: Endpoint) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`;
   return html`<nav class="contents" aria-label="Contents">
@@ -63,7 +72,7 @@ ${[...tags].map(([tag, inside]) => html`<p>${tag}</p>\n<ul>${inside.map(link)}</
 <li><a href="#errors">Errors</a></li>
 <li><a href="#headers">Headers</a></li>
 </ul>
-</div>
+${pageUrl === REFERENCE_URL ? "" : html`<p>Reference</p>\n<ul><li><a href="${REFERENCE_URL}">Public API</a></li></ul>\n`}${internalApis(pageUrl)}</div>
 </nav>`;
 }
 
@@ -80,9 +89,9 @@ function quickStart(document: Document, { calling }: ApiDocument, baseUrl: strin
   return html`<section aria-labelledby="start">
 ${heading("start", "Quick start")}
 ${steps}
-${chat === undefined ? "" : html`<p>The base URL for clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", firstCall(chat, { baseUrl, key }))}`}
+${chat === undefined ? "" : html`<p>The base URL for clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", firstCall(chat, { baseUrl, key }), highlight)}`}
 ${marked(calling.before)}
-${block("What to set", lines.join("\n"), "Shell")}
+${block("What to set", highlight("sh", lines.join("\n")), "Shell")}
 </section>
 `;
 }

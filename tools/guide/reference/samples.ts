@@ -3,9 +3,9 @@
  * address and the key come from the environment, as in the lines of curl.
  */
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
+import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
+import type { Sample } from "../../../gateway/src/site/reference/frame.ts";
 import { bodyOf, curl } from "./curl.ts";
-import type { Calling } from "./documents.ts";
-import type { Sample } from "./frame.ts";
 import { pythonLiteral, scriptLiteral } from "./literals.ts";
 
 interface SdkCall {

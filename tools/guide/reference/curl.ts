@@ -1,7 +1,7 @@
 /** An operation as a line of curl. What stands for an id is a shell variable, so that the line works once it is set. */
 
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
-import type { Calling } from "./documents.ts";
+import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
 
 export function curl(endpoint: Endpoint, { credential }: Calling): string {
   const { method, path } = endpoint;

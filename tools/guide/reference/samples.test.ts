@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { operationsOf } from "@tollgate/api/openapi/openapi.ts";
-import { DOCUMENTS } from "./documents.ts";
+import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { pythonLiteral, scriptLiteral } from "./literals.ts";
 import { firstCall, samplesOf } from "./samples.ts";
 

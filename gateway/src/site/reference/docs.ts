@@ -1,0 +1,115 @@
+/**
+ * The docs under /docs: the reference and the guide as `npm run docs` built them. Each file is read when somebody first asks for it.
+ * Without a build the gateway says how to make one, and does everything else.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { extname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { notFound } from "../../faults.ts";
+import { etagOf, sendCached } from "../../http/cached.ts";
+import { addressOf, type Known } from "./address.ts";
+import { ADDRESS, SAFETY, withoutStatus } from "./frame.ts";
+import { wantsHtml } from "./home.ts";
+import { html } from "./html.ts";
+
+const FOLDER = fileURLToPath(new URL("../../../../docs/dist", import.meta.url));
+const HTML = "text/html; charset=utf-8";
+/** What is served; a build leaves other files too. */
+const TYPES: Record<string, string> = {
+  ".html": HTML,
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".webp": "image/webp",
+  ".svg": "image/svg+xml",
+};
+/** Shown in place of a page that does not exist, and at no address of its own. */
+const NOT_FOUND = "not-found.html";
+
+interface DocsFile {
+  type: string;
+  body: string | Buffer;
+  /** The same file, compressed by the build. */
+  zipped: Buffer | undefined;
+  etag: string;
+}
+
+interface DocsOptions extends Known {
+  hasStatus?: boolean;
+  folder?: string;
+}
+
+export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FOLDER, ...known }: DocsOptions): void {
+  let names: Set<string> | undefined;
+  const files = new Map<string, DocsFile>();
+  const read = (name: string, all: Set<string>): DocsFile => {
+    const bytes = readFileSync(join(folder, name));
+    const page = (): string => (hasStatus ? bytes.toString() : withoutStatus(bytes.toString()));
+    const body = extname(name) === ".html" ? page() : bytes;
+    const zipped = all.has(`${name}.gz`) ? readFileSync(join(folder, `${name}.gz`)) : undefined;
+    return { type: TYPES[extname(name)] ?? "", body, zipped, etag: etagOf(body) };
+  };
+  const fileOf = (name: string, all: Set<string>): DocsFile => {
+    const file = files.get(name) ?? read(name, all);
+    files.set(name, file);
+    return file;
+  };
+  // A page made of a caller's own headers is kept for that caller alone.
+  const keep = known.publicUrl === undefined ? "private" : "public";
+  const sendPage = (request: FastifyRequest, reply: FastifyReply, { body, etag, type }: DocsFile): FastifyReply => {
+    const address = addressOf(request.raw, known);
+    const filled = (): string => String(body).replaceAll(ADDRESS, html`${address}`.text);
+    return sendCached(request, reply, { body: filled, etag: etagOf(`${etag} ${address}`), type, keep });
+  };
+  for (const url of ["/docs", "/docs/*"]) {
+    app.get<{ Params: { "*"?: string } }>(url, async (request, reply) => {
+      // Docs that were built after the start are found too.
+      names ??= namesBelow(folder);
+      reply.headers(SAFETY);
+      if (names === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NONE);
+      const path = (request.params["*"] ?? "").replace(/\/$/, "");
+      const name = nameOf(path, names);
+      if (name !== undefined) {
+        const file = fileOf(name, names);
+        return file.type === HTML ? sendPage(request, reply, file) : sendAsset(request, reply, file);
+      }
+      if (!wantsHtml(request.headers.accept) || !names.has(NOT_FOUND)) {
+        throw notFound(`No such page: /docs/${path.slice(0, 100)}.`);
+      }
+      const { body } = fileOf(NOT_FOUND, names);
+      return reply.code(404).headers({ vary: "accept", "cache-control": "no-cache" }).type(HTML).send(body);
+    });
+  }
+}
+
+const NONE = "The docs are not built yet. Build them with:\n\n  npm run docs\n\nthen load this page again.\n";
+
+/** The address of a page has no extension; `guide` is the file `guide.html` or `guide/index.html`. */
+function nameOf(path: string, names: Set<string>): string | undefined {
+  const below = path === "" ? "" : `${path}/`;
+  return [path, `${path}.html`, `${below}index.html`].find(
+    (name) => names.has(name) && Object.hasOwn(TYPES, extname(name)) && name !== NOT_FOUND,
+  );
+}
+
+function sendAsset(request: FastifyRequest, reply: FastifyReply, { zipped, ...file }: DocsFile): FastifyReply {
+  if (zipped === undefined) return sendCached(request, reply, file);
+  reply.header("vary", "accept-encoding");
+  const isAccepted = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(String(request.headers["accept-encoding"] ?? ""));
+  return sendCached(
+    request,
+    isAccepted ? reply.header("content-encoding", "gzip") : reply,
+    isAccepted ? { ...file, body: zipped, etag: etagOf(zipped) } : file,
+  );
+}
+
+/** Paths with slashes, whatever the system's separator. Undefined where there is no such folder. */
+function namesBelow(folder: string): Set<string> | undefined {
+  try {
+    const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    return new Set(entries.map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/")));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

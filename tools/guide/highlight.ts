@@ -1,0 +1,116 @@
+/**
+ * Code as HTML: coloured by highlight.js, with classes of our own and no styles, and with the places marked that are filled in for the
+ * reader (the gateway's address when the page is sent, the key in the browser).
+ */
+import { createRequire } from "node:module";
+import { ADDRESS } from "../../gateway/src/site/reference/frame.ts";
+import { Html, html } from "../../gateway/src/site/reference/html.ts";
+
+interface Highlighter {
+  registerLanguage(name: string, grammar: object): void;
+  highlight(text: string, options: { language: string; ignoreIllegals: boolean }): { value: string };
+}
+
+// Not by `import`: its types would bring the browser's (`lib="dom"`) into every file of the repository.
+const load = createRequire(import.meta.url);
+const highlighter: Highlighter = load("highlight.js/lib/core");
+const GRAMMARS = "bash dockerfile go ini java json nginx python sql typescript yaml".split(" ");
+for (const name of GRAMMARS) highlighter.registerLanguage(name, load(`highlight.js/lib/languages/${name}`));
+
+interface Language {
+  /** In the caption of a block. */
+  name: string;
+  grammar?: string;
+}
+
+/** By the word after a fence, or the end of a file's name. */
+const LANGUAGES: Record<string, Language> = {
+  sh: { name: "Shell", grammar: "bash" },
+  bash: { name: "Shell", grammar: "bash" },
+  curl: { name: "curl", grammar: "bash" },
+  json: { name: "JSON", grammar: "json" },
+  yaml: { name: "YAML", grammar: "yaml" },
+  yml: { name: "YAML", grammar: "yaml" },
+  ts: { name: "TypeScript", grammar: "typescript" },
+  typescript: { name: "TypeScript", grammar: "typescript" },
+  js: { name: "JavaScript", grammar: "typescript" },
+  mjs: { name: "JavaScript", grammar: "typescript" },
+  python: { name: "Python", grammar: "python" },
+  py: { name: "Python", grammar: "python" },
+  go: { name: "Go", grammar: "go" },
+  java: { name: "Java", grammar: "java" },
+  ini: { name: "INI", grammar: "ini" },
+  toml: { name: "TOML", grammar: "ini" },
+  service: { name: "systemd unit", grammar: "ini" },
+  nginx: { name: "nginx", grammar: "nginx" },
+  sql: { name: "SQL", grammar: "sql" },
+  dockerfile: { name: "Dockerfile", grammar: "dockerfile" },
+  text: { name: "Text" },
+  "": { name: "Text" },
+};
+
+const BY_FILE: Record<string, string> = { Dockerfile: "dockerfile", "nginx.conf": "nginx" };
+
+export function languageOfFile(file: string): string {
+  const name = file.slice(file.lastIndexOf("/") + 1);
+  const end = name.slice(name.lastIndexOf(".") + 1);
+  return BY_FILE[name] ?? (Object.hasOwn(LANGUAGES, end) ? end : "text");
+}
+
+export const captionOf = (language: string): string => LANGUAGES[language]?.name ?? language;
+
+/** Written in the docs wherever the reader's own belongs. */
+export const LOCAL_ADDRESS = "http://127.0.0.1:8080";
+const KEY = "tsk_live_your_key";
+const KEY_PLACE = `<span data-key>${KEY}</span>`;
+
+/** Files longer than this stay plain: a dashboard of 100 KB is not read here. */
+const CHARS_MAX = 50_000;
+
+export function highlight(language: string, text: string): Html {
+  const grammar = LANGUAGES[language]?.grammar;
+  const filled = text.replaceAll(LOCAL_ADDRESS, ADDRESS);
+  const coloured =
+    grammar === undefined || text.length > CHARS_MAX
+      ? html`${filled}`.text
+      : withOwnClasses(highlighter.highlight(filled, { language: grammar, ignoreIllegals: true }).value);
+  // A prompt is no part of the command: neither a selection nor the copy button takes it.
+  const prompted = coloured.replaceAll(/^\$ /gm, '<span class="prompt">$ </span>');
+  return new Html(prompted.replaceAll(KEY, KEY_PLACE));
+}
+
+/** highlight.js' scopes in six classes. Scopes that are not named stay as they are around them. */
+const CLASSES: Record<string, string> = {
+  comment: "c",
+  quote: "c",
+  keyword: "k",
+  literal: "k",
+  built_in: "k",
+  type: "k",
+  "selector-tag": "k",
+  string: "s",
+  regexp: "s",
+  number: "n",
+  attr: "a",
+  attribute: "a",
+  variable: "a",
+  symbol: "a",
+  bullet: "a",
+  section: "f",
+  title: "f",
+  meta: "c",
+  // Within a string, code again.
+  subst: "x",
+};
+
+function withOwnClasses(coloured: string): string {
+  /** Undefined for a scope that gets no class of its own here. */
+  const open: (string | undefined)[] = [];
+  return coloured.replaceAll(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (_tag, scope?: string) => {
+    if (scope === undefined) return open.pop() === undefined ? "" : "</span>";
+    const named = CLASSES[scope];
+    const own = named === open.findLast((one) => one !== undefined) ? undefined : named;
+    open.push(own);
+    return own === undefined ? "" : `<span class="${own}">`;
+  });
+}

@@ -1,0 +1,45 @@
+/** The ways around the guide: the list of its pages, where a page belongs, and the pages before and after it. */
+import { GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
+import { type Html, html } from "../../gateway/src/site/reference/html.ts";
+import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
+import { internalApis, REFERENCE_URL } from "./reference/tabs.ts";
+import type { Heading } from "./render.ts";
+
+export const urlOf = ({ path }: Pick<GuidePage, "path">): string => (path === "" ? GUIDE_URL : `${GUIDE_URL}/${path}`);
+
+/** Sections that fold, open where the reader is. Below the page that is shown, its headings. */
+export function contents(shown: GuidePage, headings: Heading[]): Html {
+  const within = headings.filter(({ level }) => level === 2);
+  const below = html`\n<ul class="within">${within.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>\n`)}</ul>\n`;
+  const link = (page: GuidePage) =>
+    page === shown
+      ? html`<li><a href="${urlOf(page)}" aria-current="page">${page.name}</a>${within.length === 0 ? "" : below}</li>\n`
+      : html`<li><a href="${urlOf(page)}">${page.name}</a></li>\n`;
+  const isOpen = (name: string): boolean => name === shown.section || shown.path === "";
+  const sections = [...SECTIONS].map(
+    ([name, pages]) =>
+      html`<details${isOpen(name) ? html` open` : ""}>\n<summary>${name}</summary>\n<ul>${pages.map(link)}</ul>\n</details>\n`,
+  );
+  return html`<nav class="contents" aria-label="Contents">
+<button type="button" class="with-script" aria-expanded="false" aria-controls="contents">Contents</button>
+<div id="contents">
+${sections}<p>Reference</p>
+<ul><li><a href="${REFERENCE_URL}">API reference</a></li></ul>
+${internalApis()}</div>
+</nav>`;
+}
+
+export function crumbs({ path, section }: GuidePage): Html | string {
+  if (path === "") return "";
+  return html`<p class="crumbs"><a href="${GUIDE_URL}">Guide</a> <span aria-hidden="true">/</span> ${section}</p>\n`;
+}
+
+export function pager(shown: GuidePage): Html | string {
+  const at = PAGES.indexOf(shown);
+  if (at < 0) return "";
+  const link = (page: GuidePage | undefined, rel: "prev" | "next", text: string): Html | string =>
+    page === undefined
+      ? ""
+      : html`<a rel="${rel}" href="${urlOf(page)}"><span>${text}</span> <strong>${page.name}</strong></a>\n`;
+  return html`<nav class="pager" aria-label="Previous and next page">\n${link(PAGES[at - 1], "prev", "Previous")}${link(PAGES[at + 1], "next", "Next")}</nav>\n`;
+}

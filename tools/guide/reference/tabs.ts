@@ -1,0 +1,28 @@
+/** The way between guide and reference, and to the APIs that only the platform's own programs call. */
+import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { GUIDE_URL } from "../../../gateway/src/site/reference/frame.ts";
+import { type Html, html } from "../../../gateway/src/site/reference/html.ts";
+
+const [PUBLIC, ...INTERNAL] = DOCUMENTS;
+export const REFERENCE_URL = PUBLIC?.pageUrl ?? "";
+export const INTERNAL_APIS = "Internal APIs";
+
+/** `part`: where this page belongs. */
+export function tabs(part: "guide" | "reference" | undefined): Html {
+  const links = [
+    { name: "Guide", url: GUIDE_URL, isHere: part === "guide" },
+    { name: "API reference", url: REFERENCE_URL, isHere: part === "reference" },
+  ].map(({ name, url, isHere }) => {
+    return html`<li><a href="${url}"${isHere ? html` aria-current="true"` : ""}>${name}</a></li>\n`;
+  });
+  return html`<nav class="tabs" aria-label="Docs">\n<ul>\n${links}</ul>\n</nav>`;
+}
+
+/** For operators and for those who write an agent; builders have no use for them. */
+export function internalApis(hereUrl = ""): Html {
+  const links = INTERNAL.map(({ name, pageUrl }) => {
+    const current = pageUrl === hereUrl ? html` aria-current="true"` : "";
+    return html`<li><a href="${pageUrl}"${current}>${name}</a></li>\n`;
+  });
+  return html`<p>${INTERNAL_APIS}</p>\n<ul>${links}</ul>\n`;
+}

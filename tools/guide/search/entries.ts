@@ -1,0 +1,64 @@
+/** What the search knows: the guide in parts, one for each heading, and every operation of the APIs. */
+import { type Document, operationsOf, type Schema } from "@tollgate/api/openapi/openapi.ts";
+import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { ADDRESS } from "../../../gateway/src/site/reference/frame.ts";
+import type { Html } from "../../../gateway/src/site/reference/html.ts";
+import { LOCAL_ADDRESS } from "../highlight.ts";
+import { urlOf } from "../navigation.ts";
+import type { GuidePage } from "../pages.ts";
+import { fieldsOf } from "../reference/fields-list.ts";
+import type { Entry } from "./query.ts";
+
+/** Of a file of the examples, its path and its first lines: the rest would be half of the index. */
+const SOURCE_CHARS = 300;
+const HEADING = /<h[1-6] id="([^"]*)">([\s\S]*?)<\/h[1-6]>/;
+
+export function entriesOfPage(page: GuidePage, body: Html): Entry[] {
+  const isSource = !page.file.endsWith(".md");
+  const isMinor = isSource || page.file === "CHANGELOG.md";
+  // What is split by an expression with two groups comes in threes: anchor, heading, text.
+  const [, ...parts] = body.text.split(HEADING);
+  return Array.from({ length: parts.length / 3 }, (_, i) => {
+    const [anchor = "", heading = "", text = ""] = parts.slice(3 * i, 3 * i + 3);
+    return {
+      url: i === 0 ? urlOf(page) : `${urlOf(page)}#${anchor}`,
+      heading: plain(heading),
+      place: i === 0 ? page.section : `${page.section} / ${page.name}`,
+      text: plain(text.replaceAll(/<figcaption>[\s\S]*?<\/figcaption>/g, "")).slice(
+        0,
+        isSource ? SOURCE_CHARS : undefined,
+      ),
+      ...(isMinor && { minor: true as const }),
+    };
+  });
+}
+
+export function entriesOfApi(api: ApiDocument, document: Document): Entry[] {
+  const isInternal = api !== DOCUMENTS[0];
+  return operationsOf(document).map(({ method, path, operation }) => {
+    const request = operation.requestBody?.content["application/json"];
+    const fields = request === undefined ? [] : fieldsOf(document, request.schema as Schema).map((field) => field.path);
+    const text = [operation.description ?? "", fields.join(" ")].join(" ");
+    return {
+      url: `${api.pageUrl}#${operation.operationId}`,
+      heading: operation.summary,
+      place: `${isInternal ? api.name : "API reference"} / ${method.toUpperCase()} ${path}`,
+      text: oneLine(text.replaceAll("`", "")),
+      ...(isInternal && { minor: true as const }),
+    };
+  });
+}
+
+const NAMED: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
+
+/** The text of our own HTML. A tag ends a word only where it ends a line or a cell. */
+function plain(text: string): string {
+  const bare = text.replaceAll(/<\/(p|li|td|th|tr|pre|div|h\d)>|<br>/g, " ").replaceAll(/<[^>]*>/g, "");
+  const decoded = bare.replaceAll(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (whole, decimal, hex, name) => {
+    if (name !== undefined) return NAMED[name] ?? whole;
+    return String.fromCodePoint(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal));
+  });
+  return oneLine(decoded.replaceAll(ADDRESS, LOCAL_ADDRESS));
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();

@@ -1,0 +1,70 @@
+/** The search itself, over what `search.json` holds: the same in the browser and in tests. */
+import MiniSearch from "minisearch";
+
+/** A part of a page below one heading, or one operation of an API. */
+export interface Entry {
+  url: string;
+  heading: string;
+  /** Where it is: `Operators / NATS`. */
+  place: string;
+  text: string;
+  /** Found after the others: internal APIs, sources of examples, the changelog. */
+  minor?: true;
+}
+
+interface Found {
+  url: string;
+  heading: string;
+  place: string;
+  /** The text around the first match, in pieces. */
+  snippet: Piece[];
+}
+
+interface Piece {
+  text: string;
+  isMatch: boolean;
+}
+
+const RESULTS_MAX = 10;
+const SNIPPET_CHARS = 140;
+const MINOR_WEIGHT = 0.2;
+/** Shorter words are other words with a letter changed. */
+const FUZZY_CHARS_MIN = 5;
+
+export function openSearch(entries: Entry[]): (words: string) => Found[] {
+  const index = new MiniSearch<Entry & { id: number }>({
+    fields: ["heading", "place", "text"],
+    searchOptions: {
+      prefix: true,
+      fuzzy: (term) => (term.length >= FUZZY_CHARS_MIN ? 0.2 : false),
+      boost: { heading: 5, place: 2 },
+      boostDocument: (id) => (entries[id]?.minor ? MINOR_WEIGHT : 1),
+    },
+  });
+  index.addAll(entries.map((entry, id) => ({ ...entry, id })));
+  return (words) => {
+    const all = index.search(words, { combineWith: "AND" });
+    const found = all.length > 0 ? all : index.search(words, { combineWith: "OR" });
+    return found.slice(0, RESULTS_MAX).flatMap(({ id, terms }) => {
+      const entry = entries[id];
+      if (entry === undefined) return [];
+      const { url, heading, place, text } = entry;
+      return { url, heading, place, snippet: snippetOf(text, terms) };
+    });
+  };
+}
+
+/** Starts a little before the first match, at the beginning of a word. */
+export function snippetOf(text: string, terms: string[]): Piece[] {
+  // Of two terms that begin alike, the longer one.
+  const longest = terms.toSorted((a, b) => b.length - a.length).map((term) => RegExp.escape(term));
+  const matches = new RegExp(`(${longest.join("|")})`, "iu");
+  const first = text.search(matches);
+  const from = first < 50 ? 0 : text.indexOf(" ", first - 40) + 1;
+  const cut = text.slice(from, from + SNIPPET_CHARS);
+  const end = from + cut.length < text.length ? "…" : "";
+  const pieces = cut.split(new RegExp(matches, "giu")).map((piece, i) => ({ text: piece, isMatch: i % 2 === 1 }));
+  return [{ text: from > 0 ? "…" : "", isMatch: false }, ...pieces, { text: end, isMatch: false }].filter(
+    (piece) => piece.text !== "",
+  );
+}
