@@ -46,7 +46,6 @@ const RETIRED: [RegExp, string][] = [
 
 /** Texts that keep a retired word, with the reason. */
 const ALLOWED: Record<string, string> = {
-  "[Proving the books](money.md#proving-the-books)": "the heading of another page",
   "[When the limits server is away](failures.md#when-the-limits-server-is-away)": "the heading of another page",
 };
 

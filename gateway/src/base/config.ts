@@ -18,7 +18,7 @@ export const logs = domain({
     }),
     LOG_FORMAT: choice(LOG_FORMATS, {
       default: "auto",
-      help: "`text` for people, `json` for programs; `auto` is `text` on a terminal and `json` otherwise.",
+      help: "`text` writes readable lines, `json` one object a line; `auto` is `text` on a terminal and `json` otherwise.",
     }),
   },
   config: (e): LogConfig => ({ logLevel: e.LOG_LEVEL, logFormat: e.LOG_FORMAT }),
