@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { databaseOf } from "@tollgate/stage/database.ts";
+import { databaseOf, dropDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import { newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { bareEnvironment, freePort } from "@tollgate/stage/process.ts";
 import { fillIn, portsIn, type Values, withPorts } from "../../tools/doc-tests/fill-in.ts";
@@ -59,8 +59,8 @@ export async function openSurroundings({ kind, text, packages, root }: Options):
   const shared = { scratch, env: environment(base, packages) };
   const remove = (): void => rmSync(base, { recursive: true, force: true });
   try {
-    return kind === "clone"
-      ? { ...shared, ...(await clone({ base, root, text, env: shared.env })), close: async () => remove() }
+    return kind === "clone" || kind === "clone-with-database"
+      ? { ...shared, ...(await clone({ base, root, kind, text, env: shared.env, remove })) }
       : { ...shared, ...(await withPlatform({ base, root, kind, remove, env: shared.env })) };
   } catch (error) {
     remove();
@@ -106,8 +106,15 @@ async function withPlatform(options: {
 }
 
 /** What HEAD has, with the checkout's packages, and free ports in the place of those that the page names. */
-async function clone(options: { base: string; root: string; text: string; env: NodeJS.ProcessEnv }) {
-  const { base, root, text, env } = options;
+async function clone(options: {
+  base: string;
+  root: string;
+  kind: PageKind;
+  text: string;
+  env: NodeJS.ProcessEnv;
+  remove: () => void;
+}): Promise<Place> {
+  const { base, root, kind, text, env, remove } = options;
   const folder = join(base, "tollgate");
   execFileSync("git", ["clone", "--quiet", "--local", root, folder], { stdio: ["ignore", "ignore", "inherit"] });
   // What an install and a build would make, from the same sources.
@@ -118,12 +125,17 @@ async function clone(options: { base: string; root: string; text: string; env: N
   const ports = new Map<string, string>();
   for (const port of named) ports.set(port, String(await freePort()));
   let values: Values = {};
+  const database = kind === "clone-with-database" ? await openDatabase(folder) : undefined;
   return {
     folder,
-    env: { ...env, PORT: ports.get("8080"), INTERNAL_PORT: ports.get("9090") },
+    env: { ...env, ...(database && { DATABASE_URL: database.DATABASE_URL }), PORT: ports.get("8080"), INTERNAL_PORT: ports.get("9090") },
     fill: (written: string) => withPorts(fillIn(written, values), ports),
     learn(found: Values) {
       values = { ...values, ...found };
+    },
+    async close() {
+      await dropDatabase(folder);
+      remove();
     },
   };
 }

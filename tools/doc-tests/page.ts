@@ -5,7 +5,7 @@
 import createParser, { type Token } from "markdown-it";
 
 /** What the blocks of a page need around them. `none`: no block of it is run. */
-export type PageKind = "platform" | "platform-without-node" | "clone" | "none";
+export type PageKind = "platform" | "platform-without-node" | "clone" | "clone-with-database" | "none";
 
 export interface Block {
   language: string;
@@ -27,7 +27,7 @@ interface Page {
   mistakes: string[];
 }
 
-const KINDS: readonly string[] = ["platform", "platform-without-node", "clone", "none"] satisfies PageKind[];
+const KINDS: readonly string[] = ["platform", "platform-without-node", "clone", "clone-with-database", "none"] satisfies PageKind[];
 const HEADER = /^<!-- doctest: (.*) -->$/m;
 const RUN = ["sh", "python", "ts"];
 const OUTPUT = "output";
