@@ -38,7 +38,7 @@ const FIGURES = {
 const PerformanceRow = z
   .strictObject({ model: z.string().optional(), key: Id("key").or(z.literal(PLAYGROUND)).optional(), ...FIGURES })
   .describe("Figures of one model or key, depending on `by`. All playground keys share one row, `playground`.");
-const PerformancePoint = z.strictObject({ at: Time.describe("The start of the slot."), ...FIGURES });
+const PerformancePoint = z.strictObject({ at: Time.describe("Start of the time interval."), ...FIGURES });
 
 const Performance = z.strictObject({
   object: z.literal("performance"),

@@ -35,7 +35,7 @@ const figures = {
 };
 
 const InsightFigures = z.strictObject({ ...figures, earned_micro: Money });
-export const InsightPoint = z.strictObject({ at: Time.describe("The start of the slot."), ...figures });
+export const InsightPoint = z.strictObject({ at: Time.describe("Start of the time interval."), ...figures });
 export const InsightEarning = z.strictObject({ at: Time, earned_micro: Money });
 
 const insight = {

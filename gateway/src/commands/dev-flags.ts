@@ -30,7 +30,7 @@ export const DEV_FLAGS: Record<string, Flag> = {
   models: { value: "A,B", help: "models that the local nodes elect (choose); default: every active model" },
   payments: {
     value: "NAME",
-    help: "how credits are bought (default: none; demo: from a stand-in on this machine, without money)",
+    help: "how credits are bought (default: none; demo: a fake payment provider on this machine, no real money)",
     oneOf: PAYMENTS,
   },
   "ready-file": { value: "FILE", help: "write addresses and keys there as JSON when the gateway is ready" },

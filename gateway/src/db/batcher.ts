@@ -160,7 +160,7 @@ export class Batcher<Op, Result> {
       }
       return undefined;
     } catch (error) {
-      return error ?? new Error("batch failed without an error");
+      return error ?? new Error("a database batch failed, but no error was reported");
     } finally {
       this.figures.tripS.add((clock.monotonic() - began) / 1000);
     }

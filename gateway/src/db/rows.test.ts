@@ -64,7 +64,7 @@ test("rows of a transaction's client are checked like the pool's", async () => {
 });
 
 test("a query that must give a row and gives none is a bug", async () => {
-  await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /no row came of: select/);
+  await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /no row returned by: select/);
 });
 
 test("a pool that nobody marked passes rows as they are, unparsed", async () => {

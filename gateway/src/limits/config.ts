@@ -13,7 +13,7 @@ export const limits = domain({
   settings: {
     VALKEY_URL: text({
       matches: /^(valkeys?|rediss?|unix):\/\/|^\//,
-      rule: "begin with valkey://, redis:// (or the same with an s for TLS), or be a socket path",
+      rule: "be a URL with valkey://, valkeys://, redis:// or rediss:// (the s is for TLS), or a socket path",
       without: "each gateway counts in memory",
       secret: true,
       help: "Valkey or Redis server on which several gateways count limits together; it needs `maxmemory-policy noeviction`.",

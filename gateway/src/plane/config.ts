@@ -93,7 +93,7 @@ export const plane = domain({
       matches: /^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/,
       rule: "be an nkey account seed (SA…), or several separated by commas",
       secret: true,
-      help: "Keys that sign instead of `PLANE_SEED` on NATS servers; the first one is used to sign.",
+      help: "Signing keys for NATS servers, used instead of `PLANE_SEED`. The first one signs new credentials; credentials signed by the others stay valid.",
       see: "[Secrets](secrets.md)",
     }),
     PLANE_ACCOUNT: text({

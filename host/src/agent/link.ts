@@ -14,7 +14,7 @@ const RENEWAL_RETRY_MS = 10_000;
 const FLUSH_MS_MAX = 2_000;
 /** A lifetime that seems to be over on arrival means that this machine's clock is wrong. */
 const ASSUMED_LIFE_MS = 10 * 60_000;
-const NOT_READING = "the dispatch plane does not accept messages";
+const NOT_READING = "connected to the gateway's message server (dispatch plane), but it does not accept messages";
 
 interface LinkOptions {
   /** The connection's name on the broker: the node's id. */

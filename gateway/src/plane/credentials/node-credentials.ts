@@ -16,7 +16,7 @@ export const NODE_SUBSCRIPTIONS_MAX = 16;
 export const PAYLOAD_BYTES_MAX = 1024 * 1024;
 
 export function nodeKey(account: SigningKey, nodeId: string): SigningKey {
-  invariant(isNodeId(nodeId), "a node id is one plain token");
+  invariant(isNodeId(nodeId), "a node ID must not be empty or contain dots, spaces, * or >");
   return keyFromBytes("user", createHmac("sha256", account.seed).update(`node key of ${nodeId}`).digest());
 }
 

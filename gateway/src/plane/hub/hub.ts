@@ -170,7 +170,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   }
 
   async revoke(nodeId: string): Promise<void> {
-    invariant(isNodeId(nodeId), "a node id is one plain token");
+    invariant(isNodeId(nodeId), "a node ID must not be empty or contain dots, spaces, * or >");
     this.verifier.revocations.revoke(nodeId, this.clock.now());
     for (const connection of [...(this.#nodes.get(nodeId) ?? [])]) connection.cut("Authentication Revoked");
   }

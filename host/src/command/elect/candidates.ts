@@ -72,7 +72,7 @@ export function proposed(candidates: readonly Candidate[]): string[] {
 
 /** Why a model is not proposed. */
 function obstacleOf({ held, fits, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
-  if (!held) return "no engine here holds it";
+  if (!held) return "no engine here has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
   const trouble = template && templateTrouble(template);
   if (trouble !== undefined) return trouble;

@@ -42,7 +42,7 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
   assert.match(terminal.lines[0] ?? "", /^ollama at 127\.0\.0\.1:\d+, 8\.0 GiB for models$/);
   assert.match(terminal.text, /^tiny-3b .* \$0\.02 in, \$0\.04 out +yes/m);
   assert.match(terminal.text, /^reason-32b .* no: needs about \d/m);
-  assert.match(terminal.text, /^embed-m3 .* no: no engine here holds it$/m);
+  assert.match(terminal.text, /^embed-m3 .* no: no engine here has this model$/m);
   assert.match(
     terminal.text,
     /elected tiny-3b on ollama at .*; the node is ready\nstructured output: none of them keeps to a JSON schema\nnext: /,
@@ -137,7 +137,7 @@ test("what cannot be elected is said, and nothing is elected", async (t) => {
   const { fails, gateway } = await withOllama(t, ["llama3.2:3b"]);
   const cases: [string[], RegExp, number][] = [
     [["--models", "gpt-9"], /--models: gpt-9 is no model of the catalogue/, 2],
-    [["--models", "embed-m3"], /--models: embed-m3: no engine here holds it/, 2],
+    [["--models", "embed-m3"], /--models: embed-m3: no engine here has this model/, 2],
     [["--engine", "magic"], /--engine must be one of/, 2],
     [["--engine", "openai"], /--engine openai needs --engine-url/, 2],
     [["--map", "tiny"], /--map is a list/, 2],
