@@ -150,7 +150,7 @@ test("an engine that has lost a model's chat template fails by what it makes of 
   assert.equal(await run(doctor, "--no-speed"), 1);
   assert.match(
     terminal.text,
-    /^fail {2}template {3}tiny-3b: it has no chat template .* 14 to the engine\n {17}→ give it Llama 3's: ollama create/m,
+    /^fail {2}template {3}tiny-3b: it has no chat template .* the engine counts 14\n {17}→ give it the template of Llama 3: ollama create/m,
   );
 });
 

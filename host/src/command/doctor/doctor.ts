@@ -120,7 +120,7 @@ async function* engineChecks(
     const { models } = login.serving;
     yield ok("engine", `${engine.name} serves ${models.join(", ")}, ${engine.slots} at once`);
     for (const note of engine.notes ?? [])
-      yield warn("engine", note, "docs/hosts/engines.md tells how each engine is set up");
+      yield warn("engine", note, "docs/hosts/engines.md says how to set up each engine");
     yield* modelChecks(MODEL_CHECKS, engine, models, context);
     for (const model of options.speed ? models : []) {
       progress.step(`measuring the speed of ${model}`);
