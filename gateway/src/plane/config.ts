@@ -93,7 +93,7 @@ export const plane = domain({
       matches: /^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/,
       rule: "be an nkey account seed (SA…), or several separated by commas",
       secret: true,
-      help: "Signing keys for NATS servers, used instead of `PLANE_SEED`. The first one signs new credentials; credentials signed by the others stay valid.",
+      help: "Signing keys for NATS servers, used instead of `PLANE_SEED`: the first one signs new credentials, and those signed by the others stay valid.",
       see: "[Secrets](secrets.md)",
     }),
     PLANE_ACCOUNT: text({

@@ -1,0 +1,3 @@
+-- phase: after
+-- Changes no table: functions raise their errors in plain words ("hold amount or token count is negative").
+-- functions: 7703aaa9164f57cf0511f62f64484288b0fa60e7e78b86f86cce265e6213a55e
