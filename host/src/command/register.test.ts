@@ -65,5 +65,6 @@ test("a retired name, an empty one, no login", async (t) => {
     next: "tollgate-host login",
     code: undefined,
     exitCode: 1,
+    details: [],
   });
 });

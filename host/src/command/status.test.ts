@@ -106,6 +106,7 @@ test("pause and resume", async (t) => {
     next: "tollgate-host status shows the evidence; an operator of the platform releases the node",
     code: "node_quarantined",
     exitCode: 1,
+    details: [],
   });
 });
 
