@@ -236,10 +236,13 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     return { server, port: String((server.address() as { port: number }).port) };
   };
 
+  const takenLine = (port: string, setting: string): string =>
+    `error: Port ${port} on 127.0.0.1 is already in use. Next: choose another with ${setting}, or stop the program that uses it`;
+
   test("a taken port, with nothing left half-started", async () => {
     const { server, port } = await taken();
     const line = await refused(["dev", "--port", port, "--data", dataDir, ...FLAGS]);
-    assert.equal(line, `tollgate: Port ${port} on 127.0.0.1 is already in use. Choose another with --port.`);
+    assert.equal(line, takenLine(port, "--port"));
     server.close();
     const leftover = await readFile(join(dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").catch(
       () => undefined,
@@ -253,10 +256,10 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     const free = { PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
     for (const setting of ["PORT", "INTERNAL_PORT", "PLANE_PORT"]) {
       const line = await refused(["serve"], { ...env, ...free, [setting]: port });
-      assert.equal(line, `tollgate: Port ${port} on 127.0.0.1 is already in use. Choose another with ${setting}.`);
+      assert.equal(line, takenLine(port, setting));
     }
     const line = await refused(["dev", "--port", "0", "--data", dataDir, ...FLAGS], { PLANE_PORT: port });
-    assert.equal(line, `tollgate: Port ${port} on 127.0.0.1 is already in use. Choose another with PLANE_PORT.`);
+    assert.equal(line, takenLine(port, "PLANE_PORT"));
     server.close();
   });
 
@@ -266,7 +269,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     const settings = { HOST: { PLANE_HOST: "127.0.0.1" }, INTERNAL_HOST: {}, PLANE_HOST: {} };
     for (const [setting, others] of Object.entries(settings)) {
       const line = await refused(["serve"], { ...env, ...others, [setting]: "192.0.2.1" });
-      assert.equal(line, `tollgate: 192.0.2.1 is not an address of this machine. Change ${setting}.`);
+      assert.equal(line, `error: 192.0.2.1 is not an address of this machine. Next: change ${setting}`);
     }
   });
 

@@ -3,6 +3,7 @@
 import type { Store } from "../assemble/ports.ts";
 import { openBroadcast } from "../db/broadcast.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
+import { isAway } from "../db/errors.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
 import { type Connection, LEDGER_SESSION } from "../db/pool.ts";
@@ -11,6 +12,13 @@ import type { BuildContext } from "./context.ts";
 
 /** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
 const LEDGER_CONNECTIONS = 4;
+
+class DatabaseUnreachable extends Error {
+  override name = "DatabaseUnreachable";
+  constructor(cause: Error) {
+    super(`cannot connect to the database: ${cause.message}`, { cause });
+  }
+}
 
 /** `pid` of the private PostgreSQL; null when the store is another. */
 export async function openStore(context: BuildContext): Promise<Store & { pid: number | null }> {
@@ -41,7 +49,9 @@ export async function openStore(context: BuildContext): Promise<Store & { pid: n
   });
   onClose(() => ledgerPool.end());
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
-  const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost });
+  const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost }).catch((cause) => {
+    throw config.databaseUrl !== undefined && isAway(cause) ? new DatabaseUnreachable(cause) : cause;
+  });
   guard.watch();
   onClose(schema.watch());
   const broadcast = await openBroadcast({ pool, connection, guard, clock, log });

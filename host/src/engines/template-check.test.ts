@@ -68,7 +68,7 @@ test("it is said which template is missing, what that costs, and how it is added
   );
   assert.match(
     templateRemedy(none),
-    /^give it the template of Llama 3: ollama create with a TEMPLATE, .*docs\/hosts\.md/,
+    /^give it the template of Llama 3: ollama create with a TEMPLATE, .*docs\/hosts\/engines\.md/,
   );
   const other = await engineTemplate(await counting(t, 64), "mid-14b", systemClock);
   assert.match(

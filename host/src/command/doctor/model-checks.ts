@@ -20,7 +20,11 @@ async function tokenizerCheck(engine: Engine, model: string): Promise<Check | un
   const verdict = await engineTokenizer(engine, model);
   if (verdict === "matches") return ok("tokenizer", `${model}: as the gateway counts`);
   if (verdict === "unknown") return undefined;
-  return fail("tokenizer", `${model}: the engine's model is another one`, "run tollgate-host elect to choose the right model of the engine");
+  return fail(
+    "tokenizer",
+    `${model}: the engine's model is another one`,
+    "run tollgate-host elect to choose the right model of the engine",
+  );
 }
 
 async function templateCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {

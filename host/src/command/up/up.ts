@@ -1,5 +1,6 @@
 /** `tollgate-host up`: engine, node, election, then serving until told to stop. */
 import type { Given } from "@tollgate/terminal/command.ts";
+import { CommandError } from "@tollgate/terminal/errors.ts";
 import { Agent } from "../../agent/agent.ts";
 import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
@@ -42,6 +43,10 @@ export const up: Command = {
 /** Where a gateway is named, what is stored is not even looked at. */
 async function readFlags(given: Given, { env, logins }: CommandContext): Promise<UpFlags> {
   const login = given.flags.gateway === undefined ? await logins.read() : undefined;
+  if (login === undefined && given.flags.gateway === undefined)
+    throw new CommandError("this machine is not logged in", {
+      next: "tollgate-host login; or name everything with flags (tollgate-host up --help)",
+    });
   return parseUpFlags(given, env, login && rememberedOf(login));
 }
 
