@@ -192,7 +192,7 @@ describe("a platform without an operator", () => {
       encoding: "utf8",
     });
     assert.equal(made.status, 0, made.stderr);
-    assert.match(made.stdout, /you@example\.com is an operator now/);
+    assert.match(made.stdout, /you@example\.com is now an operator/);
     assert.equal(await first.stop(), 0);
 
     const second = await serve(dataDir, {}, "second");
@@ -297,7 +297,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     await writeFile(file, "{");
     assert.match(
       await refused(["dev", "--port", "0", "--data", dataDir], { CATALOGUE_FILE: file }),
-      /bad\.json is not JSON/,
+      /bad\.json is not valid JSON/,
     );
   });
 

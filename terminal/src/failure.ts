@@ -42,10 +42,17 @@ function described(error: unknown, program: string, explain: Explain): ReturnTyp
     return { message: error.message, next: [program, error.command, "--help"].filter(Boolean).join(" ") };
   }
   if (error instanceof CommandError) return { message: error.message, next: error.next };
-  return (
-    explain(error) ?? systemFailure(error) ?? { message: String((error as Error)?.message ?? error), next: undefined }
-  );
+  const known = explain(error);
+  if (known !== undefined) return known;
+  const system = systemFailure(error);
+  const own = String((error as Error)?.message ?? error);
+  // An error that says what was tried says more than the system call below it.
+  const saysMore = system !== undefined && (error as SystemError).code === undefined && !EMPTY.test(own);
+  return { message: system === undefined || saysMore ? own : system.message, next: system?.next };
 }
+
+/** Messages that say nothing: of several errors at once, and of `fetch`. */
+const EMPTY = /^(fetch failed)?$/;
 
 interface SystemError extends Error {
   code?: string;
