@@ -128,7 +128,12 @@ async function clone(options: {
   const database = kind === "clone-with-database" ? await openDatabase(folder) : undefined;
   return {
     folder,
-    env: { ...env, ...(database && { DATABASE_URL: database.DATABASE_URL }), PORT: ports.get("8080"), INTERNAL_PORT: ports.get("9090") },
+    env: {
+      ...env,
+      ...(database && { DATABASE_URL: database.DATABASE_URL }),
+      PORT: ports.get("8080"),
+      INTERNAL_PORT: ports.get("9090"),
+    },
     fill: (written: string) => withPorts(fillIn(written, values), ports),
     learn(found: Values) {
       values = { ...values, ...found };

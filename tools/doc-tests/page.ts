@@ -27,7 +27,13 @@ interface Page {
   mistakes: string[];
 }
 
-const KINDS: readonly string[] = ["platform", "platform-without-node", "clone", "clone-with-database", "none"] satisfies PageKind[];
+const KINDS: readonly string[] = [
+  "platform",
+  "platform-without-node",
+  "clone",
+  "clone-with-database",
+  "none",
+] satisfies PageKind[];
 const HEADER = /^<!-- doctest: (.*) -->$/m;
 const RUN = ["sh", "python", "ts"];
 const OUTPUT = "output";

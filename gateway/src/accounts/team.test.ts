@@ -186,7 +186,10 @@ test("where letters go out, the link is in the letter and nowhere else, and the 
   await mailing.idle();
   const letter = letters.at(-1);
   assert.equal(letter?.to, guest.email);
-  assert.match(letter?.text ?? "", new RegExp(`^${owner.email} invited you to join an account on Tollgate as a billing contact`));
+  assert.match(
+    letter?.text ?? "",
+    new RegExp(`^${owner.email} invited you to join an account on Tollgate as a billing contact`),
+  );
   assert.match(letter?.text ?? "", /https:\/\/gate\.test\/console\/join#token=inv_/);
   assert.doesNotMatch(letter?.text ?? "", /Shared|A person/, "names are chosen by who invites");
   const token = tokenIn(letter?.text ?? "");
