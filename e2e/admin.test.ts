@@ -129,7 +129,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<Entry>("account", "show", id)).alert_mark_micro, "2500000.000000");
     assert.match(await good("account", "alert", id, "--below", "none", ...why), /^Alert {4}none$/m);
     const refused = await run("account", "top-up-off", id, ...why);
-    assert.deepEqual(refused, { code: 1, out: "automatic top-up was never set for this account" });
+    assert.deepEqual(refused, { code: 1, out: "this account has no automatic top-up" });
     await query(
       `insert into auto_topup (account_id, enabled, amount, mark, month_max)
        values ('${parseId("acc", id)}', true, 20000000000000, 5000000000000, 100000000000000)`,
@@ -207,7 +207,7 @@ function everyCommand(where: string): void {
     const back = await said<{ ownLimits: object }>("key", "limits", made.id);
     assert.deepEqual(back.ownLimits, none);
     assert.deepEqual(await said("key", "revoke", made.id), { id: made.id, revoked: true });
-    assert.match((await run("key", "revoke", made.id)).out, /revoked already/);
+    assert.match((await run("key", "revoke", made.id)).out, /or it is revoked/);
   });
 
   test(`${where}: a key's budgets, end, models and limits are set, and its secret is changed`, async () => {
@@ -340,7 +340,7 @@ function everyCommand(where: string): void {
     assert.match(await good("payout", "create"), /open +1 +\$0\.000007 +\$[\d.]+ +\$0\.00$/);
     assert.match(
       await good("ledger", "check"),
-      /^CHECK +CHECKED +RESULT\n[\s\S]*every balance is the sum of its entries +\d+ {2}ok[\s\S]*The books balance\.$/,
+      /^CHECK +CHECKED +RESULT\n[\s\S]*every balance is the sum of its entries +\d+ {2}ok[\s\S]*The ledger balances\.$/,
     );
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
@@ -379,7 +379,7 @@ function everyCommand(where: string): void {
         await good("history", "retain"),
         new RegExp(`dropped: 0\\.\\n[\\s\\S]*^${year}-01 +closed +0 +\\$0\\.00$`, "m"),
       );
-      assert.match(await good("history", "retain"), /No month is old enough\.$/);
+      assert.match(await good("history", "retain"), /No month is old enough to drop\.$/);
     } finally {
       for (const variable of Object.keys(env)) delete process.env[variable];
     }
@@ -469,21 +469,21 @@ describe("on a live platform", () => {
     try {
       assert.match(
         await good("secrets"),
-        /^Pepper +[0-9a-f]{16}\nSessions +signed with what is drawn from the pepper\n/,
+        /^Pepper +[0-9a-f]{16}\nSessions +signed with a key derived from the pepper\n/,
       );
       assert.match(await good("secrets", "rotate", "pepper"), /^Replaced\. Next: restart the gateway/);
       const { code, out } = await run("secrets");
       assert.deepEqual([code, /^API keys +(\d+) of \1 not shown since/m.test(out)], [3, true], out);
       assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is still needed\.$/m);
       const again = await run("secrets", "rotate", "pepper");
-      assert.deepEqual(again, { code: 1, out: "the pepper is being replaced already: forget the old one first" });
+      assert.deepEqual(again, { code: 1, out: "the pepper is already being replaced: forget the old one first" });
       const early = await run("secrets", "forget", "pepper");
       assert.deepEqual(
         [early.code, / still need the old pepper and would stop working/.test(early.out)],
         [1, true],
         early.out,
       );
-      assert.match(await good("secrets", "forget", "pepper", "--force"), /^Forgotten/);
+      assert.match(await good("secrets", "forget", "pepper", "--force"), /^Removed\./);
       assert.deepEqual(await run("secrets", "forget", "plane"), { code: 1, out: "there is no old plane" });
       assert.deepEqual(Object.keys(await said<object>("secrets", "rotate", "receipts")), ["rotated", "next"]);
       const to = join(dataDir, "taken");
@@ -520,7 +520,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["account", "list", "--kind", "robot"], /^--kind must be builder or host$/],
     [["account", "list", "extra"], /^admin account list takes no arguments: 'extra' is not expected$/],
     [["account", "suspend", unknown.acc, "--reason", "r"], new RegExp(`^there is no account ${unknown.acc}$`)],
-    [["account", "suspend", builder], /^--reason is missing: why, in 1 to 200 characters$/],
+    [["account", "suspend", builder], /^--reason is missing: the reason, in 1 to 200 characters$/],
     [["account", "suspend", builder, "--reason", " "], /^--reason must say why, in 1 to 200 characters$/],
     [["account", "lsit"], /^there is no command 'admin account lsit'; did you mean 'admin account list'\?$/],
     [["account", "restore", "nonsense", "--reason", "r"], /^there is no account nonsense$/],
@@ -543,7 +543,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     ],
     [["account", "top-up-off", builder], /^--reason is missing/],
     [["audit", "list", "--outcome", "good"], /^--outcome must be one of done, refused, failed, running$/],
-    [["audit", "list", "--account", "acme"], /^--account must be an account's id \(acc_…\)$/],
+    [["audit", "list", "--account", "acme"], /^--account must be an account ID \(acc_…\)$/],
     [
       ["audit", "list", "--from", "2026-02-30", "--to", "soon", "--operator", "x".repeat(201)],
       /^--operator must have at most 200 characters; --from must be a time: .*; --to must be a time: /,
@@ -551,15 +551,15 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["key", "list", unknown.acc], /^there is no account/],
     [["key", "create", unknown.acc, "k"], /^there is no account/],
     [["key", "create", builder, ""], /^NAME must have 1 to 200 characters$/],
-    [["key", "create", host, "k"], new RegExp(`^ACCOUNT must be a builder account, and ${host} is a host's$`)],
+    [["key", "create", host, "k"], new RegExp(`^ACCOUNT must be a builder account, and ${host} is a host account$`)],
     [
       ["host-token", "create", builder, "t"],
-      new RegExp(`^ACCOUNT must be a host account, and ${builder} is a builder's$`),
+      new RegExp(`^ACCOUNT must be a host account, and ${builder} is a builder account$`),
     ],
     [["key", "revoke", unknown.key], /^there is no such key, or it is revoked$/],
     [["key", "revoke", builder], /is not a key's id \(key_…\)$/],
     [["key", "show", unknown.key], /^there is no such key, or it is revoked$/],
-    [["key", "set", unknown.key], /^name what to change: see --help$/],
+    [["key", "set", unknown.key], /^give at least one setting to change$/],
     [["key", "set", unknown.key, "--budget-day", "1"], /^there is no such key, or it is revoked$/],
     [
       ["key", "create", builder, "k", "--budget-day", "1,5", "--expires", "2020-01-01", "--models", "none"],
@@ -577,7 +577,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["overview", "--days", "32"], /^--days must be a whole number from 1 to 31$/],
     [["account", "show", unknown.acc], /^there is no account/],
     [["node", "list", "--state", "online"], /^--state must be one of registered, ready, paused, quarantined, retired$/],
-    [["node", "list", "--host", "nobody"], /^--host must be an account's id \(acc_…\)$/],
+    [["node", "list", "--host", "nobody"], /^--host must be an account ID \(acc_…\)$/],
     [["node", "show", unknown.node], /^there is no such node$/],
     [["node", "quarantine", node], /^--reason is missing/],
     [["node", "quarantine", unknown.node, "--reason", "r"], /^there is no such node$/],

@@ -78,7 +78,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
   });
 
   test("search finds a heading and an operation with the keyboard alone", async () => {
-    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     const { page } = browser;
     try {
       await page.goto("/docs/guide");
@@ -87,7 +87,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
       await page.keyboard.press("/");
       await page.keyboard.type("list models");
       await chosen.first().waitFor();
-      await page.getByRole("option", { name: /^List the models API reference/ }).waitFor();
+      await page.getByRole("option", { name: /^List models API reference/ }).waitFor();
       const first = await chosen.getAttribute("id");
       await page.keyboard.press("ArrowDown");
       await untilIs("the second result is chosen", async () => (await chosen.getAttribute("id")) === first, false);
@@ -107,7 +107,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
   });
 
   test("a signed-in reader copies examples with the gateway's address and a key of their own, which work", async () => {
-    const { base_url: baseUrl, builder } = platform.ready;
+    const { gateway_url: baseUrl, builder } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;
     try {
@@ -145,7 +145,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
   });
 
   test("a reader whose role cannot create keys is told so", async () => {
-    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     const { page } = browser;
     try {
       await page.route("**/console/api/auth/get-session", async (route) => {
