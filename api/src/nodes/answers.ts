@@ -79,7 +79,7 @@ export const NodeStats = z.strictObject({
   reliability: z
     .strictObject({
       jobs: Count.describe("Number of recent jobs counted."),
-      failures: Count.describe("How many of them the node failed."),
+      failures: Count.describe("How many of these requests failed on the node."),
       jobs_window: Count.describe("Maximum number of jobs counted."),
       failures_max: Count.describe("Number of failures that leads to quarantine."),
     })

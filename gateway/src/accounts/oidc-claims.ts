@@ -93,7 +93,8 @@ const defined = (claims: Claims): Partial<Claims> =>
 export function personOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
   const { email, email_verified: isVerified } = claims;
   if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo has an email");
-  if (!Email.safeParse(email).success) throw new OpenIdRefused("email_missing", "email is not an email address");
+  if (!Email.safeParse(email).success)
+    throw new OpenIdRefused("email_missing", "the `email` claim is not a valid email address");
   if (isVerified !== true && !trustEmail) {
     const said =
       isVerified === undefined ? "neither the ID token nor UserInfo has email_verified" : "email_verified is false";

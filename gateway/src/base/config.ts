@@ -44,8 +44,8 @@ const protocolRule = "be http/protobuf or http/json";
 
 export const traces = domain({
   title: "Traces",
-  note: `These variables are OpenTelemetry's own. The gateway uses or checks them, because OpenTelemetry's packages would ignore a
-wrong value. The packages read all other \`OTEL_*\` variables. See [Traces](monitoring.md#traces).`,
+  note: `These variables are OpenTelemetry's own. The gateway checks them at start and names a wrong value, which OpenTelemetry's packages
+would ignore. The packages read all other \`OTEL_*\` variables. See [Traces](monitoring.md#traces).`,
   settings: {
     OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector to send traces to." }),
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddress({

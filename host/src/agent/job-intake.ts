@@ -53,7 +53,7 @@ export class JobIntake {
   constructor(options: JobIntakeOptions) {
     this.#options = options;
     this.#partial = new PartialJobs(options.clock, (header) => {
-      this.#refuse(header, "not all pieces arrived");
+      this.#refuse(header, "parts of the request did not arrive");
       options.changed();
     });
   }

@@ -61,4 +61,5 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
   );
 }
 
-export const lacking = (unable: string[]): string => `no online node of ${unable.join(" or ")} supports JSON output.`;
+export const lacking = (unable: string[]): string =>
+  `no online node that serves ${unable.join(" or ")} supports JSON output.`;

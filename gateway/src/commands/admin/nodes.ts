@@ -34,7 +34,7 @@ export const nodeCommands: Record<string, AdminCommand> = {
     run: quarantine,
   },
   "node release": {
-    help: "end a node's quarantine; it is paused until its host resumes it",
+    help: "end a node's quarantine; the node then stays paused until its host resumes it",
     args: NODE,
     example: EXAMPLE,
     run: release,

@@ -117,7 +117,7 @@ class NatsPlane implements Plane {
     invariant(signer !== undefined, "somebody signs for the account");
     this.#signers = [signer, ...others];
     const account = accountSeed === undefined ? options.account : keyFromSeed(accountSeed, "account").publicKey;
-    invariant(account !== undefined, "the account is known by its seed or its public key");
+    invariant(account !== undefined, "the NATS account's seed or its public key must be set");
     this.#account = account;
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     this.#connection = new ReconnectingConnection({

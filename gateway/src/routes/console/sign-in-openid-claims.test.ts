@@ -66,7 +66,7 @@ describe("what the ID token leaves out", () => {
     {
       why: "what stands there is no e-mail address",
       mischief: { claims: NONE, userInfo: { email: "ada at example" } },
-      told: ["email_missing", "email is not an email address"],
+      told: ["email_missing", "the `email` claim is not a valid email address"],
     },
     {
       why: "UserInfo does not vouch either",
