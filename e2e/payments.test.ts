@@ -179,7 +179,7 @@ describe("npm start -- --payments demo", () => {
     await balanceIs(platform, START + 80n);
     await press(paymentsUrl, "Dispute it");
     await balanceIs(platform, START + 60n);
-    await eventually("the owner is told of low credit", () => wasWritten(/balance is below \$84\.00/));
+    await eventually("the owner gets an email about low credit", () => wasWritten(/balance is below \$84\.00/));
 
     await buyer.saveCard("0341");
     // Ten minutes later.

@@ -144,7 +144,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("a reader whose role cannot create keys is told so", async () => {
+  test("shows a message to a reader whose role cannot create keys", async () => {
     const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     const { page } = browser;
     try {

@@ -14,23 +14,33 @@ export interface AddressSettings {
 export class ListenError extends Error {
   override name = "ListenError";
   readonly isPortTaken: boolean;
+  /** The message without its last sentence, which is `remedy`. */
+  readonly what: string;
+  readonly remedy: string;
 
-  constructor({ host, port }: Address, settings: AddressSettings, cause: NodeJS.ErrnoException) {
-    super(reason(cause, { host, port }, settings), { cause });
+  constructor(address: Address, settings: AddressSettings, cause: NodeJS.ErrnoException) {
+    const [what, remedy] = reason(cause, address, settings);
+    super(`${what}. ${remedy}.`, { cause });
     this.isPortTaken = cause.code === "EADDRINUSE";
+    this.what = what;
+    this.remedy = remedy;
   }
 }
 
-function reason(cause: NodeJS.ErrnoException, { host, port }: Address, settings: AddressSettings): string {
+function reason(
+  cause: NodeJS.ErrnoException,
+  { host, port }: Address,
+  settings: AddressSettings,
+): [what: string, remedy: string] {
   switch (cause.code) {
     case "EADDRINUSE":
-      return `Port ${port} on ${host} is already in use. Choose another with ${settings.port}.`;
+      return [`Port ${port} on ${host} is already in use`, `Choose another with ${settings.port}`];
     case "EACCES":
-      return `This user may not use port ${port} on ${host}. Choose another with ${settings.port}.`;
+      return [`This user may not use port ${port} on ${host}`, `Choose another with ${settings.port}`];
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return `${host} is not an address of this machine. Change ${settings.host}.`;
+      return [`${host} is not an address of this machine`, `Change ${settings.host}`];
     default:
-      return `Cannot listen on ${host}:${port} (${settings.host}, ${settings.port}): ${cause.message}`;
+      return [`Cannot listen on ${host}:${port}: ${cause.message}`, `Change ${settings.host} or ${settings.port}`];
   }
 }

@@ -2,6 +2,7 @@
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { type Explain, systemFailure } from "@tollgate/terminal/failure.ts";
 import type pg from "pg";
+import { ListenError } from "../base/listen-error.ts";
 import { ConfigError } from "../config.ts";
 
 /** By the name of an error's class: the classes themselves would load the gateway for every command. */
@@ -17,21 +18,16 @@ export const explain: Explain = (error) => {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof ConfigError)
     return { message: error.message, next: "docs/operators/settings.md lists every setting" };
-  if (error.name === "ListenError") return listenFailure(error.message);
+  if (error instanceof ListenError) {
+    const remedy = `${error.remedy.charAt(0).toLowerCase()}${error.remedy.slice(1)}`;
+    return { message: error.what, next: error.isPortTaken ? `${remedy}, or stop the program that uses it` : remedy };
+  }
   const next = NEXT[error.name];
   if (next !== undefined) return { message: error.message, next };
   const { code, severity } = error as { code?: string; severity?: string };
   if (severity === undefined) return undefined;
   return { message: `database query failed: ${error.message} (${code})`, next: REMEDIES[code ?? ""] ?? LOG };
 };
-
-/** Its second sentence says what to change. */
-function listenFailure(text: string): { message: string; next: string } {
-  const [message = "", remedy] = text.split(/\. (?=Choose|Change)/);
-  if (remedy === undefined) return { message, next: "check the address and the port" };
-  const next = `${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`.replace(/\.$/, "");
-  return { message, next: next.startsWith("choose") ? `${next}, or stop the program that uses it` : next };
-}
 
 const LOG = "look at the database's log, and check DATABASE_URL";
 /** By PostgreSQL's codes. */
@@ -41,7 +37,7 @@ const REMEDIES: Record<string, string> = {
   "3D000": "create the database (createdb), or correct its URL",
   "42P01": "tollgate migrate makes the tables",
   "42703": "tollgate migrate brings the tables up to date",
-  "42501": "grant the user the rights that docs/operators/quickstart.md lists",
+  "42501": "make the user in the database's URL the owner of the database and its tables",
   "57P03": "wait until the database has started, then try again",
 };
 
