@@ -54,6 +54,7 @@ const GOLDEN: Record<string, Sendable> = {
   vectors: { kind: "vectors", job: JOB, seq: 0, first: 0, width: 2, values: Float32Array.of(0.5, -1, 2, 0) },
   done: { kind: "done", job: JOB, seq: 2, finish: "length" },
   failed: { kind: "failed", job: JOB, seq: 2, cause: "engine", message: "out of memory" },
+  scored: { kind: "scored", job: JOB, seq: 0, logprobs: [-0.25, null, 0] },
   state: {
     kind: "state",
     state: { protocol: "1.0", agent: "tollgate-host/0.1.0", slots: 2, busy: 1, models: ["tiny-3b"], draining: false },
@@ -88,6 +89,17 @@ describe("frames", () => {
     assert.deepEqual(plain(decode(bytes)), plain({ kind: "job", header: { ...header, times: true }, piece }));
   });
 
+  test("a score above certainty is refused", () => {
+    assert.throws(() => decode(encode({ kind: "scored", job: JOB, seq: 0, logprobs: [0.1] })), FrameError);
+  });
+
+  test("what 1.3 added to a state is optional, and comes back whole", () => {
+    const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
+    const added = { accepts_early: true, scores: { "tiny-3b": "next" as const }, schema_keywords: ["type", "minimum"] };
+    const frame: Sendable = { kind: "state", state: { ...state, ...added } };
+    assert.deepEqual(decode(encode(frame)), frame);
+  });
+
   test("a delta that ends before it begins is refused", () => {
     const [, delta] = (GOLDEN.timed as Extract<Frame, { kind: "timed" }>).deltas;
     assert.ok(delta);
@@ -105,7 +117,7 @@ describe("frames", () => {
       `{"job":"${JOB}","seq":0,"cause":"engine","message":"${marker.repeat(50)}"}`,
       `{"${marker}":1,"protocol":"${marker}","models":["${marker.repeat(9)}"],"agent":7}`,
     ];
-    for (const kind of [3, 16, 17, 18, 21, 22, 23]) {
+    for (const kind of [3, 16, 17, 18, 21, 22, 23, 25]) {
       for (const body of bodies) {
         try {
           decode(Buffer.concat([Buffer.from([1, kind]), Buffer.from(body)]));

@@ -17,6 +17,7 @@ import {
   JobHeader,
   NodeState,
   Progress,
+  Scored,
   type TimedDelta,
 } from "./frames.ts";
 import {
@@ -25,6 +26,7 @@ import {
   DELTAS_TEXT_BYTES_MAX,
   FRAME_BYTES_MAX,
   JOB_PIECES_MAX,
+  SCORED_FRAME_BYTES_MAX,
   STATE_FRAME_BYTES_MAX,
   VECTOR_WIDTH_MAX,
   VECTORS_PER_FRAME_MAX,
@@ -48,6 +50,7 @@ const KIND = {
   failed: 22,
   state: 23,
   timed: 24,
+  scored: 25,
 } as const;
 
 /** Kinds that must be smaller than a frame may be. */
@@ -58,6 +61,7 @@ const BYTES_MAX: Record<number, number> = {
   [KIND.progress]: CONTROL_FRAME_BYTES_MAX,
   [KIND.done]: CONTROL_FRAME_BYTES_MAX,
   [KIND.failed]: CONTROL_FRAME_BYTES_MAX,
+  [KIND.scored]: SCORED_FRAME_BYTES_MAX,
   [KIND.state]: STATE_FRAME_BYTES_MAX,
 };
 
@@ -220,6 +224,8 @@ export function decode(bytes: Uint8Array): Frame {
       return { kind: "done", ...parse(Done, buf.subarray(2)) };
     case KIND.failed:
       return { kind: "failed", ...parse(Failed, buf.subarray(2)) };
+    case KIND.scored:
+      return { kind: "scored", ...parse(Scored, buf.subarray(2)) };
     case KIND.state:
       return { kind: "state", state: parse(NodeState, buf.subarray(2)) };
     default:

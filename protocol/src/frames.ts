@@ -3,19 +3,20 @@
  * `timed`, `vectors`) are binary and laid out in codec.ts.
  *
  * A job's life on the wire:
- *   gateway: job, piece*            (pieces only when the body exceeds one piece)
+ *   gateway: job, piece*            (pieces only when the body exceeds one piece, or follows the acceptance)
  *   node:    busy                   the node will not run it; costs the request nothing
  *        or  accepted, progress*, (deltas | timed | vectors)*, done | failed
+ *        or  accepted, progress*, scored, done | failed     where the body holds an answer to score
  *   gateway: cancel                 at any time; the node stops and sends nothing more for that job
  *
- * `seq` starts at 0 with the first output frame of a job and grows by one with every delta, vectors, done and failed:
+ * `seq` starts at 0 with the first output frame of a job and grows by one with every delta, vectors, scored, done and failed:
  * a gap means that the plane lost a message, and fails the job. A delta without text takes its number and means nothing
  * else: it is neither output nor a sign of life.
  *
  * Nothing in these frames carries a token count. The gateway counts; what a node claims has no way in.
  */
 import { z } from "zod";
-import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX } from "./limits.ts";
+import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX, SCORES_MAX } from "./limits.ts";
 
 /** `<request suffix>-<attempt, two digits>`: unique per attempt, so that late frames of an abandoned attempt are told apart. */
 export const JOB_ID_FORM = /^[0-9a-z]{26}-[0-9]{2}$/;
@@ -52,7 +53,10 @@ export const JobHeader = z.object({
   sampling: Sampling,
   /** The gateway understands `timed` frames. Agents of 1.0 do not know the field and send `deltas`. */
   times: z.boolean().optional(),
-  /** The body's UTF-8 bytes, and the number of frames that carry it (this one included). */
+  /**
+   * The body's UTF-8 bytes, and the number of frames that carry it (this one included). Where this one carries none of it, the
+   * rest follows when the node has accepted.
+   */
   body_bytes: z.int().min(2).max(JOB_BODY_BYTES_MAX),
   pieces: z.int().min(1).max(JOB_PIECES_MAX),
 });
@@ -73,13 +77,30 @@ export const OutputFormat = z.discriminatedUnion("type", [
 ]);
 export type OutputFormat = z.infer<typeof OutputFormat>;
 
+/**
+ * An answer to the prompt of the same body. The node generates nothing: it says how likely its engine finds this text, in one
+ * `scored` frame. `cuts`: offsets into `answer`, in UTF-16 units and ascending, for an engine that only tells the likeliest next
+ * tokens: it is asked at each of them, with the prompt and the answer up to there.
+ */
+export const Score = z.object({
+  answer: z.string(),
+  cuts: z.array(z.int().min(0)).max(SCORES_MAX).optional(),
+});
+export type Score = z.infer<typeof Score>;
+
 /** The body of a job, by endpoint: JSON, reassembled from its pieces. */
 export const ChatBody = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.string() })),
   /** Only for nodes that announced the model under `json_schema`: others do not know the field. */
   format: OutputFormat.optional(),
+  /** Only for nodes that announced the model under `scores`. */
+  score: Score.optional(),
 });
-export const CompletionBody = z.object({ prompt: z.string(), format: OutputFormat.optional() });
+export const CompletionBody = z.object({
+  prompt: z.string(),
+  format: OutputFormat.optional(),
+  score: Score.optional(),
+});
 export const EmbeddingBody = z.object({ input: z.array(z.string()) });
 export type ChatBody = z.infer<typeof ChatBody>;
 export type CompletionBody = z.infer<typeof CompletionBody>;
@@ -99,7 +120,19 @@ export const Failed = z.object({
   /** For whoever debugs an agent. It should hold no prompt or output text; a gateway cannot know, and drops it unread. */
   message: z.string().max(FAILURE_MESSAGE_CHARS_MAX),
 });
+/**
+ * Natural logarithms of probabilities, in the order of the text: of each token of the answer, where the engine scores a given text;
+ * of the token that follows each cut, where it tells the likeliest next ones. One that is not among these is null.
+ */
+export const Scored = z.object({
+  job: JobId,
+  seq: Seq,
+  logprobs: z.array(z.number().max(0).nullable()).max(SCORES_MAX),
+});
 export const Cancel = z.object({ job: JobId });
+/** What an engine can say of a text that it did not write: how likely all of it is, or the likeliest next tokens. */
+export const ScoringKind = z.enum(["text", "next"]);
+export type ScoringKind = z.infer<typeof ScoringKind>;
 export const NodeState = z.object({
   /** `major.minor` of this protocol that the agent speaks. */
   protocol: z.string().regex(/^\d{1,3}\.\d{1,3}$/),
@@ -109,11 +142,18 @@ export const NodeState = z.object({
   models: z.array(ModelId).max(256),
   /** The models of these whose engine was seen to keep to an output format, now that it runs. */
   json_schema: z.array(ModelId).max(256).optional(),
+  /** The keywords of JSON Schema that every engine behind `json_schema` keeps to. Absent: the agent does not say. */
+  schema_keywords: z.array(z.string().min(1).max(40)).max(100).optional(),
+  /** The models whose engine can score a text, and how. */
+  scores: z.record(ModelId, ScoringKind).optional(),
+  /** The agent accepts a job when its first frame is there, and waits for the rest of the body. */
+  accepts_early: z.boolean().optional(),
   /** The agent finishes what runs and refuses what is new. */
   draining: z.boolean(),
 });
 export type Done = z.infer<typeof Done>;
 export type Failed = z.infer<typeof Failed>;
+export type Scored = z.infer<typeof Scored>;
 export type NodeState = z.infer<typeof NodeState>;
 
 export type Channel = "answer" | "reasoning";
@@ -145,6 +185,7 @@ export type Frame =
   | { kind: "vectors"; job: string; seq: number; first: number; width: number; values: Float32Array }
   | ({ kind: "done" } & Done)
   | ({ kind: "failed" } & Failed)
+  | ({ kind: "scored" } & Scored)
   | { kind: "state"; state: NodeState }
   /** A kind of a later minor version: ignore it. */
   | { kind: "unknown"; code: number };

@@ -40,6 +40,24 @@ describe("jobs in pieces", () => {
     );
   });
 
+  test("a body may follow its first frame whole, however long it is", () => {
+    for (const length of [1, JOB_PIECE_BYTES - 13, JOB_PIECE_BYTES * 2]) {
+      const body = { prompt: "x".repeat(length) };
+      const frames = cutJob(header, body, { later: true }).map((frame) => decode(encode(frame)));
+      assert.equal(first(frames).piece.length, 0);
+      const joiner = new JobJoiner(first(frames));
+      assert.equal(joiner.complete, false);
+      for (const piece of rest(frames)) joiner.add(piece);
+      assert.deepEqual(joiner.body(), body);
+    }
+  });
+
+  test("a body carries an answer to score", () => {
+    const score = { answer: "it is 12", cuts: [0, 3] };
+    const [frame] = cutJob(header, { prompt: "hi", score });
+    assert.deepEqual(new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), { prompt: "hi", score });
+  });
+
   test("pieces out of order, missing, repeated or too many are refused", () => {
     const frames = cutJob(header, { prompt: "x".repeat(JOB_PIECE_BYTES * 3) });
     const [second, third] = rest(frames);

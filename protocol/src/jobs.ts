@@ -7,21 +7,22 @@ const SCHEMAS = { chat: ChatBody, completion: CompletionBody, embedding: Embeddi
 
 type JobFrame = Extract<Frame, { kind: "job" } | { kind: "piece" }>;
 
-/** `body` may be encoded already: JSON in UTF-8. */
-export function cutJob(header: Omit<JobHeader, "body_bytes" | "pieces">, body: JobBody | Uint8Array): JobFrame[] {
+/** `body` may be encoded already: JSON in UTF-8. `later`: the first frame carries none of it. */
+export function cutJob(
+  header: Omit<JobHeader, "body_bytes" | "pieces">,
+  body: JobBody | Uint8Array,
+  { later = false }: { later?: boolean } = {},
+): JobFrame[] {
   const bytes = body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body));
   if (bytes.length > JOB_BODY_BYTES_MAX)
     throw new FrameError(`a job body of ${bytes.length} bytes exceeds ${JOB_BODY_BYTES_MAX}`);
-  const pieces = Math.ceil(bytes.length / JOB_PIECE_BYTES);
+  const withFirst = later ? 0 : JOB_PIECE_BYTES;
+  const pieces = 1 + Math.ceil(Math.max(0, bytes.length - withFirst) / JOB_PIECE_BYTES);
   const whole: JobHeader = { ...header, body_bytes: bytes.length, pieces };
-  const frames: JobFrame[] = [{ kind: "job", header: whole, piece: bytes.subarray(0, JOB_PIECE_BYTES) }];
+  const frames: JobFrame[] = [{ kind: "job", header: whole, piece: bytes.subarray(0, withFirst) }];
   for (let index = 1; index < pieces; index++) {
-    frames.push({
-      kind: "piece",
-      job: header.job,
-      index,
-      piece: bytes.subarray(index * JOB_PIECE_BYTES, (index + 1) * JOB_PIECE_BYTES),
-    });
+    const from = withFirst + (index - 1) * JOB_PIECE_BYTES;
+    frames.push({ kind: "piece", job: header.job, index, piece: bytes.subarray(from, from + JOB_PIECE_BYTES) });
   }
   return frames;
 }

@@ -6,13 +6,15 @@ export const JOB_PIECE_BYTES = 256 * 1024;
 export const FRAME_BYTES_MAX = 512 * 1024;
 /** A request body is at most 10 MiB, and what a job carries is a part of it (JSON escapes can only shrink). */
 export const JOB_BODY_BYTES_MAX = 12 * 1024 * 1024;
-export const JOB_PIECES_MAX = Math.ceil(JOB_BODY_BYTES_MAX / JOB_PIECE_BYTES);
+/** One more than the body needs: the first frame may carry none of it. */
+export const JOB_PIECES_MAX = 1 + Math.ceil(JOB_BODY_BYTES_MAX / JOB_PIECE_BYTES);
 /**
  * What is JSON is small: a word about a job, a failure with its message, a state with the names of its models. Parsing and
  * checking take time that a peer must not be able to ask for at will.
  */
 export const CONTROL_FRAME_BYTES_MAX = 8 * 1024;
 export const STATE_FRAME_BYTES_MAX = 48 * 1024;
+export const SCORED_FRAME_BYTES_MAX = 16 * 1024;
 /**
  * Text of one delta, and of all deltas of one frame; an agent splits longer text. Counting text made to be slow takes some
  * 0.3 ms a KiB, and nobody else is served meanwhile.
@@ -26,3 +28,5 @@ export const VECTOR_WIDTH_MAX = 8192;
 export const FAILURE_MESSAGE_CHARS_MAX = 500;
 /** Keep in step with the agent: vectors of one frame. */
 export const VECTORS_PER_FRAME_MAX = 64;
+/** Tokens of an answer that one frame scores. */
+export const SCORES_MAX = 512;

@@ -8,7 +8,10 @@
  *
  * 1.2: a node names the models whose engine keeps to an output format (`json_schema` of its state), and only such a node is
  * sent a job whose body holds one (`format`).
+ *
+ * 1.3: a node may accept a job before it has the body (`accepts_early`), may score an answer that another node gave (`scores`, the
+ * body's `score`, the frame `scored`), and names the keywords of JSON Schema that its engines keep (`schema_keywords`).
  */
 export const PROTOCOL_MAJOR = 1;
-const PROTOCOL_MINOR = 2;
+const PROTOCOL_MINOR = 3;
 export const PROTOCOL_VERSION = `${PROTOCOL_MAJOR}.${PROTOCOL_MINOR}`;
