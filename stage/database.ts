@@ -6,6 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
+import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 
 /** Every platform's KEY_PEPPER, so that keys can be made from outside. */
@@ -18,7 +19,10 @@ export type Query = <Row extends object>(sql: string, values?: unknown[]) => Pro
 
 const databases = new Map<string, TestDatabase>();
 
-type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string };
+/** The test run's server does not wait for its disk. */
+export const LOSSY = { DATABASE_DURABILITY: "assumed" };
+
+type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string; DATABASE_DURABILITY: string };
 
 /** What a gateway on this data directory needs in its environment, also when it is started again. */
 export async function openDatabase(dataDir: string): Promise<DatabaseSettings> {
@@ -41,7 +45,11 @@ export async function dropDatabase(dataDir: string): Promise<void> {
 
 /** A connection to the database of the platform on this data directory, whichever it has. */
 export async function connect(dataDir: string): Promise<pg.Client> {
-  const client = new pg.Client(databaseOf(dataDir)?.DATABASE_URL ?? (await privateDatabase(dataDir)));
+  const url = databaseOf(dataDir)?.DATABASE_URL;
+  const client = new pg.Client({
+    ...(url === undefined ? await privateDatabase(dataDir) : { connectionString: url }),
+    options: sessionOptions(undefined),
+  });
   await client.connect();
   return client;
 }
@@ -66,6 +74,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
 const settings = ({ connection }: TestDatabase): DatabaseSettings => ({
   DATABASE_URL: urlOf(connection),
   KEY_PEPPER: PEPPER,
+  ...LOSSY,
 });
 
 /** A socket's directory is no host name, so it comes as a parameter. */

@@ -1,8 +1,9 @@
 /** What gateways of a stage share: a database, a dispatch plane, a server that counts limits. */
 import pg from "pg";
+import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { PEPPER, PRIVATE_DATABASE, privateDatabase, type Query, urlOf } from "./database.ts";
+import { LOSSY, PEPPER, PRIVATE_DATABASE, privateDatabase, type Query, urlOf } from "./database.ts";
 import { type NatsPlane, openNats } from "./plane.ts";
 
 /**
@@ -50,7 +51,11 @@ export async function openSurroundings(
   // By a name of its own: connections that are called as a gateway's are taken for one that is still there.
   const openLooks = async (): Promise<pg.Pool> => {
     const where = database === undefined ? await privateDatabase(dataDir as string) : configOf(database);
-    const pool = new pg.Pool({ ...where, application_name: "what a test looks up" });
+    const pool = new pg.Pool({
+      ...where,
+      options: sessionOptions(undefined),
+      application_name: "what a test looks up",
+    });
     // One that is being closed may still hear that its database is dropped.
     pool.on("error", () => {});
     return pool;
@@ -72,7 +77,7 @@ export async function openSurroundings(
     env: {
       ...nats?.env,
       ...(valkey !== undefined && { VALKEY_URL: valkey.url }),
-      ...(database === undefined ? PRIVATE_DATABASE : { DATABASE_URL: urlOf(database.connection) }),
+      ...(database === undefined ? PRIVATE_DATABASE : { DATABASE_URL: urlOf(database.connection), ...LOSSY }),
       KEY_PEPPER: PEPPER,
     },
     async close() {

@@ -8,6 +8,7 @@ import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
 import { type Connection, LEDGER_SESSION } from "../db/pool.ts";
 import { openSchema } from "../db/schema.ts";
+import { checkSession } from "../db/session.ts";
 import type { BuildContext } from "./context.ts";
 
 /** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
@@ -33,7 +34,8 @@ export async function openStore(context: BuildContext): Promise<Store & { pid: n
   } else {
     connection = { connectionString: config.databaseUrl };
   }
-  const guard = new StoreGuard({ connection, clock, log });
+  const { databaseDurability: durability } = config;
+  const guard = new StoreGuard({ connection, clock, log, durability });
   onClose(() => guard.stop());
   const max = config.databasePoolMax;
   const kept = Math.min(config.databasePoolMin, max);
@@ -49,9 +51,11 @@ export async function openStore(context: BuildContext): Promise<Store & { pid: n
   });
   onClose(() => ledgerPool.end());
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
-  const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost }).catch((cause) => {
-    throw config.databaseUrl !== undefined && isAway(cause) ? new DatabaseUnreachable(cause) : cause;
-  });
+  const schema = await checkSession(pool, durability)
+    .then(() => openSchema({ pool, mode: config.migrate, clock, log, onLost }))
+    .catch((cause) => {
+      throw config.databaseUrl !== undefined && isAway(cause) ? new DatabaseUnreachable(cause) : cause;
+    });
   guard.watch();
   onClose(schema.watch());
   const broadcast = await openBroadcast({ pool, connection, guard, clock, log });

@@ -44,6 +44,8 @@ async function run(given: Given, { terminal, env }: Surroundings): Promise<numbe
     AUTO_QUARANTINE: env.AUTO_QUARANTINE ?? "false",
     // They are the person's own: nobody has to be protected from them.
     PROBATION_ANSWERS: env.PROBATION_ANSWERS ?? "0",
+    // What is tried out may be lost.
+    DATABASE_DURABILITY: env.DATABASE_DURABILITY ?? "assumed",
     // No balancer has to notice that it stops, and nobody who pressed Ctrl-C wants to wait for long.
     DRAIN_DELAY_S: env.DRAIN_DELAY_S ?? "0",
     DRAIN_GRACE_S: env.DRAIN_GRACE_S ?? "10",

@@ -11,6 +11,7 @@ const NEXT: Record<string, string> = {
   PrivatePostgresError:
     "set DATABASE_URL if the database is elsewhere; otherwise check the data directory (--data DIR), and postgres.log in it",
   DataDirectoryInUse: "stop the other process, or use another directory (--data DIR)",
+  DatabaseMisconfigured: "or set DATABASE_DURABILITY=assumed for a database whose data may be lost",
   DatabaseUnreachable: "check DATABASE_URL, and that PostgreSQL runs there",
 };
 

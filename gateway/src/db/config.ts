@@ -13,6 +13,8 @@ interface DatabaseConfig {
   dataDir: string;
   /** Undefined: the private PostgreSQL under the data directory. */
   databaseUrl: string | undefined;
+  /** `checked`: a database that may lose what it confirmed is refused. */
+  databaseDurability: "checked" | "assumed";
   databasePoolMax: number;
   /** So many connections stay open while nothing is asked, and are made ready for the console's questions. */
   databasePoolMin: number;
@@ -35,6 +37,10 @@ requests at once, and opening a connection takes longer than the console's queri
       secret: true,
       help: "The database: PostgreSQL 15 or newer.",
     }),
+    DATABASE_DURABILITY: choice(["checked", "assumed"], {
+      default: "checked",
+      help: "Whether the gateway refuses a database with `fsync`, `full_page_writes` or `synchronous_commit` off, which loses confirmed charges in a crash. `assumed` is for storage that makes this safe, and for tests.",
+    }),
     DATABASE_POOL_MAX: number({
       ...{ default: 10, unit: "connections", min: 2, max: 100 },
       help: "Maximum number of database connections of this gateway, not counting those of the ledger.",
@@ -56,6 +62,7 @@ requests at once, and opening a connection takes longer than the console's queri
   config: (e): DatabaseConfig => ({
     dataDir: resolve(e.DATA_DIR),
     databaseUrl: e.DATABASE_URL,
+    databaseDurability: e.DATABASE_DURABILITY,
     databasePoolMax: e.DATABASE_POOL_MAX,
     databasePoolMin: e.DATABASE_POOL_MIN,
     migrate: e.MIGRATE,

@@ -14,9 +14,18 @@ import { ClockWatch } from "./clock-watch.ts";
 import { cut } from "./cut.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Connection } from "./pool.ts";
+import type { Durability } from "./session.ts";
 
 /** A connection that is used for longer than this is reason to ask whether the store still commits. */
 const SLOW_MS = 2_000;
+
+interface GuardOptions {
+  connection: Connection;
+  clock: Clock;
+  log: Log;
+  /** Whether a server that may lose what it confirmed is refused. */
+  durability?: Durability;
+}
 
 export class StoreGuard {
   readonly health: Breaker;
@@ -31,7 +40,7 @@ export class StoreGuard {
   /** Lost since the store was last asked about it. */
   #lost = 0;
 
-  constructor({ connection, clock, log }: { connection: Connection; clock: Clock; log: Log }) {
+  constructor({ connection, clock, log, durability = "checked" }: GuardOptions) {
     this.#clock = clock;
     this.#log = log;
     this.clocks = new ClockWatch({ clock, log });
@@ -39,6 +48,7 @@ export class StoreGuard {
       connection,
       clock,
       clocks: this.clocks,
+      durability,
       isDoubtful: () => this.health.isAway || this.#isSlow(),
       onLost: () => void this.health.suspect(),
     });

@@ -12,6 +12,7 @@ import { cut } from "./cut.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 import { queryOne, row } from "./rows.ts";
+import { checkSession, type Durability } from "./session.ts";
 
 const Life = row({ ms: z.number(), readOnly: z.boolean() });
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
@@ -24,6 +25,7 @@ interface HeartbeatOptions {
   connection: Connection;
   clock: Clock;
   clocks: ClockWatch;
+  durability: Durability;
   /** Whether an answer to a question that only reads would say too little. */
   isDoubtful: () => boolean;
   /** Its connection ended while nobody asked anything. */
@@ -70,7 +72,10 @@ export class Heartbeat {
     const giveUp = (): void => this.#drop(client);
     signal.addEventListener("abort", giveUp);
     try {
-      if (this.#client !== client) await client.connect();
+      if (this.#client !== client) {
+        await client.connect();
+        await checkSession(client, this.#options.durability);
+      }
       this.#client = client;
       await this.#ask(client);
     } catch (error) {

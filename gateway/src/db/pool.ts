@@ -3,6 +3,7 @@ import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { connectionName } from "./connected.ts";
 import { isConnectionLoss } from "./errors.ts";
+import { sessionOptions, withOptions } from "./session.ts";
 import { getTypeParser } from "./types.ts";
 
 /** Where the store is: the private PostgreSQL's `connection`, or a URL. */
@@ -42,8 +43,13 @@ export function openPool(connection: Connection, options: PoolOptions): pg.Pool 
   return pool;
 }
 
-export const clientConfig = (connection: Connection, applicationName: string): pg.ClientConfig => ({
-  ...connection,
+export const clientConfig = (
+  connection: Connection,
+  applicationName: string,
+  options = sessionOptions(undefined),
+): pg.ClientConfig => ({
+  ...("host" in connection ? connection : { connectionString: withOptions(connection.connectionString, options) }),
+  options,
   // A socket file speaks no TLS, whatever PGSSLMODE in the environment asks of other servers.
   ...("host" in connection && connection.host.startsWith("/") ? { ssl: false } : {}),
   types: { getTypeParser },
@@ -53,8 +59,7 @@ export const clientConfig = (connection: Connection, applicationName: string): p
 });
 
 export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "log">): pg.PoolConfig => ({
-  ...clientConfig(connection, connectionName()),
-  ...(options.sessionOptions === undefined ? {} : { options: options.sessionOptions }),
+  ...clientConfig(connection, connectionName(), sessionOptions(options.sessionOptions)),
   max: options.sizeMax,
   min: Math.min(options.sizeKept ?? 0, options.sizeMax),
   connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,

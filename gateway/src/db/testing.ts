@@ -54,7 +54,12 @@ const FAST_AND_LOSSY = {
   shared_buffers: "64MB",
   autovacuum: "off",
   jit: "off",
-  timezone: "UTC",
+  // As a server may be set up anywhere: what depends on these is wrong.
+  timezone: "Asia/Kolkata",
+  datestyle: "German",
+  intervalstyle: "sql_standard",
+  default_transaction_isolation: "serializable",
+  bytea_output: "escape",
 };
 
 /** Ends with the process that holds the other end of its standard input. */

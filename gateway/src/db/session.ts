@@ -1,0 +1,83 @@
+/**
+ * What every connection sets for itself, so that no default of a role, a database or a server changes what our SQL means; and what
+ * a server has to be set to, because no connection can. A connection pooler may drop what a connection asks for, so both are
+ * looked at: at the start, and whenever the heartbeat makes a connection.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import { queryOne, row } from "./rows.ts";
+
+/** As PostgreSQL reports them. A URL's own options come after these, so an operator may ask for `remote_apply`. */
+const OWN = {
+  TimeZone: "UTC",
+  DateStyle: "ISO, MDY",
+  IntervalStyle: "postgres",
+  default_transaction_isolation: "read committed",
+  bytea_output: "hex",
+  extra_float_digits: "1",
+  standard_conforming_strings: "on",
+  transform_null_equals: "off",
+  synchronous_commit: "on",
+};
+
+/** For the start of a connection. `more`: what this connection needs besides. */
+export function sessionOptions(more: string | undefined, env: NodeJS.ProcessEnv = process.env): string {
+  const own = Object.entries(OWN).map(([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`);
+  return [...own, env["PGOPTIONS"], more].filter((part) => part !== undefined && part !== "").join(" ");
+}
+
+/** The same for a URL: options of its own would replace all others. */
+export function withOptions(url: string, options: string): string {
+  return url.replace(/([?&]options=)([^&#]*)/, (_, name: string, given: string) => {
+    const wanted = decodeURIComponent(given.replaceAll("+", " "));
+    return `${name}${encodeURIComponent(`${options} ${wanted}`)}`;
+  });
+}
+
+/** The database works, and would lose what it confirmed, or reads times otherwise than we mean them. */
+export class DatabaseMisconfigured extends Error {
+  override name = "DatabaseMisconfigured";
+}
+
+export type Durability = "checked" | "assumed";
+
+/** What to do where a setting has another value. */
+const REMEDY = {
+  server: (name: string) => `ALTER SYSTEM SET ${name} = on, then reload PostgreSQL`,
+  session: (name: string, value: string) =>
+    `a connection pooler or the options in DATABASE_URL change it: let the pooler pass on startup options, or set it for the role (ALTER ROLE … SET ${name} = '${value}')`,
+};
+const DURABLE = ["fsync", "full_page_writes"] as const;
+/** Only these confirm a commit that a crash can still lose. */
+const LOSSY_COMMITS = ["off"];
+
+const NAMES = [...Object.keys(OWN), ...DURABLE];
+const Found = row({ found: z.record(z.string(), z.string()) });
+const QUESTION = `select jsonb_object_agg(name, current_setting(name)) as found from unnest($1::text[]) as n (name)`;
+
+/** Rejects with `DatabaseMisconfigured`, which names the setting and how to change it. */
+export async function checkSession(client: pg.ClientBase | pg.Pool, durability: Durability): Promise<void> {
+  const { found } = await queryOne(client, Found, QUESTION, [NAMES]);
+  const wrong = mistakeOf(found, durability);
+  if (wrong !== undefined) throw new DatabaseMisconfigured(wrong);
+}
+
+/** Pure. Undefined where all is as it has to be. */
+export function mistakeOf(found: Record<string, string>, durability: Durability): string | undefined {
+  const say = (name: string, why: string, remedy: string): string =>
+    `the database has ${name} = ${found[name]}, ${why}: ${remedy}`;
+  if (durability === "checked") {
+    for (const name of DURABLE) {
+      if (found[name] !== "on")
+        return say(name, "so a crash can lose charges that were confirmed", REMEDY.server(name));
+    }
+    const commit = "synchronous_commit";
+    if (LOSSY_COMMITS.includes(found[commit] as string))
+      return say(commit, "so a crash can lose charges that were confirmed", REMEDY.session(commit, "on"));
+  }
+  const { synchronous_commit: _, ...others } = OWN;
+  for (const [name, value] of Object.entries(others)) {
+    if (found[name] !== value) return say(name, `and Tollgate needs ${value}`, REMEDY.session(name, value));
+  }
+  return undefined;
+}
