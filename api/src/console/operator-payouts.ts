@@ -7,7 +7,7 @@ import { routes } from "../route.ts";
 import { PAYOUT_STATES } from "../states.ts";
 import { Count, Id, listOf, Money, NextCursor, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
-export const NewBatch = z.object({
+export const NewBatch = z.strictObject({
   note: z
     .string("must be a string")
     .max(200, "must have at most 200 characters")

@@ -8,7 +8,10 @@ const Email = z.email("must be an email address").max(254, "must have at most 25
 const Password = z
   .string("must be a string")
   .max(PASSWORD_CHARS_MAX, `must have at most ${PASSWORD_CHARS_MAX} characters`);
-const NewPassword = Password.min(PASSWORD_CHARS_MIN, `must have at least ${PASSWORD_CHARS_MIN} characters`);
+const NewPassword = Password.min(PASSWORD_CHARS_MIN, `must have at least ${PASSWORD_CHARS_MIN} characters`).refine(
+  (password) => password.trim() !== "",
+  "must not consist of white space only",
+);
 const Token = z
   .string("must be a string")
   .min(1, "must not be empty")

@@ -103,3 +103,23 @@ test("what is no path of the node API is told so, whatever the method and the to
     }
   }
 });
+
+test("a path whose letters are written as codes is the same path", async () => {
+  for (const url of ["/v1/%6dodels", "/v1/models"]) {
+    const { statusCode, headers } = await platform.app.inject({ method: "POST", url });
+    assert.deepEqual([statusCode, headers.allow], [405, "GET"], url);
+  }
+});
+
+test("GET /health answers while the process runs, and takes no other method", async () => {
+  const answer = await platform.app.inject({ method: "GET", url: "/health" });
+  assert.deepEqual([answer.statusCode, answer.json()], [200, { status: "ok" }]);
+  assert.equal((await platform.app.inject({ method: "POST", url: "/health" })).statusCode, 405);
+});
+
+test("a 401 says how to authenticate", async () => {
+  for (const url of ["/v1/models", "/node/v1/nodes", "/console/api/me"]) {
+    const { statusCode, headers } = await platform.app.inject({ method: "GET", url });
+    assert.deepEqual([statusCode, headers["www-authenticate"]], [401, "Bearer"], url);
+  }
+});

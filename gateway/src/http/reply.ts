@@ -17,6 +17,7 @@ const WAIT_S_MAX = 60;
 /** What an error says beside its envelope: whether to try again, and when. */
 export function faultHeaders(known: Fault): Record<string, string> {
   const headers: Record<string, string> = { ...known.headers };
+  if (known.status === 401) headers["www-authenticate"] ??= "Bearer";
   if (known.retry === "later") headers["retry-after"] ??= "1";
   const soon = Number(headers["retry-after"] ?? 0) <= WAIT_S_MAX;
   if (known.retry !== "unsaid") headers["x-should-retry"] = String(known.retry === "later" && soon);

@@ -20,7 +20,7 @@ import {
   type Route,
 } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { Fault, type FaultOptions, fault } from "../faults.ts";
+import { Fault, type FaultOptions, fault, invalidRequest } from "../faults.ts";
 import type { DoorOptions, OpenCall } from "./call.ts";
 import { takeOver } from "./door.ts";
 import { parseFields } from "./fields.ts";
@@ -123,7 +123,12 @@ export function serveRoutes<Table extends Guarded>(
 function queryOf({ query }: Route, { request }: OpenCall): unknown {
   if (query === undefined) return {};
   const { searchParams } = new URL(request.url ?? "", "http://gateway");
-  return parseFields(query, Object.fromEntries(searchParams));
+  const asked = parseFields(query, Object.fromEntries(searchParams)) as { from?: unknown; to?: unknown };
+  // A span that ends before it begins is a mistake, not an empty list.
+  if (asked.from instanceof Date && asked.to instanceof Date && asked.from > asked.to) {
+    throw invalidRequest("to", "to must not be before from");
+  }
+  return asked;
 }
 
 function refuserOf({ faults = [] }: Route) {

@@ -27,6 +27,9 @@ const formOf = (url: string): RegExp => {
   return new RegExp(`^${parts.join("/")}$`);
 };
 
+/** As the router reads it: a letter may be written as its code. One that cannot be read never comes here. */
+const decoded = (path: string): string => path.split("/").map(decodeURIComponent).join("/");
+
 const PAST_THE_END = 3;
 
 /** The router's order: plain words go before parameters, and these before whatever may come; the longer of two before its beginning. */
@@ -52,7 +55,7 @@ export function refuseTheRest(app: FastifyInstance): () => void {
       .sort(([a], [b]) => compareUrls(a, b))
       .map(([url, allowed]) => ({ form: formOf(url), allowed }));
     app.setNotFoundHandler(async ({ url, method }) => {
-      const path = url.split("?")[0] ?? "";
+      const path = decoded(url.split("?")[0] ?? "");
       const allowed = known.find(({ form }) => form.test(path))?.allowed;
       if (allowed !== undefined && !allowed.includes(method)) throw wrongMethod(allowed);
       throw notFound(TOLD.find(([pattern]) => pattern.test(path))?.[1] ?? UNKNOWN);

@@ -102,7 +102,9 @@ export async function placeHold(
   // Holds of other requests may have taken all that is free; nobody is shown less than nothing.
   const available = outcome.available > 0n ? outcome.available : ZERO;
   const extra = { required_micro: Number(ceilMicro(amount)), available_micro: Number(floorMicro(pico(available))) };
-  const message = outcome.kind === "exceeds_balance" ? overBalance(extra) : overBudget(key.name, outcome.of, extra);
+  const remedy = outputCap(model, ask) > 0 ? "Lower max_tokens" : "Send less input";
+  const message =
+    outcome.kind === "exceeds_balance" ? overBalance(extra, remedy) : overBudget(key.name, outcome.of, extra, remedy);
   throw fault("hold_exceeds_balance", { extra, message });
 }
 
@@ -111,18 +113,20 @@ interface HoldAmounts {
   available_micro: number;
 }
 
-const overBalance = ({ required_micro: required, available_micro: available }: HoldAmounts): string =>
-  `This request needs a hold of ${required} microdollars, and your available balance is ${available}. Lower max_tokens or add credits.`;
+/** `remedy`: what makes the request cheaper. An embedding has no output to lower. */
+const overBalance = ({ required_micro: required, available_micro: available }: HoldAmounts, remedy: string): string =>
+  `This request needs a hold of ${required} microdollars, and your available balance is ${available}. ${remedy} or add credits.`;
 
 /** It is the key's owner who set it, and who can change it. */
 function overBudget(
   keyName: string,
   of: "day" | "month",
   { required_micro: required, available_micro: left }: HoldAmounts,
+  remedy: string,
 ): string {
   const budget = of === "day" ? "daily budget" : "monthly budget";
   return (
     `The ${budget} of the API key "${keyName}" does not cover this request: it can cost up to ${required} microdollars, ` +
-    `and the budget has ${left} left until the ${of} ends (UTC). Raise the key's ${budget}, or lower max_tokens.`
+    `and the budget has ${left} left until the ${of} ends (UTC). Raise the key's ${budget}, or ${remedy.toLowerCase()}.`
   );
 }

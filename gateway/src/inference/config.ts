@@ -10,7 +10,7 @@ export const inference = domain({
   title: "Client compatibility",
   settings: {
     EMBEDDINGS_BASE64_COMPAT: flag(["true", "false"], {
-      default: false,
+      default: true,
       help: "Answers base64 to `openai` JavaScript versions 4.91–7.11, which turn float embeddings into zeros.",
     }),
   },

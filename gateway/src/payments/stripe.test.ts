@@ -213,6 +213,7 @@ describe("reading an event", () => {
     ["another body", sign(`${body} `)],
     ["an old scheme", good.replace("v1=", "v0=")],
     ["a replay after 300 seconds", sign(body, { t: now - 301 })],
+    ["one signed 301 seconds from now", sign(body, { t: now + 301 })],
   ];
   for (const [what, signature] of forged) {
     test(`${what} is refused`, () => {

@@ -59,7 +59,10 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
       const checks = webhookSecrets.map(
         (secret) => () => stripe.webhooks.constructEvent(body, signature, secret, age, undefined, now),
       );
-      return readStripeEvent(verified(checks));
+      const event = verified(checks);
+      // The library only looks at how old it is.
+      if (signedAt(signature) - now / 1000 > age) throw fault("invalid_signature");
+      return readStripeEvent(event);
     },
   };
 }
@@ -118,6 +121,9 @@ async function within<T>(clock: Clock, deadlineMs: number, work: Promise<T>): Pr
     stop();
   }
 }
+
+/** In seconds, by the header's own word: `t=1763188200,v1=…`. */
+const signedAt = (signature: string): number => Number(/(?:^|,)t=(\d+)/.exec(signature)?.[1] ?? 0);
 
 const isOfSignature = (error: unknown): boolean =>
   (error as { type?: unknown }).type === "StripeSignatureVerificationError";

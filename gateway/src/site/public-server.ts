@@ -16,6 +16,8 @@ import { openStatus } from "./status/status.ts";
 export function publicServer(parts: Parts): FastifyInstance {
   const app = bareServer(parts.door, { certificate: parts.certificate });
   const finish = refuseTheRest(app);
+  // For balancers that can only ask the public port. Whether requests can be served is what /readyz of the internal port says.
+  app.get("/health", () => ({ status: "ok" }));
   openAiRoutes(app, parts);
   nodeRoutes(app, parts);
   receiptKeyRoutes(app, parts);

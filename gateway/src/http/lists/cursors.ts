@@ -22,7 +22,9 @@ export function openCursors(secret: Replaceable): Cursors {
       const bytes = Buffer.from(cursor, "base64url");
       const position = bytes.subarray(MAC_BYTES).toString();
       const isOf = (of: string): boolean => timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(list, position, of));
-      const isGenuine = bytes.length > MAC_BYTES && [secret.current, ...others].some(isOf);
+      // Characters that the decoder passes over must not make a second form of the same cursor.
+      const isGenuine =
+        bytes.length > MAC_BYTES && bytes.toString("base64url") === cursor && [secret.current, ...others].some(isOf);
       if (!isGenuine) throw fault("invalid_cursor");
       return position;
     },

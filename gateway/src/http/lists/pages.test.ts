@@ -35,7 +35,11 @@ describe("cursors", () => {
         assert.throws(() => cursors.read("l", text), invalid);
       }),
     );
-    const bytes = Buffer.from(cursors.write("l", "0190"), "base64url");
+    const genuine = cursors.write("l", "0190");
+    for (const more of ["A", "=", "!", " ", "\n"]) {
+      assert.throws(() => cursors.read("l", genuine + more), invalid, JSON.stringify(more));
+    }
+    const bytes = Buffer.from(genuine, "base64url");
     for (let i = 0; i < bytes.length; i++) {
       const bent = Buffer.from(bytes);
       bent[i] = (bent[i] as number) ^ 1;

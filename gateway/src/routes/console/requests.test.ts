@@ -312,6 +312,7 @@ describe("400", () => {
       [{ limit: "" }, "limit", /from 1 to 100/],
       [{ from: "yesterday" }, "from", /must be a time/],
       [{ to: "2026-11-15T06:30" }, "to", /must be a time/],
+      [{ from: "2026-11-15", to: "2026-11-14" }, "to", /to must not be before from/],
       [{ key: "production" }, "key", /key_….* or playground$/],
       [{ key: past[0]?.id as string }, "key", /key_/],
     ] as const) {
