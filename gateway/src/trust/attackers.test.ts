@@ -58,6 +58,7 @@ function extractors(): Extract[] {
   const text = (value: number | undefined): string | undefined => (value === undefined ? undefined : String(value));
   for (const i of places) {
     made.push((read) => text(at(small(read), i)));
+    made.push((read) => text((at(small(read), i) ?? Number.NaN) + 1));
     for (const list of ["names", "words", "quoted", "asksNames", "asksWords"] as const)
       made.push((read) => at(read[list], i));
     for (const j of places) {

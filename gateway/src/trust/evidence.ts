@@ -10,12 +10,12 @@
  */
 
 /** The part of the answers that a node without the model is thought to guess. */
-export const GUESS_RATE = 0.2;
+const GUESS_RATE = 0.2;
 /** Canaries that a gateway asks about one model on one node in a day, those that follow a wrong answer among them. */
 const PER_DAY = 60;
 const FALSE_ALARMS_PER_DAY = 1e-4;
 /** 13.3. */
-export const EVIDENCE_MAX = Math.log(PER_DAY / FALSE_ALARMS_PER_DAY);
+const EVIDENCE_MAX = Math.log(PER_DAY / FALSE_ALARMS_PER_DAY);
 /** As many answers as the family's own rate counts for. */
 const PRIOR_ANSWERS = 40;
 /** Of one host: half of its answers are forgotten then. No host alone says what is honest. */

@@ -14,11 +14,11 @@ interface Fleet {
   meanOf?: (account: number, time: number) => number;
 }
 
+/** Some builders ask for a few words, others for pages. */
+const spread = (account: number): number => 20 * 3 ** (account % 5);
+
 /** How many answers each node gave until it was suspected; nodes that never were are absent. */
-function suspicions(
-  random: Random,
-  { nodes, accounts, answers, meanOf = (a) => 20 * 3 ** (a % 5) }: Fleet,
-): Map<number, number> {
+function suspicions(random: Random, { nodes, accounts, answers, meanOf = spread }: Fleet): Map<number, number> {
   const [lengths, d] = [new Lengths(random), drawing(random)];
   const given = nodes.map(() => 0);
   const found = new Map<number, number>();
@@ -45,19 +45,26 @@ describe("statistics on answer length", () => {
     assert.deepEqual([...suspicions(seeded(1), { nodes: fleet(20), accounts: 40, answers: 200_000 })], []);
   });
 
-  for (const [what, answer] of [
+  for (const [what, answer, meanOf = spread] of [
     ["answers with a few words", () => 12],
     ["always writes to the cap", () => 400],
     ["gives one canned answer of a usual length", () => 90],
+    ["gives one canned answer that is neither long nor short", () => 90, () => 90],
     ["writes half as much", (length: number) => Math.ceil(length / 2)],
   ] as const) {
     test(`suspect a node that ${what} within 1,000 of its answers, and no other`, () => {
       const nodes = [...fleet(8), { host: "cheat", answer }];
-      const found = suspicions(seeded(2), { nodes, accounts: 30, answers: 30_000 });
+      const found = suspicions(seeded(2), { nodes, accounts: 30, answers: 30_000, meanOf });
       assert.ok((found.get(8) ?? Number.POSITIVE_INFINITY) <= 1000, `after ${found.get(8)} answers`);
       assert.deepEqual([...found.keys()], [8]);
     });
   }
+
+  test("suspect no honest node beside one that is odd, however long", () => {
+    const nodes = [...fleet(4), { host: "cheat", answer: () => 3 }];
+    const found = suspicions(seeded(9), { nodes, accounts: 20, answers: 100_000 });
+    assert.deepEqual([...found.keys()], [4]);
+  });
 
   test("never suspect a node for one builder's requests, whatever they are", () => {
     const odd = (account: number, time: number): number => (account === 0 ? 1 + time / 50 : 60);

@@ -4,16 +4,17 @@
  *
  * Builders differ, and so do their prompts, but who answers a prompt is chance. So an answer is only compared with answers to the
  * same account, of the same model, with a prompt and a cap of the same size: of an honest node its rank among three of other hosts
- * is any of four with the same chance, and two of its own lie closer together than two of other hosts in half of the cases. Each
- * answer is compared once, so that comparisons know nothing of each other.
+ * is any of four with the same chance. Each answer is compared once, so that comparisons know nothing of each other. An answer
+ * from a tin has one rank more often than others: the first, the last, or one in the middle.
  *
- * A node bets against both at fair odds (a test martingale): the bets of an honest node grow a thousandfold as rarely as one in a
- * thousand. It is suspected when they have grown 1 / `FALSE_ALARM`; a stretch of `STRETCH` comparisons begins anew. What one account
- * adds is bounded, so that it takes at least four: no builder brings it about alone. Pure but for its memory and its chance.
+ * The test bets at fair odds on the rank that the node had most often (a test martingale): for an honest node the stake grows
+ * n-fold in at most 1 of n stretches. The node is suspected when it has grown 1 / `FALSE_ALARM`; a stretch of `STRETCH` comparisons
+ * begins anew. One account adds a bounded part, so that it takes at least four: no builder brings it about alone. Pure but for its
+ * memory and its chance.
  */
 import type { Random } from "../base/random.ts";
 
-export interface Answer {
+interface Answer {
   nodeId: string;
   /** The account of its host. */
   host: string;
@@ -26,39 +27,34 @@ export interface Answer {
   formatted: boolean;
 }
 
-/** What is known of a suspected node: how its answers ranked, from the shortest of four to the longest, and how many were closer. */
+/** What is known of a suspected node: how its answers ranked, from the shortest of four to the longest. */
 export interface LengthEvidence {
   model: string;
   compared: number;
   accounts: number;
   ranks: number[];
-  pairs: number;
-  pairs_closer: number;
 }
 
 /** Of honest nodes and models, in one stretch. */
 const FALSE_ALARM = 1e-4;
 const STRETCH = 200;
-/** Either bet may be the one that grows. */
-const GROWTH_MAX = Math.log(2 / FALSE_ALARM);
+const GROWTH_MAX = Math.log(1 / FALSE_ALARM);
 const ACCOUNT_GROWTH_MAX = GROWTH_MAX / 4;
 const ACCOUNTS_MAX = 32;
 const REFERENCES = 3;
+/** Fewer than the references: these are of two hosts at least. */
 const PER_HOST_MAX = 2;
 /** Answers that wait to be compared: of one builder, and of how many kinds of prompts. */
 const WAITING_MAX = 8;
 const KINDS_MAX = 8192;
 const NODES_MAX = 4096;
-/** The chance that two answers from a tin are thought to have of being closer. */
-const CLOSER = 0.8;
-
 interface Waiting {
   nodeId: string;
   host: string;
   length: number;
 }
 
-/** The growth of one kind of bets, by account. */
+/** How the bets grew, by account. */
 class Bets {
   readonly #byAccount = new Map<string, number>();
   /** Losses with accounts that are forgotten: they count, gains do not. */
@@ -87,10 +83,7 @@ class Bets {
 
 class Stretch {
   readonly ranks = [0, 0, 0, 0];
-  readonly ranked = new Bets();
-  readonly paired = new Bets();
-  pairs = 0;
-  closer = 0;
+  readonly bets = new Bets();
 
   get compared(): number {
     return this.ranks.reduce((sum, count) => sum + count, 0);
@@ -128,15 +121,12 @@ export class Lengths {
       if (waiting.length > WAITING_MAX) waiting.shift();
       return undefined;
     }
-    const own = waiting.find((each) => each.nodeId === nodeId);
-    const used = new Set(own === undefined ? others : [...others, own]);
     this.#waiting.set(
       key,
-      waiting.filter((each) => !used.has(each)),
+      waiting.filter((each) => !others.includes(each)),
     );
     const record = this.#recordOf(nodeId, answer.model);
     this.#rank(record.stretch, accountId, length, others);
-    if (own !== undefined) this.#pair(record.stretch, accountId, Math.abs(length - own.length), others);
     return judge(record, answer.model);
   }
 
@@ -149,7 +139,7 @@ export class Lengths {
     return [...records].flatMap(({ suspicion }) => (suspicion === undefined ? [] : [suspicion]));
   }
 
-  /** Of two other hosts at least: between two hosts nobody could say which is odd. A suspected node is no measure for others. */
+  /** Of two other hosts: between two hosts nobody could say which is odd. A suspected node is no measure for others. */
   #referencesIn(waiting: Waiting[], host: string): Waiting[] {
     const byHost = new Map<string, number>();
     const found = waiting.filter((each) => {
@@ -158,7 +148,7 @@ export class Lengths {
       byHost.set(each.host, count + 1);
       return true;
     });
-    return byHost.size < 2 ? [] : found.slice(0, REFERENCES);
+    return found.slice(0, REFERENCES);
   }
 
   #recordOf(nodeId: string, model: string): Record {
@@ -176,29 +166,21 @@ export class Lengths {
     const equal = others.filter((other) => other.length === length).length;
     const rank = less + this.#random.below(equal + 1);
     const before = stretch.ranks[rank] as number;
-    stretch.ranked.note(account, Math.log((4 * (before + 1)) / (stretch.compared + 4)));
+    stretch.bets.note(account, Math.log((4 * (before + 1)) / (stretch.compared + 4)));
     stretch.ranks[rank] = before + 1;
-  }
-
-  #pair(stretch: Stretch, account: string, apart: number, [one, other]: Waiting[]): void {
-    const theirs = Math.abs((one?.length ?? 0) - (other?.length ?? 0));
-    const isCloser = apart < theirs || (apart === theirs && this.#random.below(2) === 0);
-    stretch.paired.note(account, Math.log(2 * (isCloser ? CLOSER : 1 - CLOSER)));
-    stretch.pairs += 1;
-    if (isCloser) stretch.closer += 1;
   }
 }
 
 function judge(record: Record, model: string): LengthEvidence | undefined {
-  const { ranks, ranked, paired, pairs, closer, compared } = record.stretch;
-  if (!ranked.grown && !paired.grown) {
+  const { ranks, bets, compared } = record.stretch;
+  if (!bets.grown) {
     if (compared < STRETCH) return undefined;
     // A whole stretch like everybody's.
     [record.stretch, record.suspicion] = [new Stretch(), undefined];
     return undefined;
   }
   record.stretch = new Stretch();
-  record.suspicion = { model, compared, accounts: ranked.accounts, ranks, pairs, pairs_closer: closer };
+  record.suspicion = { model, compared, accounts: bets.accounts, ranks };
   return record.suspicion;
 }
 

@@ -73,7 +73,11 @@ describe("trust in nodes", () => {
       canaries: [canary],
     };
     const [log, random] = [createLog("silent"), systemRandom()];
-    const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
+    const licence = async (id: string) => ({
+      nodeId: id as Uuid,
+      hostAccountId: `host of ${id}` as Uuid,
+      models: ["tiny-3b"],
+    });
     roster = new Roster({ plane, clock, random, log, licence });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
     const catalogue = () => ({ priceVersion: 1, entries: [], active: new Map([["tiny-3b", model]]) });
@@ -244,6 +248,54 @@ describe("trust in nodes", () => {
     await pass(node, 6 * 60_000);
     await answer(node, 2, "still none");
     assert.deepEqual(barred, []);
+  });
+
+  describe("requests that were answered", () => {
+    const measured = (nodeId: string, accountId: string, output: number, temperature?: number): void => {
+      const pace = { nodeId, ttftMs: 50, spanMs: 9_000, outputMs: 8_950 };
+      const result = {
+        end: "finished",
+        finish: "stop",
+        server: null,
+        attempts: 1,
+        queueMs: 1,
+        ttftMs: 50,
+        pace,
+      } as const;
+      const request = {
+        accountId,
+        endpoint: "chat",
+        stream: true,
+        outputTokensMax: 300,
+        temperature,
+        formatted: false,
+      } as const;
+      dispatcher.measured("tiny-3b", result, { prompt: 40, output }, request);
+    };
+
+    test("tell a node whose answers differ in length from others', which bars nobody", async () => {
+      for (const id of ["a", "b", "c", "d"]) {
+        new FakeNode(plane, { id, gatewayId: "gw1" }).report({ models: ["tiny-3b"], slots: 4, busy: 1 });
+        await turn();
+      }
+      const random = systemRandom();
+      for (let i = 0; i < 4_000; i++) {
+        const id = ["a", "b", "c", "d"][random.below(4)] as string;
+        measured(id, `account ${random.below(12)}`, id === "a" ? 7 : 20 + random.below(200));
+      }
+      assert.deepEqual([trust.lengthSuspicion("a"), trust.lengthSuspicion("b")], [true, false]);
+      assert.equal(trust.lengthEvidence("a")[0]?.model, "tiny-3b");
+      assert.deepEqual([trust.lengthSuspicion("nobody"), barred], [false, []]);
+    });
+
+    test("give probes their shape", async () => {
+      model.canaries = [];
+      const node = await join();
+      await answer(node, 1, "some words about it");
+      for (let i = 0; i < 64; i++) measured("a", "account", 50, 0.91);
+      await pass(node, 6 * 60_000);
+      assert.equal((await answer(node, 2, "some words about it"))?.sampling.temperature, 0.91);
+    });
   });
 
   test("stopping ends a probe under way", async () => {

@@ -11,7 +11,7 @@ export interface Task {
   check: Check;
 }
 
-export type Check =
+type Check =
   /** The number is there; of others only those of the prompt and the steps on the way. */
   | { kind: "number"; value: number; steps: number[] }
   /** One of these is there, and none of the wrong ones. */
