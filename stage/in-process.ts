@@ -23,6 +23,7 @@ import { openBroadcast } from "../gateway/src/db/broadcast.ts";
 import { openPool } from "../gateway/src/db/pool.ts";
 import { PATIENCE_MS, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { serverSecrets } from "../gateway/src/server-secrets.ts";
+import { AnswerBook } from "../gateway/src/trust/testing.ts";
 import { Agent } from "../host/src/agent/agent.ts";
 import { dialNats } from "../host/src/agent/nats.ts";
 import { scriptedEngine } from "../host/src/engines/scripted.ts";
@@ -57,6 +58,8 @@ export class InProcessStage extends Stage {
   readonly gateways: InProcessGateway[] = [];
   /** What gateways and agents logged, parsed; warnings and errors alone. */
   readonly logged: Record<string, unknown>[] = [];
+  /** To the canaries that the gateways made up: hand-made nodes have no model to answer them. */
+  readonly answers = new AnswerBook();
   /** What every gateway has in its environment. */
   readonly env: Record<string, string>;
   /** What gateways and tests write; removed when the stage closes. */
@@ -164,7 +167,7 @@ export class InProcessStage extends Stage {
       directory: await mkdtemp(join(this.folder, "gateway-")),
       env,
     });
-    const gateway = await assemble(ports, settings);
+    const gateway = await assemble(ports, { ...settings, makeUpCanary: this.answers.makeUp });
     const { HOST = "127.0.0.1" } = env;
     const internalUrl = `http://127.0.0.1:${gateway.internalPort}`;
     return { ...gateway, baseUrl: `http://${HOST}:${gateway.port}`, internalUrl };

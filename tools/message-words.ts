@@ -14,9 +14,9 @@ const SOURCES = [
   "gateway/sql/functions/*.sql",
   "deploy/prometheus/alerts.yml",
 ];
-/** The command lines' own output is not read here, nor are tests. */
+/** The command lines' own output is not read here, nor are tests and the questions that nodes are asked. */
 const ELSEWHERE =
-  /\.test\.ts$|\/testing(\/|\.ts$)|\/fixtures\/|^gateway\/src\/(commands|site\/reference)\/|^host\/src\/(command\/|cli\.ts)/;
+  /\.test\.ts$|\/testing(\/|\.ts$)|\/fixtures\/|^gateway\/src\/(commands|site\/reference|trust\/questions)\/|^host\/src\/(command\/|cli\.ts)/;
 
 /** What is not said, and what is said instead. */
 const RETIRED: [RegExp, string][] = [

@@ -59,7 +59,7 @@ export async function startGateway(deployment: Deployment, machine: Machine, lif
   machine.starts += 1;
   const name = `gateway ${machine.number}.${machine.starts}`;
   const ports = portsOf(deployment, { name, machine, life });
-  const running = await assemble(ports, SETTINGS);
+  const running = await assemble(ports, { ...SETTINGS, makeUpCanary: world.answers.makeUp });
   const { gateway, newId } = running;
   const { pool } = ports.store;
   world.trace.add(name, `takes requests as ${ports.gatewayId}`);

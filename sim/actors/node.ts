@@ -11,7 +11,7 @@ import type { NodeLink } from "../world/network.ts";
 import { sentence } from "../world/words.ts";
 import type { World } from "../world/world.ts";
 import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
-import { answerTo, meaningOf } from "./known-answers.ts";
+import { meaningOf } from "./meaning.ts";
 import { type Piece, piecesOf } from "./utterance.ts";
 
 /** What became of a job, as the node knows. */
@@ -199,7 +199,7 @@ export class SimNode {
   #offered(header: JobHeader, body: JobText): void {
     const { job } = header;
     const script = this.#scriptOf(job.slice(0, 26));
-    const isKnown = header.endpoint === "embedding" || answerTo(body.messages?.[0]?.content ?? "") !== undefined;
+    const isKnown = header.endpoint === "embedding" || this.#world.answers.answerTo(body.messages ?? []) !== undefined;
     const facts: JobFacts = {
       job,
       nodeId: this.id,
@@ -345,7 +345,7 @@ export class SimNode {
 
   #words(running: Running, script: Script, wordsMax: number): (() => void)[] {
     const { model, sampling } = running.header;
-    const known = running.facts.isCanary ? answerTo(running.body.messages?.[0]?.content ?? "") : undefined;
+    const known = running.facts.isCanary ? this.#world.answers.answerTo(running.body.messages ?? []) : undefined;
     if (known !== undefined) return [() => this.#output(running, answer(known))];
     const thinks = model !== THINKING_MODEL ? null : this.plan.host % 2 === 0 ? "by tags" : "by channel";
     const stop = this.plan.kind === "deaf" ? null : (sampling.stop?.[0] ?? null);

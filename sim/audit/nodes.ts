@@ -8,12 +8,14 @@ const FAILS_ALWAYS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors
 /** How many of its own doing each reason takes; no other reason holds for an honest node. */
 const LEAST: Record<string, number> = { failures: 5, refused_prompts: 10 };
 const JOBS_MAX = 20;
-/** So many wrong answers a gateway hears before it has barred a node: two about each model, what is on its way, and once more after a release. */
-const WRONG_MAX = 8;
+/** So many wrong answers prove that a node does not run a model, even to questions that one in four honest nodes gets wrong. */
+const WRONG_ENOUGH = 12;
+/** So many a gateway hears before it has barred a node: about each of two models, and once more after a release. */
+const WRONG_MAX = 4 * WRONG_ENOUGH;
 
 export function auditNodes(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, nodes, records, machines } = stage;
-  // Each gateway asks for itself, and bars a node that failed it twice in a row; what it knew ends with it.
+  // Each gateway asks for itself, and bars a node on what it heard itself; what it knew ends with it.
   const gateways = machines.reduce((sum, { starts }) => sum + starts, 0);
   for (const [i, node] of nodes.entries()) {
     const { quarantine } = records[i] as NodeRecord;
@@ -34,7 +36,7 @@ export function auditNodes(stage: Stage, { storeWasWell }: { storeWasWell: boole
         world.fail("an honest node is never quarantined", `${node.id}: ${quarantine.reason}, ${seen} of its own`);
     }
     const wrong = jobs.filter(({ isCanary, end }) => isCanary && end === "done").length;
-    const wrongMax = quarantine === null ? gateways : WRONG_MAX * gateways;
+    const wrongMax = quarantine === null ? WRONG_ENOUGH * gateways : WRONG_MAX * gateways;
     if (node.plan.kind === "constant" && storeWasWell && wrong > wrongMax)
       world.fail("who does not run the model is found out", `${node.id} gave ${wrong} answers that are those of none`);
     if (!FAILS_ALWAYS.includes(node.plan.kind) || quarantine !== null || !storeWasWell) continue;

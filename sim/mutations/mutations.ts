@@ -306,9 +306,9 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "wrong answers to canaries are passed over",
-    file: `${TRUST}probes.ts`,
-    find: "CANARY_FAILURES_MAX = 2",
-    replace: "CANARY_FAILURES_MAX = 2_000",
+    file: `${TRUST}evidence.ts`,
+    find: "FALSE_ALARMS_PER_DAY = 1e-4",
+    replace: "FALSE_ALARMS_PER_DAY = 1e-300",
   },
   {
     name: "who is new is trusted at once",

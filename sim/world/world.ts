@@ -2,6 +2,7 @@
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
+import { AnswerBook } from "../../gateway/src/trust/testing.ts";
 import { type FaultCounts, noFaults } from "./faults.ts";
 import { EPOCH_MS } from "./life.ts";
 import { LimitsServer } from "./limits-server.ts";
@@ -37,6 +38,8 @@ export class World {
   committed: (text: string) => void = () => {};
   /** Requests (`req_…`) that a gateway answered while neither store nor disk took what they owe, and said so. */
   readonly toldUnsafe = new Set<string>();
+  /** To the canaries that the gateways made up: simulated nodes have no model to answer them. */
+  readonly answers = new AnswerBook();
   readonly faults: FaultCounts = noFaults();
   /** The first thing that went wrong. */
   violation: Violation | undefined;

@@ -21,14 +21,14 @@ function generated(job: Job, text: string): string {
   return text.slice(0, Math.min(text.length, ...cuts));
 }
 
-/** The right answer to any of the suite's canaries, and prose to everything else. */
+/** The right answer to canaries, and prose to everything else. */
 export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { delayMs = 0 } = {}): Behaviour {
   return async (job) => {
     job.accept();
     if (delayMs > 0) await pause(delayMs);
     if ("input" in job.body) for (const [i, text] of job.body.input.entries()) job.vectors(i, [meaningOf(text)]);
     else {
-      const text = generated(job, solved(job.prompt) ?? answer(job));
+      const text = generated(job, job.known ?? answer(job));
       if (text !== "") job.deltas([text]);
     }
     job.done();
@@ -39,22 +39,9 @@ export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { del
 export function deafToStops(text: string): Behaviour {
   return (job) => {
     job.accept();
-    job.deltas([solved(job.prompt) ?? text]);
+    job.deltas([job.known ?? text]);
     job.done();
   };
-}
-
-/** Sums, the next number, one word of three, a word to repeat: what canaries ask. Undefined: this is none. */
-function solved(prompt: string): string | undefined {
-  const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
-  const [first = 0, second = 0] = numbers;
-  if (/\d+ \+ \d+|Add \d+ and \d+/.test(prompt)) return `${first + second}`;
-  if (/comes next|Count on/.test(prompt)) return `${(numbers.at(-1) ?? 0) + 1}`;
-  const choice = /the (first|second|third) word/.exec(prompt)?.[1];
-  const words = /(\w+), (\w+), (\w+)/.exec(prompt);
-  if (choice !== undefined && words !== null) return words[["first", "second", "third"].indexOf(choice) + 1];
-  if (/capital of France/.test(prompt)) return "Paris";
-  return /Repeat.*?: (\S+)$/.exec(prompt)?.[1];
 }
 
 /** Texts that share words point one way. */

@@ -4,6 +4,7 @@
  */
 
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { type AnswerBook, answerToPublished } from "../../gateway/src/trust/testing.ts";
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
@@ -14,7 +15,7 @@ import { eventually } from "../wait.ts";
 import { every } from "./pace.ts";
 
 /** Where it joins, and who knows what it earned. */
-type Platform = Pick<Stage, "baseUrl" | "balance">;
+type Platform = Pick<Stage, "baseUrl" | "balance"> & { answers?: Pick<AnswerBook, "answerTo"> };
 
 const REPORT_EVERY_MS = 3_000;
 const SLOTS = 64;
@@ -92,13 +93,20 @@ export class Job {
   readonly body: JobBody;
   /** Set once the gateway has called it off. */
   readonly cancelled: AbortSignal;
+  /** What an honest model says, where the job is a canary. */
+  readonly known: string | undefined;
   /** The number of the next output. */
   seq = 0;
   readonly #send: (bytes: Uint8Array) => void;
 
-  constructor(header: JobHeader, body: JobBody, cancelled: AbortSignal, send: (bytes: Uint8Array) => void) {
+  constructor(
+    { header, body, known }: Pick<Job, "header" | "body" | "known">,
+    cancelled: AbortSignal,
+    send: (bytes: Uint8Array) => void,
+  ) {
     this.header = header;
     this.body = body;
+    this.known = known;
     this.cancelled = cancelled;
     this.#send = send;
   }
@@ -236,11 +244,17 @@ export class HandMadeNode {
     this.#joining.delete(header.job);
     const cancelled = new AbortController();
     this.#running.set(header.job, cancelled);
-    const job = new Job(header, joiner.body(), cancelled.signal, (bytes) => {
+    const body = joiner.body();
+    const job = new Job({ header, body, known: this.#answerTo(body) }, cancelled.signal, (bytes) => {
       if (!this.line.isClosed()) this.line.publish(toGateway(header.gateway, this.id), bytes);
     });
     this.prompts.push(job.prompt);
     void Promise.resolve(this.#behaviour(job)).finally(() => this.#running.delete(header.job));
+  }
+
+  #answerTo(body: JobBody): string | undefined {
+    if (!("messages" in body)) return undefined;
+    return this.#stage.answers?.answerTo(body.messages) ?? answerToPublished(body.messages.at(-1)?.content ?? "");
   }
 }
 

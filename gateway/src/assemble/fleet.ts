@@ -12,6 +12,7 @@ import type { Gateway } from "../inference/gateway.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../plane/credentials/user-jwt.ts";
 import type { Plane } from "../plane/plane.ts";
 import { drawFrom, type SecretCanaries } from "../trust/canaries.ts";
+import type { MakeUp } from "../trust/made-up.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
 
@@ -25,6 +26,8 @@ export interface FleetSettings {
   nodeRules: NodeRules;
   /** The operator's own canaries. */
   secretCanaries: SecretCanaries;
+  /** How the others are made up. Absent: as nobody can foresee. */
+  makeUpCanary?: MakeUp;
 }
 
 interface Needs {
@@ -91,7 +94,11 @@ interface TrustNeeds extends Needs {
 /** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
 export async function openTrust(
   { clock, random, newId, log, onClose }: Context,
-  { autoQuarantine: automatic, secretCanaries: secrets }: Pick<FleetSettings, "autoQuarantine" | "secretCanaries">,
+  {
+    autoQuarantine: automatic,
+    secretCanaries: secrets,
+    makeUpCanary: makeUp,
+  }: Pick<FleetSettings, "autoQuarantine" | "secretCanaries" | "makeUpCanary">,
   { gateway, plane, fleet, broadcast, dispatch: { roster, peers, enforce } }: TrustNeeds,
 ): Promise<Trust> {
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
@@ -104,7 +111,7 @@ export async function openTrust(
     roster,
     peers,
     automatic,
-    draw: drawFrom({ secrets, random }),
+    draw: drawFrom({ secrets, random, makeUp }),
     newId,
     clock,
     random,

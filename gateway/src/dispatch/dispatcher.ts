@@ -3,6 +3,7 @@
  * tries another node once when the first went quiet before anything reached the client, or said that there is no output.
  * What the plane cut is tried again as if it had not been.
  */
+import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
@@ -76,6 +77,20 @@ export interface Measured {
   spanMs: number;
   /** One of the platform's own jobs. */
   own: boolean;
+  /** The builder's request that it answers. Absent: nobody asked. */
+  request?: AnsweredRequest | undefined;
+}
+
+/** What a request looked like from outside. */
+export interface AnsweredRequest {
+  accountId: string;
+  endpoint: Endpoint;
+  stream: boolean;
+  outputTokensMax: number;
+  /** Undefined: left to the engine. */
+  temperature: number | undefined;
+  /** An output format was asked for. */
+  formatted: boolean;
 }
 
 interface TokenCounts {
@@ -91,7 +106,7 @@ export interface Dispatcher {
    */
   runOn(nodeId: string, order: DispatchOrder, sink: DispatchSink, signal: Gone): Promise<DispatchResult | undefined>;
   /** Tells how many tokens an answer that ended well had, so that its node's speed is known. */
-  measured(model: string, result: DispatchResult, tokens: TokenCounts): void;
+  measured(model: string, result: DispatchResult, tokens: TokenCounts, request?: AnsweredRequest): void;
   onMeasured(run: (measured: Measured) => void): void;
   /** `run` hears how every attempt of every request ended; of an empty one, once a second opinion is known or will not be. */
   onAttempt(run: (attempt: Attempt) => void): void;
@@ -168,7 +183,7 @@ export function openDispatcher(options: {
       const end = attempt.state === "declined" ? "no_capacity" : endOf(attempt);
       return { ...resultOf(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 }), own: true };
     },
-    measured(model, { pace, own = false }, tokens) {
+    measured(model, { pace, own = false }, tokens, request) {
       if (pace === null) return;
       const { nodeId, ttftMs, spanMs, outputMs } = pace;
       // The first token came before the clock of the rest started.
@@ -177,7 +192,7 @@ export function openDispatcher(options: {
       const speed = { at: clock.monotonic(), ttftMs, tokensPerSecond };
       speeds.note(nodeId, model, speed);
       tellSpeed?.(nodeId, { model, ...speed });
-      for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs, own });
+      for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs, own, request });
     },
     onMeasured: (run) => measuredListeners.push(run),
     onAttempt: (run) => attemptListeners.push(run),

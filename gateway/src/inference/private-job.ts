@@ -8,7 +8,7 @@ import { suffixOf, type Uuid } from "../base/ids.ts";
 import type { FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { Prompt } from "../metering/meter.ts";
+import type { ChatMessage, Prompt } from "../metering/meter.ts";
 import { outputRoom } from "./admit.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
@@ -17,10 +17,14 @@ export interface PrivateJob {
   id: Uuid;
   nodeId: string;
   model: ActiveModel;
-  /** For a generation model the first is the prompt; an embedding model takes them all. */
+  /** For a generation model. */
+  messages: ChatMessage[];
+  /** For an embedding model. */
   texts: string[];
   outputTokensMax: number;
-  sampling?: JobHeader["sampling"];
+  sampling?: JobHeader["sampling"] | undefined;
+  /** Absent: as a stream, so that its pace can be seen. */
+  stream?: boolean | undefined;
 }
 
 export interface PrivateResult {
@@ -45,7 +49,7 @@ export async function runPrivately(
 ): Promise<PrivateResult | undefined> {
   const { model, texts } = job;
   const meter = gw.meter(model.build.tokenizer);
-  const [prompt, body] = promptOf(model, texts);
+  const [prompt, body] = promptOf(job);
   const { tokens: promptTokens } = await meter.countPrompt(prompt, model.contextLimit);
   const cap = model.kind === "embedding" ? 0 : job.outputTokensMax;
   const outputTokensMax = outputRoom(model, { cap, promptTokens });
@@ -54,8 +58,7 @@ export async function runPrivately(
   const header = {
     model: model.id,
     endpoint: model.kind === "embedding" ? ("embedding" as const) : ("chat" as const),
-    // As a stream, so that its pace can be seen.
-    stream: true,
+    stream: job.stream ?? true,
     output_tokens_max: outputTokensMax,
     sampling: job.sampling ?? {},
   };
@@ -89,8 +92,7 @@ function plainEnd(end: DispatchResult["end"]): PrivateResult["end"] {
   return end === "broken" ? "failed" : end;
 }
 
-function promptOf(model: ActiveModel, texts: string[]): [Prompt, JobBody] {
+function promptOf({ model, messages, texts }: PrivateJob): [Prompt, JobBody] {
   if (model.kind === "embedding") return [{ kind: "texts", texts }, { input: texts }];
-  const messages = [{ role: "user", content: texts[0] ?? "" }];
   return [{ kind: "chat", messages }, { messages }];
 }

@@ -138,12 +138,14 @@ function model(thinks: boolean): ActiveModel {
   return {
     id: "m",
     kind: "generation",
+    class: "tiny",
     contextLimit: 100,
     prices: { in: pico(1n), out: pico(1n) },
     priceVersion: 1,
     build: { id: "b", tokenizer: "characters", vector_width: 2, ...reasoning },
     admissionMax: undefined,
     speedMax: 1000,
+    readingSpeedMax: 1_000_000,
     canaries: [],
   };
 }

@@ -140,8 +140,13 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     settled = true;
 
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
-    if (ending.outcome === "ok")
-      gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
+    if (ending.outcome === "ok") {
+      const { accountId } = key;
+      const { stream, formatted, sampling } = ask;
+      const request = { accountId, endpoint: endpoint.name, stream, outputTokensMax, formatted };
+      const shape = { ...request, temperature: sampling.temperature };
+      gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens }, shape);
+    }
     const thinksApart = model.build.reasoning !== undefined;
     const reasoning = thinksApart ? relay.reasoning : undefined;
     const usage = { promptTokens, completionTokens, reasoningTokens: thinksApart ? counts.reasoningTokens : undefined };

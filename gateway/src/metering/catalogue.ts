@@ -55,6 +55,8 @@ const Model = z.strictObject({
   admission_max: z.int().min(1).optional(),
   /** Overrides the class's ceiling: a node that is faster does not run this model. */
   tps_max: z.number().positive().optional(),
+  /** Overrides the class's ceiling of reading: a node whose first token comes sooner did not read the prompt. */
+  prompt_tps_max: z.number().positive().optional(),
   /** Beside those that the gateway makes up. An empty list: this model is asked none at all. */
   canaries: z.array(Canary).max(16).optional(),
 });
@@ -69,6 +71,19 @@ const SPEED_CEILINGS: Record<z.infer<typeof Model>["class"], number> = {
   embed: 1_000_000,
 };
 
+/**
+ * Tokens per second of one prompt that no machine reads with a model of the class: more than the fastest accelerator there is
+ * computes, in eight bits and without a pause. Two operations for each weight and token.
+ */
+const READING_CEILINGS: typeof SPEED_CEILINGS = {
+  tiny: 1_000_000,
+  small: 400_000,
+  mid: 250_000,
+  reasoning: 100_000,
+  large: 50_000,
+  embed: 5_000_000,
+};
+
 function isRegExp(text: string): boolean {
   try {
     return new RegExp(text) instanceof RegExp;
@@ -80,6 +95,7 @@ function isRegExp(text: string): boolean {
 const CatalogueFile = z.strictObject({ price_version: z.int().min(1), models: z.array(Model).min(1) });
 
 export type CatalogueEntry = z.infer<typeof Model>;
+export type ModelClass = CatalogueEntry["class"];
 type Build = z.infer<typeof Build>;
 export type Canary = z.infer<typeof Canary>;
 
@@ -87,6 +103,8 @@ export type Canary = z.infer<typeof Canary>;
 export interface ActiveModel {
   id: string;
   kind: ModelKind;
+  /** How large it is. */
+  class: ModelClass;
   contextLimit: number;
   prices: { in: Pico; out: Pico };
   priceVersion: number;
@@ -95,6 +113,8 @@ export interface ActiveModel {
   admissionMax: number | undefined;
   /** Tokens per second that nobody reaches who runs this model. */
   speedMax: number;
+  /** Tokens per second of a new prompt that nobody reads who runs this model. */
+  readingSpeedMax: number;
   /** Null: nodes are asked no canaries for this model. */
   canaries: Canary[] | null;
 }
@@ -162,6 +182,7 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
   return {
     id: entry.id,
     kind: entry.kind,
+    class: entry.class,
     contextLimit,
     // Microdollars per million tokens are picodollars per token: the same number.
     prices: { in: pico(BigInt(priceIn)), out: pico(BigInt(priceOut ?? 0)) },
@@ -169,6 +190,7 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
     build,
     admissionMax: entry.admission_max,
     speedMax: entry.tps_max ?? SPEED_CEILINGS[entry.class],
+    readingSpeedMax: entry.prompt_tps_max ?? READING_CEILINGS[entry.class],
     canaries: entry.canaries?.length === 0 ? null : (entry.canaries ?? []),
   };
 }

@@ -70,7 +70,7 @@ describe("what is drawn", () => {
   const published = (model.canaries ?? []).map((canary) => ("prompt" in canary ? canary.prompt : ""));
   const draws = (of: ActiveModel, secrets: Map<string, (typeof SECRET)[]>, which: "any" | "unknown") => {
     const draw = drawFrom({ secrets, random: systemRandom() });
-    const prompts = Array.from({ length: 600 }, () => draw(of, which)?.texts[0]);
+    const prompts = Array.from({ length: 600 }, () => draw(of, which)?.messages.at(-1)?.content);
     const secret = prompts.filter((prompt) => prompt === SECRET.prompt).length;
     const known = prompts.filter((prompt) => published.includes(prompt ?? "")).length;
     return { secret, known, madeUp: 600 - secret - known - prompts.filter((prompt) => prompt === undefined).length };

@@ -8,21 +8,28 @@ import { z } from "zod";
 import type { Random } from "../base/random.ts";
 import { type ActiveModel, Canary, type Catalogue } from "../metering/catalogue.ts";
 import { type Question, questionOf } from "./canary.ts";
-import { makeUp } from "./made-up.ts";
+import { type Likeness, type MakeUp, makeUp as madeUp } from "./made-up.ts";
 
 /** By model. */
 export type SecretCanaries = Map<string, Canary[]>;
 
 /** `unknown`: none of the published ones. Undefined where a model is asked none. */
-export type DrawCanary = (model: ActiveModel, which: "any" | "unknown") => Question | undefined;
+export type DrawCanary = (model: ActiveModel, which: "any" | "unknown", like?: Likeness) => Question | undefined;
 
-export function drawFrom({ secrets, random }: { secrets: SecretCanaries; random: Random }): DrawCanary {
-  return (model, which) => {
+interface Sources {
+  secrets: SecretCanaries;
+  random: Random;
+  /** In simulations those that are made up are written down: nodes without a model answer from there. */
+  makeUp?: MakeUp | undefined;
+}
+
+export function drawFrom({ secrets, random, makeUp = madeUp }: Sources): DrawCanary {
+  return (model, which, like) => {
     if (model.canaries === null) return undefined;
     const own = secrets.get(model.id) ?? [];
     const sets = [own, which === "any" ? model.canaries : []].filter((set) => set.length > 0);
     const set = sets[random.below(sets.length + 1)];
-    return set === undefined ? makeUp(model, random) : questionOf(set[random.below(set.length)] as Canary);
+    return set === undefined ? makeUp(model, random, like) : questionOf(set[random.below(set.length)] as Canary);
   };
 }
 

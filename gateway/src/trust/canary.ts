@@ -1,5 +1,7 @@
 /** Whether an answer is one that the model a node claims to run would give. Pure. */
+import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Canary } from "../metering/catalogue.ts";
+import type { ChatMessage } from "../metering/meter.ts";
 
 interface CanaryAnswer {
   text: string;
@@ -8,23 +10,48 @@ interface CanaryAnswer {
 
 /** A question to a node whose answer is known. */
 export interface Question {
-  /** For a generation model one prompt; for an embedding model the texts to embed. */
+  /** The kind of question it is: how often honest nodes pass is counted by it. */
+  family: string;
+  /** The part of honest nodes' answers that pass, as far as is known before any of them was asked. */
+  passRate: number;
+  /** For a generation model. */
+  messages: ChatMessage[];
+  /** For an embedding model: the texts to embed. */
   texts: string[];
   outputTokensMax: number;
+  /** Absent: as a stream. */
+  stream?: boolean;
+  /** Absent: the likeliest answer of the model. */
+  sampling?: JobHeader["sampling"] | undefined;
+  /** No node can have read the like before, from its opening on. */
+  isNew: boolean;
+  /** A right answer, where one is known and not only a pattern. */
+  answer?: string;
   /** Why the answer is wrong; undefined when it is right. Never quotes it. */
   judge(answer: CanaryAnswer): string | undefined;
 }
 
+/** Of questions that every model answers practically always. */
+export const ALWAYS = 0.999;
+
 export const questionOf = (canary: Canary): Question => ({
-  texts: canaryTexts(canary),
+  family: "given",
+  passRate: ALWAYS,
+  messages: "near" in canary ? [] : [{ role: "user", content: canary.prompt }],
+  texts: "near" in canary ? embeddingTexts(canary) : [],
   outputTokensMax: "near" in canary ? 0 : canary.max_tokens,
+  isNew: false,
   judge: (answer) => judgeCanary(canary, answer),
 });
 
 /** Several canaries of an embedding model in one question: vectors drawn at random pass one of them every second time. */
-export function questionOfAll(canaries: Canary[]): Question {
+export function questionOfAll(canaries: Extract<Canary, { far: string }>[]): Question {
   const questions = canaries.map(questionOf);
   return {
+    family: "meaning",
+    passRate: ALWAYS,
+    messages: [],
+    isNew: false,
     texts: questions.flatMap(({ texts }) => texts),
     outputTokensMax: 0,
     judge({ vectors }) {
@@ -39,10 +66,8 @@ export function questionOfAll(canaries: Canary[]): Question {
   };
 }
 
-/** The texts to send. An embedding canary sends one text twice: an honest engine gives the same vector. */
-export function canaryTexts(canary: Canary): string[] {
-  return "near" in canary ? [canary.near[0], canary.near[1], canary.far, canary.near[0]] : [canary.prompt];
-}
+/** One text is sent twice: an honest engine gives the same vector. */
+const embeddingTexts = ({ near, far }: Extract<Canary, { far: string }>): string[] => [near[0], near[1], far, near[0]];
 
 /** Why the canary failed; undefined when it passed. Never quotes the answer. */
 export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): string | undefined {

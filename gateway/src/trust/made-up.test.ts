@@ -1,54 +1,120 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { systemRandom } from "../base/random.ts";
+import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
+import type { Question } from "./canary.ts";
 import { makeUp } from "./made-up.ts";
-import { rightAnswer } from "./testing.ts";
+import { FAMILIES } from "./questions/families.ts";
 
 const random = systemRandom();
-const build = { id: "b", tokenizer: "t" };
-const ask = () => makeUp({ kind: "generation", build, contextLimit: 32_768 }, random);
-const judge = ({ judge }: ReturnType<typeof ask>, text: string) => judge({ text, vectors: [] });
+const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
+const modelOf = (id: string): ActiveModel => catalogue.active.get(id) as ActiveModel;
+const ask = (model = "mid-14b"): Question => makeUp(modelOf(model), random);
+const judge = ({ judge }: Question, text: string) => judge({ text, vectors: [] });
+const promptOf = ({ messages }: Question): string => messages.map(({ content }) => content).join("\n");
+const GENERATION = ["tiny-3b", "small-8b", "mid-14b", "reason-32b"];
 
 describe("canaries made up for one asking", () => {
   test("the right answer passes, in whatever words around it and in any case", () => {
     for (let i = 0; i < 2000; i++) {
       const question = ask();
-      const [prompt] = question.texts as [string];
-      const right = rightAnswer(prompt);
-      assert.ok(right !== undefined, prompt);
+      const right = question.answer as string;
       for (const text of [right, `${right}.`, `The answer is **${right.toUpperCase()}**.`, ` "${right}"\n`]) {
-        assert.equal(judge(question, text), undefined, `${prompt} → ${text}`);
+        assert.equal(judge(question, text), undefined, `${promptOf(question)} → ${text}`);
       }
     }
   });
 
   test("no constant passes, nor the answer of another asking, nor the prompt said back, nor a list", () => {
     const prompts = new Set<string>();
-    let lucky = 0;
+    let [lucky, constant] = [0, 0];
     for (let i = 0; i < 2000; i++) {
       const [question, other] = [ask(), ask()];
-      const [prompt] = question.texts as [string];
+      const prompt = promptOf(question);
       prompts.add(prompt);
-      for (const text of ["", "12 Paris lighthouse", prompt, Array.from({ length: 1000 }, (_, n) => n).join(" ")]) {
+      for (const text of ["", prompt, Array.from({ length: 1000 }, (_, n) => n).join(" ")]) {
         assert.notEqual(judge(question, text), undefined, `${prompt} → ${text.slice(0, 50)}`);
       }
-      if (judge(question, rightAnswer(other.texts[0] as string) ?? "") === undefined) lucky++;
+      if (judge(question, other.answer ?? "") === undefined) lucky++;
+      if (judge(question, "12 Paris lighthouse") === undefined) constant++;
     }
+    assert.ok(constant < 40, `a constant passed ${constant} times in 2000`);
     assert.ok(lucky < 40, `another's answer passed ${lucky} times in 2000`);
-    assert.ok(prompts.size > 1000);
+    assert.equal(prompts.size, 2000, "no two are the same");
   });
 
-  test("short, unless the model thinks first", () => {
-    assert.ok(ask().outputTokensMax <= 32);
-    const reasoning = { open: "<think>", close: "</think>" };
-    assert.ok(
-      makeUp({ kind: "generation", build: { ...build, reasoning }, contextLimit: 32_768 }, random).outputTokensMax >
-        1000,
+  test("a number in words passes like one in digits, with the steps that led to it", () => {
+    const story = FAMILIES.find(({ name }) => name === "story");
+    assert.ok(story !== undefined);
+    for (let i = 0; i < 500; i++) {
+      const question = makeUp(modelOf("mid-14b"), random);
+      if (question.family !== "story") continue;
+      const value = Number(question.answer);
+      assert.equal(judge(question, `So ${value} are left.`), undefined);
+      assert.equal(judge(question, `${value} or maybe ${value + 101}`), "more than one answer");
+      assert.equal(judge(question, `${value + 101}`), "unexpected answer");
+    }
+  });
+
+  test("each model gets every family that its size can answer, and no other", () => {
+    for (const id of GENERATION) {
+      const model = modelOf(id);
+      const seen = new Set(Array.from({ length: 800 }, () => makeUp(model, random).family));
+      const can = FAMILIES.filter(({ rates }) => rates[model.class as "tiny"] !== null).map(({ name }) => name);
+      assert.deepEqual([...seen].sort(), can.sort(), id);
+      assert.ok(can.length >= 10, id);
+    }
+  });
+
+  test("a family that the fleet's honest nodes fail is asked no more", () => {
+    const rateOf = (family: string, rate: number): number => (family === "table" || family === "note" ? 0.4 : rate);
+    const seen = new Set(Array.from({ length: 800 }, () => makeUp(modelOf("tiny-3b"), random, { rateOf }).family));
+    assert.ok(seen.size > 5 && !seen.has("table") && !seen.has("note"), [...seen].join(" "));
+  });
+
+  test("prompts are as long as requests, from tens of tokens to thousands, and ask like them", () => {
+    const questions = Array.from({ length: 2000 }, () => ask());
+    const chars = questions.map((question) => promptOf(question).length).sort((a, b) => a - b);
+    const [low, middle, high] = [0.05, 0.5, 0.95].map(
+      (part) => (chars[Math.floor(part * chars.length)] as number) / 4.6,
     );
+    assert.ok(
+      (low as number) < 90 && (middle as number) > 120 && (middle as number) < 450 && (high as number) > 1000,
+      `${low} ${middle} ${high}`,
+    );
+    const part = (of: (question: Question) => boolean): number => questions.filter(of).length / questions.length;
+    for (const share of [
+      part(({ stream }) => stream === true),
+      part(({ messages }) => messages[0]?.role === "system"),
+      part(({ messages }) => messages.length > 2),
+      part(({ sampling }) => sampling?.temperature === undefined),
+    ]) {
+      assert.ok(share > 0.1 && share < 0.8, `${share}`);
+    }
+    assert.ok(new Set(questions.map(({ outputTokensMax }) => outputTokensMax)).size > 8);
+  });
+
+  test("a canary takes the shape of a request, within what an answer needs", () => {
+    const shape = { promptTokens: 1500, outputTokensMax: 700, temperature: 0.3, stream: false };
+    for (let i = 0; i < 100; i++) {
+      const question = makeUp(modelOf("small-8b"), random, { shape });
+      const tokens = promptOf(question).length / 4.6;
+      assert.ok(tokens > 1200 && tokens < 2200, `${tokens}`);
+      assert.deepEqual(
+        [question.outputTokensMax, question.stream, question.sampling],
+        [700, false, { temperature: 0.3 }],
+      );
+    }
+    const tiny = makeUp(modelOf("small-8b"), random, { shape: { ...shape, outputTokensMax: 1, temperature: 2 } });
+    assert.deepEqual([tiny.outputTokensMax, tiny.sampling], [64, { temperature: 1 }]);
+  });
+
+  test("a model that thinks has room for it", () => {
+    assert.ok(ask("reason-32b").outputTokensMax > 4096);
   });
 
   describe("for embeddings", () => {
-    const texts = () => makeUp({ kind: "embedding", build, contextLimit: 8192 }, random);
+    const texts = () => makeUp(modelOf("embed-m3"), random);
     /** Counts words: the least that an engine which reads its input does. */
     const bagOfWords = (text: string): Float32Array => {
       const vector = new Float32Array(256);

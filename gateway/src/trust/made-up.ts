@@ -1,83 +1,136 @@
 /**
- * Canaries made up for one asking, so that no list of answers passes: the answer depends on words or numbers drawn at random.
- * The kinds are ones that the smallest models answer right practically always. A constant fails, and so does the prompt said
- * back, because it names what an answer must not. Pure but for the randomness that is passed in.
+ * Canaries made up for one asking, so that no list of answers passes, in the shape of requests: a question of some family
+ * (`questions/families.ts`) that the model's size can answer, in a conversation as long as the requests of others. Pure but for
+ * the randomness that is passed in.
  */
 import type { Random } from "../base/random.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
-import { type Question, questionOf, questionOfAll } from "./canary.ts";
+import type { ChatMessage } from "../metering/meter.ts";
+import { type Question, questionOfAll } from "./canary.ts";
+import { type Draw, drawing } from "./questions/draw.ts";
+import { FAMILIES, type Family } from "./questions/families.ts";
+import * as prose from "./questions/prose.ts";
+import { anyShape, type Shape } from "./questions/shapes.ts";
+import { givesAway, type Task, wrongIn } from "./questions/task.ts";
 
-/** Short: room for the answer and a few words around it, not for every answer there could be. */
-const ANSWER_TOKENS = 24;
+export interface Likeness {
+  /** The shape of some request. Absent: any that requests might have. */
+  shape?: Shape;
+  /** How often honest nodes of the model pass the family. Absent: as the family says. */
+  rateOf?: (family: string, rate: number) => number;
+}
+
+export type MakeUp = (model: ActiveModel, random: Random, like?: Likeness) => Question;
+
+/** Room for the answer and some words around it. */
+const ANSWER_TOKENS_MIN = 64;
 /** A model that thinks apart needs room for its thoughts before it, and some think long. */
 const THINKING_TOKENS = 4096;
+/** More would cost the node more than a question is worth. */
+const PROMPT_TOKENS_MAX = 6000;
+const OUTPUT_TOKENS_MAX = 2048;
+/** Beyond this temperature a right answer is a matter of luck. */
+const TEMPERATURE_MAX = 1;
+/** A question that fewer honest nodes pass tells too little. */
+const RATE_MIN = 0.75;
 const TRIPLES = 4;
 
-export function makeUp(model: Pick<ActiveModel, "kind" | "build" | "contextLimit">, random: Random): Question {
-  if (model.kind === "embedding") return questionOfAll(Array.from({ length: TRIPLES }, () => triple(random)));
-  const thinking = model.build.reasoning === undefined ? 0 : Math.min(THINKING_TOKENS, model.contextLimit >> 1);
-  const max_tokens = ANSWER_TOKENS + thinking;
-  return questionOf({ ...pick(KINDS, random)(random), max_tokens });
+export const makeUp: MakeUp = (model, random, { shape, rateOf = asTheFamilySays } = {}) => {
+  const d = drawing(random);
+  if (model.kind === "embedding") return questionOfAll(Array.from({ length: TRIPLES }, () => triple(d)));
+  const usable = FAMILIES.flatMap((family) => {
+    const rate = model.class === "embed" ? null : family.rates[model.class];
+    return rate === null || rateOf(family.name, rate) < RATE_MIN ? [] : [{ family, rate }];
+  });
+  // Where the fleet answers none of them, the easiest have to do.
+  const { family, rate } =
+    usable.length > 0 ? d.pick(usable) : { family: FAMILIES.find(isEasy) as Family, rate: RATE_MIN };
+  return questionIn(d, { model, family, rate, shape: shape ?? anyShape(d) });
+};
+
+const asTheFamilySays = (_family: string, rate: number): number => rate;
+const isEasy = ({ name }: Family): boolean => name === "table";
+
+interface Wanted {
+  model: ActiveModel;
+  family: Family;
+  rate: number;
+  shape: Shape;
 }
 
-type Asked = Pick<Extract<Canary, { prompt: string }>, "prompt" | "expect" | "forbid">;
+function questionIn(d: Draw, { model, family, rate, shape }: Wanted): Question {
+  const room = Math.min(PROMPT_TOKENS_MAX, model.contextLimit >> 1);
+  const { messages, task, prompt } = conversation(d, family, Math.min(shape.promptTokens, room));
+  const thinks = model.build.reasoning !== undefined;
+  const cap = Math.min(Math.max(shape.outputTokensMax, ANSWER_TOKENS_MIN), OUTPUT_TOKENS_MAX);
+  return {
+    family: family.name,
+    passRate: rate,
+    messages,
+    texts: [],
+    outputTokensMax: cap + (thinks ? Math.min(THINKING_TOKENS, model.contextLimit >> 1) : 0),
+    stream: shape.stream,
+    sampling: samplingOf(shape.temperature, thinks),
+    isNew: true,
+    answer: task.answer,
+    judge: ({ text }) => wrongIn(task.check, prompt, text),
+  };
+}
 
-/** One of three words that no language has. */
-function oneOfThree(random: Random): Asked {
-  const words: string[] = [];
-  while (words.length < 3) {
-    const word = madeUpWord(random);
-    if (!words.includes(word)) words.push(word);
+/** A model that thinks goes round in circles without chance. */
+function samplingOf(temperature: number | undefined, thinks: boolean): Question["sampling"] {
+  if (temperature === undefined) return {};
+  return { temperature: Math.max(Math.min(temperature, TEMPERATURE_MAX), thinks ? 0.6 : 0) };
+}
+
+interface Conversation {
+  messages: ChatMessage[];
+  task: Task;
+  prompt: string;
+}
+
+/** English has about so many characters a token. */
+const CHARS_PER_TOKEN = 4.6;
+
+function conversation(d: Draw, family: Family, tokens: number): Conversation {
+  for (;;) {
+    const task = family.draw(d);
+    const messages = phrase(d, task, tokens * CHARS_PER_TOKEN);
+    const prompt = messages.map(({ content }) => content).join("\n");
+    // Chance may put the very answer among the numbers of a story: then another one is told.
+    if (!givesAway(task.check, prompt)) return { messages, task, prompt };
   }
-  const chosen = random.below(3);
-  const which = ["first", "second", "third"][chosen];
-  const prompt = pick(
-    [
-      `Here are three words: ${words.join(", ")}. Write only the ${which} word.`,
-      `${words.join(", ")}. Which of these is the ${which} word? Answer with that word only.`,
-    ],
-    random,
-  );
-  const others = words.filter((_, i) => i !== chosen).join("|");
-  return { prompt, expect: `(?i:\\b${words[chosen]}\\b)`, forbid: `(?i:\\b(?:${others})\\b)` };
 }
 
-function sum(random: Random): Asked {
-  const [a, b] = [11 + random.below(39), 11 + random.below(39)];
-  const prompt = pick(
-    [`What is ${a} + ${b}? Answer with the number only.`, `Add ${a} and ${b}. Answer with the number only.`],
-    random,
-  );
-  return { prompt, ...numbers(a + b, [a, b]) };
+/** The question with its material, among small talk and notes. */
+function phrase(d: Draw, task: Task, chars: number): ChatMessage[] {
+  const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
+  if (d.percent(25)) messages.push(...prose.earlierTurns(d));
+  const asks = `${task.question} ${prose.briefly(d, task.form)}`;
+  const before: string[] = d.percent(35) ? [prose.greeting(d)] : [];
+  const pages: string[] = [];
+  let left = chars - lengthOf([...messages.map(({ content }) => content), ...before, task.material, asks]);
+  while (left > 150) {
+    const page = prose.paragraph(d);
+    pages.push(page);
+    left -= page.length;
+  }
+  if (task.material !== "") pages.splice(d.between(0, pages.length), 0, task.material);
+  if (pages.length > 0 && d.percent(60)) pages.unshift(prose.heading(d));
+  const joint = d.pick(["\n\n", "\n"]);
+  const material = pages.join(joint);
+  // The text in a turn of its own, the question in front of it, or behind it as most people do.
+  if (material !== "" && d.percent(15)) {
+    messages.push({ role: "user", content: [...before, material].join(joint) });
+    messages.push({ role: "assistant", content: prose.noted(d) });
+    return [...messages, { role: "user", content: asks }];
+  }
+  const isFirst = task.material !== "" && pages.length < 4 && d.percent(30);
+  const parts = isFirst ? [...before, asks, material] : [...before, material, asks];
+  return [...messages, { role: "user", content: parts.filter((part) => part !== "").join(joint) }];
 }
 
-function nextNumber(random: Random): Asked {
-  const from = 20 + random.below(900);
-  const shown = [from, from + 1, from + 2];
-  const prompt = pick(
-    [
-      `Which number comes next: ${shown.join(", ")}? Answer with the number only.`,
-      `Count on: ${shown.join(", ")}. Answer with the next number only.`,
-    ],
-    random,
-  );
-  return { prompt, ...numbers(from + 3, shown) };
-}
-
-const KINDS = [oneOfThree, sum, nextNumber];
-
-/** The number is in the answer; of others only those that the question named. */
-function numbers(answer: number, named: number[]): Pick<Asked, "expect" | "forbid"> {
-  const allowed = [answer, ...named].join("|");
-  return { expect: `(?<!\\d)${answer}(?!\\d)`, forbid: `(?<!\\d)(?!(?:${allowed})(?!\\d))\\d+` };
-}
-
-const CONSONANTS = [..."bdfgklmnprstvz"];
-const VOWELS = [..."aeiou"];
-
-function madeUpWord(random: Random): string {
-  return Array.from({ length: 3 }, () => `${pick(CONSONANTS, random)}${pick(VOWELS, random)}`).join("");
-}
+const lengthOf = (texts: string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
 
 const LOOKS = ["old", "red", "small", "broken", "heavy", "green", "wooden"];
 const THINGS = ["horse", "boat", "piano", "ladder", "kettle", "bicycle", "lantern", "goat"];
@@ -92,12 +145,22 @@ const DUES = [
 ];
 
 /** One scene told twice in the same words, and a sentence from an office. */
-function triple(random: Random): Extract<Canary, { far: string }> {
-  const [look, thing, place] = [pick(LOOKS, random), pick(THINGS, random), pick(PLACES, random)];
+function triple(d: Draw): Extract<Canary, { far: string }> {
+  const [look, thing, place] = [d.pick(LOOKS), d.pick(THINGS), d.pick(PLACES)];
   return {
     near: [`The ${look} ${thing} stood beside the ${place}.`, `Beside the ${place} there was a ${look} ${thing}.`],
-    far: `Quarterly ${pick(DUES, random)} are due within ${10 + random.below(80)} working days.`,
+    far: `Quarterly ${d.pick(DUES)} are due within ${d.between(10, 89)} working days.`,
   };
 }
 
-const pick = <T>(of: readonly T[], random: Random): T => of[random.below(of.length)] as T;
+/** A question that any answer will do for, to see a node's speed: as a stream, and of no more tokens than that takes. */
+export function chatter(
+  random: Random,
+  { temperature }: Pick<Shape, "temperature">,
+  outputTokensMax: number,
+): Pick<Question, "messages" | "outputTokensMax" | "sampling"> {
+  const d = drawing(random);
+  const system = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
+  const messages = [...system, { role: "user", content: prose.smallTask(d) }];
+  return { messages, outputTokensMax: outputTokensMax * d.between(1, 4), sampling: samplingOf(temperature, true) };
+}

@@ -13,10 +13,17 @@ import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import { drawFrom } from "./canaries.ts";
 import { keepProbing, type Probes } from "./probes.ts";
+import { drawing } from "./questions/draw.ts";
+import { anyShape, type Shape } from "./questions/shapes.ts";
 import type { Verdict } from "./reliability.ts";
-import { rightAnswer } from "./testing.ts";
+import { AnswerBook, answerToPublished } from "./testing.ts";
 
 const random = systemRandom();
+const book = new AnswerBook();
+const promptOf = ({ messages, texts }: PrivateJob): string => messages.at(-1)?.content ?? texts[0] ?? "";
+/** As an honest model would; undefined: any answer will do. */
+const rightAnswer = (job: PrivateJob): string | undefined =>
+  book.answerTo(job.messages) ?? answerToPublished(promptOf(job));
 const PUBLISHED: Canary[] = [
   { prompt: "What is 7 + 5? Answer with the number only.", expect: "\\b12\\b", max_tokens: 24 },
   { prompt: "Which city is the capital of France? Answer with one word.", expect: "(?i:paris)", max_tokens: 24 },
@@ -33,18 +40,22 @@ describe("probes", () => {
   let suspected: Verdict[];
   let answer: (job: PrivateJob, signal: AbortSignal) => Promise<Partial<PrivateResult> | undefined>;
   let probes: Probes;
+  let shape: Shape;
 
   const start = (canaries = true): void => {
     [clock, joined, measured, jobs, suspected] = [manualClock(), [], [], [], []];
+    shape = anyShape(drawing(random));
     model = {
       id: "m",
       kind: "generation",
+      class: "tiny",
       contextLimit: 4096,
       prices: { in: pico(1n), out: pico(1n) },
       priceVersion: 1,
       build: { id: "b", tokenizer: "t" },
       admissionMax: undefined,
       speedMax: 1000,
+      readingSpeedMax: 1_000_000,
       canaries: PUBLISHED,
     };
     node = {
@@ -89,7 +100,8 @@ describe("probes", () => {
       },
       activeModel: (id) => (id === "m" ? model : undefined),
       canaries,
-      draw: drawFrom({ secrets: new Map(), random }),
+      draw: drawFrom({ secrets: new Map(), random, makeUp: book.makeUp }),
+      shapes: { like: () => shape },
       suspect: (_node, verdict) => void suspected.push(verdict),
       newId: newIds(clock, random),
       clock,
@@ -125,30 +137,31 @@ describe("probes", () => {
       answer = async () => ({ text: constant });
       await join();
       assert.deepEqual(
-        suspected.map(({ reason, evidence }) => [reason, evidence.failures]),
-        [["canary", 2]],
+        suspected.map(({ reason }) => reason),
+        ["canary"],
         constant,
       );
-      assert.equal(jobs.length, 2);
+      // Chance may make a constant right now and then.
+      assert.ok(jobs.length <= 15, `${jobs.length} canaries`);
     }
   });
 
   test("a node that says the prompt back is suspected, too", async () => {
-    answer = async ({ texts }) => ({ text: texts[0] ?? "" });
+    answer = async (job) => ({ text: promptOf(job) });
     await join();
     assert.equal(suspected.length, 1);
   });
 
   test("an honest model is asked for days and never suspected; half of its canaries at least are unknown ones", async () => {
-    answer = async ({ texts }) => ({ text: rightAnswer(texts[0] ?? "") ?? "Some prose about it." });
+    answer = async (job) => ({ text: rightAnswer(job) ?? "Some prose about it." });
     await join();
     const published = PUBLISHED.map((canary) => ("prompt" in canary ? canary.prompt : ""));
-    assert.ok(!published.includes(jobs[0]?.texts[0] ?? ""), "the first is none that could be looked up");
+    assert.ok(!published.includes(promptOf(jobs[0] as PrivateJob)), "the first is none that could be looked up");
     await pass(2 * 24 * 3_600_000);
     assert.deepEqual(suspected, []);
-    const asked = jobs.flatMap(({ texts }) => (texts[0]?.startsWith("Write two sentences") ? [] : texts));
-    const known = asked.filter((text) => published.includes(text));
-    assert.ok(asked.length >= 90, `${asked.length} canaries in two days`);
+    const asked = jobs.filter((job) => rightAnswer(job) !== undefined);
+    const known = asked.filter((job) => published.includes(promptOf(job)));
+    assert.ok(asked.length >= 50, `${asked.length} canaries in two days`);
     assert.ok(
       known.length > 0 && known.length < asked.length * 0.7,
       `${known.length} of ${asked.length} are published`,
@@ -156,10 +169,11 @@ describe("probes", () => {
   });
 
   test("traffic that keeps a node measured and busy does not keep canaries away", async () => {
-    answer = async ({ texts }) => ({ text: rightAnswer(texts[0] ?? "") ?? "prose" });
+    answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const first = jobs.length;
-    for (let i = 0; i < 31; i++) {
+    // At a time that nobody knows, four times the usual one at most.
+    for (let i = 0; i < 122 && jobs.length === first; i++) {
       node.outstanding = 1;
       for (const run of measured)
         run({ nodeId: "a", model: "m", tokens: { prompt: 1, output: 9 }, spanMs: 9, own: false });
@@ -187,13 +201,13 @@ describe("probes", () => {
 
   test("thoughts are an answer to a probe; to a canary only what follows them is", async () => {
     model.build = { id: "b", tokenizer: "t", reasoning: { open: "<think>", close: "</think>" } };
-    answer = async ({ texts }) => ({ text: rightAnswer(texts[0] ?? "") ?? "", reasoning: "hmm, 12, Paris…" });
+    answer = async (job) => ({ text: rightAnswer(job) ?? "", reasoning: "hmm, 12, Paris…" });
     await join();
     await pass(6 * 60_000);
     assert.deepEqual(suspected, []);
     assert.ok((jobs[0]?.outputTokensMax ?? 0) >= 1024, "there is room for thinking");
     start();
-    answer = async ({ texts }) => ({ text: "", reasoning: rightAnswer(texts[0] ?? "") ?? "hmm" });
+    answer = async (job) => ({ text: "", reasoning: rightAnswer(job) ?? "hmm" });
     await join();
     assert.equal(suspected.length, 1);
   });
@@ -224,12 +238,73 @@ describe("probes", () => {
   test("an answer that never comes to its end is a wrong one", async () => {
     answer = (_job, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
+    shape.outputTokensMax = 64;
     await join();
     await pass(4 * 60_000);
     assert.deepEqual(
       suspected.map(({ evidence }) => evidence.why),
       ["no answer in time"],
     );
+  });
+
+  test("canaries come at times that nobody can foresee, half an hour apart on average", async () => {
+    answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
+    await join();
+    const times: number[] = [];
+    for (let i = 0; i < 4 * 24 * 60; i++) {
+      const before = jobs.length;
+      await pass(60_000);
+      if (jobs.slice(before).some((job) => rightAnswer(job) !== undefined)) times.push(i);
+    }
+    const gaps = times.slice(1).map((time, i) => time - (times[i] as number));
+    const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+    const deviation = Math.sqrt(gaps.reduce((sum, gap) => sum + (gap - mean) ** 2, 0) / gaps.length);
+    assert.ok(mean > 18 && mean < 45, `${mean} minutes on average`);
+    assert.ok(deviation > mean / 2, `${deviation} minutes more or less`);
+  });
+
+  describe("a prompt read in no time", () => {
+    const asked = async (result: Partial<PrivateResult>): Promise<Verdict[]> => {
+      start();
+      shape = { promptTokens: 2000, outputTokensMax: 100, temperature: 0, stream: true };
+      answer = async (job) => ({ text: rightAnswer(job) ?? "prose", ...result });
+      await join();
+      return suspected;
+    };
+
+    test("is a fault, with what was seen as evidence", async () => {
+      const [first] = await asked({ promptTokens: 2256, ttftMs: 1.5 });
+      assert.deepEqual(first, {
+        reason: "speed",
+        evidence: {
+          model: "m",
+          prompt_tokens: 2000,
+          first_token_ms: 1.5,
+          prompt_tokens_per_second: 1_333_333,
+          ceiling: 1_000_000,
+        },
+      });
+    });
+
+    test("is none below the ceiling, of a short prompt, or where nothing came", async () => {
+      assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: 2.1 }), []);
+      assert.deepEqual(await asked({ promptTokens: 1000, ttftMs: 0 }), []);
+      assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: null }), []);
+      assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: 1, end: "failed" }), []);
+    });
+
+    test("is none where the node may have read the prompt before", async () => {
+      // Published canaries and small talk are the same for many.
+      start();
+      answer = async (job) => ({
+        text: rightAnswer(job) ?? "prose",
+        ...{ promptTokens: 3000, ttftMs: book.answerTo(job.messages) === undefined ? 0 : 500 },
+      });
+      await join();
+      await pass(24 * 3_600_000);
+      assert.ok(jobs.some((job) => book.answerTo(job.messages) === undefined));
+      assert.deepEqual(suspected, []);
+    });
   });
 
   describe("asking a node now", () => {

@@ -1,13 +1,50 @@
-/** For tests: what an honest model says to the questions that are made up here and to the published ones. */
+/** For tests: chance that can be repeated, and what honest models say to questions. */
+import type { Random } from "../base/random.ts";
+import type { ChatMessage } from "../metering/meter.ts";
+import { type MakeUp, makeUp } from "./made-up.ts";
 
-/** Undefined for a question that any answer will do for. */
-export function rightAnswer(prompt: string): string | undefined {
-  const [, a, b] = /(\d+) (?:\+|and) (\d+)/.exec(prompt) ?? [];
+/** The answers to canaries that were made up, by their prompts: nodes without a model look there. */
+export class AnswerBook {
+  readonly #answers = new Map<string, string>();
+
+  /** Writes down every question that it makes up. */
+  readonly makeUp: MakeUp = (model, random, like) => {
+    const question = makeUp(model, random, like);
+    if (question.answer !== undefined) this.#answers.set(promptOf(question.messages), question.answer);
+    return question;
+  };
+
+  /** Undefined: this is none of them. */
+  answerTo(messages: readonly Pick<ChatMessage, "content">[]): string | undefined {
+    return this.#answers.get(promptOf(messages));
+  }
+}
+
+const promptOf = (messages: readonly Pick<ChatMessage, "content">[]): string =>
+  messages.map(({ content }) => content).join("\n");
+
+/** What an honest model says to the published canaries; undefined: it is none. */
+export function answerToPublished(prompt: string): string | undefined {
+  const [, a, b] = /(\d+) \+ (\d+)/.exec(prompt) ?? [];
   if (a !== undefined && b !== undefined) return String(Number(a) + Number(b));
-  const [, last] = /\d+, \d+, (\d+)/.exec(prompt) ?? [];
-  if (last !== undefined) return String(Number(last) + 1);
-  const [, words, which] = /((?:[a-z]{6}(?:, )?){3})\..* (first|second|third) word/.exec(prompt) ?? [];
-  if (words !== undefined && which !== undefined) return words.split(", ")[["first", "second", "third"].indexOf(which)];
-  if (prompt.includes("France")) return "Paris";
-  return prompt.includes("at sea") ? "A lighthouse." : undefined;
+  if (/capital of France/.test(prompt)) return "Paris";
+  if (/at sea/.test(prompt)) return "A lighthouse.";
+  return /Repeat.*?: (\S+)$/.exec(prompt)?.[1];
+}
+
+/** Mulberry32: good enough to draw from, and the same every time. */
+export function seeded(seed: number): Random {
+  let state = seed;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
+    return (bits ^ (bits >>> 14)) >>> 0;
+  };
+  return {
+    fill(bytes) {
+      for (let i = 0; i < bytes.length; i++) bytes[i] = next();
+    },
+    below: (bound) => Math.floor((next() / 2 ** 32) * bound),
+  };
 }

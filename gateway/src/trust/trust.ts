@@ -7,7 +7,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
-import type { Measured } from "../dispatch/dispatcher.ts";
+import type { AnsweredRequest, Measured } from "../dispatch/dispatcher.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Attempt } from "../dispatch/running-attempt.ts";
@@ -15,8 +15,10 @@ import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
+import { type LengthEvidence, Lengths } from "./lengths.ts";
 import { countAnswers } from "./probation.ts";
 import { keepProbing } from "./probes.ts";
+import { Shapes } from "./questions/shapes.ts";
 import { keepRecords } from "./records.ts";
 import { FAILURES_MAX, JOBS_WINDOW, type JobEnd, type Verdict } from "./reliability.ts";
 
@@ -52,6 +54,9 @@ export interface Standing {
 export interface Trust {
   /** How the node's last jobs went, whichever gateway they went through. */
   reliability(nodeId: string): Standing;
+  /** Its answers are shorter, longer or more alike than others': a reason to check it more often. */
+  lengthSuspicion(nodeId: string): boolean;
+  lengthEvidence(nodeId: string): LengthEvidence[];
   stop(): Promise<void>;
 }
 
@@ -100,6 +105,17 @@ export function watchNodes(options: TrustOptions): Trust {
     else if (probe !== "absent") suspect(nodeId, { ...verdict, evidence: { ...verdict.evidence, probe } });
   };
 
+  const shapes = new Shapes(options.random);
+  const lengths = new Lengths(options.random);
+  const noteAnswer = ({ nodeId, model, tokens }: Measured, request: AnsweredRequest): void => {
+    const host = options.roster.find(nodeId)?.licence.hostAccountId;
+    if (host === undefined || request.endpoint === "embedding") return;
+    if (request.endpoint === "chat") shapes.note(model, { ...request, promptTokens: tokens.prompt });
+    const answer = { ...request, nodeId, host, model, promptTokens: tokens.prompt, outputTokens: tokens.output };
+    const evidence = lengths.note(answer);
+    if (evidence !== undefined) log.warn({ node: nodeId, evidence }, "node's answers differ in length from others'");
+  };
+
   dispatcher.onAttempt(({ job, node, model: modelId, state, failure: seen, acceptedAt, offeredAt, origin }) => {
     // The plane lost the node: that says nothing of it, good or bad.
     if (state === "cut") return;
@@ -123,12 +139,14 @@ export function watchNodes(options: TrustOptions): Trust {
     const model = activeModel(measured.model);
     const evidence = model === undefined ? undefined : tooFast(model, measured);
     if (evidence !== undefined) suspect(measured.nodeId, { reason: "speed", evidence });
+    if (measured.request !== undefined) noteAnswer(measured, measured.request);
   });
   const probation = countAnswers({ ...options, dispatcher, activeModel, record: options.answered });
   const probes = keepProbing({
     ...options,
     dispatcher,
     activeModel,
+    shapes,
     canaries: automatic,
     suspect,
     run: (job, signal) => runPrivately(gateway, job, signal),
@@ -139,6 +157,8 @@ export function watchNodes(options: TrustOptions): Trust {
       jobsWindow: JOBS_WINDOW,
       failuresMax: FAILURES_MAX,
     }),
+    lengthSuspicion: (nodeId) => lengths.isSuspicious(nodeId),
+    lengthEvidence: (nodeId) => lengths.evidenceOf(nodeId),
     async stop() {
       await probes.stop();
       await probation.settled();

@@ -106,6 +106,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
         id: parts.newId(),
         nodeId: publicId("node", node.id),
         model,
+        messages: [{ role: "user", content: prompt }],
         texts: [prompt],
         outputTokensMax,
       };

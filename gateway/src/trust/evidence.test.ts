@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ALWAYS } from "./canary.ts";
+import { Evidence, PassRates, weightOf } from "./evidence.ts";
+import { drawing } from "./questions/draw.ts";
+import { seeded } from "./testing.ts";
+
+describe("evidence of canaries", () => {
+  const asksUntilEnough = (passes: () => boolean, rate: number, most: number): number | undefined => {
+    const evidence = new Evidence();
+    for (let asked = 1; asked <= most; asked++) {
+      evidence.note(passes(), rate);
+      if (evidence.isEnough) return asked;
+    }
+    return undefined;
+  };
+
+  test("two wrong answers to what everybody knows are enough, and eight to what one in six gets wrong", () => {
+    const never = (): boolean => false;
+    const table = [ALWAYS, 0.98, 0.95, 0.9, 0.85, 0.75].map((rate) => asksUntilEnough(never, rate, 99));
+    assert.deepEqual(table, [2, 4, 5, 7, 8, 12]);
+    const once = new Evidence();
+    once.note(false, ALWAYS);
+    assert.equal(once.isEnough, false);
+  });
+
+  test("a right answer weighs against wrong ones, and never below nothing", () => {
+    const evidence = new Evidence();
+    for (let i = 0; i < 50; i++) evidence.note(true, 0.9);
+    assert.deepEqual([evidence.sum, evidence.asked], [0, 0]);
+    evidence.note(false, 0.9);
+    assert.equal(evidence.failures, 1);
+    evidence.note(true, 0.9);
+    evidence.note(true, 0.9);
+    assert.deepEqual([evidence.sum, evidence.failures], [0, 0]);
+  });
+
+  test("honest nodes that pass at their rate are accused less often than 1 in 10,000 a day", () => {
+    const d = drawing(seeded(11));
+    const days = 70_000;
+    for (const rate of [0.75, 0.9, 0.98]) {
+      const evidence = new Evidence();
+      let alarms = 0;
+      for (let asked = 0; asked < days * 60; asked++) {
+        evidence.note(d.between(1, 10_000) <= rate * 10_000, rate);
+        if (!evidence.isEnough) continue;
+        evidence.clear();
+        alarms++;
+      }
+      assert.ok(alarms <= days / 10_000, `${alarms} in ${days} days at ${rate}`);
+    }
+  });
+
+  test("a node that guesses one in five is found after some fifteen answers", () => {
+    const d = drawing(seeded(12));
+    const asks = Array.from({ length: 500 }, () => asksUntilEnough(() => d.percent(20), 0.88, 1000) ?? 1000).sort(
+      (a, b) => a - b,
+    );
+    assert.ok((asks[250] as number) <= 15, `half within ${asks[250]}`);
+    assert.ok((asks[495] as number) <= 60, `99 in 100 within ${asks[495]}`);
+  });
+
+  test("the pass rate follows the nodes of other hosts, none of which counts for much", () => {
+    const rates = new PassRates();
+    const of = (host: string): number => rates.of("m story", { host, prior: 0.9 });
+    assert.equal(of("a"), 0.9);
+    for (let i = 0; i < 10_000; i++) rates.note("m story", { host: "a", passed: false });
+    assert.equal(of("a"), 0.9, "a host is not held to its own");
+    assert.ok(of("b") < 0.6 && of("b") >= 0.35, `${of("b")}`);
+    for (const host of ["c", "d", "e", "f", "g"])
+      for (let i = 0; i < 60; i++) rates.note("m story", { host, passed: true });
+    assert.ok(of("b") > 0.8, `${of("b")}`);
+    assert.equal(rates.of("m note", { host: "a", prior: 0.8 }), 0.8, "another family is another matter");
+    assert.ok(weightOf(false, of("b")) > 0);
+  });
+});

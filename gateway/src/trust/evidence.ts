@@ -1,0 +1,86 @@
+/**
+ * What a node's answers to canaries prove. Honest models make mistakes, so one wrong answer proves little, and how little depends
+ * on the question: two wrong answers to what everybody knows weigh as much as eight to what every sixth honest node gets wrong.
+ *
+ * The rule is a CUSUM test. Each answer adds the logarithm of how much likelier it is of a node that guesses (and passes one in
+ * five, `GUESS_RATE`) than of an honest one, which passes at the rate `p` of the question's family; the sum never falls below
+ * zero. An honest node reaches `EVIDENCE_MAX` at most once in e^EVIDENCE_MAX answers: with `PER_DAY` canaries that is less than
+ * one node in 10,000 a day, for each model. This holds as long as honest nodes pass at `p` or more, so `p` starts low and
+ * follows what the nodes of other hosts do that are in good standing. Pure but for its memory.
+ */
+
+/** The part of the answers that a node without the model is thought to guess. */
+const GUESS_RATE = 0.2;
+/** Canaries that a gateway asks about one model on one node in a day, those that follow a wrong answer among them. */
+const PER_DAY = 60;
+const FALSE_ALARMS_PER_DAY = 1e-4;
+/** 13.3. */
+const EVIDENCE_MAX = Math.log(PER_DAY / FALSE_ALARMS_PER_DAY);
+/** As many answers as the family's own rate counts for. */
+const PRIOR_ANSWERS = 40;
+/** Of one host: half of its answers are forgotten then. No host alone says what is honest. */
+const HOST_ANSWERS_MAX = 64;
+/** These many tell enough. */
+const HOSTS_MAX = 256;
+const RATE_MAX = 0.98;
+const RATE_MIN = 0.5;
+
+/** What an answer adds to the evidence against its node. */
+export const weightOf = (passed: boolean, passRate: number): number =>
+  passed ? Math.log(GUESS_RATE / passRate) : Math.log((1 - GUESS_RATE) / (1 - passRate));
+
+export class Evidence {
+  sum = 0;
+  /** Since the sum was last zero. */
+  failures = 0;
+  asked = 0;
+
+  get isEnough(): boolean {
+    return this.sum >= EVIDENCE_MAX;
+  }
+
+  note(passed: boolean, passRate: number): void {
+    this.sum = Math.max(0, this.sum + weightOf(passed, passRate));
+    this.asked += 1;
+    if (!passed) this.failures += 1;
+    if (this.sum === 0) this.clear();
+  }
+
+  clear(): void {
+    [this.sum, this.failures, this.asked] = [0, 0, 0];
+  }
+}
+
+interface Answers {
+  passed: number;
+  asked: number;
+}
+
+/** How often honest nodes pass, by model and family, as nodes in good standing show it. */
+export class PassRates {
+  readonly #seen = new Map<string, Map<string, Answers>>();
+
+  note(family: string, { host, passed }: { host: string; passed: boolean }): void {
+    const hosts = this.#seen.get(family) ?? new Map<string, Answers>();
+    this.#seen.set(family, hosts);
+    if (!hosts.has(host) && hosts.size >= HOSTS_MAX) return;
+    const answers = hosts.get(host) ?? { passed: 0, asked: 0 };
+    hosts.set(host, answers);
+    answers.asked += 1;
+    if (passed) answers.passed += 1;
+    if (answers.asked < HOST_ANSWERS_MAX) return;
+    answers.asked /= 2;
+    answers.passed /= 2;
+  }
+
+  /** The rate that a host's own nodes are held to: what its own have shown does not count. */
+  of(family: string, { host, prior }: { host: string; prior: number }): number {
+    let [passed, asked] = [prior * PRIOR_ANSWERS, PRIOR_ANSWERS];
+    for (const [other, answers] of this.#seen.get(family) ?? []) {
+      if (other === host) continue;
+      passed += answers.passed;
+      asked += answers.asked;
+    }
+    return Math.min(Math.max(passed / asked, RATE_MIN), RATE_MAX);
+  }
+}

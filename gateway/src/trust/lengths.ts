@@ -1,0 +1,191 @@
+/**
+ * Whether a node's answers are as long as those of other hosts' nodes to the same builder. A node that answers from a tin is
+ * shorter, longer or more alike than the rest. It is a reason to check it more often, and never one to bar it.
+ *
+ * Builders differ, and so do their prompts, but who answers a prompt is chance. So an answer is only compared with answers to the
+ * same account, of the same model, with a prompt and a cap of the same size: of an honest node its rank among three of other hosts
+ * is any of four with the same chance. Each answer is compared once, so that comparisons know nothing of each other. An answer
+ * from a tin has one rank more often than others: the first, the last, or one in the middle.
+ *
+ * The test bets at fair odds on the rank that the node had most often (a test martingale): for an honest node the stake grows
+ * n-fold in at most 1 of n stretches. The node is suspected when it has grown 1 / `FALSE_ALARM`; a stretch of `STRETCH` comparisons
+ * begins anew. One account adds a bounded part, so that it takes at least four: no builder brings it about alone. Pure but for its
+ * memory and its chance.
+ */
+import type { Random } from "../base/random.ts";
+
+interface Answer {
+  nodeId: string;
+  /** The account of its host. */
+  host: string;
+  model: string;
+  /** The builder's. */
+  accountId: string;
+  promptTokens: number;
+  outputTokens: number;
+  outputTokensMax: number;
+  formatted: boolean;
+}
+
+/** What is known of a suspected node: how its answers ranked, from the shortest of four to the longest. */
+export interface LengthEvidence {
+  model: string;
+  compared: number;
+  accounts: number;
+  ranks: number[];
+}
+
+/** Of honest nodes and models, in one stretch. */
+const FALSE_ALARM = 1e-4;
+const STRETCH = 200;
+const GROWTH_MAX = Math.log(1 / FALSE_ALARM);
+const ACCOUNT_GROWTH_MAX = GROWTH_MAX / 4;
+const ACCOUNTS_MAX = 32;
+const REFERENCES = 3;
+/** Fewer than the references: these are of two hosts at least. */
+const PER_HOST_MAX = 2;
+/** Answers that wait to be compared: of one builder, and of how many kinds of prompts. */
+const WAITING_MAX = 8;
+const KINDS_MAX = 8192;
+const NODES_MAX = 4096;
+interface Waiting {
+  nodeId: string;
+  host: string;
+  length: number;
+}
+
+/** How the bets grew, by account. */
+class Bets {
+  readonly #byAccount = new Map<string, number>();
+  /** Losses with accounts that are forgotten: they count, gains do not. */
+  #lost = 0;
+
+  note(account: string, growth: number): void {
+    const before = this.#byAccount.get(account) ?? 0;
+    this.#byAccount.delete(account);
+    this.#byAccount.set(account, before + growth);
+    if (this.#byAccount.size <= ACCOUNTS_MAX) return;
+    const [oldest, gained] = this.#byAccount.entries().next().value as [string, number];
+    this.#byAccount.delete(oldest);
+    this.#lost += Math.min(0, gained);
+  }
+
+  get grown(): boolean {
+    let sum = this.#lost;
+    for (const growth of this.#byAccount.values()) sum += Math.min(growth, ACCOUNT_GROWTH_MAX);
+    return sum >= GROWTH_MAX;
+  }
+
+  get accounts(): number {
+    return this.#byAccount.size;
+  }
+}
+
+class Stretch {
+  readonly ranks = [0, 0, 0, 0];
+  readonly bets = new Bets();
+
+  get compared(): number {
+    return this.ranks.reduce((sum, count) => sum + count, 0);
+  }
+}
+
+interface Record {
+  stretch: Stretch;
+  suspicion: LengthEvidence | undefined;
+}
+
+export class Lengths {
+  readonly #random: Random;
+  /** By account, model and the sizes of prompt and cap. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  /** By node, then by model. */
+  readonly #nodes = new Map<string, Map<string, Record>>();
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** What is known of the node, when this answer makes it suspicious. */
+  note(answer: Answer): LengthEvidence | undefined {
+    const { nodeId, host, accountId, outputTokens: length } = answer;
+    const key = keyOf(answer);
+    const waiting = this.#waiting.get(key) ?? [];
+    // The kinds that were asked last are kept.
+    this.#waiting.delete(key);
+    this.#waiting.set(key, waiting);
+    if (this.#waiting.size > KINDS_MAX) this.#waiting.delete(this.#waiting.keys().next().value as string);
+    const others = this.#referencesIn(waiting, host);
+    if (others.length < REFERENCES) {
+      waiting.push({ nodeId, host, length });
+      if (waiting.length > WAITING_MAX) waiting.shift();
+      return undefined;
+    }
+    this.#waiting.set(
+      key,
+      waiting.filter((each) => !others.includes(each)),
+    );
+    const record = this.#recordOf(nodeId, answer.model);
+    this.#rank(record.stretch, accountId, length, others);
+    return judge(record, answer.model);
+  }
+
+  isSuspicious(nodeId: string): boolean {
+    return this.evidenceOf(nodeId).length > 0;
+  }
+
+  evidenceOf(nodeId: string): LengthEvidence[] {
+    const records = this.#nodes.get(nodeId)?.values() ?? [];
+    return [...records].flatMap(({ suspicion }) => (suspicion === undefined ? [] : [suspicion]));
+  }
+
+  /** Of two other hosts: between two hosts nobody could say which is odd. A suspected node is no measure for others. */
+  #referencesIn(waiting: Waiting[], host: string): Waiting[] {
+    const byHost = new Map<string, number>();
+    const found = waiting.filter((each) => {
+      const count = byHost.get(each.host) ?? 0;
+      if (each.host === host || count >= PER_HOST_MAX || this.isSuspicious(each.nodeId)) return false;
+      byHost.set(each.host, count + 1);
+      return true;
+    });
+    return found.slice(0, REFERENCES);
+  }
+
+  #recordOf(nodeId: string, model: string): Record {
+    const models = this.#nodes.get(nodeId) ?? new Map<string, Record>();
+    if (models.size === 0) this.#nodes.set(nodeId, models);
+    if (this.#nodes.size > NODES_MAX) this.#nodes.delete(this.#nodes.keys().next().value as string);
+    const record = models.get(model) ?? { stretch: new Stretch(), suspicion: undefined };
+    models.set(model, record);
+    return record;
+  }
+
+  /** The bet is on the ranks that it had most often before. */
+  #rank(stretch: Stretch, account: string, length: number, others: Waiting[]): void {
+    const less = others.filter((other) => other.length < length).length;
+    const equal = others.filter((other) => other.length === length).length;
+    const rank = less + this.#random.below(equal + 1);
+    const before = stretch.ranks[rank] as number;
+    stretch.bets.note(account, Math.log((4 * (before + 1)) / (stretch.compared + 4)));
+    stretch.ranks[rank] = before + 1;
+  }
+}
+
+function judge(record: Record, model: string): LengthEvidence | undefined {
+  const { ranks, bets, compared } = record.stretch;
+  if (!bets.grown) {
+    if (compared < STRETCH) return undefined;
+    // A whole stretch like everybody's.
+    [record.stretch, record.suspicion] = [new Stretch(), undefined];
+    return undefined;
+  }
+  record.stretch = new Stretch();
+  record.suspicion = { model, compared, accounts: bets.accounts, ranks };
+  return record.suspicion;
+}
+
+/** Four times as long is another size. */
+const sizeOf = (tokens: number): number => Math.floor(Math.log2(Math.max(tokens, 1)) / 2);
+
+const keyOf = ({ accountId, model, promptTokens, outputTokensMax, formatted }: Answer): string =>
+  `${accountId} ${model} ${sizeOf(promptTokens)} ${sizeOf(outputTokensMax)} ${formatted}`;

@@ -1,0 +1,62 @@
+/**
+ * What requests look like from outside: how long the prompt is, what is asked of the engine. The last ones of each model are kept,
+ * never their text, so that a question of ours can take the shape of one of them. Before there is traffic, shapes are drawn
+ * from a spread such as chat services see.
+ */
+import type { Random } from "../../base/random.ts";
+import { type Draw, drawing } from "./draw.ts";
+
+export interface Shape {
+  promptTokens: number;
+  outputTokensMax: number;
+  /** Undefined: left to the engine. */
+  temperature: number | undefined;
+  stream: boolean;
+}
+
+/** Per model. */
+const KEPT = 64;
+/** With fewer, some builder's habits would show in every question. */
+const KEPT_MIN = 16;
+
+export class Shapes {
+  readonly #random: Random;
+  readonly #draw: Draw;
+  readonly #kept = new Map<string, Shape[]>();
+
+  constructor(random: Random) {
+    this.#random = random;
+    this.#draw = drawing(random);
+  }
+
+  /** A newer one takes the place of any. */
+  note(model: string, { promptTokens, outputTokensMax, temperature, stream }: Shape): void {
+    const shape = { promptTokens, outputTokensMax, temperature, stream };
+    const kept = this.#kept.get(model) ?? [];
+    if (kept.length === 0) this.#kept.set(model, kept);
+    if (kept.length < KEPT) kept.push(shape);
+    else kept[this.#random.below(KEPT)] = shape;
+  }
+
+  /** One like those of the model's requests. */
+  like(model: string): Shape {
+    const kept = this.#kept.get(model) ?? [];
+    return kept.length < KEPT_MIN ? anyShape(this.#draw) : this.#draw.pick(kept);
+  }
+}
+
+/** Half of the prompts are under 220 tokens, one in forty is over 2,000. A longer one might be more than the node's engine reads in time. */
+const MEDIAN_TOKENS = 220;
+const TOKENS_MAX = 2500;
+const SPREAD = 1.15;
+const CAPS = [64, 100, 128, 200, 256, 256, 300, 400, 500, 512, 512, 800, 1000, 1024, 2048];
+const TEMPERATURES = [undefined, undefined, undefined, 0, 0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.7, 0.7, 0.8, 1, 1];
+
+export function anyShape(d: Draw): Shape {
+  return {
+    promptTokens: Math.min(TOKENS_MAX, Math.round(MEDIAN_TOKENS * Math.exp(SPREAD * d.normal()))),
+    outputTokensMax: d.pick(CAPS),
+    temperature: d.pick(TEMPERATURES),
+    stream: d.percent(60),
+  };
+}
