@@ -45,7 +45,7 @@ export function deafToStops(text: string): Behaviour {
 }
 
 /** Sums, the next number, one word of three, a word to repeat: what canaries ask. Undefined: this is none. */
-function solved(prompt: string): string | undefined {
+export function solved(prompt: string): string | undefined {
   const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
   const [first = 0, second = 0] = numbers;
   if (/\d+ \+ \d+|Add \d+ and \d+/.test(prompt)) return `${first + second}`;
