@@ -7,7 +7,7 @@ import { solved } from "@tollgate/stage/nodes/behaviours.ts";
 import type { InProcessStage } from "@tollgate/stage/stage.ts";
 import { type Engine, EngineError, type GenerationJob } from "../../host/src/engines/engine.ts";
 import { planOf } from "../../host/src/engines/script.ts";
-import { MODEL, newNodesHave, THINKING_MODEL } from "./strategy.ts";
+import { MODEL, newNodesHave } from "./strategy.ts";
 
 const NODES = 4;
 const SLOTS = 4;
@@ -24,7 +24,7 @@ export async function openHonestNodes(stage: InProcessStage): Promise<string[]> 
   for (let i = 0; i < NODES; i++) {
     const host = await stage.host();
     hosts.push(host.account);
-    await stage.node({ models: [MODEL, THINKING_MODEL], name: `honest ${i}`, slots: SLOTS, host, wrapped: paced });
+    await stage.node({ models: [MODEL], name: `honest ${i}`, slots: SLOTS, host, wrapped: paced });
   }
   await newNodesHave(stage, 0);
   return hosts;

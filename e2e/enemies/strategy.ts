@@ -44,8 +44,6 @@ export interface Loot {
 
 /** What honest builders ask for. */
 export const MODEL = "tiny-3b";
-/** Honest nodes serve it, too. */
-export const THINKING_MODEL = "reason-32b";
 const ERRORS_KEPT = 3;
 
 export class Enemy {
@@ -53,6 +51,7 @@ export class Enemy {
   readonly query: Query;
   /** Aborts when it has to end. */
   readonly over: AbortSignal;
+  readonly ended: Promise<unknown>;
   readonly loot: Loot = { hosts: [], builders: [], worked: [], took: null, errors: [] };
   readonly #nodes = new Set<HandMadeNode>();
   readonly #going = new Set<Promise<void>>();
@@ -62,6 +61,7 @@ export class Enemy {
     this.baseUrl = baseUrl;
     this.query = query;
     this.over = over;
+    this.ended = new Promise((resolve) => over.addEventListener("abort", resolve));
   }
 
   get isOver(): boolean {

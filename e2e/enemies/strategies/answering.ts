@@ -20,8 +20,17 @@ export const says =
     job.done();
   };
 
+/** Answers canaries; does this with the rest. */
+export const unlessCanary =
+  (behaviour: Behaviour): Behaviour =>
+  (job) =>
+    solved(job.prompt) === undefined ? behaviour(job) : says()(job);
+
+/** Of a node that gave what probation asks for, and has had a slot for every request since. */
+export const KNOWN = { honestAnswers: 20 };
+
 /** What an honest node answers, at the pace of one. */
-export function works(enemy: Enemy): Behaviour {
+function works(enemy: Enemy): Behaviour {
   return async (job) => {
     job.accept();
     enemy.worked(job);

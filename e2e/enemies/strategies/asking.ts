@@ -1,10 +1,10 @@
 /** Builders whose requests hurt: engines, nodes' records, other builders' waiting, the gateway's memory. */
 import { connect } from "node:net";
-import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
+import { honest } from "@tollgate/stage/nodes/behaviours.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
 import { requestUuid } from "@tollgate/stage/raw-http.ts";
-import { unitVector } from "../../../host/src/engines/prose.ts";
-import { type Enemy, ordered, type Strategy, THINKING_MODEL, user } from "../strategy.ts";
+import { type Enemy, ordered, type Strategy, user } from "../strategy.ts";
+import { KNOWN, unlessCanary } from "./answering.ts";
 
 const json = (schema: object): object => ({
   response_format: { type: "json_schema", json_schema: { name: "answer", schema } },
@@ -17,23 +17,34 @@ function poison(): object {
   return { $defs: { ...Object.fromEntries(defs), d30: { type: "string" } }, ...ref(0) };
 }
 
-async function charge(enemy: Enemy, response: Response): Promise<{ charge_pico: string; outcome: string } | undefined> {
+interface Settled {
+  charge_pico: string;
+  outcome: string;
+  attempts: number;
+}
+
+async function recordOf(enemy: Enemy, response: Response): Promise<Settled | undefined> {
   await pause(200);
   const id = requestUuid(response.headers.get("x-request-id") ?? "");
-  const [row] = await enemy.query<{ charge_pico: string; outcome: string }>(
-    "select charge_pico, outcome from request where id = $1",
-    [id],
-  );
+  const [row] = await enemy.query<Settled>("select charge_pico, outcome, attempts from request where id = $1", [id]);
   return row;
 }
 
 /** Sends it, reads the answer, and counts it where it is a failure that was billed. */
-const billedFailure = async (enemy: Enemy, key: string, body: object): Promise<void> => {
+async function billedFailure(enemy: Enemy, key: string, body: object): Promise<void> {
   const response = await enemy.chat(key, body);
   await response.text();
-  const row = await charge(enemy, response);
+  const row = await recordOf(enemy, response);
   if (row !== undefined && row.outcome !== "ok" && row.charge_pico !== "0") enemy.takes("billed failures");
-};
+}
+
+/** Sends such a request, and counts the nodes that it troubled after the second. */
+async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise<void> {
+  const response = await enemy.chat(key, ordered(orders));
+  await response.text();
+  const { attempts = 0 } = (await recordOf(enemy, response)) ?? {};
+  enemy.takes("nodes troubled after two", Math.max(0, attempts - 2));
+}
 
 /** A request over a bare socket, whose answer nobody reads. */
 function unread(enemy: Enemy, key: string, path: string, body: object): Promise<void> {
@@ -50,30 +61,15 @@ function unread(enemy: Enemy, key: string, path: string, body: object): Promise<
   });
 }
 
-const WIDTH = 1024;
-const VECTORS_A_FRAME = 32;
-
-/** Real vectors, as fast as they can be sent. */
-const vectorsFor: Behaviour = async (job) => {
-  job.accept();
-  const count = "input" in job.body ? job.body.input.length : 0;
-  const vector = unitVector("anything", WIDTH);
-  for (let first = 0; first < count; first += VECTORS_A_FRAME) {
-    job.vectors(first, Array(Math.min(VECTORS_A_FRAME, count - first)).fill(vector));
-    await pause(1);
-  }
-  job.done();
-};
-
 /** Some 400 words a second, up to the cap. */
-const longAnswer: Behaviour = async (job) => {
+const longAnswer = unlessCanary(async (job) => {
   job.accept();
   for (let said = 0; said < job.header.output_tokens_max && !job.cancelled.aborted; said += 20) {
     job.deltas([" endlessly".repeat(20)]);
     await pause(50);
   }
   job.done("length");
-};
+});
 
 export const asking: Strategy[] = [
   {
@@ -105,8 +101,7 @@ export const asking: Strategy[] = [
     does: "Sends a request that makes every engine fall silent.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      const orders = { stall_after: 0 };
-      enemy.keep(async () => void (await (await enemy.chat(key, ordered(orders))).text()), { lanes: 4 });
+      enemy.keep(() => nodesTroubled(enemy, key, { stall_after: 0 }), { lanes: 4 });
     },
   },
   {
@@ -115,30 +110,24 @@ export const asking: Strategy[] = [
     does: "Sends prompts that an engine reads for longer than two seconds, like 200,000 line breaks.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      enemy.keep(async () => void (await (await enemy.chat(key, ordered({ ttft_ms: 2_600 }))).text()), { lanes: 4 });
+      enemy.keep(() => nodesTroubled(enemy, key, { ttft_ms: 2_600 }), { lanes: 4 });
     },
   },
   {
     name: "stop string that matches at once",
     known: 12,
-    does: "Has a model think at length, and stops the answer before its first character.",
+    does: "Sends long prompts with four stop strings, one of which begins every answer.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      const thinking = Array.from({ length: 300 }, (_, i) => `thought${i}`).join(" ");
-      const body = {
-        ...ordered({ reasoning: `<think>${thinking}</think>`, text: "xyz", delta_ms: 1 }),
-        model: THINKING_MODEL,
-        stop: "x",
-        max_tokens: 2_000,
-      };
+      const body = { ...user("Think about this. ".repeat(200)), stop: ["T", "A", "E", "O"] };
       enemy.keep(
         async () => {
           const response = await enemy.chat(key, body);
-          const text = await response.text();
-          const row = await charge(enemy, response);
-          if (response.status === 200 && row?.charge_pico === "0") enemy.takes("characters for nothing", text.length);
+          await response.text();
+          const row = await recordOf(enemy, response);
+          if (response.status === 200 && row?.charge_pico === "0") enemy.takes("answers for nothing");
         },
-        { lanes: 2, everyMs: 100 },
+        { lanes: 4, everyMs: 100 },
       );
     },
   },
@@ -158,8 +147,8 @@ export const asking: Strategy[] = [
     does: "Asks for embeddings of 2,048 texts, over and over, and reads no answer.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      await enemy.node(vectorsFor, { models: ["embed-m3"] });
-      const body = { model: "embed-m3", input: Array.from({ length: 2_048 }, (_, i) => `text ${i}`) };
+      await enemy.node(honest(), { models: ["embed-m3"], ...KNOWN });
+      const body = { model: "embed-m3", input: Array(2_048).fill("text") };
       enemy.keep(() => unread(enemy, key, "/v1/embeddings", body), { lanes: 60, everyMs: 100 });
     },
   },
@@ -168,7 +157,7 @@ export const asking: Strategy[] = [
     does: "Opens streams of long answers and reads none of them.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      await enemy.node(longAnswer, { models: ["mid-14b"] });
+      await enemy.node(longAnswer, { models: ["mid-14b"], ...KNOWN });
       const body = { model: "mid-14b", stream: true, max_tokens: 30_000, ...user("Tell me everything.") };
       enemy.keep(() => unread(enemy, key, "/v1/chat/completions", body), { lanes: 40, everyMs: 200 });
     },

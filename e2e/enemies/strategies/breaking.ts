@@ -1,5 +1,4 @@
 /** Hosts that begin an answer and do not finish it. */
-import { solved } from "@tollgate/stage/nodes/behaviours.ts";
 import {
   type Behaviour,
   credentialsOf,
@@ -10,16 +9,7 @@ import {
 import { pause } from "@tollgate/stage/nodes/pace.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw.ts";
 import type { Enemy, Strategy } from "../strategy.ts";
-import { says } from "./answering.ts";
-
-/** Answers canaries; does this with the rest. */
-const unlessCanary =
-  (behaviour: Behaviour): Behaviour =>
-  (job) =>
-    solved(job.prompt) === undefined ? behaviour(job) : says()(job);
-
-/** They gave what probation asks for, and have a slot for every request since. */
-const KNOWN = { honestAnswers: 20 };
+import { KNOWN, says, unlessCanary } from "./answering.ts";
 
 const oneWord = unlessCanary((job) => {
   job.accept();
@@ -149,7 +139,7 @@ export const breaking: Strategy[] = [
       const drops = afterAWord(() => void node?.leave());
       enemy.keep(async () => {
         node = await enemy.node(drops, { host, ...KNOWN });
-        await node.line.closed();
+        await Promise.race([node.line.closed(), enemy.ended]);
       });
     },
   },

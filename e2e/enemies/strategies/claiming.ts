@@ -8,10 +8,11 @@ import {
   stateFrame,
 } from "@tollgate/stage/nodes/hand-made.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
+import { begun } from "@tollgate/stage/requests.ts";
 import { encode } from "../../../protocol/src/codec.ts";
 import { nodeState, toGateway } from "../../../protocol/src/subjects.ts";
-import { type Enemy, MODEL, type Strategy } from "../strategy.ts";
-import { says } from "./answering.ts";
+import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
+import { KNOWN, says, unlessCanary } from "./answering.ts";
 
 const NODES_A_HOST = 3;
 
@@ -77,11 +78,21 @@ export const claiming: Strategy[] = [
     name: "retired node",
     known: 8,
     plane: "nats",
-    does: "Retires its node, and connects with its old credentials again and again.",
+    does: "Retires its node while it drags out a last answer, and goes on connecting with its credentials.",
     async attack(enemy) {
       const host = await enemy.host();
-      const { id } = await enemy.node(says(), { host });
+      const { key } = await enemy.builder();
+      const drags = unlessCanary(async (job) => {
+        job.accept();
+        while (!job.cancelled.aborted && !enemy.isOver) {
+          job.deltas([" well"]);
+          await pause(1_000);
+        }
+      });
+      const { id } = await enemy.node(drags, { host, models: ["mid-14b"] });
       const credentials = await credentialsOf(enemy, host, id);
+      const answer = await enemy.chat(key, { ...user("Go on."), model: "mid-14b", stream: true });
+      await begun(answer);
       const { status } = await nodeApi(enemy, host.token, "POST", `/nodes/${id}/retire`);
       if (status !== 200) throw new Error(`retiring was answered ${status}`);
       enemy.keep(
@@ -130,14 +141,17 @@ export const claiming: Strategy[] = [
     name: "frames at the size limit",
     does: "Answers with frames of 32 KiB of text that is slow to count, until it is told to stop.",
     attack: async (enemy) =>
-      void (await enemy.node(async (job) => {
-        job.accept();
-        const text = "\u0301\u0308".repeat(8 * 1024);
-        for (let i = 0; i < 40 && !job.cancelled.aborted; i++) {
-          job.deltas([text]);
-          await pause(5);
-        }
-        job.done();
-      })),
+      void (await enemy.node(
+        unlessCanary(async (job) => {
+          job.accept();
+          const text = "\u0301\u0308".repeat(8 * 1024);
+          for (let i = 0; i < 40 && !job.cancelled.aborted; i++) {
+            job.deltas([text]);
+            await pause(5);
+          }
+          job.done();
+        }),
+        KNOWN,
+      )),
   },
 ];

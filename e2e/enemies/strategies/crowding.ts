@@ -1,8 +1,8 @@
 /** Builders that take more than their share of nodes, writes and records. */
 import { makeKey } from "@tollgate/stage/accounts.ts";
-import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
 import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
+import { KNOWN, unlessCanary } from "./answering.ts";
 
 /** Sends a chat and reads the whole answer. */
 const asks = async (enemy: Enemy, key: string, body: object): Promise<void> =>
@@ -15,15 +15,15 @@ export const crowding: Strategy[] = [
     does: "Streams 16 answers from a node of its own, one character a delta, as fast as the gateway takes them.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      const floods: Behaviour = async (job) => {
+      const floods = unlessCanary(async (job) => {
         job.accept();
         for (let i = 0; i < 30 && !job.cancelled.aborted; i++) {
           for (let n = 0; n < 50; n++) job.deltas([n % 6 === 5 ? " " : "x"]);
           await pause(20);
         }
         job.done();
-      };
-      for (let i = 0; i < 4; i++) await enemy.node(floods, { models: ["small-8b"] });
+      });
+      for (let i = 0; i < 4; i++) await enemy.node(floods, { models: ["small-8b"], ...KNOWN });
       const body = { model: "small-8b", stream: true, max_tokens: 4_000, ...user("Count.") };
       enemy.keep(() => asks(enemy, key, body), { lanes: 16 });
     },
