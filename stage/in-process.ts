@@ -26,6 +26,7 @@ import { serverSecrets } from "../gateway/src/server-secrets.ts";
 import { AnswerBook } from "../gateway/src/trust/testing.ts";
 import { Agent } from "../host/src/agent/agent.ts";
 import { dialNats } from "../host/src/agent/nats.ts";
+import type { Engine } from "../host/src/engines/engine.ts";
 import { scriptedEngine } from "../host/src/engines/scripted.ts";
 import { WireFaults } from "../host/src/engines/wire-faults.ts";
 import { type NodeTraits, Stage, type StageNode } from "./common.ts";
@@ -118,7 +119,14 @@ export class InProcessStage extends Stage {
     return gateway;
   }
 
-  async node({ models, name, slots, host }: NodeTraits): Promise<StageNode> {
+  /** `wrapped`: what the node has in place of the scripted engine; given that engine. */
+  async node({
+    models,
+    name,
+    slots,
+    host,
+    wrapped = (engine) => engine,
+  }: NodeTraits & { wrapped?: (scripted: Engine) => Engine }): Promise<StageNode> {
     const { clock } = this;
     const isManual = this.#isManual;
     const its = host ?? (await this.host());
@@ -127,7 +135,7 @@ export class InProcessStage extends Stage {
     const agent = new Agent({
       node: id,
       version: "tollgate-host/stage",
-      engine: scriptedEngine({ models, clock, faults, slots }),
+      engine: wrapped(scriptedEngine({ models, clock, faults, slots })),
       models,
       credentials: () => credentialsOf(this, its, id),
       dial: faults.decorate(dialNats),

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * Tests and what they are made of. The fault runner (chaos/) with its servers and its load, and bench/ work in real time: only their
- * own tests are read.
+ * Tests and what they are made of. The fault runner (chaos/) with its servers and its load, e2e/enemies and bench/ work in real time:
+ * only their own tests are read.
  */
 const TEST_CODE = ["**/*.test.{ts,tsx}", "**/testing.ts", "**/testing/**/*.ts", "{e2e,stage,engines}/**/*.ts"];
 
@@ -70,7 +70,7 @@ const RULES: Rule[] = [
   },
 ];
 
-const REAL_TIME = /^stage\/(servers|load)\//;
+const REAL_TIME = /^(stage\/(servers|load)|e2e\/enemies)\//;
 
 /** Where real time is the subject or the means, with the reason. */
 const ALLOWED: Record<string, string> = {

@@ -18,8 +18,12 @@ const cores = availableParallelism();
 /** Most of the time they wait for platforms to start, or for browsers. */
 const PLATFORMS = { concurrency: 3 * cores, batches: 0 };
 
-/** No browser and no platform: recorded answers against the declarations in api/, and what runs the guides' blocks. */
-const NO_PLATFORM = ["e2e/console/visual/recorded.test.ts", "e2e/docs/{session,run-page}.test.ts"];
+/** No browser and no platform: recorded answers against the declarations in api/, what runs the guides' blocks, the judge of enemies. */
+const NO_PLATFORM = [
+  "e2e/console/visual/recorded.test.ts",
+  "e2e/docs/{session,run-page}.test.ts",
+  "e2e/enemies/report.test.ts",
+];
 
 /** The tests beside the sources: functions, rules, SQL, routes; on real servers where these matter. */
 const unit: Group = {

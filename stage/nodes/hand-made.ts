@@ -87,6 +87,17 @@ export async function credentialsOf(
 export const dial = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, Buffer.from(seed)), reconnect: false });
 
+/** What a node made by hand does, and says of itself. */
+export interface Manners extends Enrolled {
+  behaviour: Behaviour;
+  /** With a job whose body follows only after the acceptance; `body` is empty then (default: accepts it). */
+  early?: Behaviour;
+  /** In its state frames, in place of what is true. */
+  claims?: Partial<NodeState>;
+  /** False: `join` does not wait until it is online. */
+  waits?: boolean;
+}
+
 /** One job that the node was given, and the means to answer it well or badly. */
 export class Job {
   readonly header: JobHeader;
@@ -97,6 +108,8 @@ export class Job {
   readonly known: string | undefined;
   /** The number of the next output. */
   seq = 0;
+  /** Accepted before its body came: `accept` has nothing left to say. */
+  isAccepted = false;
   readonly #send: (bytes: Uint8Array) => void;
 
   constructor(
@@ -126,7 +139,7 @@ export class Job {
   }
 
   accept(): void {
-    this.say({ kind: "accepted", job: this.header.job });
+    if (!this.isAccepted) this.say({ kind: "accepted", job: this.header.job });
   }
 
   /** All of it in one frame. */
@@ -157,21 +170,18 @@ export class HandMadeNode {
   /** The prompts it was given, the platform's own probes among them. */
   readonly prompts: string[] = [];
   readonly #stage: Platform;
-  readonly #models: string[];
-  readonly #behaviour: Behaviour;
+  readonly #manners: Manners;
   readonly #joining = new Map<string, JobJoiner>();
   readonly #running = new Map<string, AbortController>();
+  /** Jobs that were accepted before their body came. */
+  readonly #accepted = new Set<string>();
   readonly #stopReports: () => void;
 
   /**
    * Joins and waits until the platform says that it is online, or has found it out already, which a busy machine may not see it
    * do; with `waits: false` until it has reported.
    */
-  static async join(
-    stage: Platform,
-    host: Host,
-    traits: Enrolled & { behaviour: Behaviour; waits?: boolean },
-  ): Promise<HandMadeNode> {
+  static async join(stage: Platform, host: Host, traits: Manners): Promise<HandMadeNode> {
     const { id, credentials } = await enrol(stage, host, traits);
     const node = new HandMadeNode(stage, host, id, await dial(credentials), traits);
     await node.line.flush();
@@ -180,19 +190,12 @@ export class HandMadeNode {
     return node;
   }
 
-  private constructor(
-    stage: Platform,
-    host: Host,
-    id: string,
-    line: NatsConnection,
-    { models, behaviour }: { models: string[]; behaviour: Behaviour },
-  ) {
+  private constructor(stage: Platform, host: Host, id: string, line: NatsConnection, manners: Manners) {
     this.#stage = stage;
     this.host = host;
     this.id = id;
     this.line = line;
-    this.#models = models;
-    this.#behaviour = behaviour;
+    this.#manners = manners;
     line.subscribe(toNode(id), { callback: (_error, { data }) => this.#hear(decode(data)) });
     line.subscribe(STATE_REQUEST, { callback: () => this.report() });
     this.report();
@@ -201,8 +204,9 @@ export class HandMadeNode {
   }
 
   report(): void {
+    const { models, claims } = this.#manners;
     if (!this.line.isClosed())
-      this.line.publish(nodeState(this.id), stateFrame({ models: this.#models, busy: this.#running.size }));
+      this.line.publish(nodeState(this.id), stateFrame({ models, busy: this.#running.size, ...claims }));
   }
 
   async state(): Promise<string> {
@@ -229,6 +233,7 @@ export class HandMadeNode {
     if (frame.kind === "job") {
       const joiner = new JobJoiner(frame);
       this.#joining.set(frame.header.job, joiner);
+      if (!joiner.complete && frame.piece.length === 0) this.#meet(frame.header);
       this.#begin(joiner);
     }
     if (frame.kind === "piece") {
@@ -238,18 +243,29 @@ export class HandMadeNode {
     }
   }
 
+  /** The first frame of a job has none of its body. */
+  #meet(header: JobHeader): void {
+    const { early = (job: Job) => job.accept() } = this.#manners;
+    this.#accepted.add(header.job);
+    void early(this.#job(header, { messages: [] }, new AbortController().signal));
+  }
+
   #begin(joiner: JobJoiner): void {
     if (!joiner.complete) return;
     const { header } = joiner;
     this.#joining.delete(header.job);
     const cancelled = new AbortController();
     this.#running.set(header.job, cancelled);
-    const body = joiner.body();
-    const job = new Job({ header, body, known: this.#answerTo(body) }, cancelled.signal, (bytes) => {
+    const job = this.#job(header, joiner.body(), cancelled.signal);
+    job.isAccepted = this.#accepted.delete(header.job);
+    this.prompts.push(job.prompt);
+    void Promise.resolve(this.#manners.behaviour(job)).finally(() => this.#running.delete(header.job));
+  }
+
+  #job(header: JobHeader, body: JobBody, cancelled: AbortSignal): Job {
+    return new Job({ header, body, known: this.#answerTo(body) }, cancelled, (bytes) => {
       if (!this.line.isClosed()) this.line.publish(toGateway(header.gateway, this.id), bytes);
     });
-    this.prompts.push(job.prompt);
-    void Promise.resolve(this.#behaviour(job)).finally(() => this.#running.delete(header.job));
   }
 
   #answerTo(body: JobBody): string | undefined {

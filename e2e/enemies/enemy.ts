@@ -1,0 +1,37 @@
+/** The process of one enemy: `node enemy.ts NAME`, started and told by measure.ts when to begin and when to end. */
+import pg from "pg";
+import { strategyOf } from "./strategies.ts";
+import { Enemy } from "./strategy.ts";
+
+export type Order = "begin" | "end";
+export type News = { is: "ready" } | { is: "in place" } | { is: "gone"; loot: Enemy["loot"] };
+
+const { BASE_URL: baseUrl = "", DATABASE_URL: connectionString } = process.env;
+const strategy = strategyOf(process.argv[2] ?? "");
+const over = new AbortController();
+const pool = new pg.Pool({ connectionString });
+const enemy = new Enemy({
+  baseUrl,
+  query: async (sql, values) => (await pool.query(sql, values)).rows,
+  over: over.signal,
+});
+
+const tell = (news: News): void => void process.send?.(news);
+
+process.on("message", async (order: Order) => {
+  if (order === "begin") {
+    await strategy.attack(enemy);
+    tell({ is: "in place" });
+    return;
+  }
+  over.abort();
+  await enemy.leave();
+  await strategy.finish?.(enemy);
+  await pool.end();
+  tell({ is: "gone", loot: enemy.loot });
+  process.disconnect();
+  // Requests that nobody answers would keep it alive.
+  process.exitCode = 0;
+  setTimeout(() => process.exit(), 500).unref();
+});
+tell({ is: "ready" });

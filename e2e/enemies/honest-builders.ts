@@ -1,0 +1,99 @@
+/**
+ * Honest builders: four accounts that send chats at a steady rate, streamed and whole in turn, whether or not others were answered. The
+ * same requests in the same order in every phase, so that phases differ by the enemy alone. They live in the platform's time, which stands
+ * still while the machine does something else.
+ */
+
+import { ask } from "@tollgate/stage/requests.ts";
+import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
+import { MODEL } from "./strategy.ts";
+
+const PER_SECOND = 12;
+/** Nobody waits longer for an answer of a hundred words. */
+const PATIENCE_MS = 10_000;
+const SUBJECTS = [
+  "a harbour",
+  "an old bridge",
+  "the first snow",
+  "a market",
+  "two brothers",
+  "a slow train",
+  "the sea",
+];
+
+export interface Figures {
+  sent: number;
+  errors: number;
+  /** What clients were told, and how often. */
+  seen: Record<string, number>;
+  /** Median time to the first token of a stream; one that fails counts with the time until it did. */
+  ttftMs: number;
+  /** The same by the machine's clock: beside an enemy that keeps the gateway's processor busy this one grows. */
+  ttftRealMs: number;
+}
+
+export async function sendHonestLoad(stage: InProcessStage, builders: Builder[], seconds: number): Promise<Figures> {
+  const going: Promise<Seen>[] = [];
+  await new Promise<void>((resolve) => {
+    const stop = stage.clock.every(1000 / PER_SECOND, () => {
+      going.push(sendOne(stage, builders, going.length));
+      if (going.length < seconds * PER_SECOND) return;
+      stop();
+      resolve();
+    });
+  });
+  const all = await Promise.all(going);
+  const failed = all.filter(({ error }) => error !== undefined);
+  const streams = all.filter(({ stream }) => stream);
+  const seen = Object.fromEntries(
+    [...Map.groupBy(failed, ({ error }) => error)].map(([what, of]) => [what, of.length]),
+  );
+  return {
+    sent: all.length,
+    errors: failed.length,
+    seen,
+    ttftMs: median(streams.map(({ firstMs }) => firstMs)),
+    ttftRealMs: median(streams.map(({ firstRealMs }) => firstRealMs)),
+  };
+}
+
+interface Seen {
+  stream: boolean;
+  firstMs: number;
+  firstRealMs: number;
+  error: string | undefined;
+}
+
+async function sendOne(stage: InProcessStage, builders: Builder[], i: number): Promise<Seen> {
+  const { key } = builders[i % builders.length] as Builder;
+  const stream = i % 2 === 0;
+  const prompt = `Tell me story number ${i} about ${SUBJECTS[i % SUBJECTS.length]} in a few plain sentences.`;
+  const [begun, begunReal] = [stage.clock.monotonic(), performance.now()];
+  const elapsed = () => ({ firstMs: stage.clock.monotonic() - begun, firstRealMs: performance.now() - begunReal });
+  let first: ReturnType<typeof elapsed> | undefined;
+  let text = "";
+  let error: string | undefined;
+  const patience = new AbortController();
+  // The platform's time: a machine that others keep busy makes nobody impatient.
+  const stopWaiting = stage.clock.after(PATIENCE_MS, () => patience.abort());
+  try {
+    const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };
+    const response = await ask(stage, key, order, patience.signal);
+    for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += part;
+      if (/"content":"[^"]/.test(text)) first ??= elapsed();
+    }
+    const isWhole = stream ? text.endsWith("data: [DONE]\n\n") : text.includes('"choices"');
+    if (response.status !== 200 || !isWhole) error = /"code":\s*"(\w+)"/.exec(text)?.[1] ?? `status ${response.status}`;
+  } catch {
+    error = patience.signal.aborted ? "no answer in 10 s" : "connection lost";
+  } finally {
+    stopWaiting();
+  }
+  return { stream, error, ...(first ?? elapsed()) };
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}

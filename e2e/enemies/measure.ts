@@ -1,0 +1,150 @@
+/** One strategy, measured: the same honest load without the enemy and beside it, on a fresh platform. */
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { requestUuid } from "@tollgate/stage/raw-http.ts";
+import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type { News, Order } from "./enemy.ts";
+import { type Figures, sendHonestLoad } from "./honest-builders.ts";
+import { openHonestNodes } from "./honest-nodes.ts";
+import type { Row } from "./report.ts";
+import type { Loot, Strategy } from "./strategy.ts";
+
+const WARM_UP_S = 2;
+const BUILDERS = 4;
+const MIB = 1024 * 1024;
+/** As an operator has them, not as `tollgate dev` does. */
+const SETTINGS = { AUTO_QUARANTINE: "true", PROBATION_ANSWERS: "20" };
+
+export async function measure(strategy: Strategy, seconds: number): Promise<Row> {
+  const plane = strategy.plane ?? "hub";
+  const stage = await openStage({ as: "in-process", clock: "running", plane, env: SETTINGS });
+  const enemy = startEnemy(stage, strategy);
+  try {
+    const hosts = await openHonestNodes(stage);
+    const builders = await Promise.all(Array.from({ length: BUILDERS }, () => stage.builder()));
+    await enemy.hears("ready");
+    await sendHonestLoad(stage, builders, WARM_UP_S);
+    const alone = await phase(stage, { hosts, builders }, seconds);
+    enemy.told("begin");
+    await enemy.hears("in place");
+    const beside = await phase(stage, { hosts, builders }, seconds);
+    enemy.told("end");
+    const { loot } = (await enemy.hears("gone")) as Extract<News, { is: "gone" }>;
+    await untilSettled(stage);
+    return rowOf(strategy, seconds, { alone, beside, loot, gained: await gains(stage, loot) });
+  } finally {
+    enemy.kill();
+    await stage.close();
+  }
+}
+
+interface Phase extends Figures {
+  /** What honest nodes earned. */
+  earned: bigint;
+  /** Of this process: the gateway, the honest nodes and the honest builders. */
+  cpuMs: number;
+  rssMax: number;
+}
+
+interface Honest {
+  hosts: string[];
+  builders: Builder[];
+}
+
+/** The same load as in every other phase, and what it cost and brought. */
+async function phase(stage: InProcessStage, { hosts, builders }: Honest, seconds: number): Promise<Phase> {
+  const earnings = async (): Promise<bigint> => {
+    const sum = "select coalesce(sum(balance), 0) as sum from ledger_account where id = any($1)";
+    const [row] = await stage.query<{ sum: string }>(sum, [hosts]);
+    return BigInt(row?.sum ?? 0);
+  };
+  const before = await earnings();
+  let rssMax = 0;
+  const timer = setInterval(() => {
+    rssMax = Math.max(rssMax, process.memoryUsage.rss());
+  }, 50);
+  const cpu = process.cpuUsage();
+  const figures = await sendHonestLoad(stage, builders, seconds);
+  const { user, system } = process.cpuUsage(cpu);
+  clearInterval(timer);
+  // The enemy's own may go on: only those of honest builders are waited for.
+  const accounts = builders.map(({ account }) => account);
+  const open = (): Promise<object[]> => stage.query("select id from hold where account_id = any($1)", [accounts]);
+  await eventually("honest requests are settled", async () => (await open()).length === 0);
+  return { ...figures, earned: (await earnings()) - before, cpuMs: (user + system) / 1000, rssMax };
+}
+
+interface Gains {
+  /** By requests of others that it did not answer as it should. */
+  earned: bigint;
+  withheld: bigint;
+  /** How many requests of others it was paid for, or ended. */
+  served: number;
+}
+
+async function gains(stage: InProcessStage, { hosts, builders, worked }: Loot): Promise<Gains> {
+  const [row] = await stage.query<{ earned: string; served: string }>(
+    `select coalesce(sum(r.host_pico) filter (where r.id <> all($3)), 0) as earned, count(*) as served
+       from request r join node n on n.id = r.node_id where n.account_id = any($1) and r.account_id <> all($2)`,
+    [hosts, builders, worked.map((suffix) => requestUuid(`req_${suffix}`))],
+  );
+  const [table] = await stage.query<{ name: string | null }>("select to_regclass('withheld_share') as name");
+  const sum = "select coalesce(sum(amount), 0) as sum from withheld_share where host_account_id = any($1)";
+  const [kept] = table?.name == null ? [] : await stage.query<{ sum: string }>(sum, [hosts]);
+  return { earned: BigInt(row?.earned ?? 0), withheld: BigInt(kept?.sum ?? 0), served: Number(row?.served ?? 0) };
+}
+
+interface EnemyProcess {
+  told(order: Order): void;
+  hears(is: News["is"]): Promise<News>;
+  kill(): void;
+}
+
+function startEnemy({ baseUrl, env }: InProcessStage, { name }: Strategy): EnemyProcess {
+  const file = fileURLToPath(new URL("./enemy.ts", import.meta.url));
+  const child: ChildProcess = fork(file, [name], {
+    env: { ...process.env, BASE_URL: baseUrl, DATABASE_URL: env.DATABASE_URL },
+  });
+  const heard: News[] = [];
+  child.on("message", (news: News) => heard.push(news));
+  return {
+    told: (order) => void child.send(order),
+    hears: (is) =>
+      eventually(`the enemy is ${is}`, () => {
+        if (child.exitCode !== null && child.exitCode !== 0) throw new Error(`the enemy ${name} ended by itself`);
+        return heard.find((news) => news.is === is);
+      }),
+    kill: () => void child.kill("SIGKILL"),
+  };
+}
+
+const share = (part: number, of: number): number => (of === 0 ? 0 : part / of);
+
+function rowOf(
+  { name, known, does }: Strategy,
+  seconds: number,
+  { alone, beside, loot, gained }: { alone: Phase; beside: Phase; loot: Loot; gained: Gains },
+): Row {
+  const round = (value: number): number => Math.round(value * 1000) / 1000;
+  return {
+    name,
+    known: known ?? null,
+    does,
+    seconds,
+    honest_earned_pico: [Number(alone.earned), Number(beside.earned)],
+    honest_sent: [alone.sent, beside.sent],
+    honest_errors: [round(share(alone.errors, alone.sent)), round(share(beside.errors, beside.sent))],
+    honest_saw: beside.seen,
+    ttft_p50_ms: [Math.round(alone.ttftMs), Math.round(beside.ttftMs)],
+    ttft_p50_real_ms: [Math.round(alone.ttftRealMs), Math.round(beside.ttftRealMs)],
+    cpu_ms: [Math.round(alone.cpuMs), Math.round(beside.cpuMs)],
+    rss_max_mib: [Math.round(alone.rssMax / MIB), Math.round(beside.rssMax / MIB)],
+    enemy_earned_pico: Number(gained.earned),
+    enemy_withheld_pico: Number(gained.withheld),
+    enemy_served: gained.served,
+    enemy_took: loot.took,
+    enemy_errors: loot.errors,
+  };
+}

@@ -1,0 +1,65 @@
+/** The limits that the platform must keep beside each enemy. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judge, type Row, tableOf } from "./report.ts";
+
+const harmless: Row = {
+  name: "an enemy",
+  known: 1,
+  does: "nothing",
+  seconds: 60,
+  honest_earned_pico: [1_000, 951],
+  honest_sent: [100, 100],
+  honest_errors: [0.01, 0.019],
+  honest_saw: {},
+  ttft_p50_ms: [50, 99],
+  ttft_p50_real_ms: [50, 100],
+  cpu_ms: [100, 200],
+  rss_max_mib: [100, 110],
+  enemy_earned_pico: 59,
+  enemy_withheld_pico: 0,
+  enemy_served: 1,
+  enemy_took: { what: "prompts", amount: 5 },
+  enemy_errors: [],
+};
+/** Ten seconds of today's code: by the second it earned a hundred times as much. */
+const before: Row = {
+  ...harmless,
+  seconds: 10,
+  enemy_earned_pico: 1_000,
+  enemy_took: { what: "prompts", amount: 100 },
+};
+
+test("judge finds nothing in a row within every limit", () => assert.deepEqual(judge(harmless, before), []));
+
+for (const [what, change, found] of [
+  ["earnings", { honest_earned_pico: [1_000, 950] }, "honest nodes lost 5.0 % of their earnings"],
+  ["errors", { honest_errors: [0.01, 0.02] }, "honest builders saw 1.0 % more errors"],
+  ["time to first token", { ttft_p50_ms: [50, 100] }, "the median time to first token grew 2.0-fold"],
+  ["the enemy's earnings", { enemy_earned_pico: 60 }, "the enemy earned 1.0 % of what it did before"],
+  [
+    "what the enemy took",
+    { enemy_took: { what: "prompts", amount: 6 } },
+    "the enemy took (prompts) 1.0 % of what it did before",
+  ],
+] as const) {
+  test(`judge reports a row at the limit of ${what}`, () => {
+    assert.deepEqual(judge({ ...harmless, ...change } as Row, before), [found]);
+  });
+}
+
+test("judge reads the machine's clock only when it is strict", () => {
+  assert.deepEqual(judge(harmless, before, { strict: true }), ["the median time to first token grew 2.0-fold"]);
+});
+
+test("judge ignores gains of a strategy that gained nothing before, or that was not measured then", () => {
+  assert.deepEqual(judge(harmless, { ...before, enemy_earned_pico: 0, enemy_took: null }), []);
+  assert.deepEqual(judge(harmless, undefined), []);
+});
+
+test("tableOf writes a row for each strategy", () => {
+  assert.match(
+    tableOf({ commit: "abc", rows: [harmless] }),
+    /\| 1 \| an enemy \| −5 % \| 1 % → 2 % \| 50 → 99 \| 50 → 100 \| × 2.0 \| 10 \| 1 %, 6 % \| 5 prompts \|/,
+  );
+});

@@ -1,0 +1,133 @@
+/** Hosts that are paid for answers that they did not compute. */
+import type { Behaviour, Job } from "@tollgate/stage/nodes/hand-made.ts";
+import { pause } from "@tollgate/stage/nodes/pace.ts";
+import { said } from "@tollgate/stage/requests.ts";
+import { planOf } from "../../../host/src/engines/script.ts";
+import { type Enemy, type Strategy, user } from "../strategy.ts";
+import { solved } from "./solver.ts";
+
+const CANNED = "This is a very good question, and there are many sides to it that one should think about. ".repeat(5);
+/** Faster than an honest engine, slower than the ceiling of the model. */
+const PAUSE_MS = 20;
+
+/** Says this to everything but canaries. */
+export const says =
+  (text: (job: Job) => string = () => CANNED): Behaviour =>
+  async (job) => {
+    job.accept();
+    await pause(PAUSE_MS);
+    job.deltas([solved(job.prompt) ?? text(job)]);
+    job.done();
+  };
+
+/** Answers canaries; does this with the rest. */
+export const unlessCanary =
+  (behaviour: Behaviour): Behaviour =>
+  (job) =>
+    solved(job.prompt) === undefined ? behaviour(job) : says()(job);
+
+/** Of a node that gave what probation asks for, and has had a slot for every request since. */
+export const KNOWN = { honestAnswers: 20 };
+
+/** What an honest node answers, at the pace of one. */
+function works(enemy: Enemy): Behaviour {
+  return async (job) => {
+    job.accept();
+    enemy.worked(job);
+    const { header, body } = job;
+    const { sampling, output_tokens_max: outputTokensMax, model } = header;
+    if ("input" in body) return;
+    const input = "prompt" in body ? { prompt: body.prompt } : { messages: body.messages };
+    const plan = planOf({ id: header.job, attempt: 1, model, endpoint: "chat", input, sampling, outputTokensMax });
+    const answer = solved(job.prompt) ?? [...plan.answer].join("");
+    await pause(50);
+    for (const words of answer.match(/(?:\s*\S+){1,4}/g) ?? []) {
+      if (job.cancelled.aborted) return;
+      job.deltas([words]);
+      await pause(PAUSE_MS);
+    }
+    job.done();
+  };
+}
+
+/** Works on some of its jobs, by their number. */
+function worksOn(enemy: Enemy, isHonest: (count: number) => boolean): Behaviour {
+  let count = 0;
+  const [honestly, badly] = [works(enemy), says()];
+  return (job) => (isHonest(count++) ? honestly(job) : badly(job));
+}
+
+export const answering: Strategy[] = [
+  {
+    name: "canned words",
+    known: 1,
+    does: "Has no engine: answers everything but canaries with the same words, and claims 4,096 free slots.",
+    attack: async (enemy) => void (await enemy.node(says())),
+  },
+  {
+    name: "echo",
+    does: "Says the prompt back, again and again.",
+    attack: async (enemy) => void (await enemy.node(says(({ prompt }) => `${prompt} `.repeat(5)))),
+  },
+  {
+    name: "replayed answer",
+    does: "Buys one answer of an honest node and gives it to everybody.",
+    async attack(enemy) {
+      const { key } = await enemy.builder();
+      const bought = await said(await enemy.chat(key, user("Tell me a story in a few plain sentences.")));
+      await enemy.node(says(() => bought));
+    },
+  },
+  {
+    name: "one bad answer in ten",
+    does: "Works on nine requests of ten and answers the tenth with canned words.",
+    attack: async (enemy) =>
+      void (await enemy.node(
+        worksOn(enemy, (count) => count % 10 !== 9),
+        { claims: { slots: 16 } },
+      )),
+  },
+  {
+    name: "sleeper",
+    does: "Gives forty right answers to be trusted, then canned words.",
+    attack: async (enemy) => void (await enemy.node(worksOn(enemy, (count) => count < 40))),
+  },
+  {
+    name: "padding to the cap",
+    does: "Pads a canned answer up to the output cap of each request.",
+    attack: async (enemy) =>
+      void (await enemy.node(async (job) => {
+        job.accept();
+        const known = solved(job.prompt);
+        if (known !== undefined) job.deltas([known]);
+        for (let said = 0; known === undefined && said < job.header.output_tokens_max; said += 25) {
+          job.deltas([" very".repeat(25)]);
+          await pause(PAUSE_MS);
+        }
+        job.done("length");
+      })),
+  },
+  {
+    name: "cut short",
+    does: "Answers with two words and says that the model stopped by itself.",
+    attack: async (enemy) => void (await enemy.node(says(() => "Yes, indeed."))),
+  },
+  {
+    name: "verifier that says bad",
+    does: "Works, but finds every answer of others that it is asked to score as unlikely as can be.",
+    async attack(enemy) {
+      const honestly = works(enemy);
+      const verifies: Behaviour = (job) => {
+        const { body } = job;
+        if ("input" in body || body.score === undefined) return honestly(job);
+        job.accept();
+        const count = body.score.cuts?.length ?? Math.min(body.score.answer.split(" ").length, 512);
+        job.say({ kind: "scored", job: job.header.job, seq: job.seq++, logprobs: Array(count).fill(-20) });
+        job.done();
+        enemy.takes("verdicts given");
+      };
+      const scores = { "tiny-3b": "text" } as const;
+      for (let i = 0; i < 3; i++) await enemy.node(verifies, { claims: { slots: 4, scores } });
+    },
+  },
+];

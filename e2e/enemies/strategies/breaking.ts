@@ -1,0 +1,175 @@
+/** Hosts that begin an answer and do not finish it. */
+import {
+  type Behaviour,
+  credentialsOf,
+  type HandMadeNode,
+  type Job,
+  nodeApi,
+} from "@tollgate/stage/nodes/hand-made.ts";
+import { pause } from "@tollgate/stage/nodes/pace.ts";
+import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import type { Enemy, Strategy } from "../strategy.ts";
+import { KNOWN, says, unlessCanary } from "./answering.ts";
+
+const oneWord = unlessCanary((job) => {
+  job.accept();
+  job.deltas(["Well"]);
+});
+
+/** Joins, and whenever that much time has passed retires its node and joins with a new one. */
+async function keepsJoining(enemy: Enemy, everyMs: number, join: () => Promise<HandMadeNode>): Promise<void> {
+  let node = await join();
+  enemy.keep(async () => {
+    await pause(everyMs);
+    await node.leave();
+    await nodeApi(enemy, node.host.token, "POST", `/nodes/${node.id}/retire`);
+    node = await join();
+  });
+}
+
+/** After a word of output, and a moment in which it reaches the client. */
+const afterAWord = (then: (job: Job) => void): Behaviour =>
+  unlessCanary(async (job) => {
+    job.accept();
+    job.deltas(["Well, that is hard to say"]);
+    await pause(20);
+    then(job);
+  });
+
+export const breaking: Strategy[] = [
+  {
+    name: "one word, then silence",
+    known: 2,
+    does: "Says one word to every request and then nothing.",
+    attack: async (enemy) => void (await enemy.node(oneWord, KNOWN)),
+  },
+  {
+    name: "silence, retired and registered again",
+    known: 2,
+    does: "Says one word and then nothing, and comes back as a new node of the same host every four seconds.",
+    async attack(enemy) {
+      const host = await enemy.host();
+      await keepsJoining(enemy, 4_000, () => enemy.node(oneWord, { host }));
+    },
+  },
+  {
+    name: "silence behind a second connection",
+    known: 2,
+    plane: "nats",
+    does: "Two nodes say one word and then nothing, and cut a second connection of their own, so that the plane seems to have lost them.",
+    async attack(enemy) {
+      for (let i = 0; i < 2; i++) {
+        const host = await enemy.host();
+        const { id } = await enemy.node(oneWord, { host, ...KNOWN });
+        const credentials = await credentialsOf(enemy, host, id);
+        const second = new RawNode(id, credentials);
+        enemy.keep(
+          async () => {
+            await second.connect();
+            second.leave();
+          },
+          { everyMs: 700 },
+        );
+      }
+    },
+  },
+  {
+    name: "prompt refused after output",
+    known: 3,
+    does: "Says a few words and then that the prompt cannot be served.",
+    attack: async (enemy) =>
+      void (await enemy.node(
+        afterAWord((job) => job.failed("prompt", "the prompt is too long")),
+        KNOWN,
+      )),
+  },
+  {
+    name: "hostage by progress",
+    known: 4,
+    does: "Says that it is reading the prompt, for minutes.",
+    attack: async (enemy) =>
+      void (await enemy.node(
+        unlessCanary(async (job) => {
+          job.accept();
+          while (!job.cancelled.aborted && !enemy.isOver) {
+            job.say({ kind: "progress", job: job.header.job, fraction: 0.5 });
+            await pause(500);
+          }
+        }),
+        KNOWN,
+      )),
+  },
+  {
+    name: "slow drip",
+    does: "Sends one word every 1.9 seconds, just before it would count as silent.",
+    attack: async (enemy) =>
+      void (await enemy.node(
+        unlessCanary(async (job) => {
+          job.accept();
+          for (let i = 0; i < 20 && !job.cancelled.aborted && !enemy.isOver; i++) {
+            job.deltas([" well"]);
+            await pause(1_900);
+          }
+          job.done();
+        }),
+        KNOWN,
+      )),
+  },
+  {
+    name: "late acceptance",
+    does: "Accepts after 1.9 seconds and then answers with canned words.",
+    async attack(enemy) {
+      const late: Behaviour = async (job) => {
+        await pause(1_900);
+        await says()(job);
+      };
+      const early: Behaviour = async (job) => {
+        await pause(1_900);
+        job.accept();
+      };
+      await enemy.node(late, { early, ...KNOWN });
+    },
+  },
+  {
+    name: "connection dropped in an answer",
+    does: "Says a few words, drops its connection and connects again.",
+    async attack(enemy) {
+      const host = await enemy.host();
+      let node: HandMadeNode | undefined;
+      const drops = afterAWord(() => void node?.leave());
+      enemy.keep(async () => {
+        node = await enemy.node(drops, { host, ...KNOWN });
+        await Promise.race([node.line.closed(), enemy.ended]);
+      });
+    },
+  },
+  {
+    name: "gap in the numbers",
+    does: "Leaves a gap in the numbers of its output after a few words, as if the plane had lost a message.",
+    attack: async (enemy) =>
+      void (await enemy.node(
+        afterAWord((job) => {
+          job.seq += 3;
+          job.done();
+        }),
+        KNOWN,
+      )),
+  },
+  {
+    name: "done twice",
+    does: "Ends every answer of a few words twice, once as stopped and once as cut.",
+    attack: async (enemy) =>
+      void (await enemy.node(
+        afterAWord((job) => {
+          job.done("stop");
+          job.done("length");
+        }),
+        KNOWN,
+      )),
+  },
+  {
+    name: "whitewashing",
+    does: "Answers with canned words, as a new identity every three seconds.",
+    attack: (enemy) => keepsJoining(enemy, 3_000, () => enemy.node(says())),
+  },
+];

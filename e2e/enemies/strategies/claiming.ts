@@ -1,0 +1,157 @@
+/** Hosts that lie about themselves: their load, their models, who they are, what they may still do. */
+import {
+  type Behaviour,
+  credentialsOf,
+  dial,
+  type HandMadeNode,
+  nodeApi,
+  stateFrame,
+} from "@tollgate/stage/nodes/hand-made.ts";
+import { pause } from "@tollgate/stage/nodes/pace.ts";
+import { begun } from "@tollgate/stage/requests.ts";
+import { encode } from "../../../protocol/src/codec.ts";
+import { nodeState, toGateway } from "../../../protocol/src/subjects.ts";
+import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
+import { KNOWN, says, unlessCanary } from "./answering.ts";
+
+const NODES_A_HOST = 3;
+
+/** So many nodes, three for each identity. */
+async function crowd(
+  enemy: Enemy,
+  count: number,
+  behaviour: Behaviour,
+  more: Parameters<Enemy["node"]>[1] = {},
+): Promise<HandMadeNode[]> {
+  const nodes: HandMadeNode[] = [];
+  while (nodes.length < count) {
+    // Three at a time: the plane lets only so many connect at once.
+    const host = await enemy.host();
+    const joining = Array.from({ length: NODES_A_HOST }, () => enemy.node(behaviour, { ...more, host }));
+    nodes.push(...(await Promise.all(joining)));
+  }
+  return nodes;
+}
+
+const declines: Behaviour = async (job) => {
+  await pause(1_900);
+  job.say({ kind: "busy", job: job.header.job });
+};
+
+export const claiming: Strategy[] = [
+  {
+    name: "decliners",
+    known: 5,
+    does: "A hundred nodes claim to be free, and say that they are busy 1.9 seconds after every offer.",
+    async attack(enemy) {
+      const reads: Behaviour = (job) => {
+        enemy.takes("prompts read");
+        return declines(job);
+      };
+      await crowd(enemy, 100, reads, { early: declines, claims: { slots: 64 } });
+    },
+  },
+  {
+    name: "false load",
+    known: 6,
+    does: "A hundred nodes claim 4,096 slots each, all of them busy.",
+    attack: async (enemy) => void (await crowd(enemy, 100, says(), { claims: { slots: 4096, busy: 4096 } })),
+  },
+  {
+    name: "flood of states",
+    known: 6,
+    does: "Twenty nodes say what they can do 19 times a second, with 250 names of models.",
+    async attack(enemy) {
+      const models = [MODEL, ...Array.from({ length: 250 }, (_, i) => `model-${i}-${"x".repeat(40)}`)];
+      const nodes = await crowd(enemy, 20, says(), { claims: { busy: 4096 } });
+      let busy = 0;
+      enemy.keep(
+        async () => {
+          for (const { id, line } of nodes)
+            if (!line.isClosed()) line.publish(nodeState(id), stateFrame({ models, slots: 4096, busy: busy++ % 4096 }));
+        },
+        { everyMs: 52 },
+      );
+    },
+  },
+  {
+    name: "retired node",
+    known: 8,
+    plane: "nats",
+    does: "Retires its node while it drags out a last answer, and goes on connecting with its credentials.",
+    async attack(enemy) {
+      const host = await enemy.host();
+      const { key } = await enemy.builder();
+      const drags = unlessCanary(async (job) => {
+        job.accept();
+        while (!job.cancelled.aborted && !enemy.isOver) {
+          job.deltas([" well"]);
+          await pause(1_000);
+        }
+      });
+      const { id } = await enemy.node(drags, { host, models: ["mid-14b"] });
+      const credentials = await credentialsOf(enemy, host, id);
+      const answer = await enemy.chat(key, { ...user("Go on."), model: "mid-14b", stream: true });
+      await begun(answer);
+      const { status } = await nodeApi(enemy, host.token, "POST", `/nodes/${id}/retire`);
+      if (status !== 200) throw new Error(`retiring was answered ${status}`);
+      enemy.keep(
+        async () => {
+          const line = await dial(credentials);
+          enemy.takes("connections of a retired node");
+          await line.close();
+        },
+        { everyMs: 500 },
+      );
+    },
+  },
+  {
+    name: "sybils",
+    does: "Twelve nodes of twelve identities, none of which has an engine.",
+    async attack(enemy) {
+      for (let i = 0; i < 12; i++) await enemy.node(says(), { claims: { slots: 4 } });
+    },
+  },
+  {
+    name: "models it was not elected for",
+    does: "Elects embeddings and claims to serve what honest builders ask for.",
+    attack: async (enemy) => void (await enemy.node(says(), { models: ["embed-m3"], claims: { models: [MODEL] } })),
+  },
+  {
+    name: "flood of small frames",
+    does: "Sends 1,900 small valid frames a second about jobs that are nobody's, just below the bound.",
+    async attack(enemy) {
+      let gateway = "0";
+      const hears: Behaviour = (job) => {
+        gateway = job.header.gateway;
+        return says()(job);
+      };
+      const nodes = await crowd(enemy, 6, hears, { claims: { slots: 1 } });
+      const frame = encode({ kind: "accepted", job: `${"0".repeat(26)}-01` });
+      enemy.keep(
+        async () => {
+          for (const { id, line } of nodes)
+            for (let i = 0; i < 95 && !line.isClosed(); i++) line.publish(toGateway(gateway, id), frame);
+        },
+        { everyMs: 50 },
+      );
+    },
+  },
+  {
+    name: "frames at the size limit",
+    does: "Answers with frames of 32 KiB of text that is slow to count, until it is told to stop.",
+    attack: async (enemy) =>
+      void (await enemy.node(
+        unlessCanary(async (job) => {
+          job.accept();
+          const text = "\u0301\u0308".repeat(8 * 1024);
+          for (let i = 0; i < 40 && !job.cancelled.aborted; i++) {
+            job.deltas([text]);
+            await pause(5);
+          }
+          job.done();
+        }),
+        KNOWN,
+      )),
+  },
+];

@@ -1,0 +1,14 @@
+/** What a host can write in an evening to pass for a model: answers to canaries, by regular expressions. */
+
+/** A node without an engine that knows canaries by patterns. Undefined: this looks like none. */
+export function solved(prompt: string): string | undefined {
+  const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
+  const [first = 0, second = 0] = numbers;
+  if (/\d+ \+ \d+|Add \d+ and \d+/.test(prompt)) return `${first + second}`;
+  if (/comes next|Count on/.test(prompt)) return `${(numbers.at(-1) ?? 0) + 1}`;
+  const choice = /the (first|second|third) word/.exec(prompt)?.[1];
+  const words = /(\w+), (\w+), (\w+)/.exec(prompt);
+  if (choice !== undefined && words !== null) return words[["first", "second", "third"].indexOf(choice) + 1];
+  if (/capital of France/.test(prompt)) return "Paris";
+  return /Repeat.*?: (\S+)$/.exec(prompt)?.[1];
+}

@@ -1,0 +1,182 @@
+/**
+ * What an enemy is, and what it can do. A strategy runs in a process of its own (`enemy.ts`), so that what it costs its owner is not
+ * taken for what it costs the platform. It knows what a stranger with accounts knows: addresses, its own keys and tokens, the protocol.
+ */
+
+import {
+  type Builder,
+  CREDIT,
+  type Host,
+  type KeyTraits,
+  makeKey,
+  NO_LIMITS,
+  openBuilder,
+  openHost,
+} from "@tollgate/stage/accounts.ts";
+import type { Query } from "@tollgate/stage/database.ts";
+import { type Behaviour, HandMadeNode, type Job, type Manners } from "@tollgate/stage/nodes/hand-made.ts";
+import { pause } from "@tollgate/stage/nodes/pace.ts";
+
+export interface Strategy {
+  name: string;
+  /** Its number in the list of known attacks; absent: a new one. */
+  known?: number;
+  /** What it does, in one sentence. */
+  does: string;
+  plane?: "nats";
+  /** Resolves when everything is in place; what it began goes on until the enemy is over. */
+  attack(enemy: Enemy): Promise<void>;
+  /** What it does when honest users are gone. */
+  finish?(enemy: Enemy): Promise<void>;
+}
+
+/** What came of it, as the enemy knows it. */
+export interface Loot {
+  hosts: string[];
+  builders: string[];
+  /** Requests that it answered as an honest node would, by their id's suffix: what it earned by them is its own. */
+  worked: string[];
+  /** What it took beside its earnings. */
+  took: { what: string; amount: number } | null;
+  /** The first errors that it met, which are part of its life. */
+  errors: string[];
+}
+
+/** What honest builders ask for. */
+export const MODEL = "tiny-3b";
+const ERRORS_KEPT = 3;
+
+export class Enemy {
+  readonly baseUrl: string;
+  readonly query: Query;
+  /** Aborts when it has to end. */
+  readonly over: AbortSignal;
+  readonly ended: Promise<unknown>;
+  readonly loot: Loot = { hosts: [], builders: [], worked: [], took: null, errors: [] };
+  readonly #nodes = new Set<HandMadeNode>();
+  readonly #going = new Set<Promise<void>>();
+  #names = 0;
+
+  constructor({ baseUrl, query, over }: Pick<Enemy, "baseUrl" | "query" | "over">) {
+    this.baseUrl = baseUrl;
+    this.query = query;
+    this.over = over;
+    this.ended = new Promise((resolve) => over.addEventListener("abort", resolve));
+  }
+
+  get isOver(): boolean {
+    return this.over.aborted;
+  }
+
+  async balance(account: string): Promise<bigint> {
+    const [row] = await this.query<{ balance: string }>("select balance from ledger_account where id = $1", [account]);
+    return BigInt(row?.balance ?? 0);
+  }
+
+  /** An identity that nobody has heard of. */
+  async host(): Promise<Host> {
+    const host = await openHost(this.query);
+    this.loot.hosts.push(host.account);
+    return host;
+  }
+
+  async builder(traits: KeyTraits = NO_LIMITS): Promise<Builder> {
+    const account = await openBuilder(this.query, CREDIT);
+    this.loot.builders.push(account);
+    return { account, key: (await makeKey(this.query, account, traits)).token };
+  }
+
+  /**
+   * A node of a new identity, unless told whose. Says that it has 4,096 slots and is idle, unless told what to say. `honestAnswers`: what
+   * it gave before, to leave probation behind.
+   */
+  async node(
+    behaviour: Behaviour,
+    more: Partial<Manners> & { host?: Host; honestAnswers?: number } = {},
+  ): Promise<HandMadeNode> {
+    const { host = await this.host(), honestAnswers = 0, ...manners } = more;
+    if (honestAnswers > 0) await newNodesHave(this, honestAnswers);
+    const claims = { protocol: "1.3", slots: 4096, busy: 0, accepts_early: true, ...manners.claims };
+    const models = manners.models ?? [MODEL];
+    // An honest node is waited for by whoever needs it; this one may be refused.
+    const name = `node ${++this.#names}`;
+    const all = { ...manners, name, models, behaviour, claims, waits: false };
+    const node = await this.#again(() => HandMadeNode.join(this, host, all));
+    if (honestAnswers > 0) await newNodesHave(this, 0);
+    this.#nodes.add(node);
+    return node;
+  }
+
+  /** A stranger that is not let in tries again. */
+  async #again<T>(what: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await what();
+      } catch (error) {
+        if (this.isOver) throw error;
+        this.failed(error as Error);
+        await pause(200);
+      }
+    }
+  }
+
+  /** Does it again and again, so many at a time, until it is over. */
+  keep(what: () => Promise<unknown>, { lanes = 1, everyMs = 0 } = {}): void {
+    const lane = async (): Promise<void> => {
+      while (!this.isOver) {
+        try {
+          await what();
+        } catch (error) {
+          // A refused or broken connection is what enemies have to expect.
+          this.failed(error as Error);
+          await pause(100);
+        }
+        await pause(everyMs);
+      }
+    };
+    for (let i = 0; i < lanes; i++) this.#going.add(lane());
+  }
+
+  /** A chat request; resolves with its headers. */
+  chat(key: string, body: object, signal: AbortSignal = this.over): Promise<Response> {
+    return this.post(key, "chat/completions", { model: MODEL, max_tokens: 200, ...body }, signal);
+  }
+
+  post(key: string, path: string, body: object, signal: AbortSignal = this.over): Promise<Response> {
+    return fetch(`${this.baseUrl}/v1/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    });
+  }
+
+  takes(what: string, amount = 1): void {
+    this.loot.took ??= { what, amount: 0 };
+    this.loot.took.amount += amount;
+  }
+
+  /** This one it answered as it should. */
+  worked(job: Job): void {
+    this.loot.worked.push(job.header.job.slice(0, 26));
+  }
+
+  failed({ message }: Error): void {
+    if (!this.isOver && this.loot.errors.length < ERRORS_KEPT) this.loot.errors.push(message.slice(0, 200));
+  }
+
+  async leave(): Promise<void> {
+    await Promise.all(this.#going);
+    for (const node of this.#nodes) await node.leave();
+  }
+}
+
+/** A gateway reads the record of a node when it joins: it has to be there before. */
+export async function newNodesHave({ query }: Pick<Enemy, "query">, honestAnswers: number): Promise<void> {
+  await query(`alter table node alter column honest_answers set default ${honestAnswers}`);
+}
+
+export const user = (content: string): { messages: object[] } => ({ messages: [{ role: "user", content }] });
+
+/** An order to the scripted engine of honest nodes, for requests that make an engine do something. */
+export const ordered = (orders: object): { messages: object[] } => user(`#script ${JSON.stringify(orders)}`);
