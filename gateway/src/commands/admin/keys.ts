@@ -22,7 +22,7 @@ import { COLUMNS, detailsOf, limitsLine, propertiesOf, shown } from "./key-shown
 
 const PAGE_ROWS = 1000;
 
-const KEY = { KEY: { help: "the key's id: key_…" } };
+const KEY = { KEY: { help: "key ID: key_…" } };
 
 export const keyCommands: Record<string, AdminCommand> = {
   "key list": {
@@ -273,7 +273,7 @@ const noKey = (): CommandError =>
 
 function keyId({ args }: AdminRun): Uuid {
   const id = parseId("key", args[0] ?? "");
-  if (id === undefined) throw new UsageError(`${args[0]} is not a key's id (key_…)`);
+  if (id === undefined) throw new UsageError(`${args[0]} is not a key ID (key_…)`);
   return id;
 }
 

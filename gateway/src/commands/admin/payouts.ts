@@ -11,7 +11,7 @@ import { dollarsOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
-const BATCH = { BATCH: { help: "the batch's id: pay_…" } };
+const BATCH = { BATCH: { help: "batch ID: pay_…" } };
 const EXAMPLE = "pay_01jc9v6w2e8t3k5m7q9r1s4x6z";
 
 export const payoutCommands: Record<string, AdminCommand> = {
@@ -119,7 +119,7 @@ const everyLine = (run: AdminRun, batch: Uuid, paying = false): Promise<PayoutLi
 
 async function find(run: AdminRun): Promise<PayoutBatch> {
   const id = parseId("pay", run.args[0] ?? "");
-  if (id === undefined) throw new UsageError(`${run.args[0]} is not a batch's id (pay_…)`);
+  if (id === undefined) throw new UsageError(`${run.args[0]} is not a batch ID (pay_…)`);
   const batch = await payoutsOf(run).find(id);
   if (batch === undefined)
     throw new CommandError(`there is no batch ${run.args[0]}`, { next: "tollgate admin payout list" });
