@@ -36,7 +36,10 @@ test("a password that is too short or too long makes no identity", async () => {
 
 test("a new operator needs a password, and has it", async () => {
   const operator = { email: "New@example.test", name: "Operator" };
-  await assert.rejects(createOperator(options, { ...operator, password: undefined }), /Create this user with a password/);
+  await assert.rejects(
+    createOperator(options, { ...operator, password: undefined }),
+    /Create this user with a password/,
+  );
   const { promoted } = await createOperator(options, { ...operator, password: PASSWORD });
   assert.equal(promoted, false);
   assert.equal(await isOperator("new@example.test"), true);
