@@ -22,6 +22,8 @@ export const explain: Explain = (error) => {
     const remedy = `${error.remedy.charAt(0).toLowerCase()}${error.remedy.slice(1)}`;
     return { message: error.what, next: error.isPortTaken ? `${remedy}, or stop the program that uses it` : remedy };
   }
+  const { what, remedy } = error as { what?: string; remedy?: string };
+  if (what !== undefined) return { message: what, next: remedy };
   const next = NEXT[error.name];
   if (next !== undefined) return { message: error.message, next };
   const { code, severity } = error as { code?: string; severity?: string };
