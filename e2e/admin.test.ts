@@ -609,7 +609,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     for (const [args, complaint] of rows()) {
       const { code, out } = await run(...args);
       const isState =
-        /^(there is no (account|such|batch)|--owner: nobody|credit is|this is a host account|ACCOUNT must|Nobody signs)/.test(
+        /^(there is no (account|such|batch)|--owner: nobody|credit is|this is a host account|ACCOUNT must|\S+ has not signed up)/.test(
           out,
         );
       assert.equal(code, isState ? 1 : 2, args.join(" "));
