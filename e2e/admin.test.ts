@@ -374,12 +374,12 @@ function everyCommand(where: string): void {
         would.months.map(({ month, state }) => [month, state]),
         [[`${year}-01`, "due"]],
       );
-      assert.match(await good("history", "retain", "--dry-run"), /^Records of refusals to drop: 0\.\nMONTH /);
+      assert.match(await good("history", "retain", "--dry-run"), /^Records of refusals to delete: 0\.\nMONTH /);
       assert.match(
         await good("history", "retain"),
-        new RegExp(`dropped: 0\\.\\n[\\s\\S]*^${year}-01 +closed +0 +\\$0\\.00$`, "m"),
+        new RegExp(`deleted: 0\\.\\n[\\s\\S]*^${year}-01 +closed +0 +\\$0\\.00$`, "m"),
       );
-      assert.match(await good("history", "retain"), /No month is old enough to drop\.$/);
+      assert.match(await good("history", "retain"), /No month is old enough to delete\.$/);
     } finally {
       for (const variable of Object.keys(env)) delete process.env[variable];
     }
@@ -473,7 +473,7 @@ describe("on a live platform", () => {
       );
       assert.match(await good("secrets", "rotate", "pepper"), /^Replaced\. Next: restart the gateway/);
       const { code, out } = await run("secrets");
-      assert.deepEqual([code, /^API keys +(\d+) of \1 not shown since/m.test(out)], [3, true], out);
+      assert.deepEqual([code, /^API keys +(\d+) of \1 not used since/m.test(out)], [3, true], out);
       assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is still needed\.$/m);
       const again = await run("secrets", "rotate", "pepper");
       assert.deepEqual(again, { code: 1, out: "the pepper is already being replaced: forget the old one first" });
@@ -596,7 +596,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["payout", "paid", builder], /is not a batch ID \(pay_…\)$/],
     [["secrets", "rotate", "salt"], /^SECRET must be one of pepper, plane, receipts$/],
     [["secrets", "forget", "receipts"], /^SECRET must be pepper or plane$/],
-    [["backup"], /^--to is missing: the folder to make; it holds secrets$/],
+    [["backup"], /^--to is missing: the folder to create; it will contain secrets$/],
     [["payout", "refund"], /^there is no command 'admin payout refund'; there are create, list, show, export, paid$/],
   ];
 

@@ -39,7 +39,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: show,
   },
   "key create": {
-    help: "make an API key; it is shown once",
+    help: "create an API key; it is shown once",
     args: { ...ACCOUNT, ...NAME },
     flags: SETTING_FLAGS,
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z production --budget-month 50 --expires 2027-01-31",
@@ -78,7 +78,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: limits,
   },
   "host-token create": {
-    help: "make a host token; it is shown once",
+    help: "create a host token; it is shown once",
     args: { ...ACCOUNT, ...NAME },
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z barn",
     run: createToken,

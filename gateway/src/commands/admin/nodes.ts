@@ -95,7 +95,7 @@ async function clear(run: AdminRun): Promise<number> {
     const outcome = await openFleet({ ...run, rules: run.config.nodeRules }).clear(id, SHELL_OPERATOR);
     if (outcome.kind === "absent") throw noNode();
     if (outcome.kind === "refused")
-      throw new CommandError("this node is not held back by another node of its host", {
+      throw new CommandError("this node is not blocked by a quarantined node of its host", {
         next: "tollgate admin node show NODE shows its state",
       });
   });
@@ -161,7 +161,7 @@ function told(node: NodeEntry): Record<string, string | undefined> {
     Probation:
       probation === null
         ? undefined
-        : `${probation.answers} of ${probation.needed} honest answers, one request at a time`,
+        : `${probation.answers} of ${probation.needed} good answers, one request at a time`,
     "No work":
       withheld === null
         ? undefined

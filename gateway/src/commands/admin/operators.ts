@@ -46,6 +46,6 @@ async function create(run: AdminRun): Promise<number> {
 async function readPassword(flag: string | undefined): Promise<string | undefined> {
   if (flag === undefined) return undefined;
   if (flag !== "-")
-    throw new UsageError("--password must be -, and the password on standard input: others can see flags");
+    throw new UsageError("--password must be -, with the password on standard input: other users can see flags");
   return (await text(process.stdin)).replace(/\r?\n$/, "");
 }

@@ -16,10 +16,10 @@ const EXAMPLE = "pay_01jc9v6w2e8t3k5m7q9r1s4x6z";
 
 export const payoutCommands: Record<string, AdminCommand> = {
   "payout create": {
-    help: "make a batch of what hosts are owed and is not held back",
+    help: "create a batch that pays what hosts are owed, except held-back earnings",
     flags: {
       note: { value: "TEXT", help: "a name for the batch; at most 200 characters" },
-      "minimum-usd": { value: "USD", help: "leave out hosts that are owed less" },
+      "minimum-usd": { value: "USD", help: "skip hosts that are owed less" },
     },
     example: "--note November --minimum-usd 10",
     run: create,
@@ -32,7 +32,7 @@ export const payoutCommands: Record<string, AdminCommand> = {
     example: `${EXAMPLE} > november.csv`,
     run: exportCsv,
   },
-  "payout paid": { help: "book a batch after the money was sent", args: BATCH, example: EXAMPLE, run: paid },
+  "payout paid": { help: "mark a batch as paid after you sent the money", args: BATCH, example: EXAMPLE, run: paid },
 };
 
 async function create(run: AdminRun): Promise<number> {
