@@ -494,7 +494,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const field = page.getByRole("combobox", { name: /^Search/ });
     const choose = async (account: string, others: string): Promise<void> => {
       await page.keyboard.press("Control+k");
-      await field.fill("act for");
+      await field.fill("switch account");
       await page.getByRole("option", { name: new RegExp(`^${account}.*builder account`) }).waitFor();
       assert.equal(await page.getByRole("option", { name: new RegExp(`^${others}`) }).count(), 0);
       await page.keyboard.press("Enter");
