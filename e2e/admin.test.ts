@@ -563,7 +563,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["key", "set", unknown.key, "--budget-day", "1"], /^there is no such key, or it is revoked$/],
     [
       ["key", "create", builder, "k", "--budget-day", "1,5", "--expires", "2020-01-01", "--models", "none"],
-      /^--budget-day must be dollars, or none: .*; --expires must be a day or moment to come, .*; --models must be all, or some of .*tiny-3b/,
+      /^--budget-day must be dollars, or none: .*; --expires must be a future day or time, .*; --models must be all, or some of .*tiny-3b/,
     ],
     [["key", "create", builder, "k", "--in-flight", "65"], /^--in-flight must be 64 or less, or none$/],
     [
