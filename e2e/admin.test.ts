@@ -374,12 +374,12 @@ function everyCommand(where: string): void {
         would.months.map(({ month, state }) => [month, state]),
         [[`${year}-01`, "due"]],
       );
-      assert.match(await good("history", "retain", "--dry-run"), /^Records of refusals to drop: 0\.\nMONTH /);
+      assert.match(await good("history", "retain", "--dry-run"), /^Records of refusals to delete: 0\.\nMONTH /);
       assert.match(
         await good("history", "retain"),
-        new RegExp(`dropped: 0\\.\\n[\\s\\S]*^${year}-01 +closed +0 +\\$0\\.00$`, "m"),
+        new RegExp(`deleted: 0\\.\\n[\\s\\S]*^${year}-01 +closed +0 +\\$0\\.00$`, "m"),
       );
-      assert.match(await good("history", "retain"), /No month is old enough to drop\.$/);
+      assert.match(await good("history", "retain"), /No month is old enough to delete\.$/);
     } finally {
       for (const variable of Object.keys(env)) delete process.env[variable];
     }
@@ -473,7 +473,7 @@ describe("on a live platform", () => {
       );
       assert.match(await good("secrets", "rotate", "pepper"), /^Replaced\. Next: restart the gateway/);
       const { code, out } = await run("secrets");
-      assert.deepEqual([code, /^API keys +(\d+) of \1 not shown since/m.test(out)], [3, true], out);
+      assert.deepEqual([code, /^API keys +(\d+) of \1 not used since/m.test(out)], [3, true], out);
       assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is still needed\.$/m);
       const again = await run("secrets", "rotate", "pepper");
       assert.deepEqual(again, { code: 1, out: "the pepper is already being replaced: forget the old one first" });
@@ -557,13 +557,13 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
       new RegExp(`^ACCOUNT must be a host account, and ${builder} is a builder account$`),
     ],
     [["key", "revoke", unknown.key], /^there is no such key, or it is revoked$/],
-    [["key", "revoke", builder], /is not a key's id \(key_…\)$/],
+    [["key", "revoke", builder], /is not a key ID \(key_…\)$/],
     [["key", "show", unknown.key], /^there is no such key, or it is revoked$/],
     [["key", "set", unknown.key], /^give at least one setting to change$/],
     [["key", "set", unknown.key, "--budget-day", "1"], /^there is no such key, or it is revoked$/],
     [
       ["key", "create", builder, "k", "--budget-day", "1,5", "--expires", "2020-01-01", "--models", "none"],
-      /^--budget-day must be dollars, or none: .*; --expires must be a day or moment to come, .*; --models must be all, or some of .*tiny-3b/,
+      /^--budget-day must be dollars, or none: .*; --expires must be a future day or time, .*; --models must be all, or some of .*tiny-3b/,
     ],
     [["key", "create", builder, "k", "--in-flight", "65"], /^--in-flight must be 64 or less, or none$/],
     [
@@ -581,11 +581,11 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["node", "show", unknown.node], /^there is no such node$/],
     [["node", "quarantine", node], /^--reason is missing/],
     [["node", "quarantine", unknown.node, "--reason", "r"], /^there is no such node$/],
-    [["node", "release", "nonsense"], /^nonsense is not a node's id \(node_…\)$/],
+    [["node", "release", "nonsense"], /^nonsense is not a node ID \(node_…\)$/],
     [["operator", "create", "--email", "nobody"], /^--email must be an email address$/],
     [
       ["operator", "create", "--email", "new@example.test"],
-      /^new@example\.test has not signed up: give a password to create the identity\.$/,
+      /^new@example\.test has not signed up\. Create this user with a password: --password -$/,
     ],
     [["operator", "create", "--email", "new@example.test", "--password", "hunter22"], /^--password must be -/],
     [["payout", "show", unknown.pay], /^there is no batch/],
@@ -593,10 +593,10 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["payout", "export", unknown.pay], /^there is no batch/],
     [["payout", "create", "--minimum-usd", "none"], /^--minimum-usd must be dollars/],
     [["payout", "create", "--note", "x".repeat(201)], /^--note must have at most 200 characters/],
-    [["payout", "paid", builder], /is not a batch's id \(pay_…\)$/],
+    [["payout", "paid", builder], /is not a batch ID \(pay_…\)$/],
     [["secrets", "rotate", "salt"], /^SECRET must be one of pepper, plane, receipts$/],
     [["secrets", "forget", "receipts"], /^SECRET must be pepper or plane$/],
-    [["backup"], /^--to is missing: the folder to make; it holds secrets$/],
+    [["backup"], /^--to is missing: the folder to create; it will contain secrets$/],
     [["payout", "refund"], /^there is no command 'admin payout refund'; there are create, list, show, export, paid$/],
   ];
 
@@ -609,7 +609,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     for (const [args, complaint] of rows()) {
       const { code, out } = await run(...args);
       const isState =
-        /^(there is no (account|such|batch)|--owner: nobody|credit is|this is a host account|ACCOUNT must|Nobody signs)/.test(
+        /^(there is no (account|such|batch)|--owner: nobody|credit is|this is a host account|ACCOUNT must|\S+ has not signed up)/.test(
           out,
         );
       assert.equal(code, isState ? 1 : 2, args.join(" "));

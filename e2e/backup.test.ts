@@ -144,7 +144,7 @@ describe("backup and restore", { skip }, () => {
     };
     const hot = await take(join(place, "hot"));
     assert.equal(hot.code, 0, hot.said);
-    assert.match(hot.said, /Not taken:\n {2}the database: pg_dump/);
+    assert.match(hot.said, /Not in this backup; save these too:\n {2}the database: pg_dump/);
     const again = await take(join(place, "hot"));
     assert.deepEqual([again.code, /exists already/.test(again.said)], [1, true], again.said);
     const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: PEPPER });

@@ -51,7 +51,7 @@ describe("deployments", { skip }, () => {
   const refusal = async (env: Env | undefined): Promise<string> => {
     const run = tollgate(["serve"], { ...env, PORT: "0", DATA_DIR: dataDir });
     assert.equal(await run.ended, 1, run.output());
-    const lines = run.output().match(/^tollgate:.*$/gm) ?? [];
+    const lines = run.output().match(/^error:.*$/gm) ?? [];
     assert.equal(lines.length, 1, run.output());
     return lines[0] as string;
   };
@@ -90,7 +90,11 @@ describe("deployments", { skip }, () => {
 
   test("a plane is adopted once its gateways are gone, and the original is the one that is refused then", async () => {
     const early = await admin(["adopt"], atCopy);
-    assert.deepEqual([early.code, /use another database: stop them first/.test(early.said)], [1, true], early.said);
+    assert.deepEqual(
+      [early.code, /use another database\. Next: stop them first/.test(early.said)],
+      [1, true],
+      early.said,
+    );
     assert.equal(await live.stop(), 0);
     await eventually("no gateway is connected", async () => (await shown(atOriginal)).gateways === 0);
     const adopted = await admin(["adopt"], atCopy);

@@ -269,7 +269,7 @@ describe("operating a platform", () => {
     assert.equal(proof.balanced, true);
     const { code, output } = await admin(stage, ledgerCheck);
     assert.equal(code, 0, output);
-    assert.match(output, /The books balance\./);
+    assert.match(output, /The ledger balances\./);
   });
 
   test("an operator quarantines and releases a node; its host resumes it", async () => {

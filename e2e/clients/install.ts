@@ -86,14 +86,23 @@ async function installEnvironment(home: string, what: string[], pins: string): P
   await mkdir(dirname(home), { recursive: true });
   const venv = await run("python3", ["-m", "venv", home]);
   if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment (${lastLine(venv.output)})` };
-  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "15"];
-  const installed = await run(interpreter, [...pip, ...what]);
-  if (installed.code !== 0) {
-    if (!PIP_UNREACHABLE.test(installed.output)) throw new Error(`pip failed in e2e/clients:\n${installed.output}`);
-    return { missing: "pip cannot reach its index, or the index does not have the version" };
-  }
+  const missing = await runPip(interpreter, ["install", "--quiet", ...what]);
+  if (missing !== undefined) return { missing };
   await writeFile(stamp, wanted);
   return { interpreter };
+}
+
+/** Why `pip install` would find nothing here. */
+export const whyNoPackages = (interpreter: string): Promise<string | undefined> =>
+  runPip(interpreter, ["index", "versions", "openai"]);
+
+/** Why the index does not give what is asked for; undefined once it did. */
+async function runPip(interpreter: string, args: string[]): Promise<string | undefined> {
+  const limits = ["--disable-pip-version-check", "--retries", "1", "--timeout", "15"];
+  const pip = await run(interpreter, ["-m", "pip", ...args, ...limits]);
+  if (pip.code === 0) return undefined;
+  if (!PIP_UNREACHABLE.test(pip.output)) throw new Error(`pip failed in e2e/clients:\n${pip.output}`);
+  return "pip cannot reach its index, or the index does not have the version";
 }
 
 /** What package.json pins a client to: `4.104.0` for `npm:openai@4.104.0`. */

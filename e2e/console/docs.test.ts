@@ -116,14 +116,14 @@ describe("the docs", NEEDS_CHROMIUM, () => {
       await bar.getByRole("link", { name: "Sign in" }).waitFor();
       await openSession(page, builder);
       await page.reload();
-      await bar.getByRole("button", { name: "Use my own key in these examples" }).click();
-      await bar.getByText("The examples show your key “Docs examples”.").waitFor();
+      await bar.getByRole("button", { name: "Use my own API key in these examples" }).click();
+      await bar.getByText("The examples show your API key “Docs examples”.").waitFor();
       const copied = await copiedBy(page, page.getByRole("button", { name: /^Copy: The first call with curl/ }));
       assert.match(copied, /tsk_live_\w{12}_\w{43}/);
       assert.ok(copied.startsWith(`curl ${baseUrl}/v1/chat/completions`));
       assert.match(await said("bash", ["-c", copied.replaceAll("small-8b", "tiny-3b")]), /"object":"chat\.completion"/);
       await page.reload();
-      await bar.getByText("The examples show your key “Docs examples”.").waitFor();
+      await bar.getByText("The examples show your API key “Docs examples”.").waitFor();
       assert.equal(await page.locator("[data-key]").first().textContent(), /tsk_live_\w+/.exec(copied)?.[0]);
       const [keys] = await platform.query<{ count: string }>(
         "select count(*) from api_key where name = 'Docs examples' and expires_at > now()",
@@ -138,6 +138,27 @@ describe("the docs", NEEDS_CHROMIUM, () => {
       await page.reload();
       await bar.getByRole("link", { name: "Sign in" }).waitFor();
       assert.equal(await page.locator("[data-key]").first().textContent(), "tsk_live_your_key");
+      assert.deepEqual(browser.complaints(), []);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test("a signed-in host sees a host token of their own in the examples, and it works", async () => {
+    const { gateway_url: baseUrl, builder } = platform.ready;
+    const browser = await openBrowser({ baseUrl });
+    const { page } = browser;
+    try {
+      await page.goto("/docs/guide/hosts/earnings");
+      await openSession(page, builder);
+      await page.reload();
+      const bar = page.getByRole("region", { name: "Host token in the examples" });
+      await bar.getByRole("button", { name: "Use my own host token in these examples" }).click();
+      await bar.getByText("The examples show your host token “Docs examples”.").waitFor();
+      const token = (await page.locator('[data-key="host"]').first().textContent()) ?? "";
+      assert.match(token, /^tht_live_\w{12}_\w{43}$/);
+      const answer = await fetch(`${baseUrl}/node/v1/nodes`, { headers: { authorization: `Bearer ${token}` } });
+      assert.equal(answer.status, 200);
       assert.deepEqual(browser.complaints(), []);
     } finally {
       await browser.close();

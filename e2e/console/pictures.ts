@@ -40,9 +40,9 @@ try {
   await stage.close();
 }
 
-/** Those of the dashboards are another program's (tools/dashboards). */
+/** Those of the dashboards are another program's (tools/dashboards), and so are the charts (bench/gateway/charts). */
 async function removeOwn(): Promise<void> {
-  const own = (await readdir(FOLDER)).filter((name) => !name.startsWith("dashboard-"));
+  const own = (await readdir(FOLDER)).filter((name) => name.endsWith(".webp") && !name.startsWith("dashboard-"));
   for (const name of own) await rm(join(FOLDER, name));
 }
 

@@ -7,18 +7,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Block } from "../../tools/doc-tests/page.ts";
 import { isOnPath } from "../../tools/servers.ts";
-import { installForDocs, installPackagesApart, installProgram, type Python } from "../clients/install.ts";
+import { installForDocs, installPackagesApart, type Python, whyNoPackages } from "../clients/install.ts";
 
-/** What a page imports or runs, and the environment of e2e/clients/python that has it. */
-const ENVIRONMENTS: Record<string, string> = {
-  langchain_openai: "langchain",
-  langchain_core: "langchain",
-  llama_index: "llamaindex",
-  litellm: "litellm",
-  aider: "aider",
-  "open-webui": "open-webui",
-};
-const PYTHON = ["python", "python3", "pip", "pip3", ...Object.keys(ENVIRONMENTS)];
+const PIP = ["pip", "pip3"];
+const PYTHON = ["python", "python3", ...PIP];
 
 /** Programs that a reader of the page has, and a machine that runs the tests may not have. */
 const PROGRAMS = [
@@ -38,17 +30,20 @@ export interface Packages {
 }
 
 export async function installFor(blocks: Block[], root: string): Promise<Packages> {
-  const words = blocks.flatMap((block) => [...commandsIn(block), ...pythonImports(block)]);
-  const program = words.map((word) => ENVIRONMENTS[word]).find((name) => name !== undefined);
-  const usesPython = blocks.some(needsPython);
+  const usesPip = blocks.flatMap(commandsIn).some((name) => PIP.includes(name));
   return {
-    python: usesPython ? await once(`python ${program}`, () => pythonOf(program)) : undefined,
+    python: blocks.some(needsPython) ? await once(`python ${usesPip}`, () => pythonFor(usesPip)) : undefined,
     npm: beyondCheckout(blocks, root).length > 0 ? await once("npm", installPackagesApart) : undefined,
   };
 }
 
-const pythonOf = (program: string | undefined): Promise<Python> =>
-  program === undefined ? installForDocs() : installProgram(program);
+/** Blocks that follow a `pip install` need what it installs: they are left out together. */
+async function pythonFor(usesPip: boolean): Promise<Python> {
+  const python = await once("python", installForDocs);
+  if (!usesPip || "missing" in python) return python;
+  const missing = await whyNoPackages(python.interpreter);
+  return missing === undefined ? python : { missing };
+}
 
 const installs = new Map<string, Promise<unknown>>();
 
@@ -85,9 +80,6 @@ export function commandsIn({ language, text }: Block): string[] {
   const found = text.matchAll(/(?:^|[|;&(])[ \t]*(?:\w+=\S*[ \t]+)*([A-Za-z][\w.-]*)/gm);
   return [...found].map(([, name = ""]) => name);
 }
-
-const pythonImports = ({ language, text }: Block): string[] =>
-  language === "python" ? [...text.matchAll(/^\s*(?:from|import)\s+(\w+)/gm)].map(([, name = ""]) => name) : [];
 
 /** The packages that TypeScript blocks import and the checkout does not have. */
 function beyondCheckout(blocks: Block[], root: string): string[] {

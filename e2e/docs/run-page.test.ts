@@ -18,7 +18,7 @@ async function runText(t: TestContext, text: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-page-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const place = { folder, scratch: folder, env: process.env, fill: (one: string) => one, learn: () => {} };
-  await runBlocks(blocksOf(text), place, { file: "page.md", packages: NOTHING });
+  await runBlocks(blocksOf(text), place, "page.md");
 }
 
 test("passes a page whose blocks print what it says; programs see what the shell exported", async (t) => {
@@ -29,6 +29,12 @@ test("passes a page whose blocks print what it says; programs see what the shell
       'const name: string = process.env.NAME ?? "";\nconsole.log("a", name);',
     )}${fence("output", "a …")}`,
   );
+});
+
+test("runs Python blocks with the interpreter of the environment that the page activates", async (t) => {
+  const activate = `mkdir bin\nprintf '#!/bin/sh\\necho active\\n' > bin/python3\nchmod +x bin/python3\nPATH="$PWD/bin:$PATH"`;
+  const text = `${fence("sh", activate)}\n${fence("python", "import instructor")}${fence("output", "active")}`;
+  await runText(t, text);
 });
 
 test("fails a page whose block prints something else, with file, line, command, and both outputs side by side", async (t) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { credentialsIn } from "../../tools/doc-tests/fill-in.ts";
 import { matches, sideBySide } from "../../tools/doc-tests/output.ts";
 import { type Block, readPage, runnable } from "../../tools/doc-tests/page.ts";
-import { installFor, type Packages, whyLeftOut } from "./packages.ts";
+import { installFor, whyLeftOut } from "./packages.ts";
 import { type Failure, Session } from "./session.ts";
 import { openSurroundings, type Surroundings } from "./surroundings.ts";
 
@@ -32,7 +32,7 @@ export async function runPage(root: string, file: string): Promise<Report> {
   const text = blocks.map((block) => block.text).join("");
   const surroundings = await openSurroundings({ kind: page.kind, text, packages, root });
   try {
-    await runBlocks(possible, surroundings, { file, packages });
+    await runBlocks(possible, surroundings, file);
   } finally {
     await surroundings.close();
   }
@@ -41,15 +41,11 @@ export async function runPage(root: string, file: string): Promise<Report> {
 
 type Place = Pick<Surroundings, "folder" | "scratch" | "env" | "fill" | "learn">;
 
-export async function runBlocks(
-  blocks: Block[],
-  place: Place,
-  { file, packages }: { file: string; packages: Packages },
-): Promise<void> {
+export async function runBlocks(blocks: Block[], place: Place, file: string): Promise<void> {
   const session = new Session(place);
   try {
     for (const block of blocks) {
-      const script = scriptOf({ ...block, text: place.fill(block.text) }, place, packages);
+      const script = scriptOf({ ...block, text: place.fill(block.text) }, place);
       const { background } = block;
       const ended = await (background === undefined ? session.run(script) : session.start(script, background));
       if ("why" in ended) throw new Error(failureText(file, block, ended));
@@ -63,8 +59,11 @@ export async function runBlocks(
   }
 }
 
-/** What the session runs for a block. Programs are files below the page's folder, where their imports are looked for. */
-function scriptOf({ language, text, line }: Block, { folder, scratch }: Place, { python }: Packages): string {
+/**
+ * What the session runs for a block. TypeScript programs are files below the page's folder, where their imports are looked for. Python is
+ * that of the session's PATH: an environment that the page activated comes first there.
+ */
+function scriptOf({ language, text, line }: Block, { folder, scratch }: Place): string {
   if (language === "sh") return text;
   if (language === "ts") {
     mkdirSync(join(folder, ".doctest"), { recursive: true });
@@ -74,8 +73,7 @@ function scriptOf({ language, text, line }: Block, { folder, scratch }: Place, {
   }
   const program = join(scratch, `line-${line}.py`);
   writeFileSync(program, text);
-  if (python === undefined || !("interpreter" in python)) throw new Error("a Python block without Python");
-  return `'${python.interpreter}' '${program}'`;
+  return `python3 '${program}'`;
 }
 
 function failureText(file: string, block: Block, { why, line, command, stdout, stderr }: Failure): string {

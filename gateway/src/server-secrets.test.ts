@@ -25,7 +25,7 @@ test("secrets are made once, kept for their owner alone, and yield to what is co
 
 test("a kept secret is replaced with the old one beside it, one replacement after the other, until it is forgotten", async (t) => {
   const { dataDir, read } = await openPlace(t);
-  await assert.rejects(replaceKept(dataDir, "pepper"), /was never started/);
+  await assert.rejects(replaceKept(dataDir, "pepper"), /no platform was started/);
   const before = await read();
   await before.keepPlaneSeed("the plane's first");
   await replaceKept(dataDir, "pepper");

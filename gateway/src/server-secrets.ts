@@ -79,7 +79,7 @@ export type KeptSecret = "pepper" | "plane" | "receipts";
 export async function replaceKept(dataDir: string, which: KeptSecret): Promise<void> {
   const file = secretsFileIn(dataDir);
   const stored = await read(file);
-  if (stored === undefined) throw new Error(`${file} does not exist: this platform was never started`);
+  if (stored === undefined) throw new Error(`${file} does not exist: no platform was started with this data directory`);
   if (
     (which === "pepper" ? stored.key_pepper_old : which === "plane" ? stored.plane_seed_old : undefined) !== undefined
   ) {

@@ -6,8 +6,8 @@ export const SETTINGS_PAGE = new URL("../../docs/operators/settings.md", import.
 
 const OPENING = `# Settings
 
-\`tollgate serve\` is configured by environment variables alone. An empty variable counts as not set. The gateway reports every mistake in
-its variables at once and does not start with one.
+\`tollgate serve\` is configured by environment variables alone. An empty variable counts as not set. The gateway reports all mistakes in
+its variables together and then does not start.
 `;
 
 const ENDING = `---

@@ -110,7 +110,10 @@ const SYSTEM: Record<string, Words> = {
     message: `${fileOf(error)} exists already (EEXIST)`,
     next: "choose another path, or remove it",
   }),
-  ENOTDIR: (error) => ({ message: `a file is in the way of ${fileOf(error)} (ENOTDIR)`, next: "choose another path" }),
+  ENOTDIR: (error) => ({
+    message: `a part of this path is a file: ${fileOf(error)} (ENOTDIR)`,
+    next: "choose another path",
+  }),
   EISDIR: (error) => ({ message: `${fileOf(error)} is a directory (EISDIR)`, next: "name a file" }),
   ENOSPC: (error) => ({ message: `no space left to write ${fileOf(error)} (ENOSPC)`, next: "free some disk space" }),
 };

@@ -84,7 +84,7 @@ describe("a command line", () => {
       [["desk", "book", "lned"], "there is no command 'desk book lned'; did you mean 'desk book lend'?"],
       [["desk", "hours", "sett"], "there is no command 'desk hours sett'; did you mean 'desk hours set'?"],
       [["constructor"], "there is no command 'constructor'; there are desk, open"],
-      [["--quiet", "open"], "--quiet stands before the command: library COMMAND --quiet"],
+      [["--quiet", "open"], "--quiet must come after the command: library COMMAND --quiet"],
       [["open", "wide"], "open takes no arguments: 'wide' is not expected"],
       [["open", "--wide"], "there is no flag --wide"],
       [["open", "--constructor"], "there is no flag --constructor"],

@@ -36,7 +36,7 @@ export function readCommandLine<C extends Shape>(table: ShapeTable<C>, args: str
   }
   if (first !== undefined) {
     throw new UsageError(
-      `${first} stands before the command: ${[table.program, ...words, "COMMAND", first].join(" ")}`,
+      `${first} must come after the command: ${[table.program, ...words, "COMMAND", first].join(" ")}`,
     );
   }
   return { kind: "help", name, asked: false };

@@ -28,10 +28,14 @@ test("code cannot become markup", () => {
   }
 });
 
-test("marks where the reader's address and key belong", () => {
+test("marks where the reader's address, API key and host token belong", () => {
   assert.equal(
     highlight("sh", 'curl http://127.0.0.1:8080/v1/models -H "Authorization: Bearer tsk_live_your_key"').text,
-    'curl https://address.invalid/v1/models -H <span class="s">&quot;Authorization: Bearer <span data-key>tsk_live_your_key</span>&quot;</span>',
+    'curl https://address.invalid/v1/models -H <span class="s">&quot;Authorization: Bearer <span data-key="builder">tsk_live_your_key</span>&quot;</span>',
+  );
+  assert.equal(
+    highlight("sh", "npx tollgate-host login --token tht_live_your_token").text,
+    'npx tollgate-host login --token <span data-key="host">tht_live_your_token</span>',
   );
 });
 

@@ -61,8 +61,10 @@ export const captionOf = (language: string): string => LANGUAGES[language]?.name
 
 /** Written in the docs wherever the reader's own belongs. */
 export const LOCAL_ADDRESS = "http://127.0.0.1:8080";
-const KEY = "tsk_live_your_key";
-const KEY_PLACE = `<span data-key>${KEY}</span>`;
+const SECRET = /tsk_live_your_key|tht_live_your_token/g;
+/** By the kind of account that has it. */
+const secretPlace = (secret: string): string =>
+  `<span data-key="${secret.startsWith("tsk") ? "builder" : "host"}">${secret}</span>`;
 
 /** Files longer than this stay plain: a dashboard of 100 KB is not read here. */
 const CHARS_MAX = 50_000;
@@ -76,7 +78,7 @@ export function highlight(language: string, text: string): Html {
       : withOwnClasses(highlighter.highlight(filled, { language: grammar, ignoreIllegals: true }).value);
   // A prompt is no part of the command: neither a selection nor the copy button takes it.
   const prompted = coloured.replaceAll(/^\$ /gm, '<span class="prompt">$ </span>');
-  return new Html(prompted.replaceAll(KEY, KEY_PLACE));
+  return new Html(prompted.replaceAll(SECRET, secretPlace));
 }
 
 /** highlight.js' scopes in six classes. Scopes that are not named stay as they are around them. */

@@ -82,7 +82,7 @@ const OPERATOR: Chapter = {
   who: "operator",
   enter: (page, { ready }) => signIn(page, ready.operator),
   pictures: [
-    { name: "platform", path: "/operator", there: "Nodes that need a look", open: liveChart, also: ["-dark"] },
+    { name: "platform", path: "/operator", there: "Nodes that need attention", open: liveChart, also: ["-dark"] },
     {
       name: "accounts",
       path: "/operator/accounts",

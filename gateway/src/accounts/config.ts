@@ -10,7 +10,7 @@ const OidcProvider = z.strictObject({
   id: z
     .string()
     .regex(/^[a-z0-9-]{1,32}$/, "must have 1 to 32 lowercase letters, digits or dashes")
-    .refine((id) => id !== "credential", "must not be credential"),
+    .refine((id) => id !== "credential", 'must not be "credential", which is reserved'),
   name: z.string().min(1).max(80),
   issuer: z
     .url({ protocol: /^https?$/ })

@@ -36,7 +36,10 @@ test("a password that is too short or too long makes no identity", async () => {
 
 test("a new operator needs a password, and has it", async () => {
   const operator = { email: "New@example.test", name: "Operator" };
-  await assert.rejects(createOperator(options, { ...operator, password: undefined }), /give a password/);
+  await assert.rejects(
+    createOperator(options, { ...operator, password: undefined }),
+    /Create this user with a password/,
+  );
   const { promoted } = await createOperator(options, { ...operator, password: PASSWORD });
   assert.equal(promoted, false);
   assert.equal(await isOperator("new@example.test"), true);
@@ -64,11 +67,49 @@ test("an identity that is there is promoted, and keeps its password", async () =
   assert.deepEqual(after, before);
 });
 
-test("an address that was not proven makes no operator: a stranger may have signed up with it", async () => {
-  await database.pool.query("insert into identity (id, email, name) values ($1, 'unproven@example.test', 'Stranger')", [
-    newId(),
+test("promotes a user with an unconfirmed address only with a new password, and ends what a stranger may hold", async () => {
+  const id = newId();
+  const query = async (text: string): Promise<unknown[]> => (await database.pool.query(text, [id])).rows;
+  await query(
+    "insert into identity (id, email, name, two_factor_enabled) values ($1, 'first@example.test', 'First', true)",
+  );
+  await query(
+    `insert into identity_credential (id, identity_id, provider, subject, password_hash)
+     values (gen_random_uuid(), $1, 'credential', $1::uuid::text, 'old')`,
+  );
+  await query(
+    `insert into identity_session (id, identity_id, token, expires_at) values (gen_random_uuid(), $1, 'theirs', now() + '1 day')`,
+  );
+  await query(
+    "insert into identity_two_factor (id, identity_id, secret, backup_codes) values (gen_random_uuid(), $1, 's', 'c')",
+  );
+  await query(
+    `insert into identity_verification (id, identifier, value, expires_at)
+     values (gen_random_uuid(), 'reset-password:x', $1::uuid::text, now() + '1 day')`,
+  );
+  const operator = { email: "First@example.test", name: "X" };
+  const state = `select operator, email_verified, two_factor_enabled, password_hash = 'old' as "isOld",
+      (select count(*)::int from identity_session where identity_id = $1) as sessions,
+      (select count(*)::int from identity_two_factor where identity_id = $1) as factors,
+      (select count(*)::int from identity_verification where value = $1::uuid::text) as links
+    from identity join identity_credential on identity_id = identity.id where identity.id = $1`;
+  const before = await query(state);
+  await assert.rejects(
+    createOperator(options, { ...operator, password: undefined }),
+    /set a new one with --password -/,
+  );
+  await assert.rejects(createOperator(options, { ...operator, password: "short" }), /The password must have/);
+  assert.deepEqual(await query(state), before);
+  assert.deepEqual(await createOperator(options, { ...operator, password: PASSWORD }), { id, promoted: true });
+  assert.deepEqual(await query(state), [
+    {
+      operator: true,
+      email_verified: true,
+      two_factor_enabled: false,
+      isOld: false,
+      sessions: 0,
+      factors: 0,
+      links: 0,
+    },
   ]);
-  const operator = { email: "unproven@example.test", name: "X", password: undefined };
-  await assert.rejects(createOperator(options, operator), /has not confirmed its email address/);
-  assert.equal(await isOperator("unproven@example.test"), false);
 });

@@ -29,9 +29,7 @@ interface EnrolmentOptions {
 export async function createIdentity(options: EnrolmentOptions, identity: NewIdentity): Promise<Uuid> {
   const { pool, newId, passwordHash = scryptHash } = options;
   const { email, password, name, operator } = identity;
-  if (password.length < PASSWORD_CHARS_MIN || password.length > PASSWORD_CHARS_MAX) {
-    throw new IdentityError(`The password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
-  }
+  checkPassword(password);
   const id = newId();
   const values = [id, email.toLowerCase(), name, operator, newId(), await passwordHash.hash(password)];
   try {
@@ -44,47 +42,68 @@ export async function createIdentity(options: EnrolmentOptions, identity: NewIde
     );
   } catch (cause) {
     if (!(cause instanceof pg.DatabaseError) || cause.code !== UNIQUE_VIOLATION) throw cause;
-    throw new IdentityError(`An identity with the email address ${email} already exists.`, { cause });
+    throw new IdentityError(`A user with the email address ${email} already exists.`, { cause });
   }
   return id;
+}
+
+function checkPassword(password: string): void {
+  if (password.length >= PASSWORD_CHARS_MIN && password.length <= PASSWORD_CHARS_MAX) return;
+  throw new IdentityError(`The password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
 }
 
 const Found = row({ id: column.uuid, emailVerified: z.boolean() });
 
 interface OperatorMade {
   id: Uuid;
-  /** An identity that was there already became an operator; it signs in as before. */
+  /** The user had signed up before. */
   promoted: boolean;
 }
 
 /**
- * Makes an operator. Where the e-mail address has an identity, that one is promoted, if it has proven the address; it
- * keeps the way it signs in.
+ * Makes an operator. A user who has confirmed the email address is promoted and keeps the password. Where nobody confirmed it, a stranger
+ * may have signed up with it: that user is promoted with a new password only, and what the old one opened is closed.
  */
 export async function createOperator(
   options: EnrolmentOptions,
   { email, password, name }: { email: string; password: string | undefined; name: string },
 ): Promise<OperatorMade> {
+  const { pool, newId, passwordHash = scryptHash } = options;
   const text = `select id, email_verified as "emailVerified" from identity where email = $1`;
-  const found = await queryRow(options.pool, Found, text, [email.toLowerCase()]);
+  const found = await queryRow(pool, Found, text, [email.toLowerCase()]);
   if (found === undefined) {
     if (password === undefined)
-      throw new IdentityError(`${email} has not signed up: give a password to create the identity.`);
+      throw new IdentityError(`${email} has not signed up. Create this user with a password: --password -`);
     return { id: await createIdentity(options, { email, password, name, operator: true }), promoted: false };
   }
-  if (password !== undefined) {
-    throw new IdentityError(
-      `${email} already has a sign-in. Leave out the password to make that identity an operator.`,
-    );
+  if (found.emailVerified) {
+    if (password !== undefined)
+      throw new IdentityError(`${email} has already signed up and keeps its password. Leave out --password.`);
+    await pool.query("update identity set operator = true, updated_at = now() where id = $1", [found.id]);
+  } else {
+    if (password === undefined) {
+      throw new IdentityError(
+        `${email} signed up without confirming the email address, so a stranger may know its password: set a new one with --password -`,
+      );
+    }
+    checkPassword(password);
+    await pool.query(TAKE_OVER, [found.id, newId(), await passwordHash.hash(password)]);
   }
-  if (!found.emailVerified) {
-    throw new IdentityError(
-      `${email} has not confirmed its email address, so somebody else may have signed up with it. Confirm it by email, or use another address.`,
-    );
-  }
-  await options.pool.query("update identity set operator = true, updated_at = now() where id = $1", [found.id]);
   return { id: found.id, promoted: true };
 }
+
+/** One statement, so that no session of the old password outlives it. */
+const TAKE_OVER = `
+  with taken as (
+    update identity set operator = true, email_verified = true, two_factor_enabled = false, updated_at = now()
+     where id = $1 and not email_verified returning id),
+  password as (
+    insert into identity_credential (id, identity_id, provider, subject, password_hash)
+    select $2, id, 'credential', id::text, $3 from taken
+    on conflict (provider, subject) do update set password_hash = excluded.password_hash, updated_at = now()),
+  factor as (delete from identity_two_factor where identity_id in (select id from taken)),
+  sessions as (delete from identity_session where identity_id in (select id from taken))
+  delete from identity_verification where value in (select id::text from taken)`;
 
 const Exists = row({ exists: z.boolean() });
 

@@ -132,7 +132,7 @@ export class LocalNode {
     this.#child.once("exit", (code, signal) => {
       if (this.#stopping) return;
       const { name, log } = this.#options;
-      log.warn({ name, code, signal }, "a local node stopped; it is started again");
+      log.warn({ name, code, signal }, "a local node stopped; restarting it");
       systemClock.after(RESTART_AFTER_MS, () => {
         if (this.#stopping) return;
         this.#child = this.#spawn();

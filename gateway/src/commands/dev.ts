@@ -55,7 +55,7 @@ async function run(given: Given, { terminal, env }: Surroundings): Promise<numbe
   const config: Config = { ...parsed, nodeRules: { probationAnswers, hostSanction: probationAnswers > 0 } };
   if (flags.payments === "demo" && config.payments !== undefined) {
     throw new CommandError("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe", {
-      next: "unset STRIPE_SECRET_KEY, or leave out --payments",
+      next: "unset STRIPE_SECRET_KEY, or leave out --payments demo",
     });
   }
   const models = await modelsToElect(config, flags.models);
@@ -243,11 +243,11 @@ function makeDataDir(dataDir: string): void {
     const { code } = cause as NodeJS.ErrnoException;
     const reason =
       code === "EACCES"
-        ? "this user may not write there"
+        ? "this user cannot write there"
         : code === "ENOTDIR" || code === "EEXIST"
-          ? "a file is in the way"
+          ? "a file with this name exists"
           : "see the code";
-    throw new CommandError(`the data directory ${dataDir} cannot be made: ${reason} (${code})`, {
+    throw new CommandError(`the data directory ${dataDir} cannot be created: ${reason} (${code})`, {
       next: "choose another with --data DIR",
       cause,
     });

@@ -23,6 +23,8 @@ export const explain: Explain = (error) => {
     const remedy = `${error.remedy.charAt(0).toLowerCase()}${error.remedy.slice(1)}`;
     return { message: error.what, next: error.isPortTaken ? `${remedy}, or stop the program that uses it` : remedy };
   }
+  const { what, remedy } = error as { what?: string; remedy?: string };
+  if (what !== undefined) return { message: what, next: remedy };
   const next = NEXT[error.name];
   if (next !== undefined) return { message: error.message, next };
   const { code, severity } = error as { code?: string; severity?: string };
@@ -36,7 +38,7 @@ const REMEDIES: Record<string, string> = {
   "28P01": "check the user and password in the database's URL",
   "28000": "check the user in the database's URL, and pg_hba.conf of the server",
   "3D000": "create the database (createdb), or correct its URL",
-  "42P01": "tollgate migrate makes the tables",
+  "42P01": "tollgate migrate creates the tables",
   "42703": "tollgate migrate brings the tables up to date",
   "42501": "make the user in the database's URL the owner of the database and its tables",
   "57P03": "wait until the database has started, then try again",

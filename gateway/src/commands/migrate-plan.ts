@@ -5,8 +5,9 @@ import type { Plan, PlannedMigration } from "../db/plan.ts";
 
 export function shownPlan({ schema, known, migrations, functions, connected }: Plan): string {
   const at = schema === 0 ? "The database has no schema yet" : `The database is at migration ${padded(schema)}`;
-  const lines = [`${at}; this program knows ${padded(known)}.`];
-  if (schema > known) lines.push("It is newer than this program, which works with it and changes nothing.");
+  const lines = [`${at}; this program has migrations up to ${padded(known)}.`];
+  if (schema > known)
+    lines.push("The database is newer than this program; both work together, and nothing is changed.");
   else if (migrations.length + functions.length === 0) lines.push("There is nothing to do.");
   const before = migrations.findLastIndex(({ phase }) => phase === "before") + 1;
   lines.push(

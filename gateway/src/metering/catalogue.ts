@@ -177,7 +177,9 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
     throw new CatalogueError(`The catalogue ${name}: the embedding model ${entry.id} needs build.vector_width`);
   }
   if (entry.canaries?.some((canary) => "near" in canary !== (entry.kind === "embedding"))) {
-    throw new CatalogueError(`The catalogue ${name}: a canary of ${entry.id} is for the other kind of model`);
+    throw new CatalogueError(
+      `The catalogue ${name}: a canary of ${entry.id} does not match the model's kind (chat or embedding)`,
+    );
   }
   return {
     id: entry.id,

@@ -130,7 +130,7 @@ export function watchNodes(options: TrustOptions): Trust {
       suspect(node.id, verdict);
     } else {
       confirm(node.id, modelId, verdict).catch((error) =>
-        log.error({ err: error, node: node.id }, "confirming a failure by a probe failed"),
+        log.error({ err: error, node: node.id }, "the probe that checks a node's failure failed"),
       );
     }
   });

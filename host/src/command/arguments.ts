@@ -25,7 +25,7 @@ const NAME_CHARS_MAX = 200;
 
 export function nameOf(name: string, wrong: Wrong): string | undefined {
   const fits = name.trim() !== "" && name.length <= NAME_CHARS_MAX;
-  return fits ? name : wrong(`--name has 1 to ${NAME_CHARS_MAX} characters`);
+  return fits ? name : wrong(`--name must have 1 to ${NAME_CHARS_MAX} characters`);
 }
 
 /** Catalogue id → the engine's name. */
@@ -34,7 +34,7 @@ export function mapOf(text: string | undefined, wrong: Wrong): Map<string, strin
   for (const pair of text?.split(",") ?? []) {
     const at = pair.indexOf("=");
     const [model, name] = [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim()];
-    if (at < 1 || model === "" || name === "") wrong("--map is a list like tiny-3b=llama3.2:3b,embed-m3=bge-m3");
+    if (at < 1 || model === "" || name === "") wrong("--map must be a list like tiny-3b=llama3.2:3b,embed-m3=bge-m3");
     else map.set(model, name);
   }
   return map;
@@ -43,7 +43,7 @@ export function mapOf(text: string | undefined, wrong: Wrong): Map<string, strin
 export function modelsOf(text: string | undefined, wrong: Wrong): string[] | undefined {
   if (text === undefined) return undefined;
   const models = text.split(",").map((model) => model.trim());
-  if (models.some((model) => model === "")) return wrong("--models is a list like tiny-3b,embed-m3");
+  if (models.some((model) => model === "")) return wrong("--models must be a list like tiny-3b,embed-m3");
   return [...new Set(models)];
 }
 
@@ -56,7 +56,7 @@ export function wholeNumber(
   if (text === undefined) return undefined;
   const value = Number(text);
   const fits = text.trim() !== "" && Number.isInteger(value) && value >= min && value <= max;
-  return fits ? value : wrong(`--${flag} is a whole number from ${min} to ${max}`);
+  return fits ? value : wrong(`--${flag} must be a whole number from ${min} to ${max}`);
 }
 
 const DAY_S = 86_400;
@@ -69,6 +69,6 @@ export function dayOf(flag: string, text: string | undefined, edge: "begin" | "e
   const at = isDay || isTime ? Date.parse(text) : Number.NaN;
   // JavaScript takes the 31st of a short month for a day of the next.
   const exists = !Number.isNaN(at) && (!isDay || new Date(at).toISOString().startsWith(text));
-  if (!exists) return wrong(`--${flag} is a day like 2026-11-01 or a time like 2026-11-01T12:00:00Z`);
+  if (!exists) return wrong(`--${flag} must be a day like 2026-11-01 or a time like 2026-11-01T12:00:00Z`);
   return Math.floor(at / 1000) + (isDay && edge === "end" ? DAY_S : 0);
 }

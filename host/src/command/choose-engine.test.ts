@@ -111,7 +111,7 @@ test("a file whose name says nothing needs --as; one that is no model is named",
   const file = { ...flags, engine: "auto" as const, modelFile: DEMO_FILE };
   await assert.rejects(chooseEngine(file, choice()), {
     name: "UsageError",
-    message: /^--as is needed: .*tollgate-demo/,
+    message: /^--as is missing: .*tollgate-demo/,
   });
   const missing = { ...file, modelFile: "/nowhere/Llama-3.2-3B-Instruct-Q4_K_M.gguf" };
   await assert.rejects(chooseEngine(missing, choice()), {
@@ -135,12 +135,12 @@ test("why no engine is at a named address is said, and what to do", async (t) =>
       /the engine's own log/,
     ],
     [await answering(401, {}), /requires a key \(HTTP 401\)$/, /TOLLGATE_ENGINE_KEY/],
-    [await answering(200, { data: [] }), /^LM Studio at .* answers and lists no model$/, /--map/],
-    [await answering(200, { hello: 1 }), /is no engine: its list of models/, /own address/],
+    [await answering(200, { data: [] }), /^LM Studio at .* lists no models$/, /--map/],
+    [await answering(200, { hello: 1 }), /is not an engine: its list of models/, /own address/],
     [await deadAddress(), /^nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)$/, /start the engine/],
     [
       await stubServer(t, (_, response) => void response.end("hello")),
-      /is no engine: its list of models/,
+      /is not an engine: its list of models/,
       /own address/,
     ],
   ];
@@ -161,7 +161,7 @@ test("what cannot be served is said in one line that names the flag", async (t) 
   const engineUrl = await stubServer(t, (_request, response) => json(response, { data: [{ id: "mistral" }] }));
   const openai = { ...flags, engine: "openai" as const };
   const cases: [typeof openai & { engineUrl: string | undefined; models?: string[] | undefined }, RegExp][] = [
-    [{ ...openai, engineUrl: engineUrl as never }, /^--map is needed.*mistral/],
+    [{ ...openai, engineUrl: engineUrl as never }, /^--map is missing.*mistral/],
     [
       {
         ...openai,

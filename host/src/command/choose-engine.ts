@@ -91,14 +91,14 @@ async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice
   const model = flags.modelAs ?? catalogueModel(file);
   if (model === undefined)
     throw new UsageError([
-      `--as is needed: the name ${basename(file)} does not say which model of the catalogue it is`,
+      `--as is missing: the file name ${basename(file)} does not match any model of the catalogue`,
     ]);
   const { llamaCppEngine } = await withLlamaCpp(() => import("../engines/llama-cpp/llama-cpp.ts"));
   return llamaCppEngine({ name: basename(file), file, models: [model], slots: flags.slots, clock }).catch(
     (cause: unknown) => {
       const reason = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
       const hint =
-        cause instanceof Error && cause.name === "InsufficientMemoryError" ? "; fewer --slots need less" : "";
+        cause instanceof Error && cause.name === "InsufficientMemoryError" ? "; fewer --slots need less memory" : "";
       throw new UsageError([`--model: ${file} cannot be run: ${reason}${hint}`]);
     },
   );
@@ -115,7 +115,7 @@ async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engin
   const models = new Map([...mapModels(found.models), ...flags.map]);
   if (models.size === 0) {
     const listed = found.models.slice(0, LISTED_MAX).join(", ");
-    throw new UsageError([`--map is needed: none of the engine's models is known (it has: ${listed})`]);
+    throw new UsageError([`--map is missing: none of the engine's models is in the catalogue (it has: ${listed})`]);
   }
   return httpEngine(found, models, flags, choice);
 }
@@ -132,13 +132,13 @@ export function absent({ cause, what, next }: Absence): CommandError {
 const notAnEngine = (url: string): Absence => ({
   cause: "stranger",
   url,
-  what: `what answers at ${url} is no engine: its list of models (/v1/models) is in another form`,
-  next: "name the engine's own address and port, with any path before /v1",
+  what: `the server at ${url} is not an engine: its list of models (/v1/models) has another format`,
+  next: "give the engine's own address and port, with any path before /v1",
 });
 
 const holdsNothing = ({ name }: FoundEngine): CommandError =>
-  new CommandError(`${name} answers and lists no model`, {
-    next: "load one into it (docs/hosts/engines.md, Models that fit), or say with --map MODEL=ENGINE_MODEL what it serves unlisted",
+  new CommandError(`${name} lists no models`, {
+    next: "load a model (docs/hosts/engines.md, Models that fit), or name one that it does not list with --map MODEL=ENGINE_MODEL",
   });
 
 function httpEngine(

@@ -73,7 +73,7 @@ test("what is held back, was set off and came from one's own requests is told, w
     });
   await run(earnings);
   assert.deepEqual(terminal.lines.slice(1, 4), [
-    "earned    $1.50, $0.25 by your own requests",
+    "earned    $1.50, $0.25 from your own requests",
     "paid out  $1.00",
     "pending   $0.50, $0.499999000001 held back for now",
   ]);
@@ -89,7 +89,7 @@ test("nothing yet, and more than is shown", async (t) => {
     Array.from({ length: 30 }, (_, i) => row(i)),
   );
   await run(earnings, "--limit", "3");
-  assert.equal(terminal.lines.at(-1), "3 requests, $0.0294912; there are more: --limit N shows them, --csv all");
+  assert.equal(terminal.lines.at(-1), "3 requests, $0.0294912; --limit N shows more, --csv shows all");
 });
 
 test("--csv follows every page; a period and a node are asked for", async (t) => {
@@ -124,9 +124,9 @@ test("--json holds all of it", async (t) => {
 test("mistakes name their flag", async (t) => {
   const { fails } = await loggedIn(t);
   const cases: [string[], RegExp][] = [
-    [["--from", "yesterday"], /^--from is a day/],
-    [["--to", "2026-02-30"], /^--to is a day/],
-    [["--from", "2026-11-02", "--to", "2026-11-01"], /^--from is not before --to/],
+    [["--from", "yesterday"], /^--from must be a day/],
+    [["--to", "2026-02-30"], /^--to must be a day/],
+    [["--from", "2026-11-02", "--to", "2026-11-01"], /^--from must be before --to/],
     [["--limit", "0"], /^--limit/],
     [["--csv", "--json"], /^--csv and --json/],
     [["--node", "box"], /^--node/],

@@ -16,9 +16,9 @@ const LIMIT_MAX = 1_000_000;
 const PAGE_MAX = 100;
 
 export const earnings: Command = {
-  help: "show what you earned, and with which requests",
+  help: "show your earnings and the requests that they come from",
   flags: {
-    from: { value: "DAY", help: "from this day on, as 2026-11-01 (UTC), or a time, as 2026-11-01T12:00:00Z" },
+    from: { value: "DAY", help: "from this day on, such as 2026-11-01 (UTC), or a time, such as 2026-11-01T12:00:00Z" },
     to: { value: "DAY", help: "up to the end of this day, or to before this time" },
     node: { value: "ID", help: "only this node (default: every node of the account)" },
     limit: { value: "N", help: `how many requests (default: ${SHOWN}; all of them with --csv or --json)` },
@@ -39,14 +39,14 @@ async function run({ flags, switches, json }: Given, context: CommandContext): P
   if (csv && json) wrong("--csv and --json cannot be combined");
   const from = dayOf("from", flags.from, "begin", wrong);
   const to = dayOf("to", flags.to, "end", wrong);
-  if (from !== undefined && to !== undefined && from >= to) wrong("--from is not before --to");
+  if (from !== undefined && to !== undefined && from >= to) wrong("--from must be before --to");
   const limit = wholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, wrong);
   const range = flags.range as InsightRange | undefined;
   if (
     flags.range !== undefined &&
     [csv || undefined, flags.from, flags.to, flags.limit].some((flag) => flag !== undefined)
   )
-    wrong("--range goes with --node and --json alone");
+    wrong("--range can be combined with --node and --json only");
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
   const session = await openSession(context);
@@ -77,7 +77,7 @@ async function showRange({ gateway }: Session, context: CommandContext, { range,
     node === undefined ? gateway.nodes() : [],
   ]);
   if (all === undefined)
-    throw new CommandError("the gateway is older than this program and has no sums for hosts", {
+    throw new CommandError("the gateway is older than this program and cannot return sums", {
       next: "leave out --range",
     });
   const nameOf = (id: string): string => sanitise(nodes.find((each) => each.id === id)?.name ?? id);
@@ -150,7 +150,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   answer(context, json, { balance, today_micro, data, more }, () => [
     ...facts([
       ["today", dollars(today_micro)],
-      ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "by your own requests")}`],
+      ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
       ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off beside it")}`],
       ["pending", `${dollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
     ]),
@@ -185,7 +185,7 @@ function requestLines(rows: Earning[], more: boolean): string[] {
       ["left", "left", "left", "right", "right", "left", "right"],
     ),
     "",
-    `${counted(rows.length, "request")}, ${total}${more ? "; there are more: --limit N shows them, --csv all" : ""}`,
+    `${counted(rows.length, "request")}, ${total}${more ? "; --limit N shows more, --csv shows all" : ""}`,
   ];
 }
 

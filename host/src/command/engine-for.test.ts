@@ -63,7 +63,7 @@ test("an engine is looked for where it was elected, and by OLLAMA_HOST with a li
   await engineFor({ ...wanted, addresses }, told);
   assert.deepEqual(told.lookedAt, ["http://127.0.0.1:8888"]);
   assert.deepEqual(told.terminal.remarks, [
-    `tollgate-host: OLLAMA_HOST says that ollama is at http://127.0.0.1:8888; when it was elected it was at ${OLLAMA}`,
+    `tollgate-host: OLLAMA_HOST is http://127.0.0.1:8888; the models were elected (chosen) with Ollama at ${OLLAMA}`,
   ]);
 });
 
@@ -122,7 +122,7 @@ const failing = async (
   assert.ok(error instanceof CommandError);
   return error;
 };
-const MISSING = "no engine on this machine holds a model of the catalogue";
+const MISSING = "no engine on this machine has a model of the catalogue";
 
 test("an engine that is missing stops with a line for each place, and names --engine demo", async () => {
   const here = machine([], [absence("unreachable"), absence("stranger", "http://127.0.0.1:8080")]);
@@ -131,8 +131,8 @@ test("an engine that is missing stops with a line for each place, and names --en
   assert.deepEqual(details, [
     "ollama: it is unreachable",
     "llama-server, MLX: it is stranger",
-    "LM Studio: what answers at 127.0.0.1:1234 is another engine",
-    "vLLM: what answers at 127.0.0.1:8000 is another engine",
+    "LM Studio: the server at 127.0.0.1:1234 is another engine",
+    "vLLM: the server at 127.0.0.1:8000 is another engine",
   ]);
   assert.match(next ?? "", /^start the engine, or choose again .*--engine demo/);
   const unsettled = await failing(here, { settled: false });
@@ -144,15 +144,18 @@ test("an engine that holds other models, or none, is listed with what it holds",
   const empty = await failing(machine([holding()]), { addresses });
   assert.deepEqual([empty.message, empty.details[0]], [MISSING, "ollama at 127.0.0.1:7777 lists no model"]);
   const others = await failing(machine([holding("bge-m3")]), { addresses });
-  assert.equal(others.message, "no engine on this machine holds tiny-3b now");
+  assert.equal(others.message, "no engine on this machine has tiny-3b now");
   assert.equal(others.details[0], "ollama at 127.0.0.1:7777 lists bge-m3");
 });
 
 test("an engine that wants a key has to be named; an OLLAMA_HOST elsewhere is not looked at", async () => {
   const key = await failing(machine([], [absence("key")], { OLLAMA_HOST: "127.0.0.1:7777" }));
-  assert.equal(key.next, `name it with --engine openai --engine-url ${OLLAMA}, with its key in TOLLGATE_ENGINE_KEY`);
+  assert.equal(key.next, `use it with --engine openai --engine-url ${OLLAMA}, with its key in TOLLGATE_ENGINE_KEY`);
   const elsewhere = await failing(machine([], [], { OLLAMA_HOST: "gpu-box.lan:11434" }), { settled: false });
-  assert.equal(elsewhere.details.at(-1), "OLLAMA_HOST names another machine, where no engine is looked for");
+  assert.equal(
+    elsewhere.details.at(-1),
+    "OLLAMA_HOST is another machine, and engines are looked for on this machine only",
+  );
   assert.match(elsewhere.next ?? "", /--engine-url/);
 });
 

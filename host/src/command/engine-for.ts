@@ -46,7 +46,7 @@ export async function engineFor(wanted: Wanted, machine: Machine, patience = IMP
 function overrides({ engine, addresses }: Wanted, { env }: Machine): string[] {
   const [elected, now] = [addresses?.ollama, ollamaAddress(env.OLLAMA_HOST)];
   if (engine !== "auto" || elected === undefined || now === undefined || now === elected) return [];
-  return [`OLLAMA_HOST says that ollama is at ${now}; when it was elected it was at ${elected}`];
+  return [`OLLAMA_HOST is ${now}; the models were elected (chosen) with Ollama at ${elected}`];
 }
 
 async function look(wanted: Wanted, machine: Machine): Promise<ChosenEngine> {
@@ -72,9 +72,9 @@ const START_ANY = `start an engine with a model of docs/hosts/engines.md, or nam
 
 function missingFrom(found: FoundEngine[], models: string[] | undefined): string | undefined {
   const held = new Set(found.flatMap((engine) => [...mapModels(engine.models).keys()]));
-  if (held.size === 0) return "no engine on this machine holds a model of the catalogue";
+  if (held.size === 0) return "no engine on this machine has a model of the catalogue";
   const missing = models?.filter((model) => !held.has(model)) ?? [];
-  return missing.length === 0 ? undefined : `no engine on this machine holds ${missing.join(", ")} now`;
+  return missing.length === 0 ? undefined : `no engine on this machine has ${missing.join(", ")} now`;
 }
 
 /** What is missing, a line for each place where an engine was looked for, and what to do. */
@@ -97,7 +97,7 @@ async function explained(
   if (loading !== undefined) return absent(loading);
   const details = placesLooked(addresses, found, absences);
   const isElsewhere = env.OLLAMA_HOST !== undefined && env.OLLAMA_HOST !== "" && said === undefined;
-  if (isElsewhere) details.push("OLLAMA_HOST names another machine, where no engine is looked for");
+  if (isElsewhere) details.push("OLLAMA_HOST is another machine, and engines are looked for on this machine only");
   const [key] = telling.filter(({ cause }) => cause === "key");
   const next = key === undefined ? (wanted.settled ? START_ELECTED : START_ANY) : remedyFor(key);
   return new CommandError(missing, { details, next });
@@ -105,4 +105,4 @@ async function explained(
 
 /** An engine that is looked for is not given a key: it has to be named. */
 const remedyFor = ({ url }: Absence): string =>
-  `name it with --engine openai --engine-url ${url}, with its key in TOLLGATE_ENGINE_KEY`;
+  `use it with --engine openai --engine-url ${url}, with its key in TOLLGATE_ENGINE_KEY`;

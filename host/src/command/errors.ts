@@ -25,9 +25,9 @@ const OUT_OF_ORDER = "try again in a moment; if it repeats, ask the platform's o
 
 /** What helps against the gateway's refusals, by its stable codes. */
 const REMEDIES: Record<string, string | undefined> = {
-  invalid_host_token: "make a new host token in the console, then tollgate-host login",
+  invalid_host_token: "create a new host token in the console, then tollgate-host login",
   node_not_found: "tollgate-host register",
-  node_quarantined: "tollgate-host status shows the evidence; an operator of the platform releases the node",
+  node_quarantined: "tollgate-host status shows the evidence; an operator of the platform can release the node",
   node_state_conflict: "tollgate-host status shows the node's state",
   node_name_taken: "tollgate-host status --all lists the names that are taken",
   too_many_nodes: "tollgate-host status --all lists them; tollgate-host retire --node ID ends one",
@@ -35,5 +35,5 @@ const REMEDIES: Record<string, string | undefined> = {
   not_implemented: "this platform has no dispatch plane: ask its operator",
   dispatch_admin_error: "the platform could not issue credentials: try again, or ask its operator",
   upstream_failed: "look at the engine's own log; tollgate-host doctor tests it without the gateway",
-  upstream_stall: "the engine went quiet for two seconds: tollgate-host doctor tests it without the gateway",
+  upstream_stall: "the engine sent nothing for two seconds: tollgate-host doctor tests it without the gateway",
 };

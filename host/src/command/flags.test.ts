@@ -136,7 +136,7 @@ test("another gateway: nothing that is stored is used", () => {
 test("the demo model replaces a missing engine only where a flag asks for it, and no engine is named", () => {
   assert.equal(parse([...good, "--demo-fallback"], {}).demoFallback, true);
   assert.throws(() => parse([...good, "--engine", "scripted", "--demo-fallback"], {}), {
-    message: "--demo-fallback goes with --engine auto",
+    message: "--demo-fallback needs --engine auto",
   });
 });
 

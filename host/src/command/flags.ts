@@ -54,14 +54,14 @@ export const ENGINE_FLAGS: Record<string, Flag> = {
 };
 
 export const UP_FLAGS: Record<string, Flag> = {
-  gateway: { value: "URL", help: "another gateway, as http://127.0.0.1:8080; then nothing stored is used" },
+  gateway: { value: "URL", help: "another gateway, such as http://127.0.0.1:8080; the stored login is then not used" },
   token: { value: "TOKEN", help: "host token (or the environment variable TOLLGATE_HOST_TOKEN)" },
   node: { value: "ID", help: "serve as this node" },
   name: { value: "NAME", help: "serve as the node with this name; a new one is registered" },
   models: { value: "A,B", help: "models to elect (choose); default: those elected before, or what the engine serves" },
   ...ENGINE_FLAGS,
-  "demo-fallback": { help: "serve models that no engine here holds with the demo model; for tests" },
-  "log-level": { value: "LEVEL", help: "which log lines are written (default: warn)", oneOf: LOG_LEVELS },
+  "demo-fallback": { help: "serve models that no engine on this machine has with the demo model; for tests" },
+  "log-level": { value: "LEVEL", help: "lowest level of the log lines (default: warn)", oneOf: LOG_LEVELS },
   ...JSON_FLAG,
 };
 
@@ -85,17 +85,17 @@ export function parseUpFlags({ flags: values, switches, json }: Given, env: Flag
 
   const token = values.token ?? stored?.token ?? env.TOLLGATE_HOST_TOKEN;
   if (token === undefined || token === "") wrong("--token is missing (or set TOLLGATE_HOST_TOKEN)");
-  else if (!isHostToken(token)) wrong("--token is not a host token: those begin with tht_live_");
+  else if (!isHostToken(token)) wrong("--token must be a host token, which begins with tht_live_");
   const gateway = values.gateway ?? stored?.gateway;
   if (gateway === undefined) wrong("--gateway is missing: give it, or run tollgate-host login first");
-  else if (!isHttpUrl(gateway)) wrong("--gateway is not an address like http://127.0.0.1:8080");
+  else if (!isHttpUrl(gateway)) wrong("--gateway must be an address like http://127.0.0.1:8080");
   const identity = identityOf(values, stored?.node, wrong);
   const fromFlags = engineSettings(values, env, wrong);
   const settled = isEngineNamed(values) ? undefined : stored?.serving;
   const settings = settled === undefined ? fromFlags : settledBy(settled, fromFlags);
   if (stored !== undefined && stored.serving === undefined && !isEngineNamed(values) && values.models === undefined)
     wrong("--models is missing: give it, or choose models with tollgate-host elect first");
-  if (switches.has("demo-fallback") && settings.engine !== "auto") wrong("--demo-fallback goes with --engine auto");
+  if (switches.has("demo-fallback") && settings.engine !== "auto") wrong("--demo-fallback needs --engine auto");
 
   if (mistakes.length > 0) throw new UsageError(mistakes);
   return {
@@ -122,7 +122,7 @@ export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Wr
   const { "engine-url": engineUrl, model: modelFile, as: modelAs } = values;
   const engine = (values.engine ?? "auto") as EngineKind;
   if (engineUrl !== undefined && !isHttpUrl(engineUrl))
-    wrong("--engine-url is not an address like http://127.0.0.1:8000");
+    wrong("--engine-url must be an address like http://127.0.0.1:8000");
   if (engine === "openai" && engineUrl === undefined) wrong("--engine openai needs --engine-url");
   if (engine !== "openai" && engineUrl !== undefined) wrong("--engine-url needs --engine openai");
   if (engine !== "openai" && values.map !== undefined) wrong("--map needs --engine openai");
@@ -155,7 +155,7 @@ function identityOf(
   wrong: Wrong,
 ): UpFlags["identity"] | undefined {
   if (node !== undefined && name !== undefined) return wrong("--node and --name cannot be combined");
-  if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node is not a node id: node_…");
+  if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node must be a node ID (node_…)");
   if (name !== undefined) return nameOf(name, wrong) === undefined ? undefined : { name };
   return stored ?? wrong("--name (or --node) is missing: the name of this machine");
 }

@@ -54,7 +54,7 @@ test("status tells the machine with its graphics memory, and how the node was us
     "today     12 requests, 1,234 + 5,678 tokens, earned $0.00012345",
     "in 24h    use 42 %, connected 100 % of the time",
     "          1,204 requests, 8 failed (0.7 %), 88,102 + 41,377 tokens, earned $0.003877615",
-    "          first token 181 ms, 412 ms at the 95th of 100, 41.5 tokens/s",
+    "          first token 181 ms, 412 ms at the 95th percentile, 41.5 tokens/s",
   ]);
   gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, hardware: { gpus: "many", cores: -1, cpu: 7 } };
   await run(status, "--json");
@@ -161,7 +161,7 @@ test("a node is retired after a question, and this machine is none any more", as
   gateway.answers[`POST /nodes/${NODE}/retire`] = { ...NODE_OBJECT, state: "retired" };
   assert.deepEqual(
     (await fails(retire)).message,
-    "--yes is needed: standard input is not a terminal, so nobody can be asked",
+    "--yes is missing: standard input is not a terminal, so it cannot ask",
   );
   assert.equal(await run(retire, "--yes"), 0);
   assert.match(terminal.lines[0] ?? "", /\(box\) is retired: requests in flight finish/);

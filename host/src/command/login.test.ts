@@ -67,9 +67,9 @@ test("what is wrong is said without the token, and nothing is kept", async (t) =
   const gateway = await stubGateway(t);
   const cases: [input: string, args: string[], line: RegExp, exitCode: number][] = [
     [TOKEN, [], /--gateway is missing/, 2],
-    [TOKEN, ["--gateway", "gateway.example"], /--gateway is not an address/, 2],
+    [TOKEN, ["--gateway", "gateway.example"], /--gateway must be an address/, 2],
     ["", ["--gateway", gateway.url], /--token is missing/, 2],
-    ["tsk_live_apikey_secret", ["--gateway", gateway.url], /begin with tht_live_/, 2],
+    ["tsk_live_apikey_secret", ["--gateway", gateway.url], /begins with tht_live_/, 2],
     ["tht_live_other_secret", ["--gateway", gateway.url], /host token \(invalid_host_token\)$/, 1],
     [TOKEN, ["--gateway", await deadAddress()], /cannot reach the gateway at http:.*ECONNREFUSED/, 1],
   ];

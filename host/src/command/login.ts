@@ -14,12 +14,12 @@ const LOCAL_GATEWAY = "http://127.0.0.1:8080";
 export const login: Command = {
   help: "store the gateway's address and a host token on this machine",
   flags: {
-    gateway: { value: "URL", help: "the gateway's address or base URL, as https://gateway.example" },
+    gateway: { value: "URL", help: "the gateway's address or base URL, such as https://gateway.example" },
     token: { value: "-", help: "read the host token from standard input" },
   },
   more: [
-    "Without --token the host token comes from the environment variable TOLLGATE_HOST_TOKEN, or you are asked for it and it is not shown.",
-    "The token is tried against the gateway, then stored in a file that only you can read. Make host tokens in the platform's console.",
+    "Without --token the host token comes from the environment variable TOLLGATE_HOST_TOKEN, or from a prompt, which does not show it.",
+    "The gateway checks the token; then a file that only you can read stores it. Create host tokens in the platform's console.",
   ],
   example: "--gateway https://gateway.example",
   run,
@@ -67,9 +67,10 @@ async function earlierLogin(logins: LoginFile): Promise<Login | undefined> {
 async function readGateway(flag: string | undefined, before: Login | undefined, context: CommandContext) {
   const usual = before?.gateway ?? LOCAL_GATEWAY;
   const asked = flag ?? (await context.terminal.ask?.(`Gateway address [${usual}]: `)) ?? before?.gateway;
-  if (asked === undefined) throw new UsageError([`--gateway is missing: the gateway's address, as ${LOCAL_GATEWAY}`]);
+  if (asked === undefined)
+    throw new UsageError([`--gateway is missing: the gateway's address, such as ${LOCAL_GATEWAY}`]);
   const address = asked === "" ? usual : asked;
-  if (!isHttpUrl(address)) throw new UsageError([`--gateway is not an address like ${LOCAL_GATEWAY}`]);
+  if (!isHttpUrl(address)) throw new UsageError([`--gateway must be an address like ${LOCAL_GATEWAY}`]);
   return gatewayAddress(address);
 }
 
@@ -81,7 +82,7 @@ async function readToken(flag: string | undefined, { env, terminal }: CommandCon
   if (token === undefined || token === "")
     throw new UsageError(["--token is missing: pipe it in with --token -, or set TOLLGATE_HOST_TOKEN"]);
   // What was typed is never repeated: it may be a secret of another kind.
-  if (!isHostToken(token)) throw new UsageError(["--token is not a host token: those begin with tht_live_"]);
+  if (!isHostToken(token)) throw new UsageError(["--token must be a host token, which begins with tht_live_"]);
   return token;
 }
 

@@ -16,7 +16,7 @@ export const market: Command = {
   },
   more: [
     "used/h: tokens in and out that all builders used per hour, over the last 24 hours, rounded.",
-    "busy: busy slots of connected nodes, of how many, and requests that wait.",
+    "busy: slots in use, all slots of connected nodes, and waiting requests.",
     "slot/h: an estimate of what one slot earns per hour without idle time: its measured tokens per second, in and out, × the price × the host's share.",
     "node/h: the same for all slots of the node.",
     "mean/h: what nodes that elected (chose) the model earned with it per connected hour, on average over the last 24 hours. Shown when three or more hosts serve the model, or only you.",
@@ -61,6 +61,6 @@ function marketLines({ data, slots, share_percent }: Market): string[] {
   return [
     ...table([names, ...rows], ["left", "right", "left", "left", "right", "right", "right"]),
     "",
-    `* elected. slot/h${slots === null ? "" : ` and node/h (${counted(slots, "slot")})`}: estimates of an hour without a pause, ${share_percent} % of the price; --help tells how.`,
+    `* elected. slot/h${slots === null ? "" : ` and node/h (${counted(slots, "slot")})`}: estimates of an hour without a pause, ${share_percent} % of the price; --help explains them.`,
   ];
 }

@@ -15,11 +15,11 @@ const REASONS: Record<string, Explained | undefined> = {
     remedy: "look at the engine's log, and let tollgate-host doctor test it",
   },
   speed: {
-    words: "its answers came faster than the model can be",
+    words: "it answered faster than this model can",
     remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
   },
   canary: {
-    words: "it answered test questions as the model would not",
+    words: "its answers to test questions are not those of this model",
     remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
   },
   refused_prompts: {
@@ -44,7 +44,7 @@ export function withheldReason(withheld: string): string {
 }
 
 export const WITHHELD_REMEDY =
-  "tollgate-host status --all shows which node is quarantined; this one works once that one is released, or an operator has looked";
+  "tollgate-host status --all shows which node is quarantined; this one gets requests once an operator releases that one or clears this one";
 
 export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] {
   const { at } = quarantine;

@@ -13,7 +13,7 @@ export const register: Command = {
   flags: { name: { value: "NAME", help: "the node's name (default: this machine's host name)" } },
   more: [
     "It looks for GPUs (nvidia-smi, rocm-smi, system_profiler) and for engines that run here, and reports them to the platform.",
-    "A name that your account already has means that node, so a machine that was reinstalled keeps its node.",
+    "If your account already has a node with this name, the machine becomes that node. So a reinstalled machine keeps its node.",
   ],
   example: "--name garage",
   run,
@@ -32,7 +32,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
   ]);
   const node = await gateway.register({ name, hardware: hardwareReport(hardware, engines), agent: version });
   if (node.state === "retired")
-    throw new CommandError(`the node ${name} is retired, and a retired node never comes back`, {
+    throw new CommandError(`the node ${name} is retired, which is permanent`, {
       next: "tollgate-host register --name ANOTHER",
     });
   // How another node served says nothing of this one.

@@ -29,10 +29,10 @@ export const rename: Command = {
 };
 
 export const retire: Command = {
-  help: "take the node out of service for good",
-  flags: { ...NODE_FLAG, yes: { help: "do not ask" } },
+  help: "take the node out of service permanently",
+  flags: { ...NODE_FLAG, yes: { help: "do not ask for confirmation" } },
   more: [
-    "The node gets no new requests and no credentials. Requests in flight finish, and its earnings stay yours. A retired node never comes back; register --name ANOTHER makes a new one.",
+    "The node gets no new requests and no credentials. Requests in flight finish, and its earnings stay yours. This is permanent; register --name ANOTHER creates a new node.",
   ],
   example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z --yes",
   async run({ flags, switches, json }, context) {
@@ -55,8 +55,8 @@ export const retire: Command = {
 
 async function agreed({ terminal }: CommandContext, name: string): Promise<boolean> {
   if (terminal.ask === undefined)
-    throw new UsageError(["--yes is needed: standard input is not a terminal, so nobody can be asked"]);
-  const said = await terminal.ask(`Retire ${sanitise(name)} for good? [y/N] `);
+    throw new UsageError(["--yes is missing: standard input is not a terminal, so it cannot ask"]);
+  const said = await terminal.ask(`Retire ${sanitise(name)} permanently? [y/N] `);
   if (/^y(es)?$/i.test(said)) return true;
   terminal.remark("nothing was changed");
   return false;

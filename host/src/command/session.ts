@@ -20,7 +20,7 @@ export async function openSession({ logins }: Pick<CommandContext, "logins">): P
 export function nodeIdOf({ login }: Session, flag: string | undefined): string {
   if (flag !== undefined) {
     if (/^node_\w+$/.test(flag)) return flag;
-    throw new UsageError("--node is not a node id: node_…");
+    throw new UsageError("--node must be a node ID (node_…)");
   }
   if (login.node !== undefined) return login.node.id;
   throw new CommandError("this machine is not a node yet", { next: "tollgate-host register" });

@@ -60,7 +60,7 @@ test("a new node: how far its probation is", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 1, probation: { answers: 7, needed: 20 } };
   assert.equal(await run(status), 0);
-  assert.equal(terminal.lines.at(-1), "probation  7 of 20 honest answers; until then one request at a time");
+  assert.equal(terminal.lines.at(-1), "probation  7 of 20 good answers; until then one request at a time");
 });
 
 test("a node kept from work because of another one: why, and what to do; in the list, too", async (t) => {
@@ -70,7 +70,7 @@ test("a node kept from work because of another one: why, and what to do; in the 
   assert.equal(await run(status), 0);
   assert.deepEqual(terminal.lines.slice(-2), [
     "no work: it was registered while another node of yours was in quarantine",
-    "next: tollgate-host status --all shows which node is quarantined; this one works once that one is released, or an operator has looked",
+    "next: tollgate-host status --all shows which node is quarantined; this one gets requests once an operator releases that one or clears this one",
   ]);
   gateway.answers["GET /nodes"] = { data: [{ ...NODE_OBJECT, withheld }] };
   await run(status, "--all");
@@ -103,7 +103,7 @@ test("pause and resume", async (t) => {
   gateway.answers[`POST /nodes/${NODE}/resume`] = refusal(409, "node_quarantined", "The node is quarantined.");
   assert.deepEqual(await fails(resume), {
     message: "The node is quarantined (node_quarantined)",
-    next: "tollgate-host status shows the evidence; an operator of the platform releases the node",
+    next: "tollgate-host status shows the evidence; an operator of the platform can release the node",
     code: "node_quarantined",
     exitCode: 1,
     details: [],

@@ -14,7 +14,7 @@ import { RANGE_WORDS, RANGES } from "./range.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 
 export const status: Command = {
-  help: "show the node's state, speed and what it did today",
+  help: "show the node's state, its speed and its work today",
   flags: {
     ...NODE_FLAG,
     all: { help: "every node of your account, one line each" },
@@ -108,7 +108,7 @@ function pastLines({ range, total: of }: Past): [string, string][] {
   const failed = of.failed === 0 ? "none failed" : `${count(of.failed)} failed (${percent(of.failed_share)})`;
   const times = [
     ...(of.ttft_p50_ms === null ? [] : [`first token ${milliseconds(of.ttft_p50_ms)}`]),
-    ...(of.ttft_p95_ms === null ? [] : [`${milliseconds(of.ttft_p95_ms)} at the 95th of 100`]),
+    ...(of.ttft_p95_ms === null ? [] : [`${milliseconds(of.ttft_p95_ms)} at the 95th percentile`]),
     ...(of.tps === null ? [] : [perSecond(of.tps)]),
   ];
   return [
@@ -163,7 +163,7 @@ const slotsOf = ({ connected, slots, busy, draining }: Stats): string => {
 };
 
 const probationOf = ({ answers, needed }: Probation): string =>
-  `${count(answers)} of ${counted(needed, "honest answer")}; until then one request at a time`;
+  `${count(answers)} of ${counted(needed, "good answer")}; until then one request at a time`;
 
 const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<Stats["reliability"]>): string =>
   jobs === 0
@@ -179,10 +179,10 @@ function paintState(state: string, paint: Paint): string {
 function nextOf(state: string, quarantine: Quarantine | null | undefined): string[] {
   const steps: Record<string, string> = {
     registered: "tollgate-host elect chooses the models to serve",
-    ready: "tollgate-host up serves",
-    paused: "tollgate-host resume lets requests in again",
+    ready: "tollgate-host up starts serving",
+    paused: "tollgate-host resume accepts requests again",
     quarantined: quarantineRemedy(quarantine),
-    retired: "tollgate-host register --name ANOTHER makes a new node",
+    retired: "tollgate-host register --name ANOTHER creates a new node",
   };
   const step = steps[state];
   return step === undefined ? [] : [step];

@@ -21,7 +21,7 @@ export const tryNode: Command = {
     ...NODE_FLAG,
   },
   more: [
-    "The request takes the same way as a builder's: gateway, dispatch plane, node, engine. It is not billed and not recorded.",
+    "The request takes the same path as a builder's: gateway, dispatch plane, node, engine. It is not billed and not recorded.",
   ],
   example: '--model tiny-3b --prompt "Say hello"',
   run,

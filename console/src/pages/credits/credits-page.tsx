@@ -99,7 +99,7 @@ function LookedAfter() {
   return (
     <Loaded query={credits} loading={<Skeleton className="h-48 w-full" />}>
       {(loaded) => (
-        <div className="grid items-start gap-5 lg:grid-cols-2">
+        <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-2">
           <AlertCard credits={loaded} />
           {loaded.can_buy && <TopUpCard credits={loaded} />}
         </div>

@@ -47,7 +47,7 @@ function Details({ model }: { model: Model }) {
             <Past id={id} isEmbedding={kind === "embedding"} />
           </>
         )}
-        <div className="grid gap-5 lg:grid-cols-2">
+        <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
           <Card title="About this model">
             <AboutIt model={model} />
           </Card>

@@ -22,7 +22,7 @@ export function Past({ id, isEmbedding }: { id: string; isEmbedding: boolean }) 
             <Totals {...found} isEmbedding={isEmbedding} />
             <Strip {...found} />
             {!isEmbedding && (
-              <div className="grid gap-6 lg:grid-cols-2">
+              <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
                 <div className="min-w-0">
                   <h3 className="mb-2 text-ink-soft">Time to first token</h3>
                   <LineChart title={`Time to first token in ${RANGE_WORDS[range]}`} {...firstTokenLines(found)} />

@@ -59,7 +59,7 @@ function HowTo() {
           </Link>
         </p>
       )}
-      <ol className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
+      <ol className="grid grid-cols-1 gap-5 lg:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
         <li>
           <p className="font-medium">1. Create an API key</p>
           <p className="mt-1 mb-3 text-ink-soft">

@@ -47,7 +47,7 @@ export function OverviewPage() {
         <SpendCard range={range} choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />} />
         <LabelSpend range={range} />
         <HowItWent range={range} />
-        <div className="grid gap-5 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+        <div className="grid grid-cols-1 gap-5 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
           <LatestRequests query={recent} />
           <Outcomes range={range} />
         </div>

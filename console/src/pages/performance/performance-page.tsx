@@ -134,7 +134,7 @@ function Course({ answer, words }: { answer: Performance; words: string }) {
   const ERRORS = "Error rate";
   const SPEED = "Tokens per second";
   return (
-    <div className="grid gap-5 lg:grid-cols-2">
+    <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
       <Card title="Time to first token">
         <LineChart
           title={`Time to first token in ${words}`}

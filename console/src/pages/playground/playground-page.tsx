@@ -82,7 +82,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
           </>
         }
       />
-      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <section aria-label="Conversation" className="flex min-w-0 flex-col rounded-lg border border-line bg-surface">
           <div className="flex flex-wrap items-center justify-between gap-3 border-b border-line py-1.5 pr-2 pl-4 text-xs text-ink-soft sm:pl-5">
             <span role="status" className="min-w-0">

@@ -53,7 +53,7 @@ function TeamPage({ account }: { account: Account }) {
         {team.data !== undefined && team.data.invitations.length > 0 && (
           <Invitations account={account} invitations={team.data.invitations} />
         )}
-        <div className="grid gap-5 lg:grid-cols-2">
+        <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
           <Card title="Roles">
             <dl className="flex flex-col gap-2.5">
               {ROLES.map((role) => (

@@ -16,9 +16,16 @@ const BEFORE_SIGN_IN: Stop[] = [
 
 /** The gateway's own pages. Those of the second list are made of the same parts as the others, and long. */
 const OWN = {
-  inDetail: ["/", "/docs", "/status", "/docs/guide", "/docs/guide/operators", "/docs/guide/operators/settings"],
+  inDetail: [
+    "/",
+    "/docs",
+    "/status",
+    "/docs/guide",
+    "/docs/guide/operators/quickstart",
+    "/docs/guide/operators/settings",
+  ],
   layoutOnly: [
-    ...["/docs/node", "/docs/console", "/docs/guide/console", "/docs/guide/builders/clients", "/docs/guide/threats"],
+    ...["/docs/node", "/docs/console", "/docs/guide/console", "/docs/guide/builders/clients", "/docs/guide/faq"],
     ...["/docs/guide/changelog", "/docs/guide/examples/python/chat.py"],
   ],
 };
@@ -69,16 +76,16 @@ async function visitOwnPages({ browser, page, check, checkFit }: Touring): Promi
 async function visitGuide({ browser, page, check }: Touring): Promise<void> {
   await page.goto("/");
   await page.getByRole("main").getByRole("link", { name: "Guide" }).click();
-  await page.getByRole("main").getByRole("link", { name: "For operators" }).click();
-  await page.getByRole("heading", { level: 1, name: "For operators" }).waitFor();
+  await page.getByRole("main").getByRole("link", { name: "Quick start for operators" }).click();
+  await page.getByRole("heading", { level: 1, name: "Run Tollgate on one machine" }).waitFor();
   const contents = page.getByRole("navigation", { name: "Contents" });
-  await contents.locator('[aria-current="page"]').getByText("For operators").waitFor();
-  await contents.getByRole("link", { name: "Upgrading" }).click();
-  await contents.locator('[aria-current="location"]').getByText("Upgrading").waitFor();
+  await contents.locator('[aria-current="page"]').getByText("Quick start").waitFor();
+  await contents.getByRole("link", { name: "3. Create the pepper" }).click();
+  await contents.locator('[aria-current="location"]').getByText("3. Create the pepper").waitFor();
   const copied = await copiedBy(page, page.getByRole("button", { name: "Copy: Shell, in 1. Install" }));
-  assert.equal(copied, "mkdir tollgate && cd tollgate\nnpm install tollgate");
+  assert.equal(copied, "npm run build");
   await page.getByRole("status").getByText("Copied: Shell").waitFor();
-  await contents.getByText("Guide", { exact: true }).click();
+  await contents.getByText("Begin", { exact: true }).click();
   await contents.getByRole("link", { name: "The console" }).click();
   const picture = page.getByRole("img", { name: /^Overview: credit/ });
   await picture.scrollIntoViewIfNeeded();
@@ -87,7 +94,7 @@ async function visitGuide({ browser, page, check }: Touring): Promise<void> {
   await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
   await page.getByRole("link", { name: "Console", exact: true }).click();
   await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Guide" }).click();
-  await page.getByRole("heading", { level: 1, name: "Guide" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Tollgate guides" }).waitFor();
   assert.deepEqual(browser.complaints(), []);
   await page.goto("/docs/guide/no-such-page");
   await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor();

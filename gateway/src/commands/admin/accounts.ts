@@ -133,7 +133,7 @@ async function open(run: AdminRun): Promise<number> {
     if (owner === undefined) return accounts.open(kind, name);
     const opened = await accounts.openFor(owner, { kind, name });
     if (opened === "nobody") throw new Error(`--owner: nobody has signed up as ${owner}`);
-    if (opened === "too_many") throw new Error(`--owner: ${owner} has ${ACCOUNTS_MAX} accounts, and may not have more`);
+    if (opened === "too_many") throw new Error(`--owner: ${owner} has ${ACCOUNTS_MAX} accounts, which is the limit`);
     return opened;
   });
   return report(run, publicId("acc", id));
@@ -253,7 +253,7 @@ function told(entry: AccountEntry): Record<string, string> {
     Kind: kind,
     Name: name,
     Balance: dollarsText(balance),
-    Held: `${dollarsText(held)} by running requests`,
+    Held: `${dollarsText(held)} for requests in flight`,
     Owners: owners.join(", ") || "nobody",
     Team: members.map(({ email, role }) => `${email} (${role})`).join(", ") || "nobody",
     Opened: createdAt.toISOString(),

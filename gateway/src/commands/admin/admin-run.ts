@@ -22,7 +22,7 @@ export interface AdminRun extends Given {
 }
 
 /** Arguments and flags that several commands take. */
-export const ACCOUNT = { ACCOUNT: { help: "the account's id: acc_…" } };
+export const ACCOUNT = { ACCOUNT: { help: "account ID: acc_…" } };
 export const NAME = { NAME: { help: "1 to 200 characters" } };
 export const REASON: Record<string, Flag> = {
   reason: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters" },

@@ -34,7 +34,7 @@ const COMMANDS: Record<string, AdminCommand> = {
     example: "--days 7",
     run: overview,
   },
-  "catalogue reload": { help: "make every gateway reload its catalogue", example: "", run: catalogueReload },
+  "catalogue reload": { help: "reload the catalogue on every gateway", example: "", run: catalogueReload },
   "ledger check": {
     help: "check that the ledger balances (exit code 1 on any difference)",
     example: "--json",

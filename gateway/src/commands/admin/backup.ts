@@ -21,7 +21,7 @@ import { filesBelow, SECRETS, SETTINGS, SPOOL, writeBackup } from "./backup-fold
 export const backup: AdminCommand = {
   help: "save what a gateway needs and the database does not hold: secrets, catalogue, spools",
   flags: {
-    to: { value: "DIR", required: true, help: "the folder to make; it holds secrets" },
+    to: { value: "DIR", required: true, help: "the folder to create; it will contain secrets" },
     plane: { value: "DIR", help: "also save this folder of tollgate admin plane init" },
   },
   more: ["Run it with a gateway's own environment, on that gateway's machine. Back up the database first."],
@@ -32,7 +32,7 @@ export const backup: AdminCommand = {
 async function run(run: AdminRun): Promise<number> {
   const { config, pool } = run;
   const { to = "", plane } = run.flags;
-  if (to === "") throw new UsageError("--to must name the folder to make");
+  if (to === "") throw new UsageError("--to must name the folder to create");
   run.terminal.progress.step("collecting the files");
   const secrets = await serverSecrets(config);
   const { migrations } = await readProgram({});
@@ -60,7 +60,7 @@ async function run(run: AdminRun): Promise<number> {
       `Wrote to ${folder}, readable by its owner only:`,
       ...manifest.files.map(({ name, bytes }) => `  ${name} (${bytes} bytes)`),
       "",
-      "Not taken:",
+      "Not in this backup; save these too:",
       ...manifest.not_taken.map(({ what, from }) => `  ${what}: ${from}`),
     ].join("\n"),
   );
@@ -146,7 +146,7 @@ function notTaken({ databaseUrl, plane, payments, mail, tls, oidcProviders }: Co
       "the folder of tollgate admin plane init (--plane DIR)",
       plane.nats !== undefined && planeFolder === undefined,
     ],
-    ["certificates of TLS_CERT and PLANE_TLS_CERT", "whoever issued them", (tls ?? plane.tls) !== undefined],
+    ["certificates of TLS_CERT and PLANE_TLS_CERT", "from their issuer", (tls ?? plane.tls) !== undefined],
     ["STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET", "Stripe's dashboard", payments !== undefined],
     ["SMTP_URL", "the mail provider", mail !== undefined],
     ["OIDC_PROVIDERS", "the providers' consoles", oidcProviders.length > 0],

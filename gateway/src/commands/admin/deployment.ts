@@ -93,12 +93,12 @@ async function fork(run: AdminRun): Promise<number> {
   const { id: from } = await record.read();
   if (!run.switches.has("yes")) {
     throw new UsageError(
-      `--yes is missing: fork makes this database another deployment than ${from}, and it cannot join that plane afterwards`,
+      `--yes is missing: fork makes this database a deployment separate from ${from}, and it can no longer join that deployment's NATS plane`,
     );
   }
   const act = { operator: SHELL_OPERATOR, action: "deployment.fork", subject: from };
   const { id } = await openAudit(run).record(act, () => record.fork());
-  const next = "make it a plane of its own: tollgate admin plane init --dir DIR";
+  const next = "create a NATS plane for it: tollgate admin plane init --dir DIR";
   if (run.json) run.print(JSON.stringify({ id, forked_from: from, next }));
   else run.print(`This database is now deployment ${id}. The NATS plane of ${from} refuses it.\nNext: ${next}`);
   return 0;

@@ -13,13 +13,13 @@ const DRY_RUN = "dry-run";
 
 export const historyCommands: Record<string, AdminCommand> = {
   "history list": {
-    help: "list the months of requests: kept, or dropped after their sums were entered in the ledger",
+    help: "list the months of request records: kept, or deleted after their sums were stored in the ledger",
     example: "",
     run: list,
   },
   "history retain": {
-    help: "drop records older than HISTORY_DAYS and REFUSALS_DAYS, as a gateway does by itself",
-    flags: { [DRY_RUN]: { help: "show what would be dropped, and change nothing" } },
+    help: "delete records older than HISTORY_DAYS and REFUSALS_DAYS, as a gateway does by itself",
+    flags: { [DRY_RUN]: { help: "show what would be deleted, and change nothing" } },
     more: [
       "Run it with a gateway's own environment: HISTORY_DAYS, REFUSALS_DAYS, HISTORY_EXPORT_DIR, PAYOUT_HOLD_DAYS.",
     ],
@@ -65,17 +65,17 @@ async function retain(run: AdminRun): Promise<number> {
   }
   if (run.switches.has(DRY_RUN)) {
     const due = (await keptMonths(retention)).filter(({ state }) => state !== "kept");
-    return report(run, { refusals: await retention.refusalsDue(), months: due, verb: "to drop" });
+    return report(run, { refusals: await retention.refusalsDue(), months: due, verb: "to delete" });
   }
   const details = { history_days: historyDays ?? null, refusals_days: refusalsDays ?? null };
   const act = { operator: SHELL_OPERATOR, action: "history.retain", subject: "requests", details };
   const done = await openAudit(run).record(act, async () => {
     const retained = await retention.retain();
     if (retained === undefined)
-      throw new CommandError("a gateway is dropping old records right now", { next: "try again in a minute" });
+      throw new CommandError("a gateway is deleting old records right now", { next: "try again in a minute" });
     return retained;
   });
-  return report(run, { refusals: done.refusals, months: monthsOf(done), verb: "dropped" });
+  return report(run, { refusals: done.refusals, months: monthsOf(done), verb: "deleted" });
 }
 
 const retentionOf = ({ pool, config }: AdminRun): Retention =>
@@ -133,7 +133,7 @@ function report(run: AdminRun, found: { refusals: bigint; months: Month[]; verb:
     return 0;
   }
   run.print(`Records of refusals ${verb}: ${refusals}.`);
-  if (months.length === 0) run.print("No month is old enough to drop.");
+  if (months.length === 0) run.print("No month is old enough to delete.");
   else print(run, months);
   return 0;
 }

@@ -17,10 +17,10 @@ export const SETTING_FLAGS: Record<string, Flag> = {
   "budget-day": { value: "USD", help: `what it may spend in a UTC day: ${BUDGET_RULE}` },
   "budget-month": { value: "USD", help: `what it may spend in a UTC month: ${BUDGET_RULE}` },
   expires: { value: "TIME", help: "2027-01-31, 2027-01-31T18:00:00Z, or never" },
-  models: { value: "A,B", help: "the models it may ask for, or all", repeated: true },
-  "requests-per-minute": { value: "N", help: `its owner's own limit: ${LIMIT_RULE}` },
-  "tokens-per-minute": { value: "N", help: `its owner's own limit: ${LIMIT_RULE}` },
-  "in-flight": { value: "N", help: `its owner's own limit: ${LIMIT_RULE}` },
+  models: { value: "A,B", help: "the models it may call, or all", repeated: true },
+  "requests-per-minute": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
+  "tokens-per-minute": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
+  "in-flight": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
 };
 
 /** Only what was named. Every mistake in it is told at once. */
@@ -37,7 +37,7 @@ export async function settingsOf(run: AdminRun, nowMs: number): Promise<Partial<
   const budgetDay = read("budget-day", budgetOf, budget);
   const budgetMonth = read("budget-month", budgetOf, budget);
   const moment = (text: string): Date | null | undefined => momentOf(text, nowMs);
-  const expiresAt = read("expires", moment, "a day or moment to come, such as 2027-01-31T18:00:00Z, or never");
+  const expiresAt = read("expires", moment, "a future day or time, such as 2027-01-31T18:00:00Z, or never");
   const { entries } = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const known = entries.map(({ id }) => id);
   const models = read("models", (text) => modelsOf(text, known), `all, or some of ${known.join(", ")}`);

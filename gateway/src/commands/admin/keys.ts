@@ -22,7 +22,7 @@ import { COLUMNS, detailsOf, limitsLine, propertiesOf, shown } from "./key-shown
 
 const PAGE_ROWS = 1000;
 
-const KEY = { KEY: { help: "the key's id: key_…" } };
+const KEY = { KEY: { help: "key ID: key_…" } };
 
 export const keyCommands: Record<string, AdminCommand> = {
   "key list": {
@@ -39,7 +39,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: show,
   },
   "key create": {
-    help: "make an API key; it is shown once",
+    help: "create an API key; it is shown once",
     args: { ...ACCOUNT, ...NAME },
     flags: SETTING_FLAGS,
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z production --budget-month 50 --expires 2027-01-31",
@@ -78,7 +78,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: limits,
   },
   "host-token create": {
-    help: "make a host token; it is shown once",
+    help: "create a host token; it is shown once",
     args: { ...ACCOUNT, ...NAME },
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z barn",
     run: createToken,
@@ -273,7 +273,7 @@ const noKey = (): CommandError =>
 
 function keyId({ args }: AdminRun): Uuid {
   const id = parseId("key", args[0] ?? "");
-  if (id === undefined) throw new UsageError(`${args[0]} is not a key's id (key_…)`);
+  if (id === undefined) throw new UsageError(`${args[0]} is not a key ID (key_…)`);
   return id;
 }
 

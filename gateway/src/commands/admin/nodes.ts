@@ -11,7 +11,7 @@ import { type ListedEntry, type NodeEntry, openNodeDirectory } from "../../opera
 import { reasonOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, REASON, SHELL_OPERATOR } from "./admin-run.ts";
 
-const NODE = { NODE: { help: "the node's id: node_…" } };
+const NODE = { NODE: { help: "node ID: node_…" } };
 const EXAMPLE = "node_01jc9v6w2e8t3k5m7q9r1s4x6z";
 
 export const nodeCommands: Record<string, AdminCommand> = {
@@ -51,7 +51,7 @@ async function list({ pool, config, json, print, flags, terminal }: AdminRun): P
   const { q: text } = flags;
   const standing = NODE_STANDINGS.find((one) => one === flags.state);
   const host = flags.host === undefined ? undefined : parseId("acc", flags.host);
-  if (flags.host !== undefined && host === undefined) throw new UsageError("--host must be an account's id (acc_…)");
+  if (flags.host !== undefined && host === undefined) throw new UsageError("--host must be an account ID (acc_…)");
   const directory = openNodeDirectory({ pool, rules: config.nodeRules });
   const nodes = await everyPage((page) => directory.search({ text, standing, host, ...page }));
   if (json) print(JSON.stringify(nodes.map(shown), null, 2));
@@ -95,7 +95,7 @@ async function clear(run: AdminRun): Promise<number> {
     const outcome = await openFleet({ ...run, rules: run.config.nodeRules }).clear(id, SHELL_OPERATOR);
     if (outcome.kind === "absent") throw noNode();
     if (outcome.kind === "refused")
-      throw new CommandError("this node is not held back by another node of its host", {
+      throw new CommandError("this node is not blocked by a quarantined node of its host", {
         next: "tollgate admin node show NODE shows its state",
       });
   });
@@ -106,7 +106,7 @@ const noNode = (): CommandError => new CommandError("there is no such node", { n
 
 function nodeId({ args }: AdminRun): Uuid {
   const id = parseId("node", args[0] ?? "");
-  if (id === undefined) throw new UsageError(`${args[0]} is not a node's id (node_…)`);
+  if (id === undefined) throw new UsageError(`${args[0]} is not a node ID (node_…)`);
   return id;
 }
 
@@ -161,7 +161,7 @@ function told(node: NodeEntry): Record<string, string | undefined> {
     Probation:
       probation === null
         ? undefined
-        : `${probation.answers} of ${probation.needed} honest answers, one request at a time`,
+        : `${probation.answers} of ${probation.needed} good answers, one request at a time`,
     "No work":
       withheld === null
         ? undefined

@@ -1,6 +1,6 @@
 /**
- * `tollgate admin operator create`: makes somebody an operator. A new one needs a password, read from standard input with
- * `--password -` so that no shell or process list keeps it; an identity that has proven its address is promoted instead.
+ * `tollgate admin operator create`: makes somebody an operator. A new user needs a password, read from standard input with
+ * `--password -` so that no shell or process list keeps it; so does one who never confirmed the email address. Others keep theirs.
  */
 import { text } from "node:stream/consumers";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -12,13 +12,16 @@ import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts
 
 export const operatorCommands: Record<string, AdminCommand> = {
   "operator create": {
-    help: "make somebody an operator",
+    help: "make a user an operator, or create one",
     flags: {
       email: { value: "EMAIL", required: true, help: "the email address to sign in with" },
-      password: { value: "-", help: "for a new user: read the password from standard input" },
+      password: { value: "-", help: "read a new password from standard input" },
       name: { value: "NAME", help: "for a new user (default: Operator)" },
     },
-    more: ["An existing user with a confirmed address becomes an operator and keeps their password."],
+    more: [
+      "A new user needs a password. A user with a confirmed email address keeps the password.",
+      "A user with an unconfirmed address needs a new one: it ends the sessions and the second factor of the old one.",
+    ],
     example: "--email you@example.com --password -",
     run: create,
   },
@@ -34,7 +37,8 @@ async function create(run: AdminRun): Promise<number> {
     createOperator(run, { email: email.data, password, name }),
   );
   const made = { id: publicId("usr", id), email: email.data.toLowerCase(), promoted };
-  const told = `${made.email} is now an operator${promoted ? " and signs in as before" : ""}.`;
+  const keeps = promoted && password === undefined;
+  const told = `${made.email} is now an operator${keeps ? " and signs in as before" : ""}.`;
   run.print(run.json ? JSON.stringify(made) : told);
   return 0;
 }
@@ -42,6 +46,6 @@ async function create(run: AdminRun): Promise<number> {
 async function readPassword(flag: string | undefined): Promise<string | undefined> {
   if (flag === undefined) return undefined;
   if (flag !== "-")
-    throw new UsageError("--password must be -, and the password on standard input: others can see flags");
+    throw new UsageError("--password must be -, with the password on standard input: other users can see flags");
   return (await text(process.stdin)).replace(/\r?\n$/, "");
 }

@@ -11,15 +11,15 @@ import { dollarsOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
-const BATCH = { BATCH: { help: "the batch's id: pay_…" } };
+const BATCH = { BATCH: { help: "batch ID: pay_…" } };
 const EXAMPLE = "pay_01jc9v6w2e8t3k5m7q9r1s4x6z";
 
 export const payoutCommands: Record<string, AdminCommand> = {
   "payout create": {
-    help: "make a batch of what hosts are owed and is not held back",
+    help: "create a batch that pays what hosts are owed, except held-back earnings",
     flags: {
       note: { value: "TEXT", help: "a name for the batch; at most 200 characters" },
-      "minimum-usd": { value: "USD", help: "leave out hosts that are owed less" },
+      "minimum-usd": { value: "USD", help: "skip hosts that are owed less" },
     },
     example: "--note November --minimum-usd 10",
     run: create,
@@ -32,7 +32,7 @@ export const payoutCommands: Record<string, AdminCommand> = {
     example: `${EXAMPLE} > november.csv`,
     run: exportCsv,
   },
-  "payout paid": { help: "book a batch after the money was sent", args: BATCH, example: EXAMPLE, run: paid },
+  "payout paid": { help: "mark a batch as paid after you sent the money", args: BATCH, example: EXAMPLE, run: paid },
 };
 
 async function create(run: AdminRun): Promise<number> {
@@ -119,7 +119,7 @@ const everyLine = (run: AdminRun, batch: Uuid, paying = false): Promise<PayoutLi
 
 async function find(run: AdminRun): Promise<PayoutBatch> {
   const id = parseId("pay", run.args[0] ?? "");
-  if (id === undefined) throw new UsageError(`${run.args[0]} is not a batch's id (pay_…)`);
+  if (id === undefined) throw new UsageError(`${run.args[0]} is not a batch ID (pay_…)`);
   const batch = await payoutsOf(run).find(id);
   if (batch === undefined)
     throw new CommandError(`there is no batch ${run.args[0]}`, { next: "tollgate admin payout list" });

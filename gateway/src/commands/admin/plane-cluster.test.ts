@@ -91,9 +91,9 @@ describe("plane init, several servers", () => {
       assert.throws(() => parseServers(`${text},z=host`), /--servers must be NAME=HOST/, text);
     }
     assert.throws(() => parseServers("a=one"), /at least two/);
-    assert.throws(() => parseServers("a=one,A=two"), /a is there twice/);
-    assert.throws(() => parseServers("a=one,b=ONE@two"), /one:4222 is there twice/);
-    assert.throws(() => parseServers("a=one:6222,b=two"), /one:6222 is there twice/);
+    assert.throws(() => parseServers("a=one,A=two"), /a is named twice/);
+    assert.throws(() => parseServers("a=one,b=ONE@two"), /one:4222 is named twice/);
+    assert.throws(() => parseServers("a=one:6222,b=two"), /one:6222 is named twice/);
   });
 
   test("one server and several exclude each other", async () => {

@@ -39,7 +39,7 @@ export function parseServers(text: string): ClusterServer[] {
   const addresses = servers.flatMap(({ client, route }) => [client, route].map((address) => addressOf(address)));
   for (const all of [names, addresses.map((address) => address.toLowerCase())]) {
     const twice = all.find((one, index) => all.indexOf(one) !== index);
-    if (twice !== undefined) throw new UsageError(`--servers: ${twice} is there twice`);
+    if (twice !== undefined) throw new UsageError(`--servers: ${twice} is named twice`);
   }
   return servers;
 }
@@ -77,7 +77,7 @@ export function clusterFiles(
       { name: certificateFile(server.name), text: cert, secret: false, use },
     ];
   });
-  const later = "nothing that runs needs it, a further server will: move it to a safe place";
+  const later = "needed only to add a server: move it to a safe place";
   return [
     ...each,
     { name: AUTHORITY_FILE, text: authority.cert, secret: false, use: "for every server, gateway and node" },

@@ -246,7 +246,8 @@ async function spools({ pool, newId, backup }: Drill, place: string): Promise<Re
 
 /** What the database says of the pepper that its hashes were made with. */
 async function pepper({ pool, secrets }: Drill): Promise<Result> {
-  if (!(await keepsPeppers(pool))) return result("the pepper", true, "the database cannot tell: try a key (--key -)");
+  if (!(await keepsPeppers(pool)))
+    return result("the pepper", true, "no keys to check it with: check an API key with --key -");
   const known = [secrets.pepper, secrets.pepperOld, secrets.pepperNext].filter((one) => one !== undefined);
   let fits = 0;
   let total = 0;
@@ -258,7 +259,7 @@ async function pepper({ pool, secrets }: Drill): Promise<Result> {
     }
   }
   const foreign = await otherPeppers(pool, known);
-  const words = `made ${fits} of ${total} hashes for sure${foreign === 0 ? "" : `; another one made ${foreign}`}`;
+  const words = `made ${fits} of ${total} hashes${foreign === 0 ? "" : `; another pepper made ${foreign}`}`;
   return result("the pepper", foreign === 0, words);
 }
 

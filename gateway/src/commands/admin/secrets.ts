@@ -131,7 +131,7 @@ function sentences(
   const beside = { old: "in place of", next: "to be replaced by" };
   const isOld = pepper.replacing === "old";
   const unseen = ({ total, unseen: count, unseenInUse }: SeenUnder): string =>
-    `${count} of ${total} not shown since${count === 0 ? "" : `, ${unseenInUse} of these used in the last 30 days`}`;
+    `${count} of ${total} not used since${count === 0 ? "" : `, ${unseenInUse} of these used in the last 30 days`}`;
   const lines = properties(
     {
       Pepper: `${pepper.fingerprint}${pepper.replacing === null ? "" : `, ${beside[pepper.replacing as "old"]} ${pepper.other}`}`,

@@ -10,11 +10,17 @@ import { answerInquiries, inquire } from "./inquiry.ts";
 import type { DeploymentRecord } from "./record.ts";
 
 const LOOK_AGAIN_MS = 1_000;
-const DRILL = "for a drill give it a new id (tollgate admin deployment fork) and a plane of its own";
 
-/** This database has no business on that plane. */
+/** This database has no business on that plane: what is wrong, and what to do. */
 export class WrongPlane extends Error {
   override name = "WrongPlane";
+  readonly what: string;
+  readonly remedy: string;
+  constructor(what: string, remedy: string) {
+    super(`${what}. Next: ${remedy}`);
+    this.what = what;
+    this.remedy = remedy;
+  }
 }
 
 interface JoinOptions {
@@ -76,16 +82,17 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   const owner = await plane.ownership?.claim(deployment);
   if (owner !== deployment) {
     throw new WrongPlane(
-      `the NATS plane belongs to deployment ${owner}, and this database is deployment ${deployment}. Point NATS_URL and the seeds to ` +
-        "its own plane (tollgate admin plane init) or, if that deployment no longer exists, take over its plane " +
-        "(tollgate admin deployment adopt)",
+      `the NATS plane belongs to deployment ${owner}, and this database is deployment ${deployment}`,
+      "set NATS_URL and the seeds to a plane of its own (tollgate admin plane init) or, if the other deployment no longer exists, " +
+        "take over its plane (tollgate admin deployment adopt)",
     );
   }
   const found = await inquire(options, await record.mark());
   if (found === "other") {
     throw new WrongPlane(
-      `this database is a copy: gateways on the NATS plane use another database of the same deployment ${deployment}. Point ` +
-        `DATABASE_URL to theirs, or stop them first if this database replaces it; ${DRILL}`,
+      `this database is a copy: gateways on the NATS plane use another database of the same deployment ${deployment}`,
+      "set DATABASE_URL to their database; or, if this one replaces it, stop those gateways first; or, for a restore drill, give this " +
+        "one a new ID (tollgate admin deployment fork) and a plane of its own",
     );
   }
   if (found === "unknown")

@@ -76,7 +76,7 @@ export function moneyHandlers(
 /** A long span, split by hundreds of keys, would be an answer of any size. */
 export function bounded<Row>(sums: Row[]): Row[] {
   if (sums.length <= SUMS_MAX) return sums;
-  throw invalidRequest("from", `from must be closer to to: this range has more than ${SUMS_MAX} sums`);
+  throw invalidRequest("from", `from must be later, or to earlier: this range has more than ${SUMS_MAX} sums`);
 }
 
 export function balanceObject({ balance, held }: AccountBalance): z.input<typeof Balance> {

@@ -72,7 +72,10 @@ export function requestHandlers(
         ? (await history.total(accountId, span, now())).requests
         : await history.labelled(accountId, label, span);
     if (read <= READ_MAX) return { ...filter, from };
-    throw invalidRequest("from", `from must be closer to to: at most ${READ_MAX} requests can be sorted by ${sort}`);
+    throw invalidRequest(
+      "from",
+      `from must be later, or to earlier: at most ${READ_MAX} requests can be sorted by ${sort}`,
+    );
   };
   return {
     async listRequests({ account, query, refuse }) {
@@ -111,7 +114,10 @@ export function requestHandlers(
       const { label, model, keyIds, outcome } = filter;
       const alone = model === undefined && keyIds === undefined && outcome === undefined;
       if (label !== undefined && !alone && (await history.labelled(account.id, label, filter)) > READ_MAX) {
-        throw invalidRequest("from", `from must be closer to to: more than ${READ_MAX} requests have this label`);
+        throw invalidRequest(
+          "from",
+          `from must be later, or to earlier: more than ${READ_MAX} requests have this label`,
+        );
       }
       const { requests, promptTokens, completionTokens, charge } = await history.total(account.id, filter, now());
       return {

@@ -38,8 +38,8 @@ export interface Step {
   link: { url: string; name: string };
 }
 
-const PASTED = "every example on this page then works when it is pasted";
-const IDS = "Where one has `$ID` in it, set that to the id of the thing.";
+const PASTED = "then every example on this page works as pasted";
+const IDS = "In examples with `$ID`, set ID to the ID of your object.";
 
 const bearer = (
   variable: string,
@@ -85,7 +85,7 @@ export const DOCUMENTS: readonly ApiDocument[] = [
         { text: "Sign in and open a host account.", link: { url: "/console/", name: "Open the console" } },
         { text: "Make a host token. It is shown once.", link: { url: "/console/host/tokens", name: "Host tokens" } },
         {
-          text: "Run `tollgate-host`, which speaks this API, and watch.",
+          text: "Run `tollgate-host`, which uses this API.",
           link: { url: "/console/host", name: "Nodes" },
         },
       ],
@@ -100,10 +100,8 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     calling: {
       openNote: "no sign-in needed",
       variables: [],
-      steps: [
-        { text: "This is what the console itself speaks.", link: { url: "/console/", name: "Open the console" } },
-      ],
-      before: `Set this once and sign in once, with your own e-mail address and password; ${PASTED}. ${IDS} The session is kept in the file \`${COOKIES}\`.`,
+      steps: [{ text: "The console uses this API.", link: { url: "/console/", name: "Open the console" } }],
+      before: `Set this once and sign in once, with your email address and password; ${PASTED}. ${IDS} The session is kept in the file \`${COOKIES}\`.`,
       credential: ({ method }) => [
         `-b ${COOKIES} -c ${COOKIES}`,
         // A browser says by itself where a request comes from.

@@ -63,7 +63,7 @@ export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promi
   const reach =
     best.elapsedMs < SLOW_MS
       ? ok("gateway", took)
-      : warn("gateway", took, "every token travels this way: a nearer or better connection serves faster");
+      : warn("gateway", took, "every token takes this path: a closer gateway or a better connection is faster");
   return [reach, skew];
 }
 
@@ -78,15 +78,15 @@ export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
 export function nodeCheck({ id, name, state, quarantine }: Node): Check {
   const detail = `${id} (${sanitise(name)}) is ${state}`;
   if (state === "online") return ok("node", detail);
-  if (state === "ready") return ok("node", `${detail}: tollgate-host up serves`);
-  if (state === "paused") return warn("node", detail, "tollgate-host resume lets requests in again");
+  if (state === "ready") return ok("node", `${detail}; tollgate-host up starts serving`);
+  if (state === "paused") return warn("node", detail, "tollgate-host resume accepts requests again");
   if (state === "registered")
-    return fail("node", `${detail}: nothing is elected`, "tollgate-host elect chooses models");
+    return fail("node", `${detail}: no models are elected (chosen)`, "tollgate-host elect chooses models");
   if (state === "quarantined") {
     const reason = quarantine == null ? "" : `: ${quarantineReason(quarantine)}`;
     return fail("node", `${detail}${reason}`, quarantineRemedy(quarantine));
   }
-  return fail("node", detail, "tollgate-host register --name ANOTHER makes a new node");
+  return fail("node", detail, "tollgate-host register --name ANOTHER creates a new node");
 }
 
 /** Goes all the way: credentials, connection, and a word there and back. */
@@ -106,7 +106,7 @@ export async function planeCheck(
       await connection.close();
     }
   } catch (error) {
-    return failure("plane", error, "the agent dials out to the plane's address: is a firewall in the way?");
+    return failure("plane", error, "check that a firewall allows outgoing connections to the plane's address");
   }
 }
 
@@ -134,7 +134,7 @@ export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): n
 export function clockCheck(ping: Ping, nowMs: number): Check {
   const skew = clockSkewMs(ping, nowMs);
   if (skew === undefined)
-    return warn("clock", "the gateway's answer has no date", "check this machine's clock yourself");
+    return warn("clock", "the gateway's response has no date", "check this machine's clock yourself");
   const off = Math.abs(skew);
   if (off < NOTICED_MS) return ok("clock", "agrees with the gateway's");
   const detail = `${milliseconds(off)} ${skew > 0 ? "ahead of" : "behind"} the gateway's`;
@@ -169,6 +169,6 @@ export async function diskCheck(machine: Machine): Promise<Check> {
   const free = await machine.freeDiskBytes(machine.home);
   const detail = `${gibibytes(free)} free`;
   return free < FREE_DISK_LOW
-    ? warn("disk", detail, "make room: engines and the system need some to run")
+    ? warn("disk", detail, "free disk space: engines and the system need some to run")
     : ok("disk", detail);
 }

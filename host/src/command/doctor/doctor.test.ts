@@ -49,7 +49,7 @@ test("all is well: every line says so, in the order in which things are needed",
     /^ok {4}gateway {4}http:.* answers in [\d.]+ ms$/,
     /^ok {4}clock {6}agrees with the gateway's$/,
     /^ok {4}token {6}accepted; the account has 1 node$/,
-    /^ok {4}node {7}node_\w+ \(box\) is ready: tollgate-host up serves$/,
+    /^ok {4}node {7}node_\w+ \(box\) is ready; tollgate-host up starts serving$/,
     /^ok {4}plane {6}nats:\/\/plane:4222 answers in [\d.]+ ms$/,
     /^ok {4}engine {5}scripted serves tiny-3b, embed-m3, \d+ at once$/,
     /^ok {4}speed {6}tiny-3b: first token after .*, about [\d,.]+ tokens\/s$/,
@@ -116,7 +116,7 @@ test("an engine that is away fails; too little memory and disk are warned of", a
   assert.equal(await away.run(doctor, "--no-speed"), 1);
   assert.match(
     away.terminal.text,
-    /^fail {2}engine {5}no engine on this machine holds.*\n( {17}.*\n)+ {17}→ start the engine/m,
+    /^fail {2}engine {5}no engine on this machine has.*\n( {17}.*\n)+ {17}→ start the engine/m,
   );
   assert.match(away.terminal.text, /^warn {2}disk {7}0\.2 GiB free$/m);
   assert.match(away.terminal.lines.at(-1) ?? "", /^1 failure, 1 warning: this machine cannot serve yet$/);
@@ -132,7 +132,7 @@ test("an engine whose model was swapped for another fails by its tokenizer", asy
   const swapped = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
   const { run, terminal } = await ready(t, { login: { serving: swapped } });
   assert.equal(await run(doctor, "--no-speed"), 1);
-  assert.match(terminal.text, /^fail {2}tokenizer {2}tiny-3b: the engine's model is another one$/m);
+  assert.match(terminal.text, /^fail {2}tokenizer {2}tiny-3b: the engine runs another model$/m);
 });
 
 test("an engine that has lost a model's chat template fails by what it makes of a chat", async (t) => {

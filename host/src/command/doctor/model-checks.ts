@@ -18,11 +18,11 @@ export const MODEL_TRIES: readonly ModelCheck[] = [stopCheck, formatCheck];
 
 async function tokenizerCheck(engine: Engine, model: string): Promise<Check | undefined> {
   const verdict = await engineTokenizer(engine, model);
-  if (verdict === "matches") return ok("tokenizer", `${model}: as the gateway counts`);
+  if (verdict === "matches") return ok("tokenizer", `${model}: counts tokens as the gateway does`);
   if (verdict === "unknown") return undefined;
   return fail(
     "tokenizer",
-    `${model}: the engine's model is another one`,
+    `${model}: the engine runs another model`,
     "run tollgate-host elect to choose the right model of the engine",
   );
 }
@@ -42,7 +42,11 @@ async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<C
     throw error;
   });
   if (verdict !== "differs") return undefined;
-  return warn("stops", `${model}: answers do not end at a stop string as they should`, "a newer engine may do better");
+  return warn(
+    "stops",
+    `${model}: answers do not end at a stop string as they should`,
+    "try a newer version of the engine",
+  );
 }
 
 /** Not a fault: a model without it is only not asked for structured output. */

@@ -58,7 +58,7 @@ test("late and slow engines are warned of, silent and failing ones fail", async 
   const slow = await measured({ tokens: async () => [1, 2, 3] });
   assert.deepEqual([slow.verdict, /smaller model/.test(slow.next ?? "")], ["warn", true]);
   const silent = await measured({ generate: async () => ({ finish: "stop" }) });
-  assert.deepEqual([silent.verdict, silent.detail], ["fail", "tiny-3b: the engine gave no text"]);
+  assert.deepEqual([silent.verdict, silent.detail], ["fail", "tiny-3b: the engine returned no text"]);
   const failing = await measured({ generate: () => Promise.reject(new EngineError("engine", "out of memory")) });
   assert.deepEqual([failing.verdict, failing.detail], ["fail", "tiny-3b: out of memory"]);
   const broken = await measured({ generate: () => Promise.reject(new Error("a prompt")) });
@@ -78,6 +78,6 @@ test("an engine that never ends is stopped", async () => {
   clock.advance(60_000);
   assert.deepEqual(await check.then(({ verdict, detail }) => [verdict, detail]), [
     "fail",
-    "tiny-3b: no whole answer in 60 s",
+    "tiny-3b: no complete answer within 60 s",
   ]);
 });

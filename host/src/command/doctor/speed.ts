@@ -15,7 +15,7 @@ const FIRST_MS_LATE = 2_000;
 const TOKENS_PER_SECOND_SLOW = 5;
 const CHARS_PER_TOKEN = 4;
 
-const ENGINE_TROUBLE = "look at the engine's own log; does it run, and can it load this model?";
+const ENGINE_TROUBLE = "check the engine's own log: does it run, and can it load this model?";
 
 export async function speedCheck(engine: Engine, model: string, kind: "generation" | "embedding", clock: Clock) {
   const limit = new AbortController();
@@ -25,7 +25,7 @@ export async function speedCheck(engine: Engine, model: string, kind: "generatio
     const test = kind === "generation" ? generationSpeed : embeddingSpeed;
     const check = await test(engine, model, clock, limit.signal);
     if (!done.signal.aborted && limit.signal.aborted)
-      return fail("speed", `${model}: no whole answer in ${milliseconds(TEST_MS_MAX)}`, ENGINE_TROUBLE);
+      return fail("speed", `${model}: no complete answer within ${milliseconds(TEST_MS_MAX)}`, ENGINE_TROUBLE);
     return check;
   } catch (error) {
     const reason = error instanceof EngineError ? error.message : "the engine failed";
@@ -49,7 +49,7 @@ async function generationSpeed(engine: Engine, model: string, clock: Clock, sign
   const messages = [{ role: "user", content: QUESTION }];
   const job = { ...JOB, model, endpoint: "chat" as const, input: { messages }, sampling: {} };
   await engine.generate({ ...job, outputTokensMax: TEST_TOKENS }, sink, signal);
-  if (firstAt === undefined) return fail("speed", `${model}: the engine gave no text`, ENGINE_TROUBLE);
+  if (firstAt === undefined) return fail("speed", `${model}: the engine returned no text`, ENGINE_TROUBLE);
   const tokens = (await engine.tokens?.(model, text))?.length ?? text.length / CHARS_PER_TOKEN;
   const rate = tokens / (Math.max(1, clock.monotonic() - firstAt) / 1000);
   return judged(model, firstAt - started, rate);
@@ -58,7 +58,7 @@ async function generationSpeed(engine: Engine, model: string, clock: Clock, sign
 function judged(model: string, firstMs: number, rate: number): Check {
   const detail = `${model}: first token after ${milliseconds(firstMs)}, about ${perSecond(rate)}`;
   if (firstMs > FIRST_MS_LATE)
-    return warn("speed", detail, "keep the model loaded; ask again, the first request may have loaded it");
+    return warn("speed", detail, "keep the model loaded and test again: the first request may have loaded it");
   if (rate < TOKENS_PER_SECOND_SLOW)
     return warn(
       "speed",
@@ -73,6 +73,6 @@ async function embeddingSpeed(engine: Engine, model: string, clock: Clock, signa
   const job = { ...JOB, model, endpoint: "embedding" as const, input: [QUESTION] };
   let width: number | undefined;
   for await (const vector of engine.embed(job, { progress() {} }, signal)) width = vector.length;
-  if (width === undefined) return fail("speed", `${model}: the engine gave no vector`, ENGINE_TROUBLE);
+  if (width === undefined) return fail("speed", `${model}: the engine returned no vector`, ENGINE_TROUBLE);
   return ok("speed", `${model}: a vector of ${width} numbers after ${milliseconds(clock.monotonic() - started)}`);
 }

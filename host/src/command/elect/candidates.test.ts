@@ -34,7 +34,7 @@ test("the proposal as a person sees it", () => {
     "model           memory  a builder pays per 1M tokens  can be served here",
     "tiny-3b        4.0 GiB  $0.02 in, $0.04 out           yes, tokenizer checked",
     "small-8b       4.0 GiB  $0.02 in, $0.04 out           yes",
-    "mid-14b        4.0 GiB  $0.02 in, $0.04 out           no: no engine here has this model",
+    "mid-14b        4.0 GiB  $0.02 in, $0.04 out           no: no engine on this machine has this model",
     "reason-32b    29.0 GiB  $0.02 in, $0.04 out           no: needs about 29.0 GiB",
     "small-7b-alt   4.0 GiB  $0.02 in, $0.04 out           no: the engine's model counts tokens differently: it is another model",
     "embed-m3       2.0 GiB  $0.01 in                      yes, tokenizer checked",
@@ -47,9 +47,9 @@ test("a host may elect what seems too large, never what is not there or is anoth
   assert.deepEqual(
     wrong.map((line) => line.slice(0, 40)),
     [
-      "--models: mid-14b: no engine here has this model".slice(0, 40),
+      "--models: mid-14b: no engine on this machine has this model".slice(0, 40),
       "--models: small-7b-alt: the engine's model".slice(0, 40),
-      "--models: gpt-9 is no model of the catalogue".slice(0, 40),
+      "--models: gpt-9 is not in the catalogue;ogue".slice(0, 40),
     ],
   );
 });

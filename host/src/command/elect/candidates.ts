@@ -72,7 +72,7 @@ export function proposed(candidates: readonly Candidate[]): string[] {
 
 /** Why a model is not proposed. */
 function obstacleOf({ held, fits, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
-  if (!held) return "no engine here has this model";
+  if (!held) return "no engine on this machine has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
   const trouble = template && templateTrouble(template);
   if (trouble !== undefined) return trouble;
@@ -100,7 +100,7 @@ export function objections(models: readonly string[], candidates: readonly Candi
     const candidate = candidates.find((known) => known.model === model);
     if (candidate === undefined)
       return [
-        `--models: ${model} is no model of the catalogue; there are ${candidates.map((c) => c.model).join(", ")}`,
+        `--models: ${model} is not in the catalogue; its models are ${candidates.map((c) => c.model).join(", ")}`,
       ];
     if (!candidate.held || candidate.tokenizer === "differs") return [`--models: ${model}: ${obstacleOf(candidate)}`];
     return [];

@@ -42,7 +42,7 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
   assert.match(terminal.lines[0] ?? "", /^ollama at 127\.0\.0\.1:\d+, 8\.0 GiB for models$/);
   assert.match(terminal.text, /^tiny-3b .* \$0\.02 in, \$0\.04 out +yes/m);
   assert.match(terminal.text, /^reason-32b .* no: needs about \d/m);
-  assert.match(terminal.text, /^embed-m3 .* no: no engine here has this model$/m);
+  assert.match(terminal.text, /^embed-m3 .* no: no engine on this machine has this model$/m);
   assert.match(
     terminal.text,
     /elected tiny-3b on ollama at .*; the node is ready\nstructured output: none of them keeps to a JSON schema\nnext: /,
@@ -96,7 +96,7 @@ test("a mapped model is found in its engine, which is remembered by its address"
   const { engine, map } = (await logins.read())?.serving ?? {};
   assert.deepEqual([engine, map], ["openai", { "tiny-3b": "my-llama" }]);
   const missing = await fails(elect, "--map", "tiny-3b=other", "--yes");
-  assert.match(missing.message, /no engine here holds other \(ollama at .*my-llama, bge-m3\)/);
+  assert.match(missing.message, /no engine on this machine has other \(ollama at .*my-llama, bge-m3\)/);
 });
 
 test("--json tells what was weighed", async (t) => {
@@ -132,15 +132,15 @@ test("another node's election is not how this machine serves", async (t) => {
 test("what cannot be elected is said, and nothing is elected", async (t) => {
   const none = await loggedIn(t);
   const empty = await none.fails(elect, "--yes");
-  assert.match(empty.message, /no engine on this machine holds/);
+  assert.match(empty.message, /no engine on this machine has/);
   assert.match(empty.next ?? "", /docs\/hosts\/engines\.md.*--engine demo/);
   const { fails, gateway } = await withOllama(t, ["llama3.2:3b"]);
   const cases: [string[], RegExp, number][] = [
-    [["--models", "gpt-9"], /--models: gpt-9 is no model of the catalogue/, 2],
-    [["--models", "embed-m3"], /--models: embed-m3: no engine here has this model/, 2],
+    [["--models", "gpt-9"], /--models: gpt-9 is not in the catalogue/, 2],
+    [["--models", "embed-m3"], /--models: embed-m3: no engine on this machine has this model/, 2],
     [["--engine", "magic"], /--engine must be one of/, 2],
     [["--engine", "openai"], /--engine openai needs --engine-url/, 2],
-    [["--map", "tiny"], /--map is a list/, 2],
+    [["--map", "tiny"], /--map must be a list/, 2],
   ];
   for (const [args, line, exitCode] of cases) {
     const report = await fails(elect, ...args);
@@ -165,7 +165,7 @@ test("an engine with another tokenizer holds another model, which is not elected
   const { message, exitCode } = await fails(elect, ...asked, "--models", "tiny-3b");
   assert.match(message, /^--models: tiny-3b: the engine's model counts tokens differently/);
   assert.equal(exitCode, 2);
-  assert.match((await fails(elect, ...asked, "--yes")).message, /this machine holds no model/);
+  assert.match((await fails(elect, ...asked, "--yes")).message, /this machine has no model/);
   assert.deepEqual(gateway.bodies, []);
 });
 
@@ -186,7 +186,7 @@ test("a model without its chat template is not elected: what is billed is not wh
 
   const alone = await loggedIn(t, { engines: await ollamaWith(t, ["llama3.2:3b"], bare) });
   const report = await alone.fails(elect, "--yes");
-  assert.equal(report.message, `this machine holds no model that can be served: tiny-3b: ${trouble}`);
+  assert.equal(report.message, `this machine has no model that it can serve: tiny-3b: ${trouble}`);
   assert.match(report.next ?? "", /ollama create/);
 });
 

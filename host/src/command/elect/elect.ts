@@ -37,13 +37,13 @@ export const elect: Command = {
   help: "choose the models that this node serves",
   flags: {
     models: { value: "A,B", help: "choose these (default: a proposal, which you can change)" },
-    yes: { help: "take the proposal without a question" },
+    yes: { help: "accept the proposal without a question" },
     ...NODE_FLAG,
     ...ENGINE_FLAGS,
   },
   more: [
     "To elect a model is to choose it for this node: the platform then sends requests for it.",
-    "Proposed are models that an engine on this machine holds, that fit into its memory, and whose tokens are counted as the gateway counts them. Engines are looked for at their usual ports, and Ollama at OLLAMA_HOST. An engine that is still loading is waited for, up to a minute.",
+    "It proposes models that an engine on this machine has, that fit into memory, and for which the engine counts tokens as the gateway does. It looks for engines at their usual ports, and for Ollama at OLLAMA_HOST. It waits up to a minute for an engine that is still loading.",
     "The choice and the engine's address are stored, so that tollgate-host up needs no flags. An engine that needs a key takes it from the environment variable TOLLGATE_ENGINE_KEY; it is stored too.",
   ],
   example: "--models tiny-3b,embed-m3",
@@ -135,7 +135,7 @@ async function decide(
 }
 
 function nothingToServe(candidates: Candidate[]): CommandError {
-  const message = "this machine holds no model that can be served";
+  const message = "this machine has no model that it can serve";
   const objection = templateObjection(
     candidates.map(({ model }) => model),
     candidates,
@@ -149,7 +149,7 @@ function nothingToServe(candidates: Candidate[]): CommandError {
 
 async function question(proposal: string[], { terminal }: CommandContext): Promise<string[]> {
   if (terminal.ask === undefined)
-    throw new UsageError("--yes or --models A,B is needed: standard input is not a terminal, so nobody can be asked");
+    throw new UsageError("--yes or --models A,B is missing: standard input is not a terminal, so it cannot ask");
   const usual = proposal.join(",");
   const said = await terminal.ask(`Choose models to elect [${usual}]: `);
   const mistakes: string[] = [];
@@ -183,8 +183,8 @@ async function engineHolding(map: Map<string, string>, settings: EngineSettings,
   const holder = engines.find(({ models }) => names.every((name) => models.includes(name)));
   if (holder === undefined) {
     const held = engines.map(({ name, models }) => `${name}: ${models.join(", ") || "nothing"}`).join("; ");
-    throw new CommandError(`no engine here holds ${names.join(" and ")} (${held || "none answers"})`, {
-      next: "start it, or name its address with --engine openai --engine-url URL",
+    throw new CommandError(`no engine on this machine has ${names.join(" and ")} (${held || "none answers"})`, {
+      next: "start the engine, or give its address with --engine openai --engine-url URL",
     });
   }
   return { ...settings, engine: "openai" as const, engineUrl: holder.url, map };

@@ -51,7 +51,8 @@ export async function callGateway<T>(options: CallOptions<T>): Promise<{ data: T
   });
   if (answer.status >= 400) throw refusal(answer);
   const result = options.answer.safeParse(answer.json);
-  if (!result.success) throw new GatewayUnreachable(`${url} did not answer as a Tollgate gateway does`);
+  if (!result.success)
+    throw new GatewayUnreachable(`${url} is not a Tollgate gateway: its response has another format`);
   return { data: result.data, headers: answer.headers };
 }
 

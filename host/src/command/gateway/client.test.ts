@@ -127,6 +127,6 @@ test("what an older gateway does not say is missing; what is wrong is no answer 
     { slots: "all" },
   ]) {
     answer = { ...stats, ...wrong };
-    await assert.rejects(gateway.stats("node_1"), /did not answer as a Tollgate gateway does/, JSON.stringify(wrong));
+    await assert.rejects(gateway.stats("node_1"), /is not a Tollgate gateway/, JSON.stringify(wrong));
   }
 });

@@ -42,7 +42,7 @@ export function standingSentence({
   quarantine,
   withheld,
 }: Pick<Stats, "state" | "quarantine" | "withheld">): string | undefined {
-  if (state === "paused") return "paused   no new requests; tollgate-host resume lets them in again";
+  if (state === "paused") return "paused   no new requests; tollgate-host resume accepts them again";
   if (state === "retired") return "retired  this node gets no requests any more";
   if (state !== "quarantined" && withheld != null) {
     return `no work  ${withheldReason(withheld)}; tollgate-host status says what to do`;
@@ -79,11 +79,11 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
     stats(stats) {
       const now = standingSentence(stats);
       if (now === standing) return;
-      print(now ?? `${stats.state.padEnd(8)} requests come in again`);
+      print(now ?? `${stats.state.padEnd(8)} accepting requests again`);
       standing = now;
     },
-    statsMissing: (reason) => log.info({ err: reason }, "the gateway does not tell how it sees the node"),
-    stopping: () => print("stopping finishing what runs; Ctrl-C again stops at once"),
+    statsMissing: (reason) => log.info({ err: reason }, "the gateway did not report the node's state"),
+    stopping: () => print("stopping finishing requests in flight; Ctrl-C again stops at once"),
     stopped: () => print("stopped"),
     close() {},
   };

@@ -47,7 +47,7 @@ test("elsewhere: a node that gets no work because of another says so, once", () 
   for (const stats of [withheld, withheld, STATS]) plain.stats(stats);
   assert.deepEqual(terminal.lines, [
     "no work  it was registered while another node of yours was in quarantine; tollgate-host status says what to do",
-    "online   requests come in again",
+    "online   accepting requests again",
   ]);
 });
 
@@ -59,11 +59,11 @@ test("elsewhere: one line per change", () => {
     "note     the context is short",
     `node     ${NODE} at http://g, serving tiny-3b`,
     "online   waiting for requests",
-    "paused   no new requests; tollgate-host resume lets them in again",
-    "online   requests come in again",
+    "paused   no new requests; tollgate-host resume accepts them again",
+    "online   accepting requests again",
     "offline  cut; reconnecting",
     "offline  no route; trying again",
-    "stopping finishing what runs; Ctrl-C again stops at once",
+    "stopping finishing requests in flight; Ctrl-C again stops at once",
     "stopped",
   ]);
   assert.deepEqual(terminal.screens, []);
@@ -112,7 +112,7 @@ test("on a terminal: a screen that is drawn anew at every change and every secon
     "job failed (tiny-3b): out of memory",
   ])
     assert.ok(last.includes(text), text);
-  for (const text of ["the gateway does not tell", "offline: no route; trying again"])
+  for (const text of ["the gateway did not report", "offline: no route; trying again"])
     assert.equal(last.split(text).length, 2, `said once: ${text}`);
   screen.stopped();
   const ended = terminal.screens.length;

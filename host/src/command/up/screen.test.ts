@@ -62,7 +62,7 @@ test("a node at work", () => {
     "events     06:50:22  online: waiting for requests",
     "           06:51:27  a frame from the plane is malformed",
     "",
-    "Ctrl-C finishes what runs, then stops.",
+    "Ctrl-C finishes requests in flight, then stops.",
   ]);
 });
 

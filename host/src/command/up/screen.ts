@@ -62,15 +62,15 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
     status: (status) => happened(connectionSentence(status)),
     stats(now) {
       const sentence = standingSentence(now);
-      if (sentence !== standing) happened(sentence ?? "requests come in again");
+      if (sentence !== standing) happened(sentence ?? "accepting requests again");
       [stats, standing, silent] = [now, sentence, false];
       draw();
     },
     statsMissing(reason) {
-      if (!silent) happened(`the gateway does not tell how it sees the node: ${reason.message}`);
+      if (!silent) happened(`the gateway did not report the node's state: ${reason.message}`);
       silent = true;
     },
-    stopping: () => happened("stopping: finishing what runs; Ctrl-C again stops at once"),
+    stopping: () => happened("stopping: finishing requests in flight; Ctrl-C again stops at once"),
     stopped() {
       draw();
       stopDrawing();
@@ -163,7 +163,7 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
     "",
     ...list("events", view.events.slice(-eventsShown).map(eventLine)),
     "",
-    paint.dim(clip("Ctrl-C finishes what runs, then stops.", columns)),
+    paint.dim(clip("Ctrl-C finishes requests in flight, then stops.", columns)),
   ].slice(0, rows - 1);
 }
 

@@ -60,7 +60,7 @@ test("without flags: what was logged in to, registered and elected is served unt
     "engine   scripted, 3 at once",
     `node     ${NODE} at ${gateway.url}, serving tiny-3b`,
     "online   waiting for requests",
-    "stopping finishing what runs; Ctrl-C again stops at once",
+    "stopping finishing requests in flight; Ctrl-C again stops at once",
     "stopped",
   ]);
 });
@@ -83,7 +83,7 @@ test("on a terminal it is a screen, with what the gateway tells", async (t) => {
 test("an engine that is away ends it with code 1: the demo model never stands in for what was elected", async (t) => {
   const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
   const { message, next, exitCode } = await fails(up);
-  assert.match(message, /no engine on this machine holds/);
+  assert.match(message, /no engine on this machine has/);
   assert.match(next ?? "", /start the engine/);
   assert.equal(exitCode, 1);
   assert.deepEqual(supervisor.told, [{ type: "failed", message }]);
@@ -99,7 +99,7 @@ test("without an engine it stops and lists every place it looked, also for a gat
   const { fails, gateway } = await upHarness(t, { absences: places });
   const named = ["--gateway", gateway.url, "--token", TOKEN, "--name", "box", "--models", "tiny-3b"];
   const { message, details, next, exitCode } = await fails(up, ...named);
-  assert.equal(message, "no engine on this machine holds a model of the catalogue");
+  assert.equal(message, "no engine on this machine has a model of the catalogue");
   assert.deepEqual(details, [
     "ollama: nothing answers at 127.0.0.1:11434 (ECONNREFUSED)",
     "llama-server, MLX: nothing answers at 127.0.0.1:8080 (ECONNREFUSED)",

@@ -30,7 +30,7 @@ export function NodeInsight({ id }: { id: string }) {
         {(found) => (
           <>
             <Totals insight={found} words={words} />
-            <div className="grid gap-5 lg:grid-cols-2">
+            <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
               <Course title="Utilisation" note="Share of slot time spent on requests while connected.">
                 <Chart
                   kind="lines"

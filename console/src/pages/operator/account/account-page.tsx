@@ -60,7 +60,7 @@ function Details({ account }: { account: PlatformAccount }) {
           range={range}
           choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />}
         />
-        <div className="grid gap-5 xl:grid-cols-2">
+        <div className="grid grid-cols-1 gap-5 xl:grid-cols-2">
           <Card title="Account">
             <div className="flex flex-col gap-4">
               <Facts>

@@ -55,7 +55,7 @@ function Course({ activity: { kind, range, total, series, slot_s } }: { activity
           {total.error_share === null ? "–" : shareText(total.error_share)}
         </Stat>
       </Stats>
-      <div className="grid gap-5 xl:grid-cols-2">
+      <div className="grid grid-cols-1 gap-5 xl:grid-cols-2">
         <Chart
           title={`${amount} in ${words}`}
           height={180}

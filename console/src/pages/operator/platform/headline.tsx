@@ -17,7 +17,7 @@ export function Headline({ performance }: { performance: PlatformPerformance }) 
       : `${count(total.slots)} ${total.slots === 1 ? "slot" : "slots"} on ${count(total.nodes ?? 0)} ${total.nodes === 1 ? "node" : "nodes"} on average`,
   ];
   return (
-    <div className="grid gap-5 sm:grid-cols-2 2xl:grid-cols-4">
+    <div className="grid grid-cols-1 gap-5 sm:grid-cols-2 2xl:grid-cols-4">
       {figuresOf(performance).map((figure, place) => {
         const value = figure.of(total);
         return (

@@ -12,7 +12,7 @@ const MODELS_MAX = 10;
 export function SpendLists({ performance: { top_accounts, models } }: { performance: PlatformPerformance }) {
   const spent = models.filter(({ charge_micro }) => parseMicro(charge_micro) > 0n).slice(0, MODELS_MAX);
   return (
-    <div className="grid gap-5 lg:grid-cols-2">
+    <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
       <Card title="Spend by account">
         <Spend
           label="Spend by account"

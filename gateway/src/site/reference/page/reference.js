@@ -44,7 +44,7 @@
     contents();
     searchBox();
     const isWithKey = document.querySelector("[data-key]") !== null;
-    if (isWithKey) import("/docs/own-key.js").then(({ offerOwnKey }) => offerOwnKey());
+    if (isWithKey) import("/docs/own-key.js").then(({ offerOwnKeys }) => offerOwnKeys());
   });
 
   function themeChoice() {
