@@ -103,6 +103,7 @@ export class Attempts {
         enough: false,
         blank: false,
         failure: null,
+        unbuilt: false,
         formatted: order.formatted ?? false,
         sink,
         own: { toldMs: 0, aliveMs: 0 },

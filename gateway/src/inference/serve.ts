@@ -15,6 +15,7 @@ import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./g
 import type { Gateway } from "./gateway.ts";
 import { ignoredHeaders, readAsk } from "./read.ts";
 import { Relay } from "./relay.ts";
+import { requireKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
 import type { Story } from "./story.ts";
@@ -60,6 +61,7 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, { stay, st
     const { ask, model, meter, promptTokens } = read;
     story.asked({ model: model.id, stream: ask.stream, promptTokens });
     call.reply.setHeaders(ignoredHeaders(ask));
+    requireKeywords(gw.dispatcher, ask, model.id); // 400
     story.step("model limit");
     const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
     try {
@@ -121,7 +123,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     };
     const origin = { accountId: key.accountId, promptTokens };
     const result = await gw.dispatcher.run(
-      { request: meta.suffix, header, body: ask.body, formatted: ask.formatted, origin },
+      { request: meta.suffix, header, body: ask.body, formatted: ask.formatted, keywords: ask.keywords, origin },
       relay,
       stay.signal,
     );
@@ -149,7 +151,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     return {
       tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,
       answer: () => {
-        if (ending.fault !== null) return tellFault(call, ending, writer); // 502 · 503
+        if (ending.fault !== null) return tellFault(call, ending, writer, end === "unbuilt"); // 502 · 503
         if (ending.outcome !== "ok") return;
         if (writer !== null) return endStream(call, writer, ask, answer);
         return tellWhole(gw, endpoint, call, meta, answer, ask);
@@ -193,13 +195,15 @@ function endStream(call: Call, writer: StreamWriter, ask: ReadAsk, answer: Param
 }
 
 /** As a status, or, where the status is gone, as the stream's terminal event. */
-function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null): void {
+function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null, isUnbuilt: boolean): void {
   if (code === null) return;
-  const failure = fault(code, detailsOf(code, billed));
+  const failure = fault(code, isUnbuilt ? { message: UNBUILT } : detailsOf(code, billed));
   if (writer === null) throw failure;
   call.reply.event(JSON.stringify(failure.body()));
   call.reply.endStream();
 }
+
+const UNBUILT = "The node's engine could not build a grammar from response_format. Nothing is billed.";
 
 function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof fault>[1] {
   if (code === "upstream_stall" && billed === "delivered")
