@@ -232,6 +232,8 @@ class Run {
   /** Nodes that declined it just now: asked again later. */
   readonly #declined = new Set<string>();
   readonly #need: Need;
+  /** The platform's own jobs are one account's. */
+  readonly #account: string;
   #accepted = 0;
   /** Until when a node has to be found. */
   #deadline: number;
@@ -240,7 +242,8 @@ class Run {
 
   constructor(options: RunOptions) {
     this.#o = options;
-    const { header, formatted = false, keywords = [] } = options.order;
+    const { header, formatted = false, keywords = [], origin } = options.order;
+    this.#account = origin?.accountId ?? "";
     this.#need = formatted ? needOf(header.model, keywords) : { model: header.model };
     this.#startedAt = options.clock.monotonic();
     this.#deadline = this.#startedAt + options.deadlineMs;
@@ -259,7 +262,11 @@ class Run {
       if (turn.kind === "no_capacity") break;
       const { attempts, order, sink, signal } = this.#o;
       const acceptBy = cut && this.#deadline;
-      const attempt = await attempts.run(order, number, turn.node, sink, { signal, acceptBy });
+      const attempt = await attempts.run(order, number, turn.node, sink, {
+        signal,
+        acceptBy,
+        ending: () => this.#o.queue.ended(this.#need, this.#account),
+      });
       if (attempt.acceptedAt !== null) this.#accepted += 1;
       const end = attempt.state as AttemptEnd;
       // An empty one is judged with the second opinion.
@@ -312,7 +319,7 @@ class Run {
     for (;;) {
       const ruledOut = this.#ruledOut(first);
       const excluded = this.#declined.size === 0 ? ruledOut : this.#declined.union(ruledOut);
-      const turn = await queue.wait(this.#need, { excluded, deadline, signal });
+      const turn = await queue.wait(this.#need, { account: this.#account, excluded, deadline, signal });
       const askAgain =
         turn.kind === "no_capacity" &&
         this.#declined.size > 0 &&
