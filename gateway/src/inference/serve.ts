@@ -9,6 +9,7 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call, ReadAsk } from "./call.ts";
+import { DeltaJoiner } from "./delta-joiner.ts";
 import { type Ending, judge } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
@@ -112,7 +113,8 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
     const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
     const { vectorsDue } = ask;
-    const stream = writer === null ? null : { writer, reply: call.reply };
+    const { clock } = gw;
+    const stream = writer && new DeltaJoiner({ writer, reply: call.reply, clock, perSecondMax: model.speedMax });
     const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop: ask.sampling.stop, stream });
     const header = {
       model: model.id,
@@ -131,6 +133,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     // What a broken node gave last is not let through any more; of an answer that we break off, only what went out counts.
     const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";
     const counts = onlyDelivered ? relay.delivered() : relay.end();
+    stream?.flush();
     const { reachedClient } = relay;
     const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
     const ending = judge(end, { accepted: result.server !== null, hadOutput, reachedClient });
