@@ -21,12 +21,14 @@ interface JoinerOptions {
 export class DeltaJoiner {
   readonly #options: JoinerOptions;
   #unsent = "";
-  #windowAt = Number.NEGATIVE_INFINITY;
+  #windowAt: number;
   #sent = 0;
   #stopTimer: (() => void) | undefined;
+  readonly #send = (): void => this.flush();
 
   constructor(options: JoinerOptions) {
     this.#options = options;
+    this.#windowAt = options.clock.monotonic();
   }
 
   /** Text that is not empty. */
@@ -34,15 +36,17 @@ export class DeltaJoiner {
     const isFirst = this.#unsent === "";
     this.#unsent += text;
     if (!isFirst) return;
-    if (this.#isFlooded()) this.#stopTimer = this.#options.clock.after(FLOOD_MERGE_MS, () => this.flush());
-    else queueMicrotask(() => this.flush());
+    if (this.#isFlooded()) this.#stopTimer = this.#options.clock.after(FLOOD_MERGE_MS, this.#send);
+    else queueMicrotask(this.#send);
   }
 
   /** Sends what waits, before anything else is said. */
   flush(): void {
     const { writer, reply } = this.#options;
-    this.#stopTimer?.();
-    this.#stopTimer = undefined;
+    if (this.#stopTimer !== undefined) {
+      this.#stopTimer();
+      this.#stopTimer = undefined;
+    }
     if (this.#unsent === "") return;
     const text = this.#unsent;
     this.#unsent = "";
@@ -50,12 +54,13 @@ export class DeltaJoiner {
     reply.event(writer.delta(text));
   }
 
+  /** The clock is asked only once so many were sent, which takes an honest stream many seconds. */
   #isFlooded(): boolean {
+    if (this.#sent < this.#options.perSecondMax) return false;
     const now = this.#options.clock.monotonic();
-    if (now - this.#windowAt >= WINDOW_MS) {
-      this.#windowAt = now;
-      this.#sent = 0;
-    }
-    return this.#sent >= this.#options.perSecondMax;
+    if (now - this.#windowAt < WINDOW_MS) return true;
+    this.#windowAt = now;
+    this.#sent = 0;
+    return false;
   }
 }
