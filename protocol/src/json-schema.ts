@@ -25,7 +25,7 @@ export interface KeywordUse {
   place: string;
 }
 
-export type SchemaReading =
+type SchemaReading =
   | { isValid: true; uses: KeywordUse[]; steps: number; root: SchemaPart; isRecursive: boolean }
   | { isValid: false; place: string; rule: string; steps: number };
 

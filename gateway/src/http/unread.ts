@@ -23,7 +23,7 @@ interface Answer {
   since: number;
 }
 
-export interface Unread {
+interface Unread {
   /** What waits in memory of answers that are complete. */
   readonly bytes: number;
 }
