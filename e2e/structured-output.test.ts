@@ -29,7 +29,17 @@ const schema = {
 };
 const FITS = { name: "text", lengthKm: 1, sea: "black" };
 const river = { type: "json_schema" as const, json_schema: { name: "river", schema, strict: true } };
-const nested = (levels: number): object => (levels === 1 ? {} : { not: nested(levels - 1) });
+const nested = (levels: number): object => (levels === 1 ? {} : { type: "array", items: nested(levels - 1) });
+/** Each definition offers the next one twice: under 3 KB, and 2^40 alternatives once it is written out. */
+const doubling = {
+  anyOf: [{ $ref: "#/$defs/d0" }],
+  $defs: Object.fromEntries(
+    Array.from({ length: 40 }, (_, i) => {
+      const next = i === 39 ? { type: "null" } : { $ref: `#/$defs/d${i + 1}` };
+      return [`d${i}`, { anyOf: [next, next] }];
+    }),
+  ),
+};
 
 interface Whole {
   choices: { message?: { content: string }; text?: string; finish_reason: string }[];
@@ -145,6 +155,8 @@ describe("structured output", () => {
       [{ type: "yaml" }, "response_format.type"],
       [{ type: "json_schema", json_schema: { schema } }, "response_format.json_schema.name"],
       [schemaOf([]), "response_format.json_schema.schema"],
+      [schemaOf({ type: "objekt" }), "response_format.json_schema.schema"],
+      [schemaOf(doubling), "response_format.json_schema.schema"],
       [schemaOf(nested(101)), "response_format.json_schema.schema"],
       [schemaOf({ const: "x".repeat(64 * 1024) }), "response_format.json_schema.schema"],
     ] as const) {
@@ -154,6 +166,21 @@ describe("structured output", () => {
       assert.ok(!("code" in error));
     }
     assert.equal((await post({ response_format: schemaOf(nested(100)) })).status, 200);
+  });
+
+  test("a keyword that no connected node enforces: 400 with its name and place, nothing held, nobody asked", async () => {
+    const before = await builder(platform);
+    const unkept = { ...schema, properties: { ...schema.properties, name: { type: "string", pattern: "^[A-Z]" } } };
+    const format = { type: "json_schema", json_schema: { name: "x", schema: unkept } };
+    for (const stream of [false, true]) {
+      const response = await post({ response_format: format, stream });
+      const { error } = (await response.json()) as { error: { message: string; param: string } };
+      assert.deepEqual([response.status, error.param], [400, "response_format.json_schema.schema"]);
+      assert.match(error.message, /keyword "pattern" at #\/properties\/name/);
+    }
+    assert.deepEqual(await builder(platform), before);
+    // Where no node enforces formats at all, that is what is missing.
+    assert.equal((await post({ model: UNFORMED, response_format: format })).status, 503);
   });
 
   test("without an able node: 503 at once, nothing billed, and plain requests served; a stream is told by its event", async () => {

@@ -8,6 +8,7 @@ import { type Dispatcher, openDispatcher } from "../../gateway/src/dispatch/disp
 import { Roster } from "../../gateway/src/dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../../gateway/src/dispatch/testing.ts";
 import type { Reply } from "../../gateway/src/inference/call.ts";
+import { DeltaJoiner } from "../../gateway/src/inference/delta-joiner.ts";
 import { Relay } from "../../gateway/src/inference/relay.ts";
 import type { ActiveModel } from "../../gateway/src/metering/catalogue.ts";
 import type { Metering } from "../../gateway/src/metering/metering.ts";
@@ -66,7 +67,10 @@ export class GatewayUnderTest {
       meter,
       outputTokensMax: cap,
       vectorsDue,
-      stream: stream && writer !== undefined ? { writer, reply: joiningReply() } : null,
+      stream:
+        stream && writer !== undefined
+          ? new DeltaJoiner({ writer, reply: joiningReply(), clock: systemClock, perSecondMax: model.speedMax })
+          : null,
       stop,
     });
     const request = String(++this.#jobs).padStart(26, "0");

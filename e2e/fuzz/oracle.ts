@@ -2,6 +2,7 @@
  * What the contract says of a body, worked out again from its bytes and from the written rules alone: which answer is due,
  * and which fields a refusal may name. Nothing here is shared with the gateway.
  */
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Body, EMBEDDING_MODELS, type Endpoint, GENERATION_MODELS } from "./bodies.ts";
 import { FIELDS } from "./damage.ts";
 import type { Expected } from "./expected.ts";
@@ -108,6 +109,15 @@ function brokenFields(endpoint: Endpoint, body: Body): string[] {
   return broken;
 }
 
+const metaSchema = new Ajv2020({ strict: false, validateFormats: false, logger: false });
+
+/** No engine here enforces that a property is there of which the schema says nothing. */
+function namesWhatItRequires({ type, required, properties }: Body): boolean {
+  const applies = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
+  const named = isObject(properties) ? Object.keys(properties) : [];
+  return !applies || !Array.isArray(required) || required.every((name) => named.includes(String(name)));
+}
+
 function brokenFormat({ type, json_schema: asked }: Body): string[] {
   if (type === "text" || type === "json_object") return [];
   if (type !== "json_schema") return ["response_format.type"];
@@ -117,6 +127,7 @@ function brokenFormat({ type, json_schema: asked }: Body): string[] {
   if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) broken.push("name");
   if (!isObject(schema) || depthOf(schema) > SCHEMA_DEPTH_MAX) broken.push("schema");
   else if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_BYTES_MAX) broken.push("schema");
+  else if (metaSchema.validateSchema(schema) !== true || !namesWhatItRequires(schema)) broken.push("schema");
   if (strict != null && typeof strict !== "boolean") broken.push("strict");
   return broken.map((field) => `response_format.json_schema.${field}`);
 }

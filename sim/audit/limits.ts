@@ -18,6 +18,8 @@ const PLACES_MIN = 8;
 const LEASE_MS = 62_000;
 const MINUTE_MS = 60_000;
 /** A request is counted a moment after it came. */
+/** For so long an account that asked for a model shares it, and some time on the way to the count. */
+const SHARING_MS_MAX = 10_000 + 15_000;
 const COUNTED_MS_MAX = 100;
 
 /**
@@ -40,12 +42,20 @@ export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boo
     const isRival = isSlots
       ? (other: Sight): boolean => other.ask.account === sight.ask.account
       : (other: Sight): boolean => other.ask.model === sight.ask.model;
-    const rivals = sights.filter((other) => other !== sight && isRival(other) && overlaps(stage, other, sight)).length;
+    const beside = sights.filter((other) => other !== sight && isRival(other) && overlaps(stage, other, sight));
+    const rivals = beside.length;
     const whole = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
     // A gateway that counts alone has its share of every limit.
     const isAlone = stage.limitsWhenAway === "local" && wasAway(stage, sight.askedMs, sight.endedMs ?? sight.askedMs);
     const least = isAlone ? Math.max(1, Math.floor(whole / stage.machines.length)) : whole;
-    if (rivals < least)
+    // An account has its equal share of a model while others ask for it too.
+    const untilMs = sight.endedMs ?? sight.askedMs;
+    const asking = sights.filter(
+      (other) => isRival(other) && other.askedMs <= untilMs && other.askedMs >= sight.askedMs - SHARING_MS_MAX,
+    );
+    const each = Math.max(1, Math.floor(least / new Set(asking.map(({ ask }) => ask.account)).size));
+    const own = beside.filter(({ ask }) => ask.account === sight.ask.account).length;
+    if (rivals < least && (isSlots || own < each))
       world.fail("nobody is refused for slots that are free", `${sight.id}: ${sight.code} beside ${rivals} others`);
   }
   if (!limitsWereWell) return;

@@ -57,7 +57,9 @@ async function step(on: Limits, draw: { what: number; id: string; tokens: number
     ];
   }
   if (draw.what < 7) return await on.leave("key", draw.id, draw.tokens);
-  return draw.what < 9 ? await on.enterModel("model", draw.id, 2) : await on.leaveModel("model", draw.id);
+  return draw.what < 9
+    ? await on.enterModel("model", draw.id, 2, `account ${Number(draw.id) % 3}`)
+    : await on.leaveModel("model", draw.id);
 }
 
 describe("the simulated server of limits", () => {

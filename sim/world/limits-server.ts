@@ -12,6 +12,7 @@ import type { Scheduler } from "./scheduler.ts";
 
 const MINUTE_MS = 60_000;
 const LEASE_MS = 60_000;
+const SHARING_MS = 10_000;
 const WAY_MS_MAX = 3;
 
 interface Window {
@@ -154,11 +155,16 @@ export class LimitsServer {
     return Number(wasThere);
   }
 
-  #enterModel([places, time, id, ceiling]: Word[]): number {
+  #enterModel([places, own, accounts, time, id, ceiling, account]: Word[]): number {
     const now = this.#now(time);
+    const sharing = this.#living(String(accounts), now).set(String(account), now + SHARING_MS);
     const leases = this.#living(String(places), now);
-    if (!leases.has(String(id)) && leases.size >= Number(ceiling)) return 0;
+    const its = this.#living(String(own), now);
+    const isFull =
+      leases.size >= Number(ceiling) || its.size >= Math.max(1, Math.floor(Number(ceiling) / sharing.size));
+    if (!leases.has(String(id)) && isFull) return 0;
     leases.set(String(id), now + LEASE_MS);
+    its.set(String(id), now + LEASE_MS);
     return 1;
   }
 

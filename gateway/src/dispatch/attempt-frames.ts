@@ -101,7 +101,8 @@ export class AttemptFrames {
         this.#log.info(id, { node: id, job, cause }, "node failed a job");
         if (this.#inOrder(attempt, frame.seq)) {
           // No engine takes every schema, and a builder must not have nodes barred with one.
-          attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
+          attempt.unbuilt = attempt.formatted && cause !== "agent" && attempt.firstOutputAt === null;
+          if (!attempt.unbuilt) attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
           step(attempt, "fail");
         }
         break;

@@ -77,11 +77,20 @@ export class Attempts {
     number: number,
     node: RosterNode,
     sink: DispatchSink,
-    { signal, acceptBy = Number.POSITIVE_INFINITY }: { signal: Gone; acceptBy?: number | undefined },
+    {
+      signal,
+      acceptBy = Number.POSITIVE_INFINITY,
+      ending = () => {},
+    }: {
+      signal: Gone;
+      acceptBy?: number | undefined;
+      /** Called when the attempt is over, before its slot is free for the next. */
+      ending?: () => void;
+    },
   ): Promise<Attempt> {
     const { plane, clock, jobMsMax } = this.#options;
     const job = `${order.request}-${String(number).padStart(2, "0")}`;
-    const frames = this.#framesOf(order, job, node);
+    const frames = this.#framesOf(order, job, { node, ending });
     return new Promise((resolve) => {
       const onAbort = (): void => step(attempt, "cancel");
       const attempt: RunningAttempt = {
@@ -103,6 +112,7 @@ export class Attempts {
         enough: false,
         blank: false,
         failure: null,
+        unbuilt: false,
         formatted: order.formatted ?? false,
         sink,
         own: { toldMs: 0, aliveMs: 0 },
@@ -111,6 +121,7 @@ export class Attempts {
           this.#running.delete(attempt.job);
           attempt.stopTimer();
           signal.removeEventListener("abort", onAbort);
+          ending();
           this.#ended(attempt, end);
           resolve(attempt);
         },
@@ -136,12 +147,17 @@ export class Attempts {
   }
 
   /** Before anything is registered: an order that cannot be encoded leaves nothing behind. */
-  #framesOf({ header, body }: DispatchOrder, job: string, node: RosterNode): [head: Uint8Array, rest?: Uint8Array][] {
+  #framesOf(
+    { header, body }: DispatchOrder,
+    job: string,
+    { node, ending }: { node: RosterNode; ending: () => void },
+  ): [head: Uint8Array, rest?: Uint8Array][] {
     try {
       return cutJob({ ...header, times: true, job, gateway: this.#options.gatewayId }, body).map((frame) =>
         frame.piece.length < APART_BYTES_MIN ? [encode(frame)] : encodeApart(frame),
       );
     } catch (error) {
+      ending();
       this.#options.roster.ended(node);
       throw error;
     }

@@ -4,6 +4,7 @@
  * What the plane cut is tried again as if it had not been.
  */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
+import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
@@ -31,7 +32,8 @@ const JOB_MS_MAX = 900_000;
 export interface DispatchResult {
   /**
    * `enough`: the sink had what it wanted and the node was stopped. `empty`: no output, and a second node found none
-   * either. `unconfirmed`: no output, and no other node had an opinion. `broken`: the node broke the protocol. `cut`: the
+   * either. `unconfirmed`: no output, and no other node had an opinion. `unbuilt`: the engine could not build a grammar from the
+   * output format. `broken`: the node broke the protocol. `cut`: the
    * plane lost a node that was well, and the request could not be tried again, or not in time.
    */
   end:
@@ -40,6 +42,7 @@ export interface DispatchResult {
     | "empty"
     | "unconfirmed"
     | "failed"
+    | "unbuilt"
     | "broken"
     | "quiet"
     | "cut"
@@ -118,6 +121,8 @@ export interface Dispatcher {
   speedOf(model: string): MedianSpeed;
   /** Whether a connected node serves the model with an engine that keeps to an output format. */
   keepsFormat(model: string): boolean;
+  /** A keyword that keeps every node of the model from a schema with these; undefined when a node enforces all of them. */
+  unkeptKeyword(model: string, keywords: readonly KeywordUse[]): KeywordUse | undefined;
   /** How many requests wait for a node of the model. */
   waiting(model: string): number;
   /** How many jobs the nodes that serve the model can run at once, or could a minute ago, as the gateway counts that saw the most. */
@@ -146,6 +151,8 @@ export function openDispatcher(options: {
   const measuredListeners: ((measured: Measured) => void)[] = [];
   const excusedListeners: ((nodeId: string, sinceMs: number) => void)[] = [];
   const over = (attempt: Attempt): void => {
+    // It says nothing about the node.
+    if (attempt.unbuilt) return;
     for (const run of attemptListeners) run(attempt);
   };
   const attempts = new Attempts({
@@ -200,6 +207,13 @@ export function openDispatcher(options: {
     speedOfNode: (nodeId, model) => speeds.ofNode(nodeId, model),
     speedOf: (model) => speeds.ofModel(roster.serving({ model }), model),
     keepsFormat: (model) => roster.serving({ model, formatted: true }).length > 0,
+    unkeptKeyword(model, keywords) {
+      const need = needOf(model, keywords);
+      if (roster.serves(need, new Set())) return undefined;
+      // One that nobody enforces says most; else no single node enforces all.
+      const alone = keywords.find((use) => !roster.serves(needOf(model, [use]), new Set()));
+      return alone ?? keywords.at(-1);
+    },
     waiting: (model) => queue.waiting(model),
     slots: (model) => Math.max(roster.slots(model), peers?.slotsTold(model) ?? 0),
     get isAway() {
@@ -233,6 +247,8 @@ class Run {
   /** Nodes that declined it just now: asked again later. */
   readonly #declined = new Set<string>();
   readonly #need: Need;
+  /** The platform's own jobs are one account's. */
+  readonly #account: string;
   #accepted = 0;
   /** Until when a node has to be found. */
   #deadline: number;
@@ -241,8 +257,9 @@ class Run {
 
   constructor(options: RunOptions) {
     this.#o = options;
-    const { header, formatted = false } = options.order;
-    this.#need = { model: header.model, formatted };
+    const { header, formatted = false, keywords = [], origin } = options.order;
+    this.#account = origin?.accountId ?? "";
+    this.#need = formatted ? needOf(header.model, keywords) : { model: header.model };
     this.#startedAt = options.clock.monotonic();
     this.#deadline = this.#startedAt + options.deadlineMs;
   }
@@ -260,7 +277,11 @@ class Run {
       if (turn.kind === "no_capacity") break;
       const { attempts, order, sink, signal } = this.#o;
       const acceptBy = cut && this.#deadline;
-      const attempt = await attempts.run(order, number, turn.node, sink, { signal, acceptBy });
+      const attempt = await attempts.run(order, number, turn.node, sink, {
+        signal,
+        acceptBy,
+        ending: () => this.#o.queue.ended(this.#need, this.#account),
+      });
       if (attempt.acceptedAt !== null) this.#accepted += 1;
       const end = attempt.state as AttemptEnd;
       // An empty one is judged with the second opinion.
@@ -313,7 +334,7 @@ class Run {
     for (;;) {
       const ruledOut = this.#ruledOut(first);
       const excluded = this.#declined.size === 0 ? ruledOut : this.#declined.union(ruledOut);
-      const turn = await queue.wait(this.#need, { excluded, deadline, signal });
+      const turn = await queue.wait(this.#need, { account: this.#account, excluded, deadline, signal });
       const askAgain =
         turn.kind === "no_capacity" &&
         this.#declined.size > 0 &&
@@ -342,9 +363,16 @@ class Run {
   }
 }
 
+const needOf = (model: string, keywords: readonly KeywordUse[]): Need => ({
+  model,
+  formatted: true,
+  keywords: keywords.map(({ needs }) => needs),
+});
+
 /** How an attempt that is the request's last ends the request. */
-function endOf({ state, enough }: Attempt): DispatchResult["end"] {
+function endOf({ state, enough, unbuilt }: Attempt): DispatchResult["end"] {
   if (enough) return "enough";
+  if (unbuilt) return "unbuilt";
   if (state === "lost" || state === "expired") return "quiet";
   return state as Exclude<AttemptEnd, "lost" | "expired" | "declined">;
 }

@@ -16,12 +16,15 @@ const MODEL = "tiny-3b";
 const DEADLINE_MS = 10_000;
 const format = { type: "json_schema" as const, name: "x", schema: { type: "object" } };
 
+const useOf = (keyword: string) => ({ needs: keyword, keyword, place: "#" });
+
 let requests = 0;
-const order = (formatted: boolean): DispatchOrder => ({
+const order = (formatted: boolean, keywords: string[] = []): DispatchOrder => ({
   request: String(++requests).padStart(26, "0"),
   header: { model: MODEL, endpoint: "chat", stream: false, output_tokens_max: 9, sampling: {} },
   body: { messages: [{ role: "user", content: "hi" }], ...(formatted && { format }) },
   formatted,
+  keywords: keywords.map(useOf),
 });
 
 const sinkOf = (): DispatchSink & { text: string } => ({
@@ -68,8 +71,8 @@ describe("requests for an output format", () => {
     return node;
   };
   const able = { json_schema: [MODEL] };
-  const run = (formatted: boolean): Promise<DispatchResult> =>
-    dispatcher.run(order(formatted), sinkOf(), new AbortController().signal);
+  const run = (formatted: boolean, keywords?: string[]): Promise<DispatchResult> =>
+    dispatcher.run(order(formatted, keywords), sinkOf(), new AbortController().signal);
   const answer = (node: FakeNode, job: string): void => {
     node.say({ kind: "accepted", job });
     node.delta(job, 0, "{}");
@@ -261,18 +264,46 @@ describe("requests for an output format", () => {
     assert.deepEqual(jobsAt(older), []);
   });
 
-  test("an engine that fails such a job may have had a schema that it cannot take: it counts as a refused prompt", async () => {
+  test("a format whose grammar cannot be built is blamed on nobody; a failure after output is a refused prompt", async () => {
     const node = await online("able", { ...able, slots: 9 });
     const failures: unknown[] = [];
     dispatcher.onAttempt(({ failure }) => failures.push(failure));
-    for (const [nth, formatted] of [true, false].entries()) {
+    for (const [nth, { formatted, output, cause, end }] of [
+      { formatted: true, output: 0, cause: "prompt" as const, end: "unbuilt" },
+      { formatted: true, output: 0, cause: "engine" as const, end: "unbuilt" },
+      { formatted: true, output: 0, cause: "agent" as const, end: "failed" },
+      { formatted: true, output: 1, cause: "engine" as const, end: "failed" },
+      { formatted: false, output: 0, cause: "engine" as const, end: "failed" },
+    ].entries()) {
       const running = run(formatted);
       const job = await node.job(nth + 1);
       node.say({ kind: "accepted", job });
-      node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "HTTP 400" });
-      assert.equal((await running).end, "failed");
+      if (output > 0) node.delta(job, 0, "{");
+      node.say({ kind: "failed", job, seq: output, cause, message: "HTTP 400" });
+      assert.equal((await running).end, end);
     }
-    assert.deepEqual(failures, ["prompt", "engine"]);
+    assert.deepEqual(failures, ["agent", "prompt", "engine"]);
+  });
+
+  test("a schema goes only to nodes that announce its keywords; a node that announces none keeps the proven ones", async () => {
+    const keeps = (schema_keywords: string[]) => ({ ...able, schema_keywords });
+    const older = await online("older", { ...able, slots: 9 });
+    const ranges = await online("ranges", keeps(["type", "minimum"]));
+    const patterns = await online("patterns", keeps(["type", "pattern"]));
+    for (const [keywords, node] of [
+      [["type", "minimum"], ranges],
+      [["pattern"], patterns],
+      [["type", "properties", "required", "additionalProperties", "enum"], older],
+    ] as const) {
+      const running = run(true, [...keywords]);
+      answer(node, await node.job());
+      assert.equal((await running).server?.nodeId, node.id);
+    }
+    const unkept = (...keywords: string[]) => dispatcher.unkeptKeyword(MODEL, keywords.map(useOf))?.keyword;
+    assert.equal(unkept("type", "minimum"), undefined);
+    assert.equal(unkept("type", "uniqueItems", "minimum"), "uniqueItems");
+    assert.equal(unkept("minimum", "pattern"), "pattern", "no single node keeps both");
+    assert.equal((await run(true, ["uniqueItems"])).end, "no_capacity");
   });
 
   test("whoever waits for another node keeps nobody from one that is free", async () => {

@@ -1,5 +1,6 @@
 /** What a request asks of dispatch, and where the output of its attempts goes. */
 import type { Channel, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 
 export interface DispatchOrder {
   /** The request's 26 characters. */
@@ -9,6 +10,8 @@ export interface DispatchOrder {
   body: JobBody | Uint8Array;
   /** The body asks for an output format. Absent: it does not. */
   formatted?: boolean;
+  /** What of the format's schema the node's engine must enforce. Absent: nothing beyond the format itself. */
+  keywords?: readonly KeywordUse[];
   /**
    * Whose request it is and how long its prompt: whether a node that refuses a prompt is to blame depends on it. Absent for
    * the platform's own jobs.

@@ -1,9 +1,10 @@
 /**
- * Waiting for a free node. First come, first served per model, but for nodes that those who came first cannot use; a request
- * leaves the queue with a node, at its deadline, when its client goes away, or when no connected node can serve it any more.
+ * Waiting for a free node. Accounts have equal shares of a model's slots while they wait (`fair-shares.ts`), and each of them is
+ * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client goes away, or when no connected node can serve it any more.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
+import { InService, serveFairly } from "./fair-shares.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import type { Need } from "./shelves.ts";
@@ -12,6 +13,8 @@ export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } 
 
 /** Which nodes will do. */
 interface Wanted {
+  /** Whose request it is. */
+  account: string;
   need: Need;
   excluded: ReadonlySet<string>;
 }
@@ -34,6 +37,8 @@ export class NodeQueue {
   readonly #waitingMax: number;
   readonly #ttftMs: QueueOptions["ttftMs"];
   readonly #waiting = new Map<string, Set<Waiting>>();
+  /** By model. */
+  readonly #inService = new Map<string, InService>();
 
   constructor(options: QueueOptions) {
     this.#roster = options.roster;
@@ -43,12 +48,17 @@ export class NodeQueue {
     this.#roster.onChange(() => this.#serve());
   }
 
-  /** The node's slot is counted as taken when this resolves with one; give it back with `roster.ended`. */
-  wait(need: Need, order: { excluded: ReadonlySet<string>; deadline: number; signal: Gone }): Promise<Turn> {
-    const { excluded, deadline, signal } = order;
+  /**
+   * The node's slot is counted as taken when this resolves with one; give it back with `roster.ended`, and say `ended` here before.
+   */
+  wait(
+    need: Need,
+    order: { account: string; excluded: ReadonlySet<string>; deadline: number; signal: Gone },
+  ): Promise<Turn> {
+    const { account, excluded, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
     const line = this.#waiting.get(need.model) ?? new Set<Waiting>();
-    const wanted = { need, excluded };
+    const wanted = { account, need, excluded };
     const node = this.#takePast(line, wanted);
     if (node !== undefined) return Promise.resolve({ kind: "node", node });
     if (!this.#roster.serves(need, excluded) || line.size >= this.#waitingMax)
@@ -69,6 +79,13 @@ export class NodeQueue {
     });
   }
 
+  /** What `wait` gave a node to has ended there. */
+  ended({ model }: Need, account: string): void {
+    const inService = this.#inServiceOf(model);
+    inService.ended(account);
+    if (inService.isEmpty && this.waiting(model) === 0) this.#inService.delete(model);
+  }
+
   /** How many requests for the model wait for a node. */
   waiting(model: string): number {
     return this.#waiting.get(model)?.size ?? 0;
@@ -78,29 +95,40 @@ export class NodeQueue {
   #takePast(line: Set<Waiting>, wanted: Wanted): RosterNode | undefined {
     if (line.size > 0) {
       if (this.#pick(wanted) === undefined) return undefined;
-      this.#serveLine(line);
+      this.#serveLine(wanted.need.model, line);
     }
     return this.#take(wanted);
   }
 
   #serve(): void {
     for (const [model, line] of this.#waiting) {
-      this.#serveLine(line);
+      this.#serveLine(model, line);
       if (line.size === 0) this.#waiting.delete(model);
     }
   }
 
-  #serveLine(line: Set<Waiting>): void {
-    for (const waiting of [...line]) {
+  #serveLine(model: string, line: Set<Waiting>): void {
+    serveFairly(line, this.#inServiceOf(model), (waiting) => {
       const node = this.#take(waiting);
       if (node !== undefined) waiting.leave({ kind: "node", node });
       else if (!this.#roster.serves(waiting.need, waiting.excluded)) waiting.leave({ kind: "no_capacity" });
-    }
+      return node !== undefined;
+    });
+  }
+
+  #inServiceOf(model: string): InService {
+    const known = this.#inService.get(model);
+    if (known !== undefined) return known;
+    const inService = new InService();
+    this.#inService.set(model, inService);
+    return inService;
   }
 
   #take(wanted: Wanted): RosterNode | undefined {
     const node = this.#pick(wanted);
-    if (node !== undefined) this.#roster.sent(node);
+    if (node === undefined) return undefined;
+    this.#roster.sent(node);
+    this.#inServiceOf(wanted.need.model).began(wanted.account);
     return node;
   }
 

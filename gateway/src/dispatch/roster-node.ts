@@ -1,5 +1,6 @@
 /** A connected node as its own state frames describe it and the fleet's records allow. */
 import type { NodeState } from "@tollgate/protocol/frames.ts";
+import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import type { NodeLicence } from "./licences.ts";
 import type { Need } from "./shelves.ts";
 
@@ -12,6 +13,8 @@ export interface RosterNode {
   models: Set<string>;
   /** The models for which it says that its engine keeps to an output format. */
   formats: Set<string>;
+  /** The keywords of JSON Schema that its engine enforces. */
+  keywords: ReadonlySet<string>;
   /** How many jobs it says it can run at once, and how many of them it is trusted with. */
   reportedSlots: number;
   slots: number;
@@ -23,6 +26,9 @@ export interface RosterNode {
   shunnedUntil: number;
 }
 
+/** What the agent's own test of formats proves, where it says no more. */
+const PROVEN: ReadonlySet<string> = new Set(PROVEN_KEYWORDS);
+
 export function newRosterNode(id: string, licence: NodeLicence): RosterNode {
   return {
     id,
@@ -30,6 +36,7 @@ export function newRosterNode(id: string, licence: NodeLicence): RosterNode {
     reported: [],
     models: new Set(),
     formats: new Set(),
+    keywords: PROVEN,
     reportedSlots: 0,
     slots: 0,
     outstanding: 0,
@@ -52,6 +59,7 @@ export function applyState(node: RosterNode, state: NodeState, inFlight: number,
   node.reportedSlots = state.slots;
   applyLicence(node, node.licence);
   node.formats = unlessSame(node.formats, new Set(state.json_schema));
+  node.keywords = state.schema_keywords === undefined ? PROVEN : new Set(state.schema_keywords);
   // A node on probation is not believed when it says that it is free.
   node.outstanding = isOnProbation(node.licence) ? Math.max(state.busy, inFlight) : state.busy;
   node.draining = state.draining;
@@ -59,8 +67,14 @@ export function applyState(node: RosterNode, state: NodeState, inFlight: number,
 }
 
 /** As the shelves have it of those that are connected. */
-export const isAble = (node: RosterNode, { model, formatted = false }: Need): boolean =>
-  node.models.has(model) && (!formatted || node.formats.has(model)) && !node.draining;
+export const isAble = (node: RosterNode, need: Need): boolean =>
+  node.models.has(need.model) &&
+  (!need.formatted || node.formats.has(need.model)) &&
+  keepsKeywords(node, need) &&
+  !node.draining;
+
+export const keepsKeywords = ({ keywords }: RosterNode, need: Need): boolean =>
+  need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));
 
 const isOnProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
 

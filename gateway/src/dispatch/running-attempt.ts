@@ -34,6 +34,8 @@ export interface Attempt {
   /** It ended well without one token of output. */
   blank: boolean;
   failure: Failure | null;
+  /** The engine could not build a grammar from the output format: the schema's doing, and nobody is to blame. */
+  unbuilt: boolean;
 }
 
 export interface RunningAttempt extends Attempt {

@@ -9,6 +9,8 @@ export interface Need {
   model: string;
   /** That its engine keeps to an output format. Absent: it need not. */
   formatted?: boolean;
+  /** The keywords of JSON Schema that its engine must enforce. Absent: none. */
+  keywords?: readonly string[];
 }
 
 interface Filed {

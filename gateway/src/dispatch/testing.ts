@@ -116,7 +116,14 @@ export class FakeNode {
   }
 
   /** As an older agent does, which knows no `json_schema`, unless that is said. */
-  report(told: { models: string[]; slots: number; busy?: number; draining?: boolean; json_schema?: string[] }): void {
+  report(told: {
+    models: string[];
+    slots: number;
+    busy?: number;
+    draining?: boolean;
+    json_schema?: string[];
+    schema_keywords?: string[];
+  }): void {
     const { json_schema, busy = 0, draining = false, ...rest } = told;
     const formats = json_schema === undefined ? { protocol: "1.1" } : { protocol: "1.2", json_schema };
     const state = { agent: "fake", busy, draining, ...formats, ...rest };

@@ -12,6 +12,7 @@ import { answerPreflights } from "./cors.ts";
 import { lacksHost, openDirect, openDoor } from "./door.ts";
 import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
+import { boundUnread } from "./unread.ts";
 
 /** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
 interface Patience {
@@ -105,6 +106,7 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
   // Who has closed its sending side may be waiting for its answer (half-close.ts). Node has no option for it.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   watchConnections(app, door?.clock ?? systemClock);
+  boundUnread(app.server, { clock: door?.clock ?? systemClock });
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   return app;
 }

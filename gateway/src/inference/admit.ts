@@ -10,6 +10,7 @@ import { PoolBusyError } from "../metering/pool.ts";
 import type { Call } from "./call.ts";
 import type { Ask, Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
+import { refuseLongRuns } from "./long-runs.ts";
 
 export function findModel<Model extends CountedModel>(
   { active }: { active: Map<string, Model> },
@@ -22,8 +23,9 @@ export function findModel<Model extends CountedModel>(
   return model;
 }
 
-/** Faults: 400 for a prompt that does not leave room for one token of output, or is longer than what can be embedded. */
+/** Faults: 400 for a prompt with a run of characters that is too long (long-runs.ts), or that does not leave room for one token of output, or is longer than what can be embedded. */
 export async function countPrompt(meter: Meter, model: CountedModel, ask: Ask, payer?: string): Promise<number> {
+  refuseLongRuns(ask);
   const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
   const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax, payer).catch(notCounted);
   if (over === null) return tokens;

@@ -18,6 +18,7 @@ test("the table of endings, one row for each line of it", () => {
     ["the node reports failure, with output", "failed", KEPT, "upstream_failed", 502, "all", true],
     ["the node reports failure, in a stream", "failed", SENT, "upstream_failed", 502, "all", true],
     ["the node reports failure, without output", "failed", NONE, "upstream_failed", 502, "all", false],
+    ["the engine cannot build the format's grammar", "unbuilt", NONE, "upstream_failed", 502, "nothing", false],
     ["the node breaks the protocol, in a stream", "broken", SENT, "upstream_failed", 502, "delivered", false],
     ["the node breaks the protocol, not streamed", "broken", KEPT, "upstream_failed", 502, "nothing", false],
     ["the node breaks the protocol before output", "broken", NONE, "upstream_failed", 502, "nothing", false],

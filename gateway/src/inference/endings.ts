@@ -59,6 +59,8 @@ export function judge(end: DispatchResult["end"] | "stopped", { accepted, hadOut
       return { ...OK, ...SHARED };
     case "unconfirmed":
       return { ...OK, ...FREE };
+    case "unbuilt":
+      return { ...FAILED, ...FREE };
     case "failed":
       return { ...FAILED, billed: "all", paid: hadOutput };
     case "broken":

@@ -2,7 +2,9 @@
  * What tells chat, completions and embeddings apart: how to parse, what to count, how to answer. Everything else is one
  * path, serve.ts.
  */
+
 import type { JobBody, Sampling, Endpoint as WireEndpoint } from "@tollgate/protocol/frames.ts";
+import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 import type { FinishReason, ModelKind } from "../base/states.ts";
 import type { Prompt } from "../metering/meter.ts";
 
@@ -47,6 +49,8 @@ export interface Ask {
   ignored: string[];
   /** The body asks for an output format: only nodes whose engine keeps to one can take it. */
   formatted: boolean;
+  /** The keywords of its schema that the engine must enforce. */
+  keywords: KeywordUse[];
   /** Always floats, but for clients that cannot read them (EMBEDDINGS_BASE64_COMPAT). */
   vectorsAs: "floats" | "base64";
 }

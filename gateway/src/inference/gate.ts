@@ -68,7 +68,7 @@ export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key:
 export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
   if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
-  if (!(await gw.limits.enterModel(model.id, caller.call.id, ceiling).catch(notChecked))) {
+  if (!(await gw.limits.enterModel(model.id, caller.call.id, ceiling, caller.key.accountId).catch(notChecked))) {
     // What piles up while nodes cannot be heard is not the model's ceiling: one outage has one answer.
     if (gw.dispatcher.isTroubled) throw fault("no_capacity");
     throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);

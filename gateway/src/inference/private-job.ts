@@ -89,7 +89,7 @@ function plainEnd(end: DispatchResult["end"]): PrivateResult["end"] {
   if (end === "empty" || end === "unconfirmed") return "finished";
   // Nothing was learnt of the node.
   if (end === "cut") return "cancelled";
-  return end === "broken" ? "failed" : end;
+  return end === "broken" || end === "unbuilt" ? "failed" : end;
 }
 
 function promptOf({ model, messages, texts }: PrivateJob): [Prompt, JobBody] {

@@ -25,8 +25,10 @@ describe("the relay", () => {
     const meter = metering.meter(model.build.tokenizer);
     assert.ok(meter !== undefined);
     const writer = chat.stream?.({ suffix: "x", created: 0, model: id }, { includeUsage: false });
-    const reply = { event: (data: string) => events?.push(JSON.parse(data).choices[0].delta.content) } as never;
-    const stream = events === undefined || writer === undefined ? null : { writer, reply };
+    const stream =
+      events === undefined || writer === undefined
+        ? null
+        : { delta: (text: string) => events.push(JSON.parse(writer.delta(text)).choices[0].delta.content) };
     return new Relay({ model, meter, outputTokensMax: cap, vectorsDue, stop, stream });
   }
 
@@ -152,15 +154,7 @@ function model(thinks: boolean): ActiveModel {
 
 function relayOf({ thinks = false, vectorsDue = 0 } = {}) {
   const events: string[] = [];
-  const reply = {
-    event: (data: string) => void events.push(data),
-    json() {},
-    setHeaders() {},
-    openStream() {},
-    endStream() {},
-  };
-  const writer = { open: () => null, delta: (text: string) => text, finish: () => "", usage: () => "" };
-  const stream = { writer, reply };
+  const stream = { delta: (text: string) => void events.push(text) };
   return { relay: new Relay({ model: model(thinks), meter, outputTokensMax: 99, vectorsDue, stream }), events };
 }
 

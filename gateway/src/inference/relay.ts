@@ -7,8 +7,6 @@ import { StopMatcher } from "@tollgate/protocol/stops.ts";
 import type { DispatchSink } from "../dispatch/order.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
-import type { Reply } from "./call.ts";
-import type { StreamWriter } from "./endpoint.ts";
 import { ThinkingSplitter } from "./thinking.ts";
 
 interface RelayOptions {
@@ -19,8 +17,8 @@ interface RelayOptions {
   vectorsDue: number;
   /** Where the answer ends. Engines look for these in all they write; here thinking is not searched. */
   stop?: readonly string[] | undefined;
-  /** Null when the answer goes out in one piece. */
-  stream: { writer: StreamWriter; reply: Reply } | null;
+  /** Takes the answer as it comes. Null when it goes out in one piece. */
+  stream: { delta(text: string): void } | null;
 }
 
 export class Relay implements DispatchSink {
@@ -165,7 +163,7 @@ export class Relay implements DispatchSink {
       this.#text.add(kept);
     } else {
       this.#reached = true;
-      stream.reply.event(stream.writer.delta(kept));
+      stream.delta(kept);
     }
   }
 }

@@ -9,12 +9,14 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call, ReadAsk } from "./call.ts";
+import { DeltaJoiner } from "./delta-joiner.ts";
 import { type Ending, judge } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
 import { ignoredHeaders, readAsk } from "./read.ts";
 import { Relay } from "./relay.ts";
+import { requireKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
 import type { Story } from "./story.ts";
@@ -60,6 +62,7 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, { stay, st
     const { ask, model, meter, promptTokens } = read;
     story.asked({ model: model.id, stream: ask.stream, promptTokens });
     call.reply.setHeaders(ignoredHeaders(ask));
+    requireKeywords(gw.dispatcher, ask, model.id); // 400
     story.step("model limit");
     const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
     try {
@@ -110,7 +113,8 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
     const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
     const { vectorsDue } = ask;
-    const stream = writer === null ? null : { writer, reply: call.reply };
+    const { clock } = gw;
+    const stream = writer && new DeltaJoiner({ writer, reply: call.reply, clock, perSecondMax: model.speedMax });
     const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop: ask.sampling.stop, stream });
     const header = {
       model: model.id,
@@ -121,7 +125,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     };
     const origin = { accountId: key.accountId, promptTokens };
     const result = await gw.dispatcher.run(
-      { request: meta.suffix, header, body: ask.body, formatted: ask.formatted, origin },
+      { request: meta.suffix, header, body: ask.body, formatted: ask.formatted, keywords: ask.keywords, origin },
       relay,
       stay.signal,
     );
@@ -129,6 +133,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     // What a broken node gave last is not let through any more; of an answer that we break off, only what went out counts.
     const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";
     const counts = onlyDelivered ? relay.delivered() : relay.end();
+    stream?.flush();
     const { reachedClient } = relay;
     const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
     const ending = judge(end, { accepted: result.server !== null, hadOutput, reachedClient });
@@ -154,7 +159,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     return {
       tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,
       answer: () => {
-        if (ending.fault !== null) return tellFault(call, ending, writer); // 502 · 503
+        if (ending.fault !== null) return tellFault(call, ending, writer, end === "unbuilt"); // 502 · 503
         if (ending.outcome !== "ok") return;
         if (writer !== null) return endStream(call, writer, ask, answer);
         return tellWhole(gw, endpoint, call, meta, answer, ask);
@@ -198,13 +203,15 @@ function endStream(call: Call, writer: StreamWriter, ask: ReadAsk, answer: Param
 }
 
 /** As a status, or, where the status is gone, as the stream's terminal event. */
-function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null): void {
+function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null, isUnbuilt: boolean): void {
   if (code === null) return;
-  const failure = fault(code, detailsOf(code, billed));
+  const failure = fault(code, isUnbuilt ? { message: UNBUILT } : detailsOf(code, billed));
   if (writer === null) throw failure;
   call.reply.event(JSON.stringify(failure.body()));
   call.reply.endStream();
 }
+
+const UNBUILT = "The node's engine could not build a grammar from response_format. Nothing is billed.";
 
 function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof fault>[1] {
   if (code === "upstream_stall" && billed === "delivered")

@@ -171,6 +171,24 @@ function suite(openBench: () => Promise<Bench>): void {
     assert.equal(await other.enterModel("m", "d", 2), false);
   });
 
+  withBench("an account fills a model alone, and has its equal share while others ask", async (bench, limits) => {
+    const other = await bench.gateway();
+    const enter = (on: Limits, account: string, id: string) => on.enterModel("m", `${account}${id}`, 6, account);
+    for (let i = 0; i < 6; i++) assert.ok(await enter(limits, "a", `${i}`), "nobody else asks");
+    assert.equal(await enter(other, "b", "0"), false, "full");
+    for (let i = 0; i < 4; i++) await limits.leaveModel("m", `a${i}`);
+    assert.ok(await enter(limits, "a", "6"), "three of six");
+    assert.equal(await enter(limits, "a", "7"), false, "its share");
+    for (let i = 1; i < 4; i++) assert.ok(await enter(other, "b", `${i}`));
+    assert.equal(await enter(other, "b", "4"), false);
+    await limits.leaveModel("m", "a6");
+    assert.equal(await enter(other, "b", "4"), false, "the free place is for the other");
+    assert.ok(await enter(limits, "c", "0"));
+    await bench.pass(10_000);
+    await limits.leaveModel("m", "c0");
+    assert.ok(await enter(other, "b", "4"), "nobody else asked for a while");
+  });
+
   withBench("a living gateway keeps its slots, a dead one's are free after 60 s", async (bench, living) => {
     const dying = await bench.gateway();
     const two = { ...WIDE, inFlight: 2 };

@@ -85,13 +85,20 @@ export interface Limits {
   leave(keyId: string, id: string, tokens: number): Promise<void>;
   /**
    * Takes one of the model's places, which count what is in flight and what is queued on the whole platform. False: the
-   * model is at its ceiling. Rejects with `LimitsUnavailable`.
+   * model is at its ceiling, or the account has its share of it (`placesEach`). Rejects with `LimitsUnavailable`.
    */
-  enterModel(model: string, id: string, ceiling: number): Promise<boolean>;
+  enterModel(model: string, id: string, ceiling: number, account?: string): Promise<boolean>;
   leaveModel(model: string, id: string): Promise<void>;
   /** Renews nothing from now on. What was not left is given up to its lease. */
   close(): Promise<void>;
 }
+
+/** An account that asked for a model within this time shares its places with the others that did, admitted or not. */
+export const SHARING_MS = 10_000;
+
+/** How many of a model's places one account may hold while so many share them. Alone it may hold all. */
+export const placesEach = (ceiling: number, accounts: number): number =>
+  Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
 
 /** What kept the counts from being asked: no answer in time, no connection, or an answer that was an error. */
 export type UnavailableCause = "timeout" | "disconnected" | "error";

@@ -35,8 +35,10 @@ export function localWhenAway({ shared, clock, gateways }: LocalOptions): Limits
     enter: (keyId, id, limits) =>
       orElse(shared.enter(keyId, id, limits), () => local.enter(keyId, id, shareOf(limits))),
     standing: (keyId, limits) => orElse(shared.standing(keyId, limits), () => local.standing(keyId, shareOf(limits))),
-    enterModel: (model, id, ceiling) =>
-      orElse(shared.enterModel(model, id, ceiling), () => local.enterModel(model, id, share(ceiling))),
+    enterModel: (model, id, ceiling, account) =>
+      orElse(shared.enterModel(model, id, ceiling, account), () =>
+        local.enterModel(model, id, share(ceiling), account),
+      ),
     // Each place does nothing for what was not entered there.
     async leave(keyId, id, tokens) {
       await Promise.all([local.leave(keyId, id, tokens), shared.leave(keyId, id, tokens)]);

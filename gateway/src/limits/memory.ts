@@ -15,6 +15,8 @@ import {
   LEASE_MS,
   type Limits,
   MINUTE_MS,
+  placesEach,
+  SHARING_MS,
 } from "./limits.ts";
 
 interface Window {
@@ -69,8 +71,9 @@ export class Board {
     return ends;
   }
 
-  lease(group: string, id: string, at: number): void {
-    const end = at + LEASE_MS;
+  /** Leases of one group are equally long. */
+  lease(group: string, id: string, at: number, lengthMs = LEASE_MS): void {
+    const end = at + lengthMs;
     const leases = this.#leases.get(group);
     if (leases === undefined) {
       this.#leases.set(group, { ends: new Map([[id, end]]), noneEndsBefore: end });
@@ -99,6 +102,8 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
     for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
     board.sweep(currentMinute(), clock.monotonic());
   });
+  /** Of each place that this gateway holds, where its account's are counted. */
+  const owners = new Map<string, string>();
   const take = (group: string, id: string, at: number): void => {
     board.lease(group, id, at);
     held.add(group, id);
@@ -137,18 +142,30 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
       if (giveBack(slotsOf(keyId), id)) board.window(keyId, currentMinute()).tokens += tokens;
     },
 
-    async enterModel(model, id, ceiling) {
+    async enterModel(model, id, ceiling, account = "") {
       checkCount("ceiling", ceiling);
       const at = clock.monotonic();
       const group = placesOf(model);
+      const own = `${group}:of:${account}`;
+      const sharing = `${group}:accounts`;
+      board.lease(sharing, account, at, SHARING_MS);
       const places = board.living(group, at);
-      if (!places.has(id) && places.size >= ceiling) return false;
+      const each = placesEach(ceiling, board.living(sharing, at).size);
+      const isFull = places.size >= ceiling || board.living(own, at).size >= each;
+      if (!places.has(id) && isFull) return false;
       take(group, id, at);
+      take(own, id, at);
+      owners.set(`${group} ${id}`, own);
       return true;
     },
 
     async leaveModel(model, id) {
-      giveBack(placesOf(model), id);
+      const group = placesOf(model);
+      const place = `${group} ${id}`;
+      const own = owners.get(place);
+      owners.delete(place);
+      giveBack(group, id);
+      if (own !== undefined) giveBack(own, id);
     },
 
     async close() {

@@ -4,7 +4,7 @@
  * minute. Every key a script writes gets an end, and all keys of one call carry one hash tag.
  */
 import type { Redis } from "ioredis";
-import { LEASE_MS, MINUTE_MS, type Refusal } from "./limits.ts";
+import { LEASE_MS, MINUTE_MS, type Refusal, SHARING_MS } from "./limits.ts";
 
 /** A window outlives its minute, so that no difference between clock and expiry can cut it short. */
 const WINDOW_TTL_MS = 2 * MINUTE_MS;
@@ -84,10 +84,17 @@ end
 return removed
 `;
 
-/** KEYS: places. ARGV: time, id, ceiling. */
+/** KEYS: places, the account's own, the accounts that share them. ARGV: time, id, ceiling, account. The rule is `placesEach`. */
 const ENTER_MODEL = `${TIME}${LEASE}
-if not holds(KEYS[1], ARGV[2]) and count(KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[3], string.format('%.0f', now + ${SHARING_MS}), ARGV[4])
+redis.call('PEXPIRE', KEYS[3], ${SHARING_MS})
+if not holds(KEYS[1], ARGV[2]) then
+  local ceiling = tonumber(ARGV[3])
+  local each = math.max(1, math.floor(ceiling / count(KEYS[3])))
+  if count(KEYS[1]) >= ceiling or count(KEYS[2]) >= each then return 0 end
+end
 lease(KEYS[1], ARGV[2])
+lease(KEYS[2], ARGV[2])
 return 1
 `;
 
@@ -104,7 +111,7 @@ export const scripts = {
   limitsEnter: { lua: ENTER, numberOfKeys: 2 },
   limitsStanding: { lua: STANDING, numberOfKeys: 1 },
   limitsLeave: { lua: LEAVE, numberOfKeys: 2 },
-  limitsEnterModel: { lua: ENTER_MODEL, numberOfKeys: 1 },
+  limitsEnterModel: { lua: ENTER_MODEL, numberOfKeys: 3 },
   limitsRenew: { lua: RENEW, numberOfKeys: 1 },
 };
 

@@ -74,7 +74,7 @@ describe("Valkey, on one server", { skip }, () => {
     await limits.enter(KEY, "r2", DEFAULT_LIMITS);
     await limits.enterModel("m", "r2", 1);
     const keys = (await command(server.url, "KEYS", "ttl:*")) as string[];
-    assert.equal(keys.length, 3);
+    assert.equal(keys.length, 5);
     for (const key of keys) {
       const ttlMs = Number(await command(server.url, "PTTL", key));
       assert.ok(ttlMs > 0 && ttlMs <= 120_000, `${key} ends in ${ttlMs} ms`);

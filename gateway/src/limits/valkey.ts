@@ -80,11 +80,16 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     send: (sure) =>
       link.tell((redis) => redis.limitsLeave(windowOf(keyId), slotsOf(keyId), time(), id, tokens, sure ? "1" : "0")),
   });
-  const vacate = (model: string, id: string): Departure => ({
+  /** Of each place that this gateway holds, where its account's are counted. */
+  const owners = new Map<string, string>();
+  const vacate = (model: string, id: string, own: string): Departure => ({
     group: placesOf(model),
     id,
     tokens: 0,
-    send: () => link.tell((redis) => redis.zrem(placesOf(model), id)),
+    send: async () => {
+      await link.tell((redis) => redis.zrem(own, id));
+      return link.tell((redis) => redis.zrem(placesOf(model), id));
+    },
   });
   /** Asks for an entry. An answer that never came may have taken a lease, which is given back in the background. */
   const ask = async <T>(entry: () => Promise<T>, undo: Departure): Promise<T> => {
@@ -123,18 +128,26 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
       if (held.remove(slotsOf(keyId), id)) await departures.depart(signOff(keyId, id, tokens));
     },
 
-    async enterModel(model, id, ceiling) {
+    async enterModel(model, id, ceiling, account = "") {
       checkCount("ceiling", ceiling);
-      const undo = vacate(model, id);
-      const words = [placesOf(model), time(), id, ceiling];
+      const places = placesOf(model);
+      const own = `${places}:of:${account}`;
+      const undo = vacate(model, id, own);
+      const words = [places, own, `${places}:accounts`, time(), id, ceiling, account];
       const answer = await ask(() => link.ask((redis) => redis.limitsEnterModel(...words)), undo);
       if (answer !== 1) return false;
       hold(undo);
+      held.add(own, id);
+      owners.set(`${places} ${id}`, own);
       return true;
     },
 
     async leaveModel(model, id) {
-      if (held.remove(placesOf(model), id)) await departures.depart(vacate(model, id));
+      const places = placesOf(model);
+      const own = owners.get(`${places} ${id}`) ?? "";
+      owners.delete(`${places} ${id}`);
+      held.remove(own, id);
+      if (held.remove(places, id)) await departures.depart(vacate(model, id, own));
     },
 
     async close() {

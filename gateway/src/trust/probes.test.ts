@@ -64,6 +64,7 @@ describe("probes", () => {
       reported: ["m"],
       models: new Set(["m"]),
       formats: new Set(),
+      keywords: new Set(),
       reportedSlots: 4,
       slots: 4,
       outstanding: 0,

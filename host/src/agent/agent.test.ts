@@ -5,6 +5,7 @@ import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import { turn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";
+import { SCHEMA_KEYWORDS } from "../engines/schema-keywords.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
 import { AgentHarness, NODE } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
@@ -20,6 +21,7 @@ test("a node that comes online says what it is", async () => {
       busy: 0,
       models: ["tiny-3b", "embed-m3"],
       json_schema: ["tiny-3b"],
+      schema_keywords: [...SCHEMA_KEYWORDS.scripted],
       draining: false,
     },
   ]);

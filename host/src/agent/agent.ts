@@ -213,6 +213,14 @@ export class Agent {
     this.#idlers.clear();
   }
 
+  /** What the engines of all these models enforce; nothing is said where one does not tell. */
+  #keywordsOf(models: readonly string[]): { schema_keywords?: string[] } {
+    const each = models.map((model) => this.#options.engine.schemaKeywords?.(model));
+    const [first, ...others] = each;
+    if (first === undefined || others.includes(undefined)) return {};
+    return { schema_keywords: first.filter((keyword) => others.every((other) => other?.includes(keyword))) };
+  }
+
   #publishState(): void {
     const { node, version } = this.#options;
     const formatted = this.#now.models.filter((model) => this.#formats.passed(model));
@@ -222,7 +230,7 @@ export class Agent {
       slots: this.#now.slots,
       busy: this.#intake.busy,
       models: [...this.#now.models],
-      ...(formatted.length === 0 ? {} : { json_schema: formatted }),
+      ...(formatted.length === 0 ? {} : { json_schema: formatted, ...this.#keywordsOf(formatted) }),
       draining: this.#intake.draining,
     };
     this.#link.publish(nodeState(node), encode({ kind: "state", state }));

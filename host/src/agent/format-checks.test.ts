@@ -50,6 +50,21 @@ test("a node announces the models that passed, and their jobs carry the format t
   await agent.agent.stop();
 });
 
+test("a node announces the keywords that all engines behind its formats enforce, or none where one does not tell", async () => {
+  for (const [of, announced] of [
+    [{ "tiny-3b": ["type", "minimum"], "small-8b": ["pattern", "type"] }, ["type"]],
+    [{ "tiny-3b": ["type", "minimum"] }, undefined],
+  ] as [Record<string, string[]>, string[] | undefined][]) {
+    const scripted = scriptedEngine({ models: MODELS, clock: new ManualClock() });
+    const engine: Engine = { ...scripted, schemaKeywords: (model) => of[model] };
+    const agent = new AgentHarness({ models: MODELS, engine });
+    await agent.online();
+    await agent.plane.until(() => agent.states().at(-1)?.json_schema?.length === 2);
+    assert.deepEqual(agent.states().at(-1)?.schema_keywords, announced);
+    await agent.agent.stop();
+  }
+});
+
 test("after its engine was away a model is tried anew, and announced only then", async () => {
   const { state, agent } = harness();
   await agent.online();

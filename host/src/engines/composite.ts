@@ -67,6 +67,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
       }
     },
     keepsFormat: async (model) => (await byModel.get(model)?.engine.keepsFormat?.(model)) ?? false,
+    schemaKeywords: (model) => byModel.get(model)?.engine.schemaKeywords?.(model),
     tokens: async (model, text) => byModel.get(model)?.engine.tokens?.(model, text),
     chatTokens: async (model, messages, signal) => byModel.get(model)?.engine.chatTokens?.(model, messages, signal),
     async close() {

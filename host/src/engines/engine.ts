@@ -88,6 +88,8 @@ export interface Engine {
    * where the engine did not answer. Absent: this engine cannot.
    */
   keepsFormat?(model: string): Promise<boolean>;
+  /** The keywords of JSON Schema that it enforces for a model that keeps to formats. Undefined: nobody knows. */
+  schemaKeywords?(model: string): readonly string[] | undefined;
   /** True: the engine will not take this job now, although a slot is free. Asked before the job is accepted. */
   refuses?(job: EngineJob): boolean;
   /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */

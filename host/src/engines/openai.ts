@@ -95,6 +95,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
             !EMBEDDING_MODELS.includes(model) &&
             keepsToFormat((job, sink, signal) => jobs.generate(job, sink, signal), model, clock),
         }),
+    schemaKeywords: () => profile.schemaKeywords,
     close: async () => {},
   };
 }

@@ -17,6 +17,7 @@ import {
 } from "./engine.ts";
 import { EMBEDDING_MODELS } from "./models.ts";
 import { unitVector } from "./prose.ts";
+import { SCHEMA_KEYWORDS } from "./schema-keywords.ts";
 import { type Plan, planOf } from "./script.ts";
 import { WireFaults } from "./wire-faults.ts";
 
@@ -44,6 +45,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
     slots: options.slots ?? SLOTS,
     models: options.models,
     keepsFormat: async (model) => !EMBEDDING_MODELS.includes(model),
+    schemaKeywords: () => SCHEMA_KEYWORDS.scripted,
     refuses: (job) => isBusy(job),
     async generate(job, sink, signal) {
       try {

@@ -35,6 +35,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         outputTokensMax: undefined,
         sampling: {},
         formatted: false,
+        keywords: [],
         vectorsAs,
         label: labelOf(body),
         ignored: vectorsAs === "base64" ? ignored.filter((name) => name !== "encoding_format") : ignored,

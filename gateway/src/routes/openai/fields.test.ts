@@ -191,6 +191,16 @@ describe("the form of the answer", () => {
   const nested = (levels: number): object => (levels === 1 ? {} : { not: nested(levels - 1) });
   /** As long as that, as JSON. */
   const long = (bytes: number): object => ({ const: "x".repeat(bytes - '{"const":""}'.length) });
+  /** Under 3 KB, and 2^40 alternatives once it is written out. */
+  const doubling = {
+    anyOf: [{ $ref: "#/$defs/d0" }, { $ref: "#/$defs/d0" }],
+    $defs: Object.fromEntries(
+      Array.from({ length: 40 }, (_, i) => {
+        const next = i === 39 ? { type: "null" } : { $ref: `#/$defs/d${i + 1}` };
+        return [`d${i}`, { anyOf: [next, next] }];
+      }),
+    ),
+  };
   const SCHEMA = "response_format.json_schema.schema";
 
   for (const [name, body, param, rule] of [
@@ -211,6 +221,20 @@ describe("the form of the answer", () => {
     ["no schema", schemaOf({ name: "a" }), SCHEMA, /must be a JSON Schema object/],
     ["a schema that is true", schemaOf({ name: "a", schema: true }), SCHEMA, /must be a JSON Schema object/],
     ["a schema that is a list", schemaOf({ name: "a", schema: [] }), SCHEMA, /must be a JSON Schema object/],
+    [
+      "no valid schema",
+      schemaOf({ name: "a", schema: { type: "objet" } }),
+      SCHEMA,
+      /at #\/type: must be one of object/,
+    ],
+    [
+      "an invalid part",
+      schemaOf({ name: "a", schema: { properties: { a: 1 } } }),
+      SCHEMA,
+      /at #\/properties\/a: must be/,
+    ],
+    ["a reference to nowhere", schemaOf({ name: "a", schema: { $ref: "#/$defs/a" } }), SCHEMA, /at #\/\$ref: must be/],
+    ["definitions that double", schemaOf({ name: "a", schema: doubling }), SCHEMA, /at most 10000 parts/],
     ["101 levels", schemaOf({ name: "a", schema: nested(101) }), SCHEMA, /at most 100 levels deep/],
     ["1000 levels", schemaOf({ name: "a", schema: nested(1000) }), SCHEMA, /at most 100 levels deep/],
     ["a byte more than 64 KiB", schemaOf({ name: "a", schema: long(65_537) }), SCHEMA, /at most 64 KiB/],
@@ -239,6 +263,7 @@ describe("the form of the answer", () => {
 
   test("it travels in the job's body, and only nodes that keep to it are asked", () => {
     const schema = { type: "object", properties: { b: {}, a: {} } };
+    const use = (keyword: string) => ({ needs: keyword, keyword, place: "#" });
     for (const [response_format, format] of [
       [{ type: "json_object" }, { type: "json_object" }],
       [
@@ -255,10 +280,12 @@ describe("the form of the answer", () => {
       ],
     ]) {
       const ask = chat.parse({ ...good, response_format });
-      assert.deepEqual(ask, { ...chat.parse(good), body: { messages, format }, formatted: true });
+      const keywords = format.type === "json_object" ? [] : [use("type"), use("properties")];
+      assert.deepEqual(ask, { ...chat.parse(good), body: { messages, format }, formatted: true, keywords });
       const text = { model: "m", prompt: "hi" };
       const completion = completions.parse({ ...text, response_format });
-      assert.deepEqual(completion, { ...completions.parse(text), body: { prompt: "hi", format }, formatted: true });
+      const body = { prompt: "hi", format };
+      assert.deepEqual(completion, { ...completions.parse(text), body, formatted: true, keywords });
     }
   });
 

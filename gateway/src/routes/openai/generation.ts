@@ -3,9 +3,12 @@ import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
 import { IGNORED_FIELDS } from "@tollgate/api/public/ignored.ts";
 import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
+import { type KeywordUse, readSchema } from "@tollgate/protocol/json-schema.ts";
 import type { z } from "zod";
+import { invalidRequest } from "../../faults.ts";
 import { presentOf } from "../../http/fields.ts";
 import type { Ask, Usage } from "../../inference/endpoint.ts";
+import { SCHEMA_FIELD } from "../../inference/schema-support.ts";
 import { labelOf } from "./label.ts";
 
 const IGNORED_UNSTREAMED: readonly string[] = [...IGNORED_FIELDS, "stream_options"];
@@ -25,6 +28,7 @@ export function generationAsk(
     outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
     sampling: sampling(fields),
     formatted: "format" in formatOf(fields),
+    keywords: keywordsOf(fields),
     vectorsAs: "floats",
     label: labelOf(body),
     ignored: presentOf(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
@@ -43,6 +47,14 @@ export function formatOf({ response_format: asked }: Generation): { format?: Out
   if (asked.type === "json_object") return { format: { type: "json_object" } };
   const { name, schema, strict } = asked.json_schema;
   return { format: { type: "json_schema", name, schema, ...(strict != null && { strict }) } };
+}
+
+/** What an engine must enforce of the schema. A schema that is invalid, or expands too far, is refused before any engine sees it. */
+function keywordsOf({ response_format: asked }: Generation): KeywordUse[] {
+  if (asked?.type !== "json_schema") return [];
+  const reading = readSchema(asked.json_schema.schema);
+  if (reading.isValid) return reading.uses;
+  throw invalidRequest(SCHEMA_FIELD, `${SCHEMA_FIELD} is not valid at ${reading.place}: ${reading.rule}`);
 }
 
 /** Only what was said. */

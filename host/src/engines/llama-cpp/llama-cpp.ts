@@ -21,6 +21,7 @@ import { keepsToFormat } from "../format-check.ts";
 import { contextTokensOf } from "../model-requirements.ts";
 import { EMBEDDING_MODELS } from "../models.ts";
 import { normalise } from "../prose.ts";
+import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import { answerGrammar } from "./answer-grammar.ts";
 import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
 import { Pool } from "./pool.ts";
@@ -103,6 +104,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
       notes: options.promptFormat === undefined ? notesOn(model, models, contextTokens) : [],
       generate: write,
       keepsFormat: async (id) => !EMBEDDING_MODELS.includes(id) && keepsToFormat(write, id, clock),
+      schemaKeywords: () => SCHEMA_KEYWORDS.inProcess,
       async *embed(job, sink, signal) {
         for await (const values of embedder.vectors(job, { sink, signal, clock })) yield toVector(values);
       },

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
+import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({
@@ -52,6 +53,7 @@ export const llamaServer: EngineProfile = {
           : { json_schema: format.type === "json_object" ? { type: "object" } : format.schema },
     },
   ),
+  schemaKeywords: SCHEMA_KEYWORDS.llamaCpp,
   stopsExactly: true,
   async tokens(http, model, text) {
     const body = { model, content: text, add_special: false, parse_special: false };

@@ -6,6 +6,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
+import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import type { EngineFacts, EngineModel, EngineProfile } from "./profile.ts";
 
 const Served = z.object({ data: z.array(z.object({ id: z.string() })) });
@@ -91,5 +92,6 @@ export const lmStudio: EngineProfile = {
         endpoint === "chat" ? responseFormat(format.type === "json_object" ? ANY_OBJECT : format) : undefined,
     },
   ),
+  schemaKeywords: SCHEMA_KEYWORDS.lmStudio,
   caveats: ["LM Studio may truncate or not answer prompts longer than the context a model is loaded with"],
 };

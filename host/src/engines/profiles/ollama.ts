@@ -8,6 +8,7 @@ import { parseJson } from "../../http-body.ts";
 import { EngineError, type GenerationJob } from "../engine.ts";
 import { type EngineHttp, streamError } from "../engine-http.ts";
 import { finishOf, knownRole } from "../openai-wire.ts";
+import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import { engineSeed } from "../seed.ts";
 import type { Dialect, EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
 
@@ -118,5 +119,6 @@ export const ollama: EngineProfile = {
   assumedSlots: 1,
   inspect,
   dialect: ollamaDialect,
+  schemaKeywords: SCHEMA_KEYWORDS.llamaCpp,
   stopsExactly: true,
 };

@@ -6,6 +6,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
+import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({
@@ -86,6 +87,7 @@ export const vllm: EngineProfile = {
   assumedSlots: ASSUMED_SLOTS,
   inspect,
   dialect: openAiDialect({}, { format: responseFormat }),
+  schemaKeywords: SCHEMA_KEYWORDS.vllm,
   stopsExactly: true,
   async tokens(http, model, text) {
     const body = { model, prompt: text, add_special_tokens: false };

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { JobJoiner } from "@tollgate/protocol/jobs.ts";
+import fc from "fast-check";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { manualClock, turn } from "../base/testing.ts";
+import { openDispatcher } from "./dispatcher.ts";
+import { InService, serveFairly } from "./fair-shares.ts";
+import { Roster } from "./roster.ts";
+import { FakeNode, MemoryPlane } from "./testing.ts";
+
+interface Waiting {
+  account: string;
+  /** The kind of slot that it can use. */
+  slot: number;
+}
+
+const KINDS = 2;
+const waiting = fc.record({ account: fc.constantFrom("a", "b", "c"), slot: fc.nat(KINDS - 1) });
+const history = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.record({ comes: waiting }) },
+    { weight: 2, arbitrary: fc.record({ ends: fc.nat(20) }) },
+  ),
+  { maxLength: 80 },
+);
+
+/** Plays a history on so many slots of each kind; `served` sees who was served while who waited. */
+function play(
+  steps: ({ comes: Waiting } | { ends: number })[],
+  slots: number,
+  served: (one: Waiting, line: Waiting[], inService: InService) => void,
+): { line: Waiting[]; free: number[] } {
+  const inService = new InService();
+  const free: number[] = Array(KINDS).fill(slots);
+  const running: Waiting[] = [];
+  let line: Waiting[] = [];
+  for (const step of steps) {
+    if ("comes" in step) line.push(step.comes);
+    else if (running.length > 0) {
+      const [ended] = running.splice(step.ends % running.length, 1) as [Waiting];
+      inService.ended(ended.account);
+      free[ended.slot] = (free[ended.slot] as number) + 1;
+    }
+    serveFairly([...line], inService, (one) => {
+      if (free[one.slot] === 0) return false;
+      served(one, line, inService);
+      free[one.slot] = (free[one.slot] as number) - 1;
+      line = line.filter((other) => other !== one);
+      inService.began(one.account);
+      running.push(one);
+      return true;
+    });
+    // Work-conserving: nobody waits for a slot that is free.
+    for (const one of line) assert.equal(free[one.slot], 0);
+  }
+  return { line, free };
+}
+
+test("no slot is free while anybody waits who could use it", () => {
+  fc.assert(fc.property(history, fc.integer({ min: 1, max: 3 }), (steps, slots) => void play(steps, slots, () => {})));
+});
+
+test("nobody is served before an account that has less and waits for the same, nor before an older request of its own", () => {
+  fc.assert(
+    fc.property(history, fc.integer({ min: 1, max: 3 }), (steps, slots) => {
+      play(steps, slots, (one, line, inService) => {
+        for (const other of line.filter(({ slot }) => slot === one.slot))
+          assert.ok(inService.of(one.account) <= inService.of(other.account), "it has no more than who waits");
+        const own = line.filter(({ account, slot }) => account === one.account && slot === one.slot);
+        assert.equal(own[0], one);
+      });
+    }),
+  );
+});
+
+test("an account alone has every slot; a second one has every slot that gets free until both have as many", () => {
+  const comes = (account: string, times: number) =>
+    Array.from({ length: times }, () => ({ comes: { account, slot: 0 } }));
+  const order: string[] = [];
+  play(
+    [...comes("a", 200), ...comes("b", 4), ...Array.from({ length: 6 }, () => ({ ends: 0 }))],
+    8,
+    ({ account }) => void order.push(account),
+  );
+  assert.equal(order.join(""), "aaaaaaaa" + "bbbb" + "aa");
+});
+
+test("on a node's slots an account with many requests leaves others their turn", async () => {
+  const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
+  const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
+  const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
+  const node = new FakeNode(plane, { id: "n", gatewayId: "gw1" });
+  node.report({ models: ["tiny-3b"], slots: 2 });
+  await turn();
+  const sink = { reachedClient: false, begin() {}, delta: () => "more", finished: () => "answered" } as const;
+  let sent = 0;
+  const run = (accountId: string) =>
+    dispatcher.run(
+      {
+        request: String(++sent).padStart(26, "0"),
+        header: { model: "tiny-3b", endpoint: "chat", stream: false, output_tokens_max: 9, sampling: {} },
+        body: { messages: [{ role: "user", content: accountId }] },
+        origin: { accountId, promptTokens: 1 },
+      },
+      { ...sink, vectors: () => "broken" },
+      new AbortController().signal,
+    );
+  const ends = [..."aaaaaabbc"].map(run);
+  for (let nth = 1; nth <= ends.length; nth++) {
+    const job = await node.job(nth);
+    node.say({ kind: "accepted", job });
+    node.delta(job, 0, "x");
+    node.say({ kind: "done", job, seq: 1, finish: "stop" });
+  }
+  await Promise.all(ends);
+  const order = node.heard.flatMap((frame) =>
+    frame.kind === "job"
+      ? [(new JobJoiner(frame).body() as { messages: { content: string }[] }).messages[0]?.content]
+      : [],
+  );
+  assert.equal(order.join(""), "aabcabaaa");
+});

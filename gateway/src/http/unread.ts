@@ -1,0 +1,91 @@
+/**
+ * Answers that their clients do not read. A stream is held to its own buffer (reply.ts); an answer that is complete waits in memory
+ * until the client has taken it. A client that takes nothing of it for a while is closed, as if it had left, and so is whoever
+ * waits longest when all such answers together grow too large.
+ */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../base/clock.ts";
+
+/** The largest answer, 2,048 vectors, has 25 MB. */
+const BYTES_MAX = 256 * 1024 * 1024;
+const PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 1_000;
+
+interface UnreadOptions {
+  clock: Clock;
+  bytesMax?: number;
+}
+
+interface Answer {
+  /** What was left when it was last looked at, and since when that did not change. */
+  left: number;
+  since: number;
+}
+
+interface Unread {
+  /** What waits in memory of answers that are complete. */
+  readonly bytes: number;
+}
+
+export function boundUnread(server: Server, { clock, bytesMax = BYTES_MAX }: UnreadOptions): Unread {
+  /** The one that ended first comes first. */
+  const waiting = new Map<Socket, Answer>();
+  let stopLooking: (() => void) | undefined;
+
+  const sum = (): number => {
+    let bytes = 0;
+    for (const socket of waiting.keys()) bytes += socket.writableLength;
+    return bytes;
+  };
+  const forget = (socket: Socket): void => {
+    waiting.delete(socket);
+    if (waiting.size > 0) return;
+    stopLooking?.();
+    stopLooking = undefined;
+  };
+  const close = (socket: Socket): void => {
+    forget(socket);
+    socket.destroy();
+  };
+  const look = (): void => {
+    const now = clock.monotonic();
+    for (const [socket, answer] of waiting) {
+      const left = leftOf(socket);
+      if (left !== answer.left) Object.assign(answer, { left, since: now });
+      else if (now - answer.since >= PATIENCE_MS) close(socket);
+    }
+  };
+  const ended = (socket: Socket): void => {
+    waiting.delete(socket);
+    waiting.set(socket, { left: leftOf(socket), since: clock.monotonic() });
+    stopLooking ??= clock.every(LOOK_EVERY_MS, look);
+    let bytes = sum();
+    for (const oldest of waiting.keys()) {
+      if (bytes <= bytesMax) break;
+      bytes -= oldest.writableLength;
+      close(oldest);
+    }
+  };
+  // First: a handler may answer at once.
+  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    response.once("prefinish", () => {
+      if (socket.writableLength > 0 && !socket.destroyed) ended(socket);
+    });
+    response.once("close", () => forget(socket));
+  });
+  return {
+    get bytes() {
+      return sum();
+    },
+  };
+}
+
+/**
+ * A socket counts what it handed to the system in one go as unwritten until all of it is written; the system's own count moves with
+ * every byte that the client takes. It is Node's own measure of progress (`Socket.setTimeout`), without a name of its own.
+ */
+function leftOf(socket: Socket): number {
+  const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null };
+  return socket.writableLength + (handle?.writeQueueSize ?? 0);
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { manualClock, turn } from "../base/testing.ts";
+import { DeltaJoiner } from "./delta-joiner.ts";
+
+function open(perSecondMax = 1_000) {
+  const clock = manualClock();
+  const events: string[] = [];
+  const joiner = new DeltaJoiner({
+    writer: { delta: (text) => text },
+    reply: { event: (data) => void events.push(data) },
+    clock,
+    perSecondMax,
+  });
+  return { clock, events, joiner };
+}
+
+test("deltas of one turn become one event, and a single one goes out at the end of its turn", async () => {
+  const { events, joiner } = open();
+  joiner.delta("one");
+  await turn();
+  assert.deepEqual(events, ["one"], "no time has passed");
+  for (const char of " two three") joiner.delta(char);
+  await turn();
+  assert.deepEqual(events, ["one", " two three"]);
+});
+
+test("more events a second than the model can make tokens are merged, until the next second", async () => {
+  const { clock, events, joiner } = open(3);
+  for (const char of "abcdefg") {
+    joiner.delta(char);
+    await turn();
+  }
+  assert.deepEqual(events, ["a", "b", "c"]);
+  clock.advance(5);
+  assert.deepEqual(events, ["a", "b", "c", "defg"]);
+  clock.advance(1_000);
+  joiner.delta("h");
+  await turn();
+  assert.equal(events.at(-1), "h");
+});
+
+test("nothing is lost, doubled or put in another order", async () => {
+  const step = fc.oneof(fc.constant("turn"), fc.constant("time"), fc.constant("flush"), fc.string({ minLength: 1 }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(step), async (steps) => {
+      const { clock, events, joiner } = open(2);
+      let said = "";
+      for (const what of steps) {
+        if (what === "turn") await turn();
+        else if (what === "time") clock.advance(3);
+        else if (what === "flush") joiner.flush();
+        else {
+          joiner.delta(what);
+          said += what;
+        }
+      }
+      joiner.flush();
+      assert.equal(events.join(""), said);
+      assert.ok(!events.includes(""));
+    }),
+  );
+});

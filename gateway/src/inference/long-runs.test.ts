@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Fault } from "../faults.ts";
+import { hasLongRun, RUN_CHARS_MAX, refuseLongRuns } from "./long-runs.ts";
+
+const long = (char: string): string => char.repeat(RUN_CHARS_MAX + 1);
+
+test("refuses a run that is one character too long, wherever it begins, and none that fits", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom("\n", " ", "a", "é", "\u3000"),
+      fc.nat(50_000),
+      fc.nat(50_000),
+      (char, before, after) => {
+        const around = (run: string): string => `${"ab\n".repeat(before / 3)}.${run}.${"xy ".repeat(after / 3)}`;
+        assert.equal(hasLongRun(around(char.repeat(RUN_CHARS_MAX))), false);
+        assert.equal(hasLongRun(around(long(char))), true);
+      },
+    ),
+  );
+});
+
+test("takes white space of all kinds for one run", () => {
+  assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4)), false);
+  assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4 + 1)), true);
+});
+
+test("looks at few characters of prose, and at a bounded part of any text", () => {
+  const work = (text: string): number => {
+    let sum = 0;
+    hasLongRun(text, (chars) => {
+      sum += chars;
+    });
+    return sum;
+  };
+  assert.ok(work("The quick brown fox. ".repeat(100_000)) < 2_000);
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.constantFrom("\n", "a", " "), fc.nat(RUN_CHARS_MAX)), { maxLength: 40 }),
+      (runs) => {
+        const text = runs.map(([char, times]) => char.repeat(times)).join(".");
+        assert.ok(work(text) <= 4 * text.length + 4);
+      },
+    ),
+  );
+});
+
+test("names the field", () => {
+  const run = long("\n");
+  const message = (content: string) => ({ role: "user", content });
+  for (const [ask, field] of [
+    [{ promptField: "prompt", prompt: { kind: "text", text: run } }, "prompt"],
+    [
+      { promptField: "messages", prompt: { kind: "chat", messages: [message("a"), message(run)] } },
+      "messages[1].content",
+    ],
+    [{ promptField: "input", prompt: { kind: "texts", texts: [run] } }, "input"],
+    [{ promptField: "input", prompt: { kind: "texts", texts: ["a", run] } }, "input[1]"],
+  ] as [Parameters<typeof refuseLongRuns>[0], string][])
+    assert.throws(
+      () => refuseLongRuns(ask),
+      (error) =>
+        error instanceof Fault && error.status === 400 && error.message.startsWith(`${field} must not have more than`),
+    );
+});

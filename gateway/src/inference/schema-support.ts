@@ -1,0 +1,25 @@
+/** Refuses a schema whose keywords no connected node enforces. */
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { invalidRequest } from "../faults.ts";
+import type { Ask } from "./endpoint.ts";
+
+export const SCHEMA_FIELD = "response_format.json_schema.schema";
+
+/**
+ * 400 naming the keyword and its place. While no node enforces formats at all, that is no fault of the schema: dispatch answers
+ * with 503.
+ */
+export function requireKeywords(
+  dispatcher: Pick<Dispatcher, "keepsFormat" | "unkeptKeyword">,
+  { keywords }: Pick<Ask, "keywords">,
+  model: string,
+): void {
+  if (keywords.length === 0 || !dispatcher.keepsFormat(model)) return;
+  const unkept = dispatcher.unkeptKeyword(model, keywords);
+  if (unkept === undefined) return;
+  const { keyword, place } = unkept;
+  throw invalidRequest(
+    SCHEMA_FIELD,
+    `${SCHEMA_FIELD} uses the keyword "${keyword}" at ${place} in a way that no connected node for "${model}" supports. Remove or simplify it.`,
+  );
+}

@@ -1,0 +1,58 @@
+/** The integers of a range as a grammar: digit by digit, as few alternatives as the bounds have digits. */
+
+/** Every integer of so many digits is exact in JavaScript and in JSON. */
+const DIGITS_MAX = 15;
+const MAX = 10 ** DIGITS_MAX - 1;
+
+/** As an expression of GBNF; undefined where no integer lies in the range. */
+export function integerRange({ min = -MAX, max = MAX }: { min?: number; max?: number }): string | undefined {
+  const [low, high] = [Math.max(Math.ceil(min), -MAX), Math.min(Math.floor(max), MAX)];
+  if (!(low <= high)) return undefined;
+  const negative = low < 0 ? naturals(Math.max(1, -high), -low) : [];
+  const ranges = [
+    ...(negative.length === 0 ? [] : [`"-" (${negative.join(" | ")})`]),
+    ...(high < 0 ? [] : naturals(Math.max(0, low), high)),
+  ];
+  return ranges.join(" | ");
+}
+
+/** One alternative or more for each number of digits. */
+function naturals(low: number, high: number): string[] {
+  const found: string[] = [];
+  for (let digits = 1; digits <= DIGITS_MAX; digits++) {
+    const from = Math.max(low, digits === 1 ? 0 : 10 ** (digits - 1));
+    const to = Math.min(high, 10 ** digits - 1);
+    if (from <= to) found.push(...equallyLong(String(from), String(to)));
+  }
+  return found;
+}
+
+/** Digits from `low` to `high`, which have the same length. */
+function equallyLong(low: string, high: string): string[] {
+  const length = low.length;
+  if (length === 0) return [""];
+  if (/^0*$/.test(low) && /^9*$/.test(high)) return [`[0-9]{${length}}`];
+  const [first, last] = [Number(low[0]), Number(high[0])];
+  if (first === last) return after(digit(first, first), equallyLong(low.slice(1), high.slice(1)));
+  const lowRest = low.slice(1);
+  const highRest = high.slice(1);
+  const fromLow = /^0*$/.test(lowRest);
+  const toHigh = /^9*$/.test(highRest);
+  const [wholeFrom, wholeTo] = [fromLow ? first : first + 1, toHigh ? last : last - 1];
+  const whole =
+    wholeFrom > wholeTo ? [] : after(digit(wholeFrom, wholeTo), [length === 1 ? "" : `[0-9]{${length - 1}}`]);
+  return [
+    ...(fromLow ? [] : after(digit(first, first), equallyLong(lowRest, "9".repeat(length - 1)))),
+    ...whole,
+    ...(toHigh ? [] : after(digit(last, last), equallyLong("0".repeat(length - 1), highRest))),
+  ];
+}
+
+const digit = (from: number, to: number): string => (from === to ? `"${from}"` : `[${from}-${to}]`);
+
+const after = (first: string, rests: string[]): string[] => {
+  const written = rests.filter((rest) => rest !== "");
+  return written.length === 0
+    ? [first]
+    : [`${first} ${written.length === 1 ? written[0] : `(${written.join(" | ")})`}`];
+};

@@ -1,0 +1,235 @@
+/**
+ * A JSON Schema as a grammar of llama.cpp. One rule for each subschema, so that a grammar grows with its schema and not with what
+ * its references multiply to. It allows nothing that the schema forbids; it may allow less: properties come in the order in which
+ * they are named, and no others beside them.
+ */
+import { readSchema, type SchemaPart } from "@tollgate/protocol/json-schema.ts";
+import { EngineError } from "../engine.ts";
+import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
+import { integerRange } from "./integer-range.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const KEYWORDS: readonly string[] = SCHEMA_KEYWORDS.inProcess;
+
+/**
+ * How many alternatives may be open at one point of an answer. Each is tried for every token of the vocabulary: 5,000 took the demo
+ * model, with its 4,096 tokens, 1.5 s for each token of the answer, which looks like silence.
+ */
+const ALTERNATIVES_MAX = 100;
+
+/** A number has no exponent: `1e-5` would be an integer, and `1e99999` a number that no reader takes. */
+const COMMON = `ws ::= ( " " | "\\n" [ \\t]{0,20} )?
+value ::= object | array | string | number | boolean | null
+object ::= "{" ws ( member ( "," ws member )* ws )? "}"
+member ::= string ":" ws value
+array ::= "[" ws ( value ( "," ws value )* ws )? "]"
+string ::= "\\"" char* "\\""
+char ::= [^"\\\\\\x7F\\x00-\\x1F] | "\\\\" ( ["\\\\/bfnrt] | "u" unit )
+unit ::= [0-9a-ce-fA-CE-F] hex{3} | [dD] [0-7] hex{2}
+hex ::= [0-9a-fA-F]
+number ::= "-"? ( "0" | [1-9] [0-9]{0,14} ) ( "." [0-9]{1,15} )?
+integer ::= "0" | "-"? [1-9] [0-9]{0,14}
+boolean ::= "true" | "false"
+null ::= "null"
+day28 ::= "0" [1-9] | "1" [0-9] | "2" [0-8]
+date ::= [0-9]{4} "-" ( "02-" day28 | ( "04" | "06" | "09" | "11" ) "-" ( day28 | "29" | "30" ) | ( "01" | "03" | "05" | "07" | "08" | "10" | "12" ) "-" ( day28 | "29" | "30" | "31" ) )
+hour ::= [01] [0-9] | "2" [0-3]
+time ::= hour ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{1,6} )? ( "Z" | [+-] hour ":" [0-5] [0-9] )
+`;
+
+/** Any object, for a format without a schema. */
+export const OBJECT_GRAMMAR = `root ::= object\n${COMMON}`;
+
+/** Throws EngineError with the blame on the prompt for a schema that cannot be kept. */
+export function schemaGrammar(schema: Schema): string {
+  const reading = readSchema(schema);
+  if (!reading.isValid) throw unsupported(`${reading.place} ${reading.rule}`);
+  const unkept = reading.uses.find(({ needs }) => !KEYWORDS.includes(needs));
+  if (unkept !== undefined) throw unsupported(`${unkept.keyword} at ${unkept.place}`);
+  return new Writer(reading.isRecursive).whole(reading.root);
+}
+
+const unsupported = (what: string): EngineError =>
+  new EngineError("prompt", `this engine does not support the schema: ${what.slice(0, 200)}`);
+
+class Writer {
+  /** An object that contains its own kind must be able to end: there, what is not required may be left out. */
+  readonly #omits: boolean;
+  readonly #names = new Map<SchemaPart, string>();
+  readonly #widths = new Map<SchemaPart, number>();
+  readonly #rules: string[] = [];
+
+  constructor(omits: boolean) {
+    this.#omits = omits;
+  }
+
+  whole(root: SchemaPart): string {
+    const name = this.#rule(root);
+    return `root ::= ${name}\n${this.#rules.join("")}${COMMON}`;
+  }
+
+  /** The name of the part's rule, which is written when it is first asked for. */
+  #rule(part: SchemaPart): string {
+    const known = this.#names.get(part);
+    if (known !== undefined) return known;
+    const name = `s${this.#names.size}`;
+    this.#names.set(part, name);
+    if (this.#width(part) > ALTERNATIVES_MAX)
+      throw unsupported(`more than ${ALTERNATIVES_MAX} alternatives at one point`);
+    this.#rules.push(`${name} ::= ${this.#any(part)}\n`);
+    return name;
+  }
+
+  /** How many alternatives the beginning of a value has. A part is never an alternative of itself. */
+  #width(part: SchemaPart): number {
+    const known = this.#widths.get(part);
+    if (known !== undefined) return known;
+    const choices = ["anyOf", "oneOf", "allOf"].flatMap((keyword) => part.below.get(keyword) ?? []);
+    const widths = [...choices.map((choice) => choice.part), ...(part.target ? [part.target] : [])];
+    const width = Math.max(
+      1,
+      widths.reduce((sum, inner) => sum + this.#width(inner), 0),
+    );
+    this.#widths.set(part, width);
+    return width;
+  }
+
+  #any(part: SchemaPart): string {
+    const schema = part.schema as Schema;
+    if (part.schema === true) return "value";
+    if (part.target !== undefined) return this.#rule(part.target);
+    if ("const" in schema) return literals([schema.const], schema);
+    if ("enum" in schema) return literals(schema.enum as unknown[], schema);
+    for (const keyword of ["anyOf", "oneOf", "allOf"]) {
+      const choices = part.below.get(keyword);
+      if (choices !== undefined) return choices.map((choice) => this.#rule(choice.part)).join(" | ");
+    }
+    const types = typesOf(schema);
+    return types.length === 0 ? "value" : types.map((type) => this.#ofType(type, part, schema)).join(" | ");
+  }
+
+  #ofType(type: string, part: SchemaPart, schema: Schema): string {
+    if (type === "object") return this.#object(part, schema);
+    if (type === "array") return this.#array(part, schema);
+    if (type === "string") return string(schema);
+    return type === "integer" ? integer(schema) : type;
+  }
+
+  #object(part: SchemaPart, schema: Schema): string {
+    const properties = part.below.get("properties") ?? [];
+    if (properties.length === 0) return this.#map(part, schema);
+    const required = new Set(schema.required as string[] | undefined);
+    const members = properties.map((property) => ({
+      text: `${quoted(`${JSON.stringify(property.name)}:`)} ws ${this.#rule(property.part)}`,
+      isOptional: this.#omits && !required.has(property.name),
+    }));
+    if (!members.some(({ isOptional }) => isOptional))
+      return `"{" ws ${members.map(({ text }) => text).join(' "," ws ')} ws "}"`;
+    return `"{" ws ${this.#chain(members)} ws "}"`;
+  }
+
+  /** Members of which some may be missing: a rule for what follows each, with and without one before it. */
+  #chain(members: { text: string; isOptional: boolean }[]): string {
+    if (members.length > ALTERNATIVES_MAX)
+      throw unsupported(`more than ${ALTERNATIVES_MAX} properties of which some may be missing`);
+    const base = `m${this.#rules.length}`;
+    const rest = (at: number, before: string): string => (at < members.length ? `${base}-${before}${at}` : '""');
+    for (const [at, { text, isOptional }] of members.entries()) {
+      const next = rest(at + 1, "b");
+      this.#rules.push(`${base}-b${at} ::= "," ws ${text} ${next}${isOptional ? ` | ${next}` : ""}\n`);
+      this.#rules.push(`${base}-a${at} ::= ${text} ${next}${isOptional ? ` | ${rest(at + 1, "a")}` : ""}\n`);
+    }
+    return `${base}-a0`;
+  }
+
+  #map(part: SchemaPart, schema: Schema): string {
+    if (schema.additionalProperties === false) return '"{" ws "}"';
+    const [additional] = part.below.get("additionalProperties") ?? [];
+    if (additional === undefined || additional.part.schema === true) return "object";
+    const member = `string ":" ws ${this.#rule(additional.part)}`;
+    return `"{" ws ( ${member} ( "," ws ${member} )* ws )? "}"`;
+  }
+
+  #array(part: SchemaPart, schema: Schema): string {
+    const [items] = part.below.get("items") ?? [];
+    const item = items === undefined ? "value" : this.#rule(items.part);
+    const { min, max } = bounds(schema.minItems, schema.maxItems, "maxItems");
+    if (max === 0) return '"[" ws "]"';
+    const more = `( "," ws ${item} )${repeated(Math.max(0, min - 1), max === undefined ? undefined : max - 1)}`;
+    return min === 0 ? `"[" ws ( ${item} ${more} ws )? "]"` : `"[" ws ${item} ${more} ws "]"`;
+  }
+}
+
+function string(schema: Schema): string {
+  const { min, max } = bounds(schema.minLength, schema.maxLength, "maxLength");
+  const format = ["date", "time", "date-time"].find((known) => known === schema.format);
+  if (format === undefined) return `"\\"" char${repeated(min, max)} "\\""`;
+  if (min > 0 || max !== undefined) throw unsupported("format with bounds on the length");
+  return format === "date-time" ? '"\\"" date "T" time "\\""' : `"\\"" ${format} "\\""`;
+}
+
+function integer(schema: Schema): string {
+  const told = (keyword: string): number | undefined => schema[keyword] as number | undefined;
+  const above = told("exclusiveMinimum");
+  const below = told("exclusiveMaximum");
+  const min = Math.max(told("minimum") ?? -Infinity, above === undefined ? -Infinity : Math.floor(above) + 1);
+  const max = Math.min(told("maximum") ?? Infinity, below === undefined ? Infinity : Math.ceil(below) - 1);
+  if (min === -Infinity && max === Infinity) return "integer";
+  const range = integerRange({ min, max });
+  if (range === undefined) throw unsupported("a range without an integer of at most 15 digits");
+  return `( ${range} )`;
+}
+
+function bounds(least: unknown, most: unknown, keyword: string): { min: number; max: number | undefined } {
+  const [min, max] = [(least as number | undefined) ?? 0, most as number | undefined];
+  if (max !== undefined && min > max) throw unsupported(`${keyword} below its minimum`);
+  return { min, max };
+}
+
+function repeated(min: number, max: number | undefined): string {
+  if (max === undefined) return min === 0 ? "*" : `{${min},}`;
+  return `{${min},${max}}`;
+}
+
+function literals(values: readonly unknown[], schema: Schema): string {
+  const types = schema.type === undefined ? [] : [schema.type].flat();
+  const fit = values.filter((value) => types.length === 0 || types.some((type) => isOfType(value, type)));
+  if (fit.length === 0) throw unsupported("enum without a value of its type");
+  return oneOf([...new Set(fit.map((value) => JSON.stringify(value)))].sort());
+}
+
+/** One of these texts, sorted, with what they begin with in common written once: llama.cpp follows every alternative at once. */
+function oneOf(texts: readonly string[]): string {
+  const groups = Map.groupBy(texts, (text) => String.fromCodePoint(text.codePointAt(0) as number));
+  return [...groups.values()].map(fromCommonBeginning).join(" | ");
+}
+
+function fromCommonBeginning(texts: readonly string[]): string {
+  const [first = "", last = ""] = [texts[0], texts.at(-1)];
+  let length = 0;
+  while (length < first.length && first[length] === last[length]) length++;
+  // Not between the two halves of one character.
+  if (length < first.length && /[\uD800-\uDBFF]/.test(first[length - 1] ?? "")) length--;
+  const beginning = quoted(first.slice(0, length));
+  const rests = texts.map((text) => text.slice(length)).filter((rest) => rest !== "");
+  if (rests.length === 0) return beginning;
+  return `${beginning} ( ${oneOf(rests)} )${rests.length < texts.length ? "?" : ""}`;
+}
+
+/** JSON has no control characters of its own; what is left to escape is the same in both. */
+const quoted = (json: string): string => `"${json.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+
+/** Without a type, what it says of properties or items tells. */
+function typesOf(schema: Schema): string[] {
+  if (schema.type !== undefined) return [schema.type as string | string[]].flat();
+  if ("properties" in schema) return ["object"];
+  return "items" in schema ? ["array"] : [];
+}
+
+function isOfType(value: unknown, type: unknown): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  return type === "integer" ? Number.isInteger(value) : typeof value === type;
+}
