@@ -36,7 +36,7 @@ describe("the gateways' own evidence", () => {
     const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
     const peers: Peers = openPeers({ plane, roster, gatewayId, clock, log });
     const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
-    dispatcher.onRefused?.((nodeId: string, how: string) => refused.push(`${nodeId} ${how}`));
+    dispatcher.onRefused((nodeId, how) => refused.push(`${nodeId} ${how}`));
     return { roster, peers, dispatcher };
   };
   const online = async (id: string, told: Partial<Parameters<FakeNode["report"]>[0]> = {}, gatewayId = "gw1") => {
@@ -127,4 +127,197 @@ describe("the gateways' own evidence", () => {
     assert.equal(roster.find("old")?.slots, 2);
     assert.equal(dispatcher.slots(MODEL), 6, "the admission ceiling counts on no more");
   });
+
+  const heard = (node: FakeNode): string[] => node.heard.map(({ kind }) => kind);
+  /** The one of two that was asked first, and the other. */
+  const inTurn = async (a: FakeNode, b: FakeNode) => {
+    await turn();
+    return jobs(a) > 0 ? { first: a, other: b } : { first: b, other: a };
+  };
+
+  describe("acceptance", () => {
+    test("a node that does not accept within 250 ms is passed over, cancelled, and asked last", async () => {
+      const { roster, dispatcher } = open("gw1");
+      const [a, b] = [await online("a"), await online("b")];
+      const sink = new TextSink();
+      const running = ask(dispatcher, sink);
+      const { first, other } = await inTurn(a, b);
+      const job = await first.job();
+      clock.advance(249);
+      await turn();
+      assert.equal(jobs(other), 0);
+      clock.advance(1);
+      await turn();
+      assert.deepEqual(heard(first), ["job", "cancel"]);
+      first.say({ kind: "accepted", job });
+      first.delta(job, 0, "too late");
+      answer(other, await other.job());
+      const result = await running;
+      assert.deepEqual([result.end, result.attempts, sink.text], ["finished", 1, "whole"], "it runs once, no retry spent");
+      assert.deepEqual(refused, [`${first.id} late`]);
+      assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) > clock.monotonic());
+    });
+
+    test("while nobody else is free a late node is waited for, and is not blamed", async () => {
+      const { dispatcher } = open("gw1");
+      const node = await online("a");
+      const running = ask(dispatcher);
+      const job = await node.job();
+      for (let i = 0; i < 4; i++) {
+        clock.advance(400);
+        await turn();
+      }
+      answer(node, job);
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(refused, []);
+    });
+
+    test("a gateway that was kept waiting itself blames nobody", async () => {
+      const { dispatcher } = open("gw1");
+      const [a, b] = [await online("a"), await online("b")];
+      const running = ask(dispatcher);
+      const { first } = await inTurn(a, b);
+      clock.freeze(900);
+      await turn();
+      answer(first, await first.job());
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(refused, []);
+    });
+
+    test("a refusal counts when the gateways' own count leaves a slot; the node's slots fall to what it runs and grow again", async () => {
+      const { roster, dispatcher } = open("gw1");
+      const node = await online("a", { slots: 8 });
+      const running = [ask(dispatcher), ask(dispatcher), ask(dispatcher)];
+      for (const nth of [1, 2]) node.say({ kind: "accepted", job: await node.job(nth) });
+      node.say({ kind: "busy", job: await node.job(3) });
+      await turn();
+      assert.deepEqual(refused, ["a busy"]);
+      assert.equal(roster.find("a")?.slots, 2);
+      assert.equal(dispatcher.slots(MODEL), 2, "nor does the ceiling count on more");
+      for (const nth of [1, 2]) answerTo(node, await node.job(nth));
+      for (let second = 0; second < 30; second += 5) {
+        clock.advance(5_000);
+        node.report({ models: [MODEL], slots: 8 });
+        await turn();
+      }
+      assert.equal(roster.find("a")?.slots, 5);
+      await Promise.all(running.slice(0, 2));
+    });
+
+    test("a refusal does not count while a cancelled job may hold the slot, or another gateway took it", async () => {
+      const one = open("gw1");
+      const node = await online("a");
+      const gone = new AbortController();
+      const left = ask(one.dispatcher, new TextSink(), gone.signal);
+      node.say({ kind: "accepted", job: await node.job() });
+      gone.abort();
+      await left;
+      void ask(one.dispatcher);
+      node.say({ kind: "busy", job: await node.job(2) });
+      await turn();
+      assert.deepEqual(refused, [], "its engine has not let go yet");
+      clock.advance(6_000);
+      const two = open("gw2");
+      await turn();
+      node.say({ kind: "busy", job: await node.job(3) });
+      two.roster.told("gw1", {}, { whole: true });
+      one.roster.told("gw2", { a: 1 }, { whole: false });
+      clock.advance(1_000);
+      assert.deepEqual(refused, [], "told a moment later");
+    });
+
+    test("who declines again and again is asked less and less, and gets no prompt with an offer", async () => {
+      const { roster, dispatcher } = open("gw1");
+      const node = await online("a", { accepts_early: true });
+      void ask(dispatcher);
+      for (let nth = 1; nth <= 4; nth++) {
+        const job = await node.job(nth);
+        assert.equal(prompted(node), nth, "in good standing: the prompt travels along");
+        node.say({ kind: "busy", job });
+        await turn();
+        clock.advance(250);
+        await turn();
+      }
+      assert.equal(roster.find("a")?.inGoodStanding, false);
+      assert.ok((roster.find("a")?.shunnedUntil ?? 0) - clock.monotonic() > 2_000);
+      const job = await node.job(5);
+      assert.equal(prompted(node), 4);
+      node.say({ kind: "accepted", job });
+      assert.deepEqual(heard(node).slice(-1), ["piece"]);
+    });
+  });
+
+  describe("a node on probation", () => {
+    test("gets the prompt once it accepted", async () => {
+      const { dispatcher } = open("gw1");
+      licences = { a: { answersOwed: 20 } };
+      const node = await online("a", { accepts_early: true });
+      const running = ask(dispatcher);
+      const job = await node.job();
+      assert.deepEqual([heard(node), prompted(node)], [["job"], 0]);
+      node.say({ kind: "accepted", job });
+      assert.deepEqual(heard(node), ["job", "piece"]);
+      const [, piece] = node.heard;
+      assert.match(Buffer.from(piece?.kind === "piece" ? piece.piece : []).toString(), /a secret prompt/);
+      answerTo(node, job);
+      assert.equal((await running).end, "finished");
+    });
+
+    test("gets no work from an agent that does not accept early", async () => {
+      const { dispatcher, roster } = open("gw1");
+      licences = { a: { answersOwed: 20 } };
+      const node = await online("a");
+      assert.equal((await ask(dispatcher)).end, "no_capacity");
+      assert.deepEqual([jobs(node), roster.find("a")?.acceptsEarly], [0, false]);
+    });
+  });
+
+  describe("silence", () => {
+    test("a request during which two nodes fell silent is offered to nobody else", async () => {
+      const { dispatcher } = open("gw1");
+      const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => online(id)));
+      const running = ask(dispatcher);
+      await turn();
+      const first = nodes.find((node) => jobs(node) > 0) as FakeNode;
+      first.say({ kind: "accepted", job: await first.job() });
+      clock.advance(2_300);
+      await turn();
+      const second = nodes.find((node) => node !== first && jobs(node) > 0) as FakeNode;
+      second.say({ kind: "accepted", job: await second.job() });
+      clock.advance(2_300);
+      assert.equal((await running).end, "quiet");
+      assert.equal(nodes.filter((node) => jobs(node) > 0).length, 2);
+    });
+
+    test("progress keeps a request for a minute over all its nodes", async () => {
+      const { dispatcher } = open("gw1");
+      const [a, b] = [await online("a"), await online("b")];
+      const running = ask(dispatcher);
+      const { first, other } = await inTurn(a, b);
+      let seconds = 0;
+      for (const node of [first, other]) {
+        const job = await node.job();
+        node.say({ kind: "accepted", job });
+        for (let fraction = 0.001; jobs(other) === 0 || node === other; fraction += 0.001) {
+          if (seconds > 70) break;
+          node.say({ kind: "progress", job, fraction });
+          clock.advance(1_000);
+          seconds += 1;
+          for (const each of [a, b]) each.report({ models: [MODEL], slots: 1 });
+          await turn();
+        }
+      }
+      assert.equal((await running).end, "quiet");
+      assert.ok(seconds <= 71, `${seconds} s`);
+    });
+  });
+
+  /** How many offers came with the prompt. */
+  const prompted = (node: FakeNode): number =>
+    node.heard.filter((frame) => frame.kind === "job" && frame.piece.length > 0).length;
+  /** Of a job that was accepted. */
+  const answerTo = (node: FakeNode, job: string): void => {
+    node.delta(job, 0, "whole");
+    node.say({ kind: "done", job, seq: 1, finish: "stop" });
+  };
 });
