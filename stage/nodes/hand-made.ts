@@ -96,11 +96,19 @@ export class Job {
   seq = 0;
   readonly #send: (bytes: Uint8Array) => void;
 
-  constructor(header: JobHeader, body: JobBody, cancelled: AbortSignal, send: (bytes: Uint8Array) => void) {
+  readonly #acceptedEarly: boolean;
+
+  constructor(
+    { header, body }: { header: JobHeader; body: JobBody },
+    cancelled: AbortSignal,
+    send: (bytes: Uint8Array) => void,
+    acceptedEarly: boolean,
+  ) {
     this.header = header;
     this.body = body;
     this.cancelled = cancelled;
     this.#send = send;
+    this.#acceptedEarly = acceptedEarly;
   }
 
   /** The last message, the prompt, or the first text. */
@@ -117,7 +125,9 @@ export class Job {
     this.#send(bytes);
   }
 
+  /** Nothing where it had to accept before it got the body. */
   accept(): void {
+    if (this.#acceptedEarly) return;
     this.say({ kind: "accepted", job: this.header.job });
   }
 
@@ -220,33 +230,43 @@ export class HandMadeNode {
     if (frame.kind === "cancel") this.#running.get(frame.job)?.abort();
     if (frame.kind === "job") {
       const joiner = new JobJoiner(frame);
-      this.#joining.set(frame.header.job, joiner);
-      this.#begin(joiner);
+      const { job, gateway } = frame.header;
+      this.#joining.set(job, joiner);
+      // The body follows the acceptance: what it is asked to do, it learns then.
+      if (frame.piece.length === 0) this.#say(gateway, encode({ kind: "accepted", job }));
+      this.#begin(joiner, false);
     }
     if (frame.kind === "piece") {
       const joiner = this.#joining.get(frame.job);
       joiner?.add(frame);
-      if (joiner !== undefined) this.#begin(joiner);
+      if (joiner !== undefined) this.#begin(joiner, isLater(joiner.header));
     }
   }
 
-  #begin(joiner: JobJoiner): void {
+  #say(gateway: string, bytes: Uint8Array): void {
+    if (!this.line.isClosed()) this.line.publish(toGateway(gateway, this.id), bytes);
+  }
+
+  #begin(joiner: JobJoiner, acceptedEarly: boolean): void {
     if (!joiner.complete) return;
     const { header } = joiner;
     this.#joining.delete(header.job);
     const cancelled = new AbortController();
     this.#running.set(header.job, cancelled);
-    const job = new Job(header, joiner.body(), cancelled.signal, (bytes) => {
-      if (!this.line.isClosed()) this.line.publish(toGateway(header.gateway, this.id), bytes);
-    });
+    const send = (bytes: Uint8Array): void => this.#say(header.gateway, bytes);
+    const job = new Job({ header, body: joiner.body() }, cancelled.signal, send, acceptedEarly);
     this.prompts.push(job.prompt);
     void Promise.resolve(this.#behaviour(job)).finally(() => this.#running.delete(header.job));
   }
 }
 
+/** Its first frame carried nothing of its body. */
+const isLater = ({ pieces, body_bytes }: JobHeader): boolean =>
+  pieces === 1 + Math.ceil(body_bytes / JOB_PIECE_BYTES);
+
 export function stateFrame(state: Partial<NodeState>): Uint8Array {
   return encode({
     kind: "state",
-    state: { protocol: "1.0", agent: "handmade", slots: SLOTS, busy: 0, models: [], draining: false, ...state },
+    state: { protocol: "1.0", agent: "handmade", slots: SLOTS, busy: 0, models: [], accepts_early: true, draining: false, ...state },
   });
 }

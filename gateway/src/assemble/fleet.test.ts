@@ -112,7 +112,7 @@ describe("two gateways", () => {
     });
   });
 
-  test("a retired node gets no work at once, and is cut off when what it runs is done", async () => {
+  test("a retired node gets no work at once, and is cut off when what the gateways gave it is done, whatever it says", async () => {
     const { id, node, report } = await join("old");
     await eventually("both know it", () => slots(node).every((count) => count === 1));
     const revoked: string[] = [];

@@ -8,6 +8,7 @@ import { openTelling } from "../inference/story.ts";
 import { UnderWay } from "../inference/under-way.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { SecretsOptions } from "../keys/keys.ts";
+import { NODE_RECORD_SCHEMA } from "../fleet/record.ts";
 import { PEPPERS_SCHEMA } from "../keys/peppers.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
 import type { Plane } from "../plane/plane.ts";
@@ -48,7 +49,12 @@ export async function openServing(
   const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store));
   onClose(() => apiKeys.close());
   const money = await openMoney(context, settings, ports);
-  const fleet = openFleet({ pool: store.pool, newId, rules: settings.nodeRules });
+  const fleet = openFleet({
+    pool: store.pool,
+    newId,
+    rules: settings.nodeRules,
+    keepsRecord: () => store.schema.number >= NODE_RECORD_SCHEMA,
+  });
   const dispatch = openDispatch(context, settings, { plane, fleet, broadcast: store.broadcast });
   // A plane without an owner is part of this gateway: no node was connected to it before.
   const nodesReported = plane.ownership === undefined ? Promise.resolve() : sleep(clock, NODES_REPORT_MS);

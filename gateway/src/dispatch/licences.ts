@@ -60,6 +60,11 @@ export class Licences {
     return lookup;
   }
 
+  /** Whether what is known of the node need not be read again yet. */
+  isFresh(id: string): boolean {
+    return (this.#known.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#options.clock.monotonic();
+  }
+
   /** The records of a node, or of any, changed. Says whose have to be looked at again. */
   changed(id: string | undefined): string[] {
     this.#readings += 1;

@@ -64,6 +64,7 @@ export class Roster {
         if (licence === undefined) this.#bar(id);
         else this.#update(id, licence, state);
       },
+      unchanged: (id) => this.#sawAgain(id),
     });
     this.#stopSweeping = clock.every(SWEEP_EVERY_MS, () => this.#dropStale());
     plane.onNodeGone((id, by) => this.#lost(id, by));
@@ -269,6 +270,14 @@ export class Roster {
       for (const run of this.#joined) run(node);
     }
     this.#notify();
+  }
+
+  /** False: it is not connected yet, or its records are due to be read again. */
+  #sawAgain(id: string): boolean {
+    const node = this.#nodes.get(id);
+    if (node === undefined || !this.#licences.isFresh(id)) return false;
+    node.seenAt = this.#options.clock.monotonic();
+    return true;
   }
 
   #dropStale(): void {

@@ -1,0 +1,3 @@
+-- phase: after
+-- Changes nothing: the number is taken by another change of the same release.
+-- functions: dd840853a0bca41aa0a9cb18368ff3b28a6d53532b9ccb9f6e0670bb2beb28a7
