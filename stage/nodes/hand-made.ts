@@ -261,12 +261,20 @@ export class HandMadeNode {
 }
 
 /** Its first frame carried nothing of its body. */
-const isLater = ({ pieces, body_bytes }: JobHeader): boolean =>
-  pieces === 1 + Math.ceil(body_bytes / JOB_PIECE_BYTES);
+const isLater = ({ pieces, body_bytes }: JobHeader): boolean => pieces === 1 + Math.ceil(body_bytes / JOB_PIECE_BYTES);
 
 export function stateFrame(state: Partial<NodeState>): Uint8Array {
   return encode({
     kind: "state",
-    state: { protocol: "1.0", agent: "handmade", slots: SLOTS, busy: 0, models: [], accepts_early: true, draining: false, ...state },
+    state: {
+      protocol: "1.0",
+      agent: "handmade",
+      slots: SLOTS,
+      busy: 0,
+      models: [],
+      accepts_early: true,
+      draining: false,
+      ...state,
+    },
   });
 }

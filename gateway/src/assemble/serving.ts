@@ -2,13 +2,13 @@
 import { sleep } from "../base/clock.ts";
 import type { Replaceable } from "../base/replaceable.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
+import { NODE_RECORD_SCHEMA } from "../fleet/record.ts";
 import type { Traffic } from "../http/metrics/traffic.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { openTelling } from "../inference/story.ts";
 import { UnderWay } from "../inference/under-way.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { SecretsOptions } from "../keys/keys.ts";
-import { NODE_RECORD_SCHEMA } from "../fleet/record.ts";
 import { PEPPERS_SCHEMA } from "../keys/peppers.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
 import type { Plane } from "../plane/plane.ts";

@@ -263,7 +263,12 @@ class Run {
       const acceptBy = cut && this.#deadline;
       const mayPassOver = (): boolean => this.#couldAskAnother(turn.node, first);
       const prefillMsMax = PREFILL_MS_MAX - this.#readMs;
-      const attempt = await attempts.run(order, number, turn.node, sink, { signal, acceptBy, mayPassOver, prefillMsMax });
+      const attempt = await attempts.run(order, number, turn.node, sink, {
+        signal,
+        acceptBy,
+        mayPassOver,
+        prefillMsMax,
+      });
       this.#note(attempt);
       const end = attempt.state as AttemptEnd;
       // An empty one is judged with the second opinion.

@@ -153,7 +153,11 @@ describe("the gateways' own evidence", () => {
       first.delta(job, 0, "too late");
       answer(other, await other.job());
       const result = await running;
-      assert.deepEqual([result.end, result.attempts, sink.text], ["finished", 1, "whole"], "it runs once, no retry spent");
+      assert.deepEqual(
+        [result.end, result.attempts, sink.text],
+        ["finished", 1, "whole"],
+        "it runs once, no retry spent",
+      );
       assert.deepEqual(refused, [`${first.id} late`]);
       assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) > clock.monotonic());
     });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { manualClock } from "../base/testing.ts";
 import { stuckMsMax } from "../base/node-thresholds.ts";
+import { manualClock } from "../base/testing.ts";
 import { type Heard, hearOutput, hearProgress, patience, waitOn } from "./silence.ts";
 import { watch } from "./watch.ts";
 

@@ -43,7 +43,10 @@ export class MemoryPlane implements Plane {
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     if (this.health.isAway) return;
     const whole = joined(payload, rest);
-    if (this.#silenced.size > 0 && [...this.#silenced].some((opening) => Buffer.from(whole).toString().startsWith(opening)))
+    if (
+      this.#silenced.size > 0 &&
+      [...this.#silenced].some((opening) => Buffer.from(whole).toString().startsWith(opening))
+    )
       return;
     for (const { pattern, receive } of [...this.#subscribers]) if (pattern.test(subject)) receive(subject, whole);
   }

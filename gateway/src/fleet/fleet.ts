@@ -2,8 +2,8 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
 import { PROBATION_NODES_MAX } from "../base/node-thresholds.ts";
+import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { type NodeRecord, openNodeRecord } from "./record.ts";

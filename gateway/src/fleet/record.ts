@@ -85,7 +85,9 @@ export function openNodeRecord({
     },
     async lastDay(id) {
       if (!keeps()) return NOTHING_SEEN;
-      return await queryOne(pool, SeenRow, `select ${SUMS} from node_record r where r.node_id = $1 and ${LAST_DAY}`, [id]);
+      return await queryOne(pool, SeenRow, `select ${SUMS} from node_record r where r.node_id = $1 and ${LAST_DAY}`, [
+        id,
+      ]);
     },
     async lastDayOfHost(id) {
       if (!keeps()) return NOTHING_SEEN;

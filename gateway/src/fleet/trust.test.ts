@@ -8,8 +8,8 @@ import { systemRandom } from "../base/random.ts";
 import { migrate } from "../db/migrate.ts";
 import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { NOTHING_SEEN } from "./record.ts";
 import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fleet.ts";
+import { NOTHING_SEEN } from "./record.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PLATFORM = { reason: "canary", evidence: {}, by: "platform" };
@@ -295,7 +295,12 @@ test("nodes from before slots grew: their good answers go by what they earned si
     [released, "2026-01-01T00:00Z", 9_000],
     [released, "2026-01-04T00:00Z", 120],
   ]) {
-    await db.pool.query("insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)", [host, hour, id, requests]);
+    await db.pool.query("insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)", [
+      host,
+      hour,
+      id,
+      requests,
+    ]);
   }
   const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
   assert.ok(migrations.includes("0040_node_record.sql"));

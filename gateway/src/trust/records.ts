@@ -4,9 +4,9 @@
  */
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
+import { JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
-import { JOBS_WINDOW } from "../base/node-thresholds.ts";
 import { type Excuse, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
 
 const FAILURES: Record<Failure, true> = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { failuresCarried } from "../base/node-thresholds.ts";
 import { describe, test } from "node:test";
+import { failuresCarried } from "../base/node-thresholds.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 import { Reliability, type Verdict } from "./reliability.ts";
 

@@ -19,9 +19,7 @@ const PeerMessage = z.object({
   /** Model → how many jobs the nodes that it is connected to can run at once. */
   slots: z.record(z.string(), z.number().nonnegative()).optional(),
   /** Node → how many jobs it has there; `whole`: and on no other. */
-  work: z
-    .object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) })
-    .optional(),
+  work: z.object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) }).optional(),
   /** Nodes that it knows nothing of yet: what do the others hold of them? */
   ask: z.array(z.string()).optional(),
   /** What it saw since it last told. */

@@ -23,7 +23,8 @@ export class ConnectedNodes {
 
   /** The node said something. */
   heard(nodeId: string): void {
-    if (!this.#nodes.has(nodeId)) this.#nodes.set(nodeId, { connections: new Set(), movedAt: undefined, movedFrom: undefined });
+    if (!this.#nodes.has(nodeId))
+      this.#nodes.set(nodeId, { connections: new Set(), movedAt: undefined, movedFrom: undefined });
   }
 
   connected(nodeId: string, connection: string, now: number): void {
