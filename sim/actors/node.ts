@@ -205,7 +205,10 @@ export class SimNode {
   #consider(joiner: JobJoiner): void {
     const { job, gateway } = joiner.header;
     if (!joiner.complete) {
-      if (this.#isFull) return this.#say(gateway, { kind: "busy", job });
+      if (this.#isFull) {
+        this.#say(gateway, { kind: "busy", job });
+        return;
+      }
       this.#early.set(job, this.#world.scheduler.nowMs);
       this.#say(gateway, { kind: "accepted", job });
     }

@@ -7,6 +7,7 @@ import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transpo
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
+import { JOB_PIECE_BYTES } from "../../protocol/src/limits.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
 import type { Host } from "../accounts.ts";
 import type { Stage } from "../common.ts";

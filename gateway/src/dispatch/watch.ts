@@ -39,9 +39,12 @@ export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): 
   const lookAgain = (): void => {
     if (stopped) return;
     const { leftMs, event } = left();
-    if (leftMs > 0) return wait(leftMs);
-    passed(event);
-    if (event === "late" && !stopped) wait(left().leftMs);
+    if (leftMs <= 0) {
+      passed(event);
+      // Only one that is late may be let be.
+      if (stopped || event !== "late") return;
+    }
+    wait(left().leftMs);
   };
 
   wait(left().leftMs);
