@@ -166,7 +166,7 @@ export function openFleet(options: {
   keepsRecord?: () => boolean;
 }): Fleet {
   const { pool, newId, rules = NODE_RULES, keepsRecord = () => true } = options;
-  const { probationAnswers } = rules;
+  const { probationAnswers, probationNodesMax = PROBATION_NODES_MAX } = rules;
 
   const find = async (owner: Owner, id: Uuid): Promise<Node | undefined> => {
     const text = `${NODE} where n.id = $1 and ($2::uuid is null or n.account_id = $2)`;
@@ -204,7 +204,7 @@ export function openFleet(options: {
     const text = "select count(*)::int as nodes from node where account_id = $1 and state <> 'retired'";
     const { nodes } = await queryOne(pool, Nodes, text, [accountId]);
     if (nodes >= NODES_MAX) return `An account has at most ${NODES_MAX} nodes. Retire one first.`;
-    return `A host has at most ${PROBATION_NODES_MAX} nodes until one of them gave ${probationAnswers} good answers.`;
+    return `A host has at most ${probationNodesMax} nodes until one of them gave ${probationAnswers} good answers.`;
   };
 
   return {
@@ -214,7 +214,7 @@ export function openFleet(options: {
     move,
     async register(accountId, { name, hardware, agent }) {
       // A host that registers the same name again means the same node: a re-installed machine, a lost file.
-      const bounds = [NODES_MAX, ...(keepsRecord() ? [probationAnswers, PROBATION_NODES_MAX] : [])];
+      const bounds = [NODES_MAX, ...(keepsRecord() ? [probationAnswers, probationNodesMax] : [])];
       const values = [newId(), accountId, name, hardware, agent, ...bounds];
       const given = values.map((_, i) => `$${i + 1}`).join(", ");
       const { id } = await queryOne(pool, Registered, `select node_register(${given}) as id`, values);

@@ -48,6 +48,8 @@ export interface NodeRules {
   probationAnswers: number;
   /** A host with a node in quarantine gets no work on nodes that it registers afterwards. */
   hostSanction: boolean;
+  /** How many nodes a host has none of whose nodes came through its probation. Absent: the platform's own bound. */
+  probationNodesMax?: number;
 }
 
 export const NODE_RULES: NodeRules = { probationAnswers: PROBATION_ANSWERS, hostSanction: true };

@@ -148,7 +148,7 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
       ],
       ...(past === undefined ? [] : pastLines(past)),
       ...(reliability == null ? [] : [["failures", failuresOf(reliability)] as [string, string]]),
-      ...(stats.last_day == null ? [] : [["last 24 hours", lastDayOf(stats.last_day)] as [string, string]]),
+      ...(stats.last_day == null ? [] : [["last day", lastDayOf(stats.last_day)] as [string, string]]),
       ...(probation == null ? [] : [["probation", probationOf(probation)] as [string, string]]),
     ]),
     ...(stats.agent_outdated === true ? [paint.bad(OUTDATED), "next: install a newer tollgate-host"] : []),
