@@ -73,6 +73,7 @@ type Sendable = Exclude<Frame, { kind: "unknown" }>;
 const PROBE: Script = { words: 12, thinkWords: 4, perDelta: 3, ttftMs: 30, everyMs: 40, fault: null };
 const REPORT_EVERY_MS = 5_000;
 const TOLD_MS = 60;
+const EARLY = { accepts_early: true, draining: false };
 
 export class SimNode {
   readonly id: string;
@@ -82,6 +83,8 @@ export class SimNode {
   readonly #link: NodeLink;
   readonly #running = new Map<string, Running>();
   readonly #joining = new Map<string, JobJoiner>();
+  /** Accepted before their bodies were there, and when. */
+  readonly #early = new Map<string, number>();
   readonly #scriptOf: (request: string) => Script | undefined;
   readonly #standing: () => JobFacts["standing"];
   #isUp = false;
@@ -146,6 +149,7 @@ export class SimNode {
     }
     if (by === "node") this.#takeAlong();
     this.#joining.clear();
+    this.#early.clear();
     const moved = this.#moves;
     this.#moves = false;
     this.#world.scheduler.after(this.#comeBackMs, () => this.connect({ moved }));
@@ -175,16 +179,17 @@ export class SimNode {
     const { slots, models } = this.plan;
     const busy = this.#running.size;
     const json_schema = this.plan.formats ? models : [];
-    const state = { protocol: "1.2", agent: "simulated", slots, busy, models, json_schema, draining: false };
+    const state = { protocol: "1.3", agent: "simulated", slots, busy, models, json_schema, ...EARLY };
     this.#link.publish(nodeState(this.id), encode({ kind: "state", state }));
   }
 
   #hear(frame: Frame): void {
     if (!this.#isUp) return;
-    if (frame.kind === "job") this.#joining.set(frame.header.job, new JobJoiner(frame));
+    if (frame.kind === "job") this.#consider(new JobJoiner(frame));
     else if (frame.kind === "piece") this.#joining.get(frame.job)?.add(frame);
     else if (frame.kind === "cancel") {
       this.#joining.delete(frame.job);
+      this.#early.delete(frame.job);
       const running = this.#running.get(frame.job);
       if (running !== undefined) this.#end(running, "cancelled");
       return;
@@ -196,8 +201,28 @@ export class SimNode {
     this.#offered(joiner.header, joiner.body() as JobText);
   }
 
+  /** A job whose body follows is accepted before it is there. */
+  #consider(joiner: JobJoiner): void {
+    const { job, gateway } = joiner.header;
+    if (!joiner.complete) {
+      if (this.#isFull) {
+        this.#say(gateway, { kind: "busy", job });
+        return;
+      }
+      this.#early.set(job, this.#world.scheduler.nowMs);
+      this.#say(gateway, { kind: "accepted", job });
+    }
+    this.#joining.set(job, joiner);
+  }
+
+  get #isFull(): boolean {
+    return this.#running.size + this.#early.size >= this.plan.slots;
+  }
+
   #offered(header: JobHeader, body: JobText): void {
     const { job } = header;
+    const early = this.#early.get(job);
+    this.#early.delete(job);
     const script = this.#scriptOf(job.slice(0, 26));
     const isKnown = header.endpoint === "embedding" || this.#world.answers.answerTo(body.messages ?? []) !== undefined;
     const facts: JobFacts = {
@@ -222,15 +247,16 @@ export class SimNode {
     };
     this.jobs.set(job, facts);
     const say = (frame: Sendable): void => this.#say(header.gateway, frame);
-    if (this.#running.size >= this.plan.slots) {
+    if (early === undefined && this.#isFull) {
       facts.end = "busy";
       say({ kind: "busy", job });
       return;
     }
-    const running: Running = { header, body, facts, seq: 0, acceptedMs: this.#world.scheduler.nowMs, stop: () => {} };
+    const acceptedMs = early ?? this.#world.scheduler.nowMs;
+    const running: Running = { header, body, facts, seq: 0, acceptedMs, stop: () => {} };
     this.#running.set(job, running);
     facts.accepted = true;
-    say({ kind: "accepted", job });
+    if (early === undefined) say({ kind: "accepted", job });
     this.#tell();
     // What the platform asks by itself is answered as by an honest node, but by one that has nothing to say, or one thing.
     const isHonest = script === undefined && this.plan.kind !== "empty" && this.plan.kind !== "constant";

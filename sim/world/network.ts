@@ -109,6 +109,9 @@ export class Network {
         const moved = this.#nodes.get(nodeId)?.movedAtMs;
         return moved === undefined ? undefined : moved + originMs;
       },
+      // Each node is on a server of its own, which is dead when the plane noticed nothing of the node's end.
+      movedFrom: (nodeId) => nodeId,
+      answers: (server) => this.#nodes.get(server)?.movedAtMs === undefined,
       reaches: () => true,
       mint: () => Promise.reject(new Error("nobody asks a simulated plane for credentials")),
       revoke: (nodeId) =>

@@ -138,6 +138,7 @@ export class Job {
     this.#send(bytes);
   }
 
+  /** Nothing where it had to accept before it got the body. */
   accept(): void {
     if (!this.isAccepted) this.say({ kind: "accepted", job: this.header.job });
   }
@@ -277,6 +278,15 @@ export class HandMadeNode {
 export function stateFrame(state: Partial<NodeState>): Uint8Array {
   return encode({
     kind: "state",
-    state: { protocol: "1.0", agent: "handmade", slots: SLOTS, busy: 0, models: [], draining: false, ...state },
+    state: {
+      protocol: "1.0",
+      agent: "handmade",
+      slots: SLOTS,
+      busy: 0,
+      models: [],
+      accepts_early: true,
+      draining: false,
+      ...state,
+    },
   });
 }

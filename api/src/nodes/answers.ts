@@ -84,6 +84,20 @@ export const NodeStats = z.strictObject({
       failures_max: Count.describe("Number of failures that leads to quarantine."),
     })
     .describe("As seen by the gateway that answers, since it started."),
+  last_day: z
+    .strictObject({
+      answers: Count.describe("Requests answered well."),
+      failures: Count.describe("Jobs failed, silences not counted."),
+      silences: Count.describe("Requests during which the node fell silent."),
+      refusals: Count.describe("Offers refused although the node had a free slot."),
+      late_acceptances: Count.describe("Offers not accepted within 250 ms, so that another node was asked."),
+    })
+    .describe("What all gateways saw of the node in the last 24 hours."),
+  agent_outdated: z
+    .boolean()
+    .describe(
+      "The node gets no requests until its agent is updated: it is on probation, and its agent needs the prompt to accept.",
+    ),
   quarantine: Quarantine.nullable(),
   probation: Probation.nullable(),
   withheld: Withheld.nullable(),

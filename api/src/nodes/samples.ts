@@ -27,6 +27,8 @@ export const sampleStats = {
   models: [{ model: "small-8b", ttft_p50_ms: 180.3, tps_p50: 41.5 }],
   today: { requests: 1, prompt_tokens: 14, completion_tokens: 9, earned_micro: "0.735000" },
   reliability: { jobs: 1, failures: 0, jobs_window: 20, failures_max: 5 },
+  last_day: { answers: 1, failures: 0, silences: 0, refusals: 0, late_acceptances: 0 },
+  agent_outdated: false,
   quarantine: null,
   probation: null,
   withheld: null,

@@ -12,6 +12,10 @@ const REASONS: Record<string, Words> = {
     title: "Too many recent jobs failed",
     remedy: "Check the engine's log. Run tollgate-host doctor to test the engine.",
   },
+  declined: {
+    title: "The node declined most offers although it had free slots",
+    remedy: "Set the node's slots to what the engine can serve at a time.",
+  },
   refused_prompts: {
     title: "The node rejected too many prompts as too long or invalid",
     remedy: "Configure the engine with the model's full context length.",

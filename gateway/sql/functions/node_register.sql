@@ -1,11 +1,15 @@
--- Registers a node, or finds the one of that name and notes its machine anew. Null: the account has as many as it may.
+-- Registers a node, or finds the one of that name and notes its machine anew. Null: the account has as many as it may, or its host as
+-- many as one may have none of whose nodes gave `p_probation_answers` good answers. A host is whoever owns the account, with every
+-- other account of theirs.
 -- Guarantees: never more than `p_nodes_max` nodes that are not retired, for registrations at once too; one node per name.
 
 create or replace function node_register(
-  p_id uuid, p_account uuid, p_name text, p_hardware jsonb, p_agent text, p_nodes_max integer
+  p_id uuid, p_account uuid, p_name text, p_hardware jsonb, p_agent text, p_nodes_max integer,
+  p_probation_answers integer default 0, p_probation_nodes_max integer default 0
 ) returns uuid language plpgsql as $$
 declare
   found_id uuid;
+  host uuid[];
 begin
   -- Of two registrations at once the second counts the first.
   perform from account where id = p_account for no key update;
@@ -16,6 +20,14 @@ begin
   end if;
   if (select count(*) from node where account_id = p_account and state <> 'retired') >= p_nodes_max then
     return null;
+  end if;
+  if p_probation_answers > 0 then
+    host := array(select p_account union select theirs.account_id from account_owner mine
+                    join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = p_account);
+    if not exists (select from node where account_id = any (host) and honest_answers >= p_probation_answers)
+       and (select count(*) from node where account_id = any (host) and state <> 'retired') >= p_probation_nodes_max then
+      return null;
+    end if;
   end if;
   insert into node (id, account_id, name, hardware, agent) values (p_id, p_account, p_name, p_hardware, p_agent);
   return p_id;

@@ -1,6 +1,7 @@
 /** The nodes: who may work, who gets the next request, who is trusted. */
-import { parseId, publicId } from "../base/ids.ts";
+import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
+import { RETIRED_MS_MAX } from "../base/node-thresholds.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
@@ -66,12 +67,10 @@ export function openDispatch(
   const enforce = async (nodeId: string | undefined): Promise<void> => {
     if (nodeId === undefined) return await roster.review();
     const standing = await standingOf(fleet, nodeId);
-    // Before the nodes are asked for their states, which `review` does.
-    const idle = standing === "retired" ? whenIdle(roster, { nodeId, clock, msMax: jobMsMax, leaving }) : undefined;
     await roster.review(nodeId);
     if (standing === "quarantined") await refuse(nodeId);
-    // Its host let it go, and nothing is wrong with what it runs: it is cut off when that is done.
-    else void idle?.then(() => refuse(nodeId));
+    // Its host let it go, and nothing is wrong with what it runs: it is cut off when that is done, and soon in any case.
+    else if (standing === "retired") void whenIdle(roster, { nodeId, clock, leaving }).then(() => refuse(nodeId));
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
     enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "applying a node change failed"));
@@ -116,17 +115,17 @@ export async function openTrust(
     clock,
     random,
     log,
-    async answered(nodeId, answers) {
-      const id = parseId("node", nodeId);
-      invariant(id !== undefined, "a connected node has a public id");
-      if (!(await fleet.answered(id, answers))) return;
-      log.info({ node: nodeId }, "node finished its probation");
-      await enforce(nodeId);
-      await broadcast.send(NODE_TOPIC, nodeId);
+    async record(seen) {
+      for (const id of await fleet.record.add(new Map([...seen].map(([nodeId, one]) => [uuidOf(nodeId), one])))) {
+        const nodeId = publicId("node", id);
+        log.info({ node: nodeId }, "node finished its probation");
+        await enforce(nodeId);
+        await broadcast.send(NODE_TOPIC, nodeId);
+      }
     },
+    lastDay: (nodeId) => fleet.record.lastDayOfHost(uuidOf(nodeId)),
     async quarantine(nodeId, { reason, evidence }) {
-      const id = parseId("node", nodeId);
-      invariant(id !== undefined, "a connected node has a public id");
+      const id = uuidOf(nodeId);
       // Another gateway may have come to the same verdict; its evidence stands.
       if (await isBarred(fleet, nodeId)) return enforce(nodeId);
       await fleet.quarantine(id, { reason, evidence, by: "platform" });
@@ -137,6 +136,12 @@ export async function openTrust(
   });
   onClose(() => trust.stop());
   return trust;
+}
+
+function uuidOf(nodeId: string): Uuid {
+  const id = parseId("node", nodeId);
+  invariant(id !== undefined, "a connected node has a public id");
+  return id;
 }
 
 async function standingOf(fleet: Fleet, nodeId: string): Promise<NodeStanding | undefined> {
@@ -152,20 +157,13 @@ async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
 interface Leaving {
   nodeId: string;
   clock: Context["clock"];
-  /** From its first answer on. */
-  msMax: number;
   /** Ends the wait, without an end. */
   leaving: Set<() => void>;
 }
 
-/** A node that is connected answers within this time when it is asked for its state. */
-const STATE_MS_MAX = 3_000;
-
-/**
- * Resolves once the node says that nothing runs on it, whichever gateway's work it was; or says nothing, or has gone, or
- * has had as long as a job may take.
- */
-function whenIdle(roster: Roster, { nodeId, clock, msMax, leaving }: Leaving): Promise<void> {
+/** Resolves once nothing is left of what the gateways gave the node, whatever it says itself; or it had time enough. */
+function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<void> {
+  if (roster.outstandingOf(nodeId) === 0) return Promise.resolve();
   return new Promise((resolve) => {
     const stop = (): void => {
       for (const each of stops) each();
@@ -176,20 +174,10 @@ function whenIdle(roster: Roster, { nodeId, clock, msMax, leaving }: Leaving): P
       resolve();
     };
     leaving.add(stop);
-    let stopWaiting = clock.after(STATE_MS_MAX, done);
-    let isHeard = false;
     const stops = [
-      () => stopWaiting(),
-      roster.onState((id, { busy }) => {
-        if (id !== nodeId) return;
-        if (busy === 0) return done();
-        if (isHeard) return;
-        isHeard = true;
-        stopWaiting();
-        stopWaiting = clock.after(msMax, done);
-      }),
-      roster.onGone((id) => {
-        if (id === nodeId) done();
+      clock.after(RETIRED_MS_MAX, done),
+      roster.onChange(() => {
+        if (roster.outstandingOf(nodeId) === 0) done();
       }),
     ];
   });
@@ -200,7 +188,7 @@ async function licence(fleet: Fleet, nodeId: string): ReturnType<ConstructorPara
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
   if (node === undefined || node.standing !== "ready" || node.hostSuspended || node.withheld !== null) return undefined;
-  const { id: uuid, accountId: hostAccountId, models, probation } = node;
+  const { id: uuid, accountId: hostAccountId, models, probation, slotsMax, owners } = node;
   const answersOwed = probation === null ? 0 : probation.needed - probation.answers;
-  return { nodeId: uuid, hostAccountId, models, answersOwed };
+  return { nodeId: uuid, hostAccountId, models, answersOwed, slotsMax, owners };
 }

@@ -2,6 +2,7 @@
 import { sleep } from "../base/clock.ts";
 import type { Replaceable } from "../base/replaceable.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
+import { NODE_RECORD_SCHEMA } from "../fleet/record.ts";
 import type { Traffic } from "../http/metrics/traffic.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { openTelling } from "../inference/story.ts";
@@ -48,7 +49,12 @@ export async function openServing(
   const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store));
   onClose(() => apiKeys.close());
   const money = await openMoney(context, settings, ports);
-  const fleet = openFleet({ pool: store.pool, newId, rules: settings.nodeRules });
+  const fleet = openFleet({
+    pool: store.pool,
+    newId,
+    rules: settings.nodeRules,
+    keepsRecord: () => store.schema.number >= NODE_RECORD_SCHEMA,
+  });
   const dispatch = openDispatch(context, settings, { plane, fleet, broadcast: store.broadcast });
   // A plane without an owner is part of this gateway: no node was connected to it before.
   const nodesReported = plane.ownership === undefined ? Promise.resolve() : sleep(clock, NODES_REPORT_MS);

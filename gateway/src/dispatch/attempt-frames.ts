@@ -17,8 +17,9 @@ interface AttemptFramesOptions {
   rates: FrameRates;
   clock: Clock;
   log: Log;
-  /** Tells the node to stop. */
+  /** Tells the node to stop; sends it what follows the acceptance. */
   cancel: (attempt: RunningAttempt) => void;
+  accepted: (attempt: RunningAttempt) => void;
 }
 
 export class AttemptFrames {
@@ -80,14 +81,17 @@ export class AttemptFrames {
       case "accepted":
         attempt.acceptedAt = now;
         attempt.aliveAt = now;
-        if (attempt.state === "offered") attempt.sink.begin();
+        if (attempt.state === "offered") {
+          attempt.sink.begin();
+          this.#options.accepted(attempt);
+        }
         step(attempt, "accept");
         break;
       case "busy":
         step(attempt, "busy");
         break;
       case "progress":
-        hearProgress(attempt, now);
+        hearProgress(attempt, frame.fraction, now);
         step(attempt, "progress");
         break;
       case "done":

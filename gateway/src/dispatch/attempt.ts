@@ -1,7 +1,7 @@
 /**
  * One attempt of one request on one node, as a table. The request was offered; the node accepts and runs it, or declines.
  * `empty` means that the node is done and not one token of output came, `quiet` that it let its time pass without a sign of
- * life, `expire` that the job lasts longer than any may, `lost` that its connection dropped, `cut` that the plane lost it while
+ * life, `late` that it did not accept in time and another is asked, `expire` that the job lasts longer than any may, `lost` that its connection dropped, `cut` that the plane lost it while
  * the node was well, `broken` that it said something the protocol does not allow. An attempt ends in exactly one of the final states.
  */
 export type AttemptState = "offered" | "accepted" | "producing" | AttemptEnd;
@@ -25,6 +25,7 @@ export type AttemptEvent =
   | "empty"
   | "fail"
   | "quiet"
+  | "late"
   | "expire"
   | "lost"
   | "cut"
@@ -50,6 +51,7 @@ const next = {
   offered: {
     accept: "accepted",
     busy: "declined",
+    late: "declined",
     quiet: "declined",
     lost: "declined",
     cut: "cut",

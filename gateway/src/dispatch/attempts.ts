@@ -8,6 +8,7 @@ import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
+import { ACCEPT_MS_MAX, PREFILL_MS_MAX, stuckMsMax } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { AttemptEnd } from "./attempt.ts";
 import { AttemptFrames } from "./attempt-frames.ts";
@@ -16,6 +17,7 @@ import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import { type Attempt, type RunningAttempt, RunningAttempts, step } from "./running-attempt.ts";
+import { waitOn } from "./silence.ts";
 import { watch } from "./watch.ts";
 
 interface AttemptsOptions {
@@ -28,7 +30,29 @@ interface AttemptsOptions {
   jobMsMax: number;
   /** What a node failed since by falling silent turned out to be the plane's doing. */
   excused: (nodeId: string, sinceMs: number) => void;
+  /** A node declined an offer though the gateways' own count left it a slot, or accepted too late and was passed over. */
+  refused: (nodeId: string, how: "busy" | "late") => void;
+  /** How many gateways give the nodes work, with this one. */
+  gateways: () => number;
 }
+
+/** How one attempt differs from others. */
+interface AttemptOptions {
+  signal: Gone;
+  /** By then somebody must have accepted the request. Absent: no matter when. */
+  acceptBy?: number | undefined;
+  /** Whether another node could be asked now, in place of one that is late. Absent: there is none. */
+  mayPassOver?: () => boolean;
+  /** How long progress is a sign of life. */
+  prefillMsMax?: number;
+  /** Called when the attempt is over, before its slot is free for the next. */
+  ending?: () => void;
+}
+
+type Payload = [head: Uint8Array, rest?: Uint8Array];
+
+/** What another gateway gave a node before it refused is told by then. */
+const TOLD_MS_MAX = 1_000;
 
 /** How long an attempt that fell silent or was cut says that more may. */
 const TROUBLED_MS = 10_000;
@@ -51,7 +75,10 @@ export class Attempts {
     const blame = new Blame(options);
     this.#blame = blame;
     const cancel = (attempt: Attempt): void => this.#cancel(attempt);
-    const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, cancel });
+    const accepted = ({ node, rest }: RunningAttempt): void => {
+      for (const frame of rest) plane.publish(toNode(node.id), ...frame);
+    };
+    const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, cancel, accepted });
     this.#unsubscribe = plane.subscribe(gatewayInbox(gatewayId), (subject, payload) =>
       frames.hear(senderOf(subject), payload),
     );
@@ -62,7 +89,6 @@ export class Attempts {
       if (movedAt !== undefined) blame.moved(nodeId, movedAt, running.on(nodeId));
     });
     plane.onAway(() => {
-      blame.planeAway();
       for (const attempt of running.all()) step(attempt, "cut");
     });
     plane.onBack(() => {
@@ -77,20 +103,15 @@ export class Attempts {
     number: number,
     node: RosterNode,
     sink: DispatchSink,
-    {
-      signal,
-      acceptBy = Number.POSITIVE_INFINITY,
-      ending = () => {},
-    }: {
-      signal: Gone;
-      acceptBy?: number | undefined;
-      /** Called when the attempt is over, before its slot is free for the next. */
-      ending?: () => void;
-    },
+    options: AttemptOptions,
   ): Promise<Attempt> {
+    const { signal, acceptBy = Number.POSITIVE_INFINITY, mayPassOver, prefillMsMax = PREFILL_MS_MAX } = options;
+    const { ending = () => {} } = options;
     const { plane, clock, jobMsMax } = this.#options;
     const job = `${order.request}-${String(number).padStart(2, "0")}`;
-    const frames = this.#framesOf(order, job, { node, ending });
+    const later = !node.inGoodStanding && node.acceptsEarly;
+    const frames = this.#framesOf(order, job, { node, later, ending });
+    const [now, rest] = later ? [frames.slice(0, 1), frames.slice(1)] : [frames, []];
     return new Promise((resolve) => {
       const onAbort = (): void => step(attempt, "cancel");
       const attempt: RunningAttempt = {
@@ -113,9 +134,18 @@ export class Attempts {
         blank: false,
         failure: null,
         unbuilt: false,
+        refusal: null,
         formatted: order.formatted ?? false,
         sink,
+        rest,
         own: { toldMs: 0, aliveMs: 0 },
+        lateAt: mayPassOver === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + ACCEPT_MS_MAX,
+        reading: {
+          fraction: 0,
+          grewAt: Number.NEGATIVE_INFINITY,
+          msMax: prefillMsMax,
+          stuckMsMax: stuckMsMax(order.origin?.promptTokens ?? 0),
+        },
         stopTimer: () => {},
         over: (end) => {
           this.#running.delete(attempt.job);
@@ -128,11 +158,15 @@ export class Attempts {
       };
       this.#running.add(attempt.job, attempt);
       signal.addEventListener("abort", onAbort);
-      for (const frame of frames) plane.publish(toNode(node.id), ...frame);
+      for (const frame of now) plane.publish(toNode(node.id), ...frame);
       attempt.stopTimer = watch(attempt, {
         clock,
         jobMsMax,
-        passed: (event) => (event === "quiet" ? this.#blame.orCut(attempt, event) : step(attempt, event)),
+        passed: (event) => {
+          if (event === "quiet") this.#blame.orCut(attempt, event);
+          else if (event === "late" && mayPassOver?.() !== true) waitOn(attempt, clock.monotonic());
+          else step(attempt, event);
+        },
       });
       if (signal.aborted) onAbort();
     });
@@ -150,10 +184,11 @@ export class Attempts {
   #framesOf(
     { header, body }: DispatchOrder,
     job: string,
-    { node, ending }: { node: RosterNode; ending: () => void },
-  ): [head: Uint8Array, rest?: Uint8Array][] {
+    { node, later, ending }: { node: RosterNode; later: boolean; ending: () => void },
+  ): Payload[] {
     try {
-      return cutJob({ ...header, times: true, job, gateway: this.#options.gatewayId }, body).map((frame) =>
+      const whole = { ...header, times: true, job, gateway: this.#options.gatewayId };
+      return cutJob(whole, body, { later }).map((frame) =>
         frame.piece.length < APART_BYTES_MIN ? [encode(frame)] : encodeApart(frame),
       );
     } catch (error) {
@@ -168,13 +203,30 @@ export class Attempts {
     const { plane, roster, clock } = this.#options;
     const { node } = attempt;
     const isSilent = attempt.failure === "silent";
+    const isOver = end === "finished" || end === "empty" || end === "lost";
     if (end === "cut" && plane.health.isAway) this.#uncancelled.push(attempt);
-    else if (end !== "finished" && end !== "empty" && end !== "lost") this.#cancel(attempt);
+    else if (!isOver) this.#cancel(attempt);
     if (end === "cut" || isSilent) this.#troubledAt = clock.monotonic();
     if (isSilent || (end === "cut" && !plane.reaches(node.id))) roster.shun(node);
     if (isSilent) this.#blame.fellSilent(node);
-    if (end === "finished") node.shunnedUntil = 0;
-    roster.ended(node);
+    if (end === "finished") roster.served(node);
+    roster.ended(node, { cancelled: !isOver && attempt.refusal !== "busy" });
+    if (attempt.refusal !== null) this.#judge(node, attempt.refusal);
+  }
+
+  /** Whether a refusal counts. This gateway's own trouble, and work that another gave the node meanwhile, are not the node's. */
+  #judge(node: RosterNode, how: "busy" | "late"): void {
+    const { plane, roster, clock, refused, gateways } = this.#options;
+    if (!plane.hears || !plane.reaches(node.id) || roster.ownStops.wasStopped) return;
+    const { slots } = node;
+    const own = roster.ownWorkOn(node.id);
+    const judge = (): void => {
+      if (how === "busy" && !roster.hadSlotFree(node.id, { own, slots })) return;
+      roster.declined(node);
+      refused(node.id, how);
+    };
+    if (how === "late" || gateways() === 1) judge();
+    else clock.after(TOLD_MS_MAX, judge);
   }
 
   #cancel(attempt: Attempt): void {

@@ -1,12 +1,13 @@
 /**
  * Whether a node or the plane is to blame for an attempt that broke off. An attempt ends as `cut` when the plane lost a node that
- * was well. How often a node is believed that, is the rule in excuses.ts.
+ * was well. That takes the servers' own evidence: this gateway's connection is away or frozen, a server ends the connection itself or
+ * does not answer, or other hosts' nodes lost the same server (excuses.ts).
  */
 import type { Clock } from "../base/clock.ts";
 import type { Plane } from "../plane/plane.ts";
 import { Excuses } from "./excuses.ts";
 import type { Roster } from "./roster.ts";
-import type { RosterNode } from "./roster-node.ts";
+import { isOnProbation, type RosterNode } from "./roster-node.ts";
 import { type RunningAttempt, step } from "./running-attempt.ts";
 
 interface BlameOptions {
@@ -35,38 +36,47 @@ export class Blame {
     step(attempt, this.#isExcused(attempt) ? "cut" : event);
   }
 
-  planeAway(): void {
-    this.#excuses.away(this.#options.clock.monotonic());
-  }
-
   fellSilent(node: RosterNode): void {
     this.#silent.set(node.id, { node, at: this.#options.clock.monotonic() });
   }
 
   /** The node's connection ended: so do its attempts. */
   gone(nodeId: string, by: "node" | "plane", attempts: RunningAttempt[]): void {
-    const now = this.#options.clock.monotonic();
     this.#silent.delete(nodeId);
     for (const attempt of attempts) {
-      if (by === "plane" && this.#believes(attempt, now)) step(attempt, "cut");
+      if (by === "plane") step(attempt, "cut");
       else this.orCut(attempt, "lost");
     }
   }
 
-  /** The node connected anew and runs nothing. */
+  /** The node connected anew and runs nothing. Without evidence its jobs are left to fall silent: a server's end shows by then. */
   moved(nodeId: string, movedAt: number, attempts: RunningAttempt[]): void {
-    for (const attempt of attempts) if (this.#hasMoved(attempt)) this.orCut(attempt, "lost");
+    const { roster, clock, excused } = this.#options;
+    const node = roster.find(nodeId);
+    if (node !== undefined) this.#note(node, movedAt, clock.monotonic());
+    for (const attempt of attempts) if (this.#hasMoved(attempt) && this.#isExcused(attempt)) step(attempt, "cut");
     const silent = this.#silent.get(nodeId);
-    this.#silent.delete(nodeId);
-    if (silent === undefined || movedAt - silent.at > NOTICED_MS_MAX) return;
-    if (this.#believes(silent, movedAt)) this.#options.excused(nodeId, movedAt - NOTICED_MS_MAX);
+    if (silent === undefined) return;
+    if (movedAt - silent.at > NOTICED_MS_MAX) this.#silent.delete(nodeId);
+    else if (this.#hasEvidence(silent.node, movedAt)) {
+      this.#silent.delete(nodeId);
+      excused(nodeId, movedAt - NOTICED_MS_MAX);
+    }
+  }
+
+  #note(node: RosterNode, at: number, now: number): void {
+    const server = this.#options.plane.movedFrom(node.id);
+    if (server === undefined) return;
+    const { id: nodeId, licence } = node;
+    this.#excuses.note({ nodeId, owners: ownersOf(node), established: !isOnProbation(licence), server, at }, now);
   }
 
   #isExcused(attempt: RunningAttempt): boolean {
     const { plane, roster } = this.#options;
-    if (!plane.hears || !plane.reaches(attempt.node.id)) return true;
+    const { node } = attempt;
+    if (!plane.hears || !plane.reaches(node.id)) return true;
     if (roster.ownStops.wasStopped) return true;
-    return this.#hasMoved(attempt) && this.#believes(attempt, plane.movedAt(attempt.node.id) as number);
+    return this.#hasMoved(attempt) && this.#hasEvidence(node, plane.movedAt(node.id) as number);
   }
 
   /** The node connected anew while it ran this, and the plane heard of no end of its former connection. */
@@ -75,8 +85,14 @@ export class Blame {
     return movedAt !== undefined && offeredAt <= movedAt;
   }
 
-  #believes({ node }: { node: RosterNode }, incidentAt: number): boolean {
-    const who = { nodeId: node.id, hostId: node.licence.hostAccountId };
-    return this.#excuses.believes(who, incidentAt, this.#options.clock.monotonic());
+  /** The server that the node was on is dead or hangs, as this gateway sees itself, or as others that were on it show. */
+  #hasEvidence(node: RosterNode, movedAt: number): boolean {
+    const { plane } = this.#options;
+    const server = plane.movedFrom(node.id);
+    if (server === undefined) return false;
+    return !plane.answers(server) || this.#excuses.believes({ owners: ownersOf(node), server, at: movedAt });
   }
 }
+
+const ownersOf = ({ licence: { owners, hostAccountId } }: RosterNode): string[] =>
+  owners === undefined || owners.length === 0 ? [hostAccountId] : owners;

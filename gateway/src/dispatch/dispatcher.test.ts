@@ -495,11 +495,11 @@ describe("dispatch", () => {
       const sink = new TextSink();
       const { running, first, other, second } = await afterEmpty(sink);
       other.say({ kind: "busy", job: second });
-      other.report({ models: ["tiny-3b"], slots: 1, busy: 1 });
+      other.report({ models: ["tiny-3b"], slots: 0 });
       for (let s = 0; s < 10; s++) {
         await turn();
         clock.advance(1000);
-        for (const node of [first, other]) node.report({ models: ["tiny-3b"], slots: 1, busy: node === other ? 1 : 0 });
+        for (const node of [first, other]) node.report({ models: ["tiny-3b"], slots: node === other ? 0 : 1 });
         await turn();
       }
       await turn();
@@ -721,10 +721,10 @@ describe("dispatch", () => {
     test("and one that said nothing meanwhile is quiet once it had its time again", async () => {
       const { timed, running } = await begun();
       timed(0);
-      // The timer of the acceptance, due at 2000, runs 800 late.
+      // The timer of the acceptance, due at 250, runs 2550 late.
       clock.freeze(2800);
       await turn();
-      clock.advance(799);
+      clock.advance(2549);
       await turn();
       assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
       clock.advance(1);

@@ -8,6 +8,7 @@ import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
+import { PREFILL_MS_MAX, SILENT_NODES_MAX } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
@@ -115,6 +116,11 @@ export interface Dispatcher {
   onAttempt(run: (attempt: Attempt) => void): void;
   /** `run` hears that the plane, and not the node, was why the node seemed silent since then (monotonic milliseconds). */
   onExcused(run: (nodeId: string, sinceMs: number) => void): void;
+  /**
+   * `run` hears of every offer that a node declined though the gateways' own count left it a slot (`busy`), or did not accept in
+   * time while another could be asked (`late`).
+   */
+  onRefused(run: (nodeId: string, how: "busy" | "late") => void): void;
   /** One node's median speed for a model. */
   speedOfNode(nodeId: string, model: string): MedianSpeed;
   /** The model's median speed over the connected nodes that serve it. */
@@ -144,12 +150,13 @@ export function openDispatcher(options: {
   /** A job that lasts longer ends as a stall, and nobody is blamed for it. */
   jobMsMax?: number;
   /** The other gateways. Absent: there are none. */
-  peers?: Pick<Peers, "exchange" | "slotsTold">;
+  peers?: Pick<Peers, "exchange" | "slotsTold" | "gateways">;
 }): Dispatcher {
   const { roster, clock, deadlineMs, peers } = options;
   const attemptListeners: ((attempt: Attempt) => void)[] = [];
   const measuredListeners: ((measured: Measured) => void)[] = [];
   const excusedListeners: ((nodeId: string, sinceMs: number) => void)[] = [];
+  const refusedListeners: ((nodeId: string, how: "busy" | "late") => void)[] = [];
   const over = (attempt: Attempt): void => {
     // It says nothing about the node.
     if (attempt.unbuilt) return;
@@ -161,6 +168,10 @@ export function openDispatcher(options: {
     excused: (nodeId, sinceMs) => {
       for (const run of excusedListeners) run(nodeId, sinceMs);
     },
+    refused: (nodeId, how) => {
+      for (const run of refusedListeners) run(nodeId, how);
+    },
+    gateways: () => peers?.gateways() ?? 1,
   });
   const speeds = new Speeds();
   const tellSpeed = peers?.exchange(speeds.topic((nodeId) => roster.find(nodeId) !== undefined));
@@ -204,6 +215,7 @@ export function openDispatcher(options: {
     onMeasured: (run) => measuredListeners.push(run),
     onAttempt: (run) => attemptListeners.push(run),
     onExcused: (run) => excusedListeners.push(run),
+    onRefused: (run) => refusedListeners.push(run),
     speedOfNode: (nodeId, model) => speeds.ofNode(nodeId, model),
     speedOf: (model) => speeds.ofModel(roster.serving({ model }), model),
     keepsFormat: (model) => roster.serving({ model, formatted: true }).length > 0,
@@ -246,10 +258,14 @@ class Run {
   readonly #tried = new Set<string>();
   /** Nodes that declined it just now: asked again later. */
   readonly #declined = new Set<string>();
+  /** Nodes that fell silent with this request. */
+  readonly #silent = new Set<string>();
   readonly #need: Need;
   /** The platform's own jobs are one account's. */
   readonly #account: string;
   #accepted = 0;
+  /** How long its nodes read the prompt so far. */
+  #readMs = 0;
   /** Until when a node has to be found. */
   #deadline: number;
   /** When the plane first lost what ran. */
@@ -277,15 +293,21 @@ class Run {
       if (turn.kind === "no_capacity") break;
       const { attempts, order, sink, signal } = this.#o;
       const acceptBy = cut && this.#deadline;
+      const mayPassOver = (): boolean => this.#couldAskAnother(turn.node, first);
+      const prefillMsMax = PREFILL_MS_MAX - this.#readMs;
       const attempt = await attempts.run(order, number, turn.node, sink, {
         signal,
         acceptBy,
+        mayPassOver,
+        prefillMsMax,
         ending: () => this.#o.queue.ended(this.#need, this.#account),
       });
-      if (attempt.acceptedAt !== null) this.#accepted += 1;
+      this.#note(attempt);
       const end = attempt.state as AttemptEnd;
       // An empty one is judged with the second opinion.
       if (end !== "empty") this.#o.over(attempt);
+      // It may be the request that does it to them.
+      if (this.#silent.size >= SILENT_NODES_MAX && end === "declined") return this.#result("quiet", first ?? attempt);
       const decision = decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft });
       if (end === "declined") {
         this.#declined.add(turn.node.id);
@@ -306,6 +328,20 @@ class Run {
     if (first?.state === "empty") return this.#result("unconfirmed", first, first);
     if (cut !== undefined) return this.#result("cut", cut);
     return first === undefined ? this.#result("no_capacity", undefined) : this.#result("quiet", first);
+  }
+
+  #note({ acceptedAt, firstOutputAt, aliveAt, failure, node }: Attempt): void {
+    if (acceptedAt !== null) {
+      this.#accepted += 1;
+      this.#readMs += (firstOutputAt ?? aliveAt) - acceptedAt;
+    }
+    if (failure === "silent" || failure === "lost") this.#silent.add(node.id);
+  }
+
+  /** Whether a node is free that could be asked in place of this one. */
+  #couldAskAnother({ id }: { id: string }, first: Attempt | undefined): boolean {
+    const excluded = new Set([id]).union(this.#declined).union(this.#ruledOut(first));
+    return this.#o.roster.pick(this.#need, excluded, () => null) !== undefined;
   }
 
   /**

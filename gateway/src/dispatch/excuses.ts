@@ -1,50 +1,44 @@
 /**
- * How often a node is believed that the plane lost it while it was well. A server of the plane that dies takes many nodes with
- * it; a node that breaks off its jobs and connects anew, so that it looks the same, is alone. Pure; moments are monotonic
+ * Whether a node is believed that a server of the plane failed under it. Its own word is not enough, nor a connection that it could have
+ * opened and cut itself: nodes of other established hosts must have lost the same server at the same time. Pure; moments are monotonic
  * milliseconds.
  */
+import { WITNESS_MS, WITNESSES_MIN } from "../base/node-thresholds.ts";
 
-/** Of a node that is hit alone. */
-const EXCUSES_MAX = 3;
-const WINDOW_MS = 10 * 60_000;
-/** Nodes of different hosts that are hit within this time were hit by the same thing. */
-const TOGETHER_MS = 5_000;
-/** One node's that are remembered: one more than are believed of one that is alone. */
-const KEPT_MAX = EXCUSES_MAX + 1;
+/** Hits are asked about for so long. */
+const KEPT_MS = 60_000;
 
-interface Hit {
+/** A node that came by another connection, and of its former one no end was heard. */
+export interface Hit {
   nodeId: string;
-  hostId: string;
-  /** What it was hit by: everything it ran then is one excuse. */
-  incidentAt: number;
+  /** The identities behind its host. */
+  owners: readonly string[];
+  /** Its probation is over. */
+  established: boolean;
+  /** The server that it was on. */
+  server: string;
+  at: number;
 }
 
 export class Excuses {
   #hits: Hit[] = [];
-  #awayAt = Number.NEGATIVE_INFINITY;
 
-  /** The gateway itself was hit. */
-  away(now: number): void {
-    this.#awayAt = now;
-  }
-
-  /** Whether the node is believed. `incidentAt` tells one incident from the next. */
-  believes(node: { nodeId: string; hostId: string }, incidentAt: number, now: number): boolean {
-    this.#hits = this.#hits.filter((hit) => now - hit.incidentAt < WINDOW_MS);
-    const own = this.#hits.filter(({ nodeId }) => nodeId === node.nodeId);
-    if (!own.some((hit) => hit.incidentAt === incidentAt)) {
-      if (own.length >= KEPT_MAX) this.#hits.splice(this.#hits.indexOf(own[0] as Hit), 1);
-      const hit = { ...node, incidentAt };
+  note(hit: Hit, now: number): void {
+    this.#hits = this.#hits.filter(({ at }) => now - at < KEPT_MS);
+    if (hit.established && !this.#hits.some(({ nodeId, at }) => nodeId === hit.nodeId && at === hit.at))
       this.#hits.push(hit);
-      own.push(hit);
-    }
-    const current = own.find((hit) => hit.incidentAt === incidentAt) as Hit;
-    if (!this.#wasAlone(current)) return true;
-    return own.filter((hit) => this.#wasAlone(hit)).length <= EXCUSES_MAX;
   }
 
-  #wasAlone({ hostId, incidentAt }: Hit): boolean {
-    if (Math.abs(this.#awayAt - incidentAt) < TOGETHER_MS) return false;
-    return !this.#hits.some((hit) => hit.hostId !== hostId && Math.abs(hit.incidentAt - incidentAt) < TOGETHER_MS);
+  /** Whether enough others lost the server when this node did: each of an owner that neither it nor another witness has. */
+  believes({ owners, server, at }: Pick<Hit, "owners" | "server" | "at">): boolean {
+    const known = new Set(owners);
+    let witnesses = 0;
+    for (const hit of this.#hits) {
+      if (hit.server !== server || Math.abs(hit.at - at) >= WITNESS_MS) continue;
+      if (hit.owners.some((owner) => known.has(owner))) continue;
+      witnesses += 1;
+      for (const owner of hit.owners) known.add(owner);
+    }
+    return witnesses >= WITNESSES_MIN;
   }
 }

@@ -96,7 +96,7 @@ test("on a node's slots an account with many requests leaves others their turn",
   const node = new FakeNode(plane, { id: "n", gatewayId: "gw1" });
   node.report({ models: ["tiny-3b"], slots: 2 });
   await turn();
-  const sink = { reachedClient: false, begin() {}, delta: () => "more", finished: () => "answered" } as const;
+  const sink = { reachedClient: false, begin() {}, delta: () => "more" as const, finished: () => "answered" as const };
   let sent = 0;
   const run = (accountId: string) =>
     dispatcher.run(

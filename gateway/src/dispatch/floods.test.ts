@@ -96,6 +96,23 @@ describe("floods", () => {
     assert.ok(roster.find("a") !== undefined);
   });
 
+  test("a state that changes twenty times a second takes effect a few times a second, and the last one always", async () => {
+    const node = await online("a");
+    let heard = 0;
+    roster.onState(() => {
+      heard += 1;
+    });
+    for (let i = 1; i <= 200; i++) {
+      clock.advance(50);
+      node.report({ models: ["tiny-3b"], slots: 2, busy: i });
+      await turn();
+    }
+    clock.advance(1_000);
+    await turn();
+    assert.ok(heard <= 50, `${heard} in ten seconds`);
+    assert.equal(roster.find("a")?.reportedBusy, 200);
+  });
+
   test("what comes at once because this process was stopped is no flood; what is more than that is one", async () => {
     const node = await online("a");
     const report = (): void => node.report({ models: ["tiny-3b"], slots: 2 });

@@ -188,9 +188,9 @@ describe("requests for an output format", () => {
     const heldJob = await older.job();
     for (const leave of [
       () => plane.drop("able"),
-      (node: FakeNode) => node.report({ models: [MODEL], slots: 1, busy: 1, json_schema: [] }),
+      (node: FakeNode) => node.report({ models: [MODEL], slots: 0, json_schema: [] }),
     ]) {
-      const node = await online("able", { ...able, busy: 1 });
+      const node = await online("able", { ...able, slots: 0 });
       const formatted = run(true);
       leave(node);
       assert.equal((await formatted).end, "no_capacity");
@@ -203,7 +203,7 @@ describe("requests for an output format", () => {
   });
 
   test("it waits to its deadline and no longer", async () => {
-    await online("able", { ...able, busy: 1 });
+    await online("able", { ...able, slots: 0 });
     await online("older");
     const formatted = run(true);
     clock.advance(DEADLINE_MS);
@@ -315,10 +315,12 @@ describe("requests for an output format", () => {
     ]);
     const { job, node, other } = await offered;
     // Busy with another gateway's work.
-    other.report({ models: [MODEL], slots: 1, busy: 1 });
+    other.report({ models: [MODEL], slots: 0 });
     await turn();
     node.say({ kind: "busy", job });
     await turn();
+    // By then it is not asked last any more.
+    clock.advance(500);
     const second = run(false);
     answer(node, await node.job(2));
     assert.equal((await second).end, "finished");

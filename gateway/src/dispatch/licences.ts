@@ -14,8 +14,12 @@ export interface NodeLicence {
   hostAccountId: Uuid;
   /** The models its host elected. */
   models: string[];
-  /** Honest answers that it still owes; until then it gets one request at a time. Absent or 0: it is trusted. */
+  /** The identities that own its host's account. Absent: nobody knows them. */
+  owners?: string[];
+  /** Honest answers that it still owes: until then it is on probation. Absent or 0: it is not. */
   answersOwed?: number;
+  /** How many of its slots it is trusted with. Absent: all. */
+  slotsMax?: number;
 }
 
 const LICENCE_FOR_MS = 30_000;
@@ -54,6 +58,11 @@ export class Licences {
     const lookup = this.#lookups.get(id) ?? this.#lookUp(id).finally(() => this.#lookups.delete(id));
     this.#lookups.set(id, lookup);
     return lookup;
+  }
+
+  /** Whether what is known of the node need not be read again yet. */
+  isFresh(id: string): boolean {
+    return (this.#known.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#options.clock.monotonic();
   }
 
   /** The records of a node, or of any, changed. Says whose have to be looked at again. */

@@ -1,5 +1,6 @@
 /**
- * The states that nodes tell: asks for them, reads them, and looks up what the records allow the node before a state takes effect.
+ * The states that nodes tell: asks for them, reads them, and looks up what the records allow the node before a state takes effect. One
+ * that says what the last one said is not even decoded; of those that say something else a few a second take effect, the newest last.
  */
 import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
@@ -18,6 +19,19 @@ interface NodeStatesOptions {
   log: SparingLog;
   /** A state takes effect. Without a licence the node may not work. */
   apply: (nodeId: string, licence: NodeLicence | undefined, state: NodeState) => void;
+  /** The node said again what it said last. False: it has to be looked at all the same. */
+  unchanged: (nodeId: string) => boolean;
+}
+
+/** How often what a node says anew takes effect: so often a second, and so often at once after a quiet time. */
+const EFFECTS = { perSecond: 4, burst: 8 };
+
+interface Heard {
+  bytes: Buffer;
+  state: NodeState;
+  /** How often it may still say something else. */
+  left: number;
+  leftAt: number;
 }
 
 /** Every node answers when it is asked for its state: hosts who change their records all the time must not make them. */
@@ -28,6 +42,10 @@ export class NodeStates {
   readonly #observers = new Set<(nodeId: string, state: NodeState) => void>();
   /** The newest state of each node that waits for what the records say of it. */
   readonly #waiting = new Map<string, { state: NodeState }>();
+  /** What each node said last. */
+  readonly #heard = new Map<string, Heard>();
+  /** What each said that has to wait, and how to end the wait. */
+  readonly #deferred = new Map<string, { bytes: Buffer; stop: () => void }>();
   readonly #unsubscribe: () => void;
   #asking = false;
   #askAgain = false;
@@ -67,21 +85,73 @@ export class NodeStates {
   /** The node left: a state of it that still waits has no effect any more. */
   drop(nodeId: string): void {
     this.#waiting.delete(nodeId);
+    this.#heard.delete(nodeId);
+    this.#deferred.get(nodeId)?.stop();
+    this.#deferred.delete(nodeId);
   }
 
   dropAll(): void {
-    this.#waiting.clear();
+    for (const nodeId of new Set([...this.#waiting.keys(), ...this.#heard.keys(), ...this.#deferred.keys()]))
+      this.drop(nodeId);
   }
 
   close(): void {
     this.#unsubscribe();
     this.#stopAsking();
+    for (const { stop } of this.#deferred.values()) stop();
   }
 
   async #receive(subject: string, payload: Uint8Array): Promise<void> {
     const id = senderOf(subject);
     // Before anything is read of it: what is too much must cost next to nothing.
     if (id === undefined || !this.#options.rates.count(id, "states")) return;
+    const heard = this.#heard.get(id);
+    if (heard?.bytes.equals(payload) === true) {
+      this.#stopDeferred(id);
+      for (const run of this.#observers) run(id, heard.state);
+      if (!this.#options.unchanged(id)) await this.#understand(id, heard.state);
+      return;
+    }
+    // A copy: the transport may use its buffer again.
+    const bytes = Buffer.from(payload);
+    const waitMs = heard === undefined ? 0 : this.#untilNext(heard);
+    if (waitMs === 0) return await this.#read(id, bytes);
+    const deferred = this.#deferred.get(id);
+    if (deferred !== undefined) deferred.bytes = bytes;
+    else this.#defer(id, bytes, waitMs);
+  }
+
+  /** In milliseconds; 0: what the node says now takes effect, and counts. */
+  #untilNext(heard: Heard): number {
+    const now = this.#options.clock.monotonic();
+    const { perSecond, burst } = EFFECTS;
+    heard.left = Math.min(burst, heard.left + ((now - heard.leftAt) * perSecond) / 1000);
+    heard.leftAt = now;
+    if (heard.left < 1) return Math.ceil(((1 - heard.left) * 1000) / perSecond);
+    heard.left -= 1;
+    return 0;
+  }
+
+  #defer(id: string, first: Buffer, waitMs: number): void {
+    const stop = this.#options.clock.after(waitMs, () => {
+      const bytes = this.#deferred.get(id)?.bytes;
+      this.#deferred.delete(id);
+      const heard = this.#heard.get(id);
+      if (heard !== undefined) this.#untilNext(heard);
+      if (bytes === undefined) return;
+      this.#read(id, bytes).catch((error) => {
+        this.#options.log.error("", { node: id, err: error }, "reading a node's state failed");
+      });
+    });
+    this.#deferred.set(id, { bytes: first, stop });
+  }
+
+  #stopDeferred(id: string): void {
+    this.#deferred.get(id)?.stop();
+    this.#deferred.delete(id);
+  }
+
+  async #read(id: string, payload: Buffer): Promise<void> {
     let state: NodeState;
     try {
       const frame = decode(payload);
@@ -94,6 +164,8 @@ export class NodeStates {
       this.#options.rates.count(id, "malformed");
       return;
     }
+    const { left = EFFECTS.burst, leftAt = this.#options.clock.monotonic() } = this.#heard.get(id) ?? {};
+    this.#heard.set(id, { bytes: payload, state, left, leftAt });
     for (const run of this.#observers) run(id, state);
     await this.#understand(id, state);
   }

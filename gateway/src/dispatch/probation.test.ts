@@ -38,7 +38,7 @@ describe("a node on probation", () => {
     return node;
   };
   const report = async (node: FakeNode, busy = 0): Promise<void> => {
-    node.report({ models: [MODEL], slots: 8, busy });
+    node.report({ models: [MODEL], slots: 8, busy, accepts_early: true });
     await turn();
   };
   let requests = 0;

@@ -1,8 +1,9 @@
-/** A connected node as its own state frames describe it and the fleet's records allow. */
+/** A connected node as its own state frames describe it and the platform's records and sight of it allow. */
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
+import { REFUSALS } from "../base/node-thresholds.ts";
 import type { NodeLicence } from "./licences.ts";
-import type { Need } from "./shelves.ts";
+import { mayWork, type Need } from "./shelves.ts";
 
 export interface RosterNode {
   /** As it stands in subjects: `node_…`. */
@@ -15,11 +16,16 @@ export interface RosterNode {
   formats: Set<string>;
   /** The keywords of JSON Schema that its engine enforces. */
   keywords: ReadonlySet<string>;
-  /** How many jobs it says it can run at once, and how many of them it is trusted with. */
+  /** How many jobs it says it can run at once and runs, which is shown and decides nothing; how many it is trusted with. */
   reportedSlots: number;
+  reportedBusy: number;
   slots: number;
-  /** What the node last said it runs, plus what was sent since, minus what ended since. */
+  /** What the gateways gave it. */
   outstanding: number;
+  /** It accepts a job before it has the body. */
+  acceptsEarly: boolean;
+  /** It is not on probation and did not refuse too often lately: a prompt travels with the offer. */
+  inGoodStanding: boolean;
   draining: boolean;
   seenAt: number;
   /** It left a job without a sign of life: until then others are asked first. */
@@ -38,30 +44,41 @@ export function newRosterNode(id: string, licence: NodeLicence): RosterNode {
     formats: new Set(),
     keywords: PROVEN,
     reportedSlots: 0,
+    reportedBusy: 0,
     slots: 0,
     outstanding: 0,
+    acceptsEarly: false,
+    inGoodStanding: true,
     draining: false,
     seenAt: 0,
     shunnedUntil: 0,
   };
 }
 
-/** What the records say of the node now. */
-export function applyLicence(node: RosterNode, licence: NodeLicence): void {
-  node.licence = licence;
-  node.models = unlessSame(node.models, elected(node.reported, licence));
-  node.slots = trustedSlots(node.reportedSlots, licence);
+/** What the gateways saw of how the node takes offers. */
+interface Seen {
+  /** Refusals and late acceptances in a row. */
+  refusals: number;
+  /** Slots that are left to it after them. */
+  slotsMax: number;
 }
 
-/** What the node says of itself at `now`. `inFlight`: how many jobs this gateway has on it. */
-export function applyState(node: RosterNode, state: NodeState, inFlight: number, now: number): void {
+/** What the records and the gateways' own sight of the node say of it now. */
+export function applyLicence(node: RosterNode, licence: NodeLicence, { refusals, slotsMax }: Seen): void {
+  node.licence = licence;
+  node.models = unlessSame(node.models, elected(node.reported, licence));
+  node.slots = Math.min(node.reportedSlots, slotsMax, slotsTrusted(licence));
+  node.inGoodStanding = !isOnProbation(licence) && refusals <= REFUSALS.inGoodStandingMax;
+}
+
+/** What the node says of itself at `now`. `applyLicence` follows. */
+export function applyState(node: RosterNode, state: NodeState, now: number): void {
   node.reported = state.models;
   node.reportedSlots = state.slots;
-  applyLicence(node, node.licence);
+  node.reportedBusy = state.busy;
+  node.acceptsEarly = state.accepts_early ?? false;
   node.formats = unlessSame(node.formats, new Set(state.json_schema));
   node.keywords = state.schema_keywords === undefined ? PROVEN : new Set(state.schema_keywords);
-  // A node on probation is not believed when it says that it is free.
-  node.outstanding = isOnProbation(node.licence) ? Math.max(state.busy, inFlight) : state.busy;
   node.draining = state.draining;
   node.seenAt = now;
 }
@@ -71,15 +88,16 @@ export const isAble = (node: RosterNode, need: Need): boolean =>
   node.models.has(need.model) &&
   (!need.formatted || node.formats.has(need.model)) &&
   keepsKeywords(node, need) &&
-  !node.draining;
+  !node.draining &&
+  mayWork(node);
 
 export const keepsKeywords = ({ keywords }: RosterNode, need: Need): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));
 
-const isOnProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
+export const isOnProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
 
-const trustedSlots = (reported: number, licence: NodeLicence): number =>
-  isOnProbation(licence) ? Math.min(reported, 1) : reported;
+const slotsTrusted = (licence: NodeLicence): number =>
+  isOnProbation(licence) ? 1 : (licence.slotsMax ?? Number.POSITIVE_INFINITY);
 
 const elected = (reported: string[], { models }: NodeLicence): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));

@@ -81,7 +81,7 @@ function openWorld() {
     const node = "who" in each ? roster.find(each.who) : undefined;
     if (each.kind === "report") {
       const { who, kind: _kind, ...told } = each;
-      nodes.get(who)?.report(told);
+      nodes.get(who)?.report({ ...told, accepts_early: true });
     } else if (each.kind === "licence") {
       licences.set(each.who, each);
       await roster.review(each.who);

@@ -1,7 +1,8 @@
 /**
- * The nodes that are connected now, as their own state frames describe them and the fleet's records allow. A node is the
- * authority on its slots; between its reports the gateway adds what it sent there itself. Nodes that left are remembered for
- * a minute (`memory.ts`). Records that cannot be read leave what they said last in force.
+ * The nodes that are connected now, as their own state frames describe them and the fleet's records allow. A node says what it serves
+ * and how many slots it has at most; what it has to do is what the gateways gave it (`outstanding.ts`), and how many of its slots count
+ * is decided by its record and by how it takes offers (`conduct.ts`). Nodes that left are remembered for a minute (`memory.ts`).
+ * Records that cannot be read leave what they said last in force.
  */
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
@@ -10,10 +11,12 @@ import type { Random } from "../base/random.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import type { Plane } from "../plane/plane.ts";
 import { pickNode } from "./choice.ts";
+import { Conducts } from "./conduct.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { Licences, type NodeLicence } from "./licences.ts";
 import { NodeMemory } from "./memory.ts";
 import { NodeStates } from "./node-states.ts";
+import { Outstanding } from "./outstanding.ts";
 import { OwnStops } from "./own-stops.ts";
 import { applyLicence, applyState, isAble, keepsKeywords, newRosterNode, type RosterNode } from "./roster-node.ts";
 import { type Need, Shelves } from "./shelves.ts";
@@ -38,8 +41,10 @@ export class Roster {
   readonly #gone = new Set<(nodeId: string, by: "node" | "plane") => void>();
   readonly #memory: NodeMemory<RosterNode>;
   readonly #stopSweeping: () => void;
-  /** How many jobs this gateway has on each node, whatever the node says of it and however often it comes and goes. */
-  readonly #inFlight = new Map<string, number>();
+  /** Whatever nodes say of it and however often they come and go. */
+  readonly #outstanding = new Outstanding();
+  readonly #conducts = new Conducts();
+  readonly #worked = new Set<(nodeId: string) => void>();
 
   constructor(options: RosterOptions) {
     this.#options = options;
@@ -59,6 +64,7 @@ export class Roster {
         if (licence === undefined) this.#bar(id);
         else this.#update(id, licence, state);
       },
+      unchanged: (id) => this.#sawAgain(id),
     });
     this.#stopSweeping = clock.every(SWEEP_EVERY_MS, () => this.#dropStale());
     plane.onNodeGone((id, by) => this.#lost(id, by));
@@ -111,21 +117,68 @@ export class Roster {
   }
 
   /** A job was sent to the node, or one that was ended. */
-  sent(node: RosterNode): void {
-    node.outstanding += 1;
-    this.#refile(node);
-    this.#inFlight.set(node.id, (this.#inFlight.get(node.id) ?? 0) + 1);
+  sent({ id }: RosterNode): void {
+    this.#outstanding.sent(id);
+    this.#recount(id);
+    for (const run of this.#worked) run(id);
   }
 
-  ended(node: RosterNode): void {
-    // It may have left and come back since the job was sent.
-    const now = this.#nodes.get(node.id) ?? node;
-    now.outstanding = Math.max(0, now.outstanding - 1);
-    this.#refile(now);
-    const left = (this.#inFlight.get(node.id) ?? 1) - 1;
-    if (left > 0) this.#inFlight.set(node.id, left);
-    else this.#inFlight.delete(node.id);
+  /** `cancelled`: its engine may take a moment to let go of the slot. */
+  ended({ id }: RosterNode, { cancelled = false } = {}): void {
+    if (cancelled) this.#outstanding.cancelled(id, this.#options.clock.monotonic());
+    this.#outstanding.ended(id);
+    this.#recount(id);
+    for (const run of this.#worked) run(id);
     this.#notify();
+  }
+
+  /** What the gateways gave the node and is not over, connected or not. */
+  outstandingOf(nodeId: string): number {
+    return this.#outstanding.of(nodeId);
+  }
+
+  /** What this gateway gave each node; of one of them. */
+  ownWork(): Record<string, number> {
+    return this.#outstanding.own();
+  }
+
+  ownWorkOn(nodeId: string): number {
+    return this.#outstanding.ownOf(nodeId);
+  }
+
+  /** `run` hears of every node on which this gateway's work changed, until it asks not to. */
+  onWork(run: (nodeId: string) => void): () => void {
+    this.#worked.add(run);
+    return () => this.#worked.delete(run);
+  }
+
+  /** Another gateway told what it has on these nodes; `whole`: and that it has nothing on any other. */
+  told(from: string, jobs: Record<string, number>, { whole }: { whole: boolean }): void {
+    const changed = this.#outstanding.told(from, jobs, { whole, now: this.#options.clock.monotonic() });
+    for (const id of changed) this.#recount(id);
+    if (changed.length > 0) this.#notify();
+  }
+
+  /** Whether the node had a slot free a moment ago, by what the others gave it then and this gateway's `own` work on it. */
+  hadSlotFree(nodeId: string, { own, slots }: { own: number; slots: number }): boolean {
+    return own + this.#outstanding.besidesLately(nodeId, this.#options.clock.monotonic()) < slots;
+  }
+
+  /** It declined though it had a slot: it is asked for less for a while. */
+  declined(node: RosterNode): void {
+    const now = this.#options.clock.monotonic();
+    const known = this.#nodes.get(node.id) ?? node;
+    const shunMs = this.#conducts.refused(node.id, this.#outstanding.of(node.id), now);
+    known.shunnedUntil = Math.max(known.shunnedUntil, now + shunMs);
+    this.#assess(known, known.licence);
+    this.#refile(known);
+    this.#notify();
+  }
+
+  /** A job of it ended well. */
+  served(node: RosterNode): void {
+    node.shunnedUntil = 0;
+    this.#conducts.served(node.id);
   }
 
   /** The node fell silent: for a moment it gets work only if nobody else serves the model. */
@@ -191,7 +244,7 @@ export class Roster {
     if (licence === undefined) return this.#bar(id);
     const node = this.#nodes.get(id);
     if (node === undefined) return;
-    applyLicence(node, licence);
+    this.#assess(node, licence);
     this.#refile(node);
     this.#notify();
   }
@@ -207,8 +260,9 @@ export class Roster {
     const known = this.#nodes.get(id);
     const remembered = this.#memory.take(id);
     const node = known ?? remembered?.node ?? newRosterNode(id, licence);
-    node.licence = licence;
-    applyState(node, state, this.#inFlight.get(id) ?? 0, this.#options.clock.monotonic());
+    applyState(node, state, this.#options.clock.monotonic());
+    this.#assess(node, licence);
+    node.outstanding = this.#outstanding.of(id);
     if (known === undefined) this.#nodes.set(id, node);
     this.#refile(node);
     if (known === undefined) {
@@ -218,6 +272,14 @@ export class Roster {
       for (const run of this.#joined) run(node);
     }
     this.#notify();
+  }
+
+  /** False: it is not connected yet, or its records are due to be read again. */
+  #sawAgain(id: string): boolean {
+    const node = this.#nodes.get(id);
+    if (node === undefined || !this.#licences.isFresh(id)) return false;
+    node.seenAt = this.#options.clock.monotonic();
+    return true;
   }
 
   #dropStale(): void {
@@ -230,6 +292,9 @@ export class Roster {
     for (const node of this.#nodes.values()) if (node.seenAt < now - STALE_AFTER_MS) this.#lost(node.id, "node");
     for (const id of this.#memory.expire()) this.#tellGone(id, "plane");
     this.#licences.sweep((id) => this.#nodes.has(id));
+    this.#outstanding.sweep(now);
+    this.#conducts.sweep(now);
+    this.#giveBackSlots();
   }
 
   #lost(id: string, by: "node" | "plane"): void {
@@ -268,6 +333,32 @@ export class Roster {
     this.#shelves.remove(node);
     this.#log.info(id, { node: id }, "node offline");
     this.#notify();
+  }
+
+  /** What nodes lost by declining comes back with time. */
+  #giveBackSlots(): void {
+    let changed = false;
+    for (const node of this.#nodes.values()) {
+      const { slots, inGoodStanding } = node;
+      this.#assess(node, node.licence);
+      if (node.slots === slots && node.inGoodStanding === inGoodStanding) continue;
+      changed = true;
+      this.#refile(node);
+    }
+    if (changed) this.#notify();
+  }
+
+  #assess(node: RosterNode, licence: NodeLicence): void {
+    const now = this.#options.clock.monotonic();
+    const refusals = this.#conducts.refusalsOf(node.id, now);
+    applyLicence(node, licence, { refusals, slotsMax: this.#conducts.slotsMax(node.id, now) });
+  }
+
+  #recount(id: string): void {
+    const node = this.#nodes.get(id);
+    if (node === undefined) return;
+    node.outstanding = this.#outstanding.of(id);
+    this.#refile(node);
   }
 
   /** One that left meanwhile stays away. */

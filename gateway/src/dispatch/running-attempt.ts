@@ -4,7 +4,7 @@ import { PassingMap } from "../base/passing.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { RosterNode } from "./roster-node.ts";
-import type { OwnTimes } from "./silence.ts";
+import type { Heard } from "./silence.ts";
 
 /**
  * What kept an attempt from ending well, as the gateway saw it: the node reported a fault of its engine, of its agent or
@@ -36,13 +36,15 @@ export interface Attempt {
   failure: Failure | null;
   /** The engine could not build a grammar from the output format: the schema's doing, and nobody is to blame. */
   unbuilt: boolean;
+  /** How the node declined the offer, where it did. */
+  refusal: "busy" | "late" | null;
 }
 
-export interface RunningAttempt extends Attempt {
-  readonly acceptBy: number;
+export interface RunningAttempt extends Attempt, Heard {
+  /** What follows once the node accepted. */
+  rest: [head: Uint8Array, rest?: Uint8Array][];
   formatted: boolean;
   sink: DispatchSink;
-  own: OwnTimes;
   stopTimer: () => void;
   over: (end: AttemptEnd) => void;
 }
@@ -55,6 +57,7 @@ export function step(attempt: RunningAttempt, event: AttemptEvent): void {
   const next = advance(attempt.state, event);
   attempt.state = next ?? (advance(attempt.state, "broken") as AttemptState);
   attempt.failure ??= next === undefined ? "protocol" : (FAILURES[event] ?? null);
+  if (attempt.state === "declined" && (event === "busy" || event === "late")) attempt.refusal = event;
   if (isOver(attempt.state)) attempt.over(attempt.state);
 }
 

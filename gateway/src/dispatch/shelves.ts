@@ -20,6 +20,9 @@ interface Filed {
   slots: number;
   outstanding: number;
   draining: boolean;
+  /** See `mayWork`. */
+  inGoodStanding: boolean;
+  acceptsEarly: boolean;
 }
 
 class Shelf<Node> {
@@ -32,7 +35,8 @@ class Shelf<Node> {
 }
 
 /** Where a node lies, and what it was when it was put there. */
-interface Place<Node> extends Filed {
+interface Place<Node> extends Omit<Filed, "draining" | "inGoodStanding" | "acceptsEarly"> {
+  isOffered: boolean;
   seats: { shelf: Shelf<Node>; able: Seat<Node>; free: Seat<Node> | undefined }[];
 }
 
@@ -48,9 +52,9 @@ export class Shelves<Node extends Filed> {
 
   /** The node is new, or is not any more what it was. */
   file(node: Node): void {
-    const { models, formats, draining, slots, outstanding } = node;
+    const { models, formats, slots, outstanding } = node;
     const known = this.#places.get(node);
-    const stays = known?.models === models && known.formats === formats && known.draining === draining;
+    const stays = known?.models === models && known.formats === formats && known.isOffered === isOffered(node);
     const place = stays ? known : this.#move(node);
     const isFree = outstanding < slots;
     for (const seat of place.seats) {
@@ -86,21 +90,29 @@ export class Shelves<Node extends Filed> {
   /** To where it belongs now, with nothing counted of it. */
   #move(node: Node): Place<Node> {
     this.remove(node);
-    const { models, formats, draining } = node;
+    const { models, formats } = node;
     const seats = this.#shelvesOf(node).map((shelf) => ({ shelf, able: shelf.able.add(node), free: undefined }));
-    const place = { seats, models, formats, draining, slots: 0, outstanding: 0 };
+    const place = { seats, models, formats, isOffered: isOffered(node), slots: 0, outstanding: 0 };
     this.#places.set(node, place);
     return place;
   }
 
-  #shelvesOf({ models, formats, draining }: Node): Shelf<Node>[] {
-    if (draining) return [];
+  #shelvesOf(node: Node): Shelf<Node>[] {
+    const { models, formats } = node;
+    if (!isOffered(node)) return [];
     return [...models].flatMap((model) => [
       shelfIn(this.#plain, model),
       ...(formats.has(model) ? [shelfIn(this.#formatted, model)] : []),
     ]);
   }
 }
+
+/** It may get the prompt with the offer, or takes the offer without. */
+export const mayWork = ({ inGoodStanding, acceptsEarly }: Pick<Filed, "inGoodStanding" | "acceptsEarly">): boolean =>
+  inGoodStanding || acceptsEarly;
+
+/** It is offered anything at all. */
+const isOffered = (node: Filed): boolean => !node.draining && mayWork(node);
 
 function shelfIn<Node>(shelves: Map<string, Shelf<Node>>, model: string): Shelf<Node> {
   const known = shelves.get(model);

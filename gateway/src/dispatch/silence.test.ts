@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { stuckMsMax } from "../base/node-thresholds.ts";
 import { manualClock } from "../base/testing.ts";
-import { type Heard, hearOutput, hearProgress, patience } from "./silence.ts";
+import { type Heard, hearOutput, hearProgress, patience, waitOn } from "./silence.ts";
 import { watch } from "./watch.ts";
 
 const accepted = (at = 0): Heard => ({
@@ -12,11 +13,17 @@ const accepted = (at = 0): Heard => ({
   lastOutputAt: null,
   aliveAt: at,
   own: { toldMs: 0, aliveMs: 0 },
+  lateAt: Number.POSITIVE_INFINITY,
+  reading: { fraction: 0, grewAt: Number.NEGATIVE_INFINITY, msMax: 60_000, stuckMsMax: 10_000 },
 });
 const HOUR_MS = 3_600_000;
 
 describe("how long a node may say nothing", () => {
-  test("2 s to accept, 2.3 s after that, and no job for ever", () => {
+  test("250 ms to accept while another can be asked, 2 s while none can, 2.3 s after that, and no job for ever", () => {
+    const offered = { ...accepted(), acceptedAt: null, lateAt: 250 };
+    assert.deepEqual(patience(offered, 100, HOUR_MS), { leftMs: 150, event: "late" });
+    waitOn(offered, 250);
+    assert.deepEqual(patience(offered, 250, HOUR_MS), { leftMs: 250, event: "late" });
     assert.deepEqual(patience({ ...accepted(), acceptedAt: null }, 500, HOUR_MS), { leftMs: 1500, event: "quiet" });
     const hurried = { ...accepted(), acceptedAt: null, acceptBy: 800 };
     assert.deepEqual(patience(hurried, 500, HOUR_MS), { leftMs: 300, event: "cut" }, "too late for the request");
@@ -28,18 +35,30 @@ describe("how long a node may say nothing", () => {
 
   test("reading a prompt is a sign of life for a minute, and only before output", () => {
     const reading = accepted();
-    hearProgress(reading, 59_999);
-    hearProgress(reading, 60_000);
-    assert.equal(reading.aliveAt, 59_999);
+    for (let s = 1; s < 60; s++) hearProgress(reading, s / 60, s * 1_000);
+    hearProgress(reading, 1, 60_000);
+    assert.equal(reading.aliveAt, 59_000);
     const producing = { ...accepted(), lastOutputAt: 10 };
-    hearProgress(producing, 1_000);
+    hearProgress(producing, 0.5, 1_000);
     assert.equal(producing.aliveAt, 0);
+  });
+
+  test("progress at the same fraction is a sign of life for ten seconds, and longer for a long prompt", () => {
+    const stuck = accepted();
+    for (let s = 1; s < 30; s++) hearProgress(stuck, 0.2, s * 1_000);
+    assert.equal(stuck.aliveAt, 10_000, "it grew once, in the first second");
+    hearProgress(stuck, 0.3, 31_000);
+    assert.equal(stuck.aliveAt, 31_000);
+    assert.equal(stuckMsMax(0), 10_000);
+    assert.equal(stuckMsMax(1_000), 30_000);
+    assert.equal(stuckMsMax(1_000_000), 60_000);
   });
 
   test("of an embedding the next input is read after each vector", () => {
     const reading: Heard = { ...accepted(), endpoint: "embedding", lastOutputAt: 70_000 };
-    hearProgress(reading, 129_999);
-    hearProgress(reading, 130_000);
+    hearProgress(reading, 0.5, 79_999);
+    hearProgress(reading, 0.6, 129_999);
+    hearProgress(reading, 0.7, 130_000);
     assert.equal(reading.aliveAt, 129_999);
   });
 });

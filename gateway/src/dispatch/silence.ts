@@ -10,15 +10,14 @@
  */
 
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
+import { ACCEPT_MS_MAX } from "../base/node-thresholds.ts";
 
-/** To accept. */
-const ACCEPT_MS_MAX = 2_000;
+/** To accept, while nobody else could be asked. */
+const ACCEPT_ALONE_MS_MAX = 2_000;
 /** Between two tokens, or from acceptance to the first, on the node's own clock. */
 const PAUSE_MS_MAX = 2_150;
 /** The same as it is heard here. */
 const SILENCE_MS_MAX = 2_300;
-/** Reading a long prompt counts as a sign of life for at most this long. */
-const PREFILL_MS_MAX = 60_000;
 /** A timer that runs later than this was kept waiting by this process, and so was what nodes said meanwhile. */
 export const LATE_MS_MAX = 50;
 
@@ -41,14 +40,29 @@ export interface Heard {
   /** The last sign of life. */
   aliveAt: number;
   readonly own: OwnTimes;
+  /** When the offer is looked at next, because another node may be free. */
+  lateAt: number;
+  readonly reading: Reading;
+}
+
+/** How the node reads the prompt. */
+export interface Reading {
+  fraction: number;
+  /** When the fraction last grew. */
+  grewAt: number;
+  /** For how long progress is a sign of life: in all, and while the fraction does not grow. */
+  readonly msMax: number;
+  readonly stuckMsMax: number;
 }
 
 /** The node reads the prompt; of an embedding, the next of its inputs. */
-export function hearProgress(heard: Heard, now: number): void {
-  const { acceptedAt, lastOutputAt, own, endpoint } = heard;
+export function hearProgress(heard: Heard, fraction: number, now: number): void {
+  const { acceptedAt, lastOutputAt, own, endpoint, reading } = heard;
   const readsSince = endpoint === "embedding" ? (lastOutputAt ?? acceptedAt) : acceptedAt;
-  if (acceptedAt === null || readsSince === null || now - readsSince >= PREFILL_MS_MAX) return;
+  if (acceptedAt === null || readsSince === null || now - readsSince >= reading.msMax) return;
   if (lastOutputAt !== null && endpoint !== "embedding") return;
+  if (fraction > reading.fraction) [reading.fraction, reading.grewAt] = [fraction, now];
+  else if (now - Math.max(reading.grewAt, readsSince) >= reading.stuckMsMax) return;
   heard.aliveAt = now;
   own.aliveMs = now - acceptedAt;
 }
@@ -82,13 +96,16 @@ function readTimes(
 
 /** How long the node may still say nothing, and what it is when that has passed. */
 export function patience(
-  attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy">,
+  attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt">,
   now: number,
   jobMsMax: number,
-): { leftMs: number; event: "quiet" | "expire" | "cut" } {
+): { leftMs: number; event: "quiet" | "late" | "expire" | "cut" } {
   if (attempt.acceptedAt === null) {
-    const untilQuietMs = attempt.aliveAt + ACCEPT_MS_MAX - now;
+    const untilQuietMs = attempt.aliveAt + ACCEPT_ALONE_MS_MAX - now;
     const untilOverMs = attempt.acceptBy - now;
+    const untilEndMs = Math.min(untilQuietMs, untilOverMs);
+    const untilLateMs = attempt.lateAt - now;
+    if (untilEndMs > 0 && untilLateMs < untilEndMs) return { leftMs: untilLateMs, event: "late" };
     // Too late for the request is not late for the node.
     return untilQuietMs <= untilOverMs
       ? { leftMs: untilQuietMs, event: "quiet" }
@@ -99,4 +116,9 @@ export function patience(
   return untilQuietMs <= Math.max(0, untilOverMs)
     ? { leftMs: untilQuietMs, event: "quiet" }
     : { leftMs: untilOverMs, event: "expire" };
+}
+
+/** The node did not accept in time, and nobody else can be asked now: it is looked at again. */
+export function waitOn(heard: Pick<Heard, "lateAt">, now: number): void {
+  heard.lateAt = now + ACCEPT_MS_MAX;
 }

@@ -4,6 +4,7 @@ import type { Frame } from "@tollgate/protocol/frames.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
 import { joined, type Plane, type PlaneOwnership } from "../plane/plane.ts";
+import type { DispatchSink } from "./order.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
@@ -33,9 +34,20 @@ export class MemoryPlane implements Plane {
   /** The nodes that were cut off. */
   readonly cuts: string[] = [];
 
+  /** Gateways whose messages to the others are lost. */
+  readonly #silenced = new Set<string>();
+  silence(gatewayId: string): void {
+    this.#silenced.add(`{"from":"${gatewayId}",`);
+  }
+
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     if (this.health.isAway) return;
     const whole = joined(payload, rest);
+    if (
+      this.#silenced.size > 0 &&
+      [...this.#silenced].some((opening) => Buffer.from(whole).toString().startsWith(opening))
+    )
+      return;
     for (const { pattern, receive } of [...this.#subscribers]) if (pattern.test(subject)) receive(subject, whole);
   }
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
@@ -54,6 +66,15 @@ export class MemoryPlane implements Plane {
   }
   movedAt(nodeId: string): number | undefined {
     return this.moved.get(nodeId);
+  }
+  /** The server that the nodes were on; whether it answers. */
+  server = "s1";
+  readonly deadServers = new Set<string>();
+  movedFrom(): string {
+    return this.server;
+  }
+  answers(server: string): boolean {
+    return !this.deadServers.has(server);
   }
   reaches(nodeId: string): boolean {
     return !this.unreachable.has(nodeId);
@@ -123,6 +144,7 @@ export class FakeNode {
     draining?: boolean;
     json_schema?: string[];
     schema_keywords?: string[];
+    accepts_early?: boolean;
   }): void {
     const { json_schema, busy = 0, draining = false, ...rest } = told;
     const formats = json_schema === undefined ? { protocol: "1.1" } : { protocol: "1.2", json_schema };
@@ -140,5 +162,29 @@ export class FakeNode {
 
   delta(job: string, seq: number, text: string): void {
     this.say({ kind: "deltas", deltas: [{ job, seq, channel: "answer", text }] });
+  }
+}
+
+/** Takes what it gets. */
+export class TextSink implements DispatchSink {
+  text = "";
+  reachedClient = false;
+  readonly #streams: boolean;
+  constructor({ streams = false } = {}) {
+    this.#streams = streams;
+  }
+  begin(): void {
+    this.text = "";
+  }
+  delta(_channel: string, text: string): "more" {
+    this.text += text;
+    this.reachedClient ||= this.#streams;
+    return "more";
+  }
+  vectors(): "broken" {
+    return "broken";
+  }
+  finished(): "answered" | "empty" {
+    return this.text === "" ? "empty" : "answered";
   }
 }

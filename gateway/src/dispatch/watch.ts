@@ -8,10 +8,11 @@ import { type Heard, LATE_MS_MAX, patience } from "./silence.ts";
 interface WatchOptions {
   clock: Clock;
   jobMsMax: number;
-  passed: (event: "quiet" | "expire" | "cut") => void;
+  /** May leave the attempt as it is when the node is only late to accept. */
+  passed: (event: "quiet" | "late" | "expire" | "cut") => void;
 }
 
-/** Calls `passed` once, when the node's time has passed. Returns the way out. */
+/** Calls `passed` when the node's time has passed. Returns the way out. */
 export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): () => void {
   let stopped = false;
   let stopTimer = (): void => {};
@@ -23,11 +24,12 @@ export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): 
     const dueAt = clock.monotonic() + waitMs;
     stopTimer = clock.after(waitMs, () => {
       const lateMs = clock.monotonic() - dueAt;
-      const { leftMs } = left();
+      const { leftMs, event } = left();
+      const since = event === "late" ? heard.lateAt : heard.aliveAt;
       if (leftMs > 0) wait(leftMs);
       // A gateway that was late itself blames nobody: what it missed may still be on its way, for as long.
-      else if (lateMs > LATE_MS_MAX && prolonged !== heard.aliveAt) {
-        prolonged = heard.aliveAt;
+      else if (lateMs > LATE_MS_MAX && prolonged !== since) {
+        prolonged = since;
         wait(lateMs);
       }
       // What lies in the socket was said in time.
@@ -37,8 +39,12 @@ export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): 
   const lookAgain = (): void => {
     if (stopped) return;
     const { leftMs, event } = left();
-    if (leftMs > 0) wait(leftMs);
-    else passed(event);
+    if (leftMs <= 0) {
+      passed(event);
+      // Only one that is late may be let be.
+      if (stopped || event !== "late") return;
+    }
+    wait(left().leftMs);
   };
 
   wait(left().leftMs);

@@ -6,7 +6,7 @@ import { systemRandom } from "../base/random.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, type MoveOutcome, type Node, openFleet } from "./fleet.ts";
-import { moveNode, type NodeMove } from "./rules.ts";
+import { moveNode, NODE_RULES, type NodeMove } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
@@ -53,7 +53,7 @@ describe("the fleet's records", () => {
   let host: Uuid;
   before(async () => {
     db = await openTestDatabase();
-    fleet = openFleet({ pool: db.pool, newId });
+    fleet = openFleet({ pool: db.pool, newId, rules: { ...NODE_RULES, probationAnswers: 0 } });
     host = await openHost();
   });
   after(() => db.close());

@@ -2,9 +2,11 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { PROBATION_NODES_MAX } from "../base/node-thresholds.ts";
 import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
+import { type NodeRecord, openNodeRecord } from "./record.ts";
 import {
   moveNode,
   NODE_RULES,
@@ -32,6 +34,10 @@ export interface Node {
   probation: Probation | null;
   /** Why it gets no work although its own standing is good; null where nothing keeps it from it. */
   withheld: Withheld | null;
+  /** How many of its slots its good answers so far are worth; infinite once it is trusted with all. */
+  slotsMax: number;
+  /** The identities that own its host's account. */
+  owners: string[];
 }
 
 /** As lists show it: what a host wrote of its machine is read one node at a time. */
@@ -90,8 +96,8 @@ export interface Fleet {
   release(id: Uuid, by: string): Promise<MoveOutcome>;
   /** An operator lets a node work that its host's quarantine kept from it. Refused: nothing keeps it. */
   clear(id: Uuid, by: string): Promise<MoveOutcome>;
-  /** The node answered so many requests well. True when with these it came through its probation. */
-  answered(id: Uuid, answers: number): Promise<boolean>;
+  /** What the gateways saw of the nodes. */
+  readonly record: NodeRecord;
   /** The nodes that were barred lately, so that credentials from before may still be alive. */
   barredSince(moment: Date): Promise<Uuid[]>;
 }
@@ -119,6 +125,7 @@ export const ListedNodeRow = row({
   models: z.array(z.string()),
   createdAt: column.moment,
   honestAnswers: column.count,
+  owners: z.array(z.string()),
   hostQuarantined: z.boolean(),
   /** Out of JSON, which has no moments. */
   quarantine: row({ reason: z.string(), evidence: column.json, by: z.string(), at: z.string() }).nullable(),
@@ -131,6 +138,7 @@ function nodeColumns(more: string[]): string {
   return `select n.id, n.account_id as "accountId", n.name, n.state as standing, n.agent,${more.map((of) => ` ${of},`).join("")}
   n.created_at as "createdAt", a.suspended_at is not null as "hostSuspended",
   n.honest_answers as "honestAnswers", ${HOST_QUARANTINED} as "hostQuarantined",
+  array(select o.identity_id::text from account_owner o where o.account_id = n.account_id order by 1) as owners,
   array(select e.model from node_election e where e.node_id = n.id order by e.model) as models,
   case when q.id is null then null
        else jsonb_build_object('reason', q.reason, 'evidence', q.evidence, 'by', q.by, 'at', q.at) end as quarantine
@@ -142,7 +150,7 @@ const Id = row({ id: column.uuid });
 /** Null where the account has as many nodes as it may. */
 const Registered = row({ id: column.uuid.nullable() });
 const Elected = row({ model: z.string() });
-const Answered = row({ through: z.boolean() });
+const Nodes = row({ nodes: column.count });
 
 /** Statements that happen together with a move, in terms of `moved (id)` and `$4`, `$5`… */
 interface Beside {
@@ -150,8 +158,15 @@ interface Beside {
   values: unknown[];
 }
 
-export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRules }): Fleet {
-  const { pool, newId, rules = NODE_RULES } = options;
+export function openFleet(options: {
+  pool: pg.Pool;
+  newId: NewId;
+  rules?: NodeRules;
+  /** Whether the database has had migration 0040. */
+  keepsRecord?: () => boolean;
+}): Fleet {
+  const { pool, newId, rules = NODE_RULES, keepsRecord = () => true } = options;
+  const { probationAnswers, probationNodesMax = PROBATION_NODES_MAX } = rules;
 
   const find = async (owner: Owner, id: Uuid): Promise<Node | undefined> => {
     const text = `${NODE} where n.id = $1 and ($2::uuid is null or n.account_id = $2)`;
@@ -185,15 +200,25 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
     return { kind: "moved", node: (await find(owner, id)) as Node };
   };
 
+  const tooMany = async (accountId: Uuid): Promise<string> => {
+    const text = "select count(*)::int as nodes from node where account_id = $1 and state <> 'retired'";
+    const { nodes } = await queryOne(pool, Nodes, text, [accountId]);
+    if (nodes >= NODES_MAX) return `An account has at most ${NODES_MAX} nodes. Retire one first.`;
+    return `A host has at most ${probationNodesMax} nodes until one of them gave ${probationAnswers} good answers.`;
+  };
+
   return {
     rules,
+    record: openNodeRecord({ pool, probationAnswers, keeps: keepsRecord }),
     find,
     move,
     async register(accountId, { name, hardware, agent }) {
       // A host that registers the same name again means the same node: a re-installed machine, a lost file.
-      const values = [newId(), accountId, name, hardware, agent, NODES_MAX];
-      const { id } = await queryOne(pool, Registered, "select node_register($1, $2, $3, $4, $5, $6) as id", values);
-      if (id === null) throw new TooManyNodes(`an account has at most ${NODES_MAX} nodes`);
+      const bounds = [NODES_MAX, ...(keepsRecord() ? [probationAnswers, probationNodesMax] : [])];
+      const values = [newId(), accountId, name, hardware, agent, ...bounds];
+      const given = values.map((_, i) => `$${i + 1}`).join(", ");
+      const { id } = await queryOne(pool, Registered, `select node_register(${given}) as id`, values);
+      if (id === null) throw new TooManyNodes(await tooMany(accountId));
       return (await find(accountId, id)) as Node;
     },
     async list(accountId, { after, limit }) {
@@ -263,17 +288,6 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
         by,
       ]);
       return { kind: "moved", node: (await find(null, id)) as Node };
-    },
-    async answered(id, answers) {
-      // Only while it is on probation: no write for every request of a node that is trusted.
-      const answered = await queryRow(
-        pool,
-        Answered,
-        `update node set honest_answers = honest_answers + $2
-          where id = $1 and honest_answers < $3 and state <> 'quarantined' returning honest_answers >= $3 as through`,
-        [id, answers, rules.probationAnswers],
-      );
-      return answered?.through ?? false;
     },
     async barredSince(moment) {
       const rows = await queryRows(

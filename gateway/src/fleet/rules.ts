@@ -4,6 +4,7 @@
  * The standing, apart from whether it is connected: registered → ready (it elected models) ⇄ paused; any of these →
  * quarantined → (release) paused; any → retired. "Online" is ready and connected, which only the dispatch plane knows.
  */
+import { PROBATION_ANSWERS, slotsTrusted } from "../base/node-thresholds.ts";
 import type { NodeStanding } from "../base/states.ts";
 
 export type NodeMove = "elect" | "unelect" | "pause" | "resume" | "quarantine" | "release" | "retire";
@@ -47,9 +48,11 @@ export interface NodeRules {
   probationAnswers: number;
   /** A host with a node in quarantine gets no work on nodes that it registers afterwards. */
   hostSanction: boolean;
+  /** How many nodes a host has none of whose nodes came through its probation. Absent: the platform's own bound. */
+  probationNodesMax?: number;
 }
 
-export const NODE_RULES: NodeRules = { probationAnswers: 20, hostSanction: true };
+export const NODE_RULES: NodeRules = { probationAnswers: PROBATION_ANSWERS, hostSanction: true };
 
 export interface Probation {
   /** Honest answers so far, and how many it takes. */
@@ -68,8 +71,9 @@ interface NodeRecord {
 export function trustOf(
   { honestAnswers, hostQuarantined }: NodeRecord,
   { probationAnswers: needed, hostSanction }: NodeRules,
-): { probation: Probation | null; withheld: Withheld | null } {
+): { probation: Probation | null; withheld: Withheld | null; slotsMax: number } {
   return {
+    slotsMax: slotsTrusted(honestAnswers, needed),
     probation: honestAnswers >= needed ? null : { answers: honestAnswers, needed },
     withheld: hostSanction && hostQuarantined ? "host_quarantine" : null,
   };

@@ -9,6 +9,7 @@ import { migrate } from "../db/migrate.ts";
 import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fleet.ts";
+import { NOTHING_SEEN } from "./record.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PLATFORM = { reason: "canary", evidence: {}, by: "platform" };
@@ -40,6 +41,9 @@ describe("trust in the records", () => {
   };
   const register = (account: Uuid, name = newId() as string): Promise<Node> =>
     fleet.register(account, { name, hardware: {}, agent: "test" });
+  /** Whether it came through its probation with these. */
+  const answered = async (id: Uuid, answers: number): Promise<boolean> =>
+    (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
   const read = async (id: Uuid): Promise<Node> => (await fleet.find(null, id)) as Node;
   const withheld = async (id: Uuid): Promise<boolean> => (await read(id)).withheld === "host_quarantine";
 
@@ -47,21 +51,21 @@ describe("trust in the records", () => {
     test("ends with the twentieth honest answer, said once; a quarantine begins it anew", async () => {
       const { id, probation } = await register(await openHost());
       assert.deepEqual(probation, { answers: 0, needed: 20 });
-      assert.equal(await fleet.answered(id, 19), false);
+      assert.equal(await answered(id, 19), false);
       assert.deepEqual((await read(id)).probation, { answers: 19, needed: 20 });
-      assert.equal(await fleet.answered(id, 3), true);
+      assert.equal(await answered(id, 3), true);
       assert.equal((await read(id)).probation, null);
-      assert.equal(await fleet.answered(id, 1), false, "nothing is counted of a node that is trusted");
+      assert.equal(await answered(id, 1), false, "said once");
       await fleet.quarantine(id, PLATFORM);
       assert.deepEqual((await read(id)).probation, { answers: 0, needed: 20 });
-      assert.equal(await fleet.answered(id, 20), false, "what comes in late does not count for what was barred");
+      assert.equal(await answered(id, 20), false, "what comes in late does not count for what was barred");
       await fleet.release(id, "an operator");
       assert.deepEqual((await read(id)).probation, { answers: 0, needed: 20 });
     });
 
     test("of gateways that count at once exactly one hears that it ended", async () => {
       const { id } = await register(await openHost());
-      const heard = await Promise.all(Array.from({ length: 40 }, () => fleet.answered(id, 1)));
+      const heard = await Promise.all(Array.from({ length: 40 }, () => answered(id, 1)));
       assert.equal(heard.filter(Boolean).length, 1);
     });
 
@@ -70,6 +74,48 @@ describe("trust in the records", () => {
       const { id } = await register(await openHost());
       assert.equal((await openFleet({ pool: db.pool, newId, rules }).find(null, id))?.probation, null);
     });
+  });
+
+  test("slots grow with good answers, which are counted on", async () => {
+    const { id, slotsMax } = await register(await openHost());
+    assert.equal(slotsMax, 1);
+    const slots: number[] = [];
+    for (const more of [20, 80, 300, 1_200, 4_800]) {
+      await answered(id, more);
+      slots.push((await read(id)).slotsMax);
+    }
+    assert.deepEqual(slots, [4, 16, 64, 256, Number.POSITIVE_INFINITY]);
+  });
+
+  test("a host has at most three nodes until one of them came through its probation", async () => {
+    const person = await openIdentity();
+    const [host, other] = [await openHost(person), await openHost(person)];
+    const first = await register(host, "one");
+    await register(host, "two");
+    await register(other, "three");
+    await assert.rejects(register(host, "four"), (error) => {
+      assert.ok(error instanceof TooManyNodes);
+      assert.match(error.message, /at most 3 nodes until one of them gave 20 good answers/);
+      return true;
+    });
+    await register(host, "one");
+    await answered(first.id, 20);
+    await register(host, "four");
+  });
+
+  test("what was seen of a node outlives its retirement, and counts for its host's next node", async () => {
+    const host = await openHost(await openIdentity());
+    const bad = await register(host, "bad");
+    const seen = { answers: 3, failures: 4, silences: 2, refusals: 7, late: 1 };
+    await fleet.record.add(new Map([[bad.id, seen]]));
+    await fleet.record.add(new Map([[bad.id, { ...NOTHING_SEEN, late: 1 }]]));
+    await db.pool.query("insert into node_record values ($1, now() - interval '2 days', 9, 9, 9, 9, 9)", [bad.id]);
+    assert.deepEqual(await fleet.record.lastDay(bad.id), { ...seen, late: 2 });
+    const next = await register(host, "next");
+    assert.deepEqual(await fleet.record.lastDayOfHost(next.id), NOTHING_SEEN, "a node beside it has its own record");
+    await fleet.move(host, bad.id, "retire");
+    assert.deepEqual(await fleet.record.lastDayOfHost(next.id), { ...seen, late: 2 });
+    assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NOTHING_SEEN);
   });
 
   describe("a host with a node in quarantine", () => {
@@ -146,7 +192,7 @@ describe("trust in the records", () => {
   describe("an account has at most 100 nodes", () => {
     const fill = (host: Uuid, count: number) =>
       db.pool.query(
-        "insert into node (id, account_id, name) select gen_random_uuid(), $1, 'n' || i from generate_series(1, $2::int) i",
+        "insert into node (id, account_id, name, honest_answers) select gen_random_uuid(), $1, 'n' || i, 20 from generate_series(1, $2::int) i",
         [host, count],
       );
 
@@ -168,7 +214,10 @@ describe("trust in the records", () => {
     test("pages hold so many, the oldest first, without the machine's facts", async () => {
       const host = await openHost();
       const made: Uuid[] = [];
-      for (let i = 0; i < 5; i++) made.push((await register(host)).id);
+      for (let i = 0; i < 5; i++) {
+        made.push((await register(host)).id);
+        await answered(made[0] as Uuid, 20);
+      }
       const first = await fleet.list(host, { limit: 3 });
       const rest = await fleet.list(host, { after: first.at(-1)?.id, limit: 3 });
       assert.deepEqual(
@@ -218,4 +267,44 @@ test("nodes from before probation: who served twenty is through, who was barred 
   const listed = await fleet.list(host, { limit: 100 });
   assert.ok(JSON.stringify(listed).length < 4096, "what was written at length before does not weigh on lists");
   assert.equal(JSON.stringify((await fleet.find(host, busy))?.hardware).length > 60_000, true);
+});
+
+test("nodes from before slots grew: their good answers go by what they earned since their last quarantine", async (t) => {
+  const db = await openTestDatabase({ sql: await sqlUpTo(t, "0038") });
+  t.after(db.close);
+  const [host, busy, fresh, released] = [newId(), newId(), newId(), newId()];
+  await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
+  for (const [id, answers] of [
+    [busy, 21],
+    [fresh, 3],
+    [released, 20],
+  ]) {
+    await db.pool.query(
+      "insert into node (id, account_id, name, state, honest_answers) values ($1::uuid, $2, $1::uuid::text, 'ready', $3)",
+      [id, host, answers],
+    );
+  }
+  await db.pool.query(
+    "insert into node_quarantine (id, node_id, reason, evidence, by, at, released_at, released_by) values ($1, $2, 'r', '{}', 'platform', '2026-01-02', '2026-01-03', 'x')",
+    [newId(), released],
+  );
+  for (const [id, hour, requests] of [
+    [busy, "2026-01-01T00:00Z", 500],
+    [busy, "2026-01-01T01:00Z", 50],
+    [fresh, "2026-01-01T00:00Z", 3],
+    [released, "2026-01-01T00:00Z", 9_000],
+    [released, "2026-01-04T00:00Z", 120],
+  ]) {
+    await db.pool.query("insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)", [
+      host,
+      hour,
+      id,
+      requests,
+    ]);
+  }
+  const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
+  assert.ok(migrations.includes("0040_node_record.sql"));
+  const rows = await db.pool.query("select id, honest_answers from node");
+  const answers = Object.fromEntries(rows.rows.map((row) => [row.id, row.honest_answers]));
+  assert.deepEqual([answers[busy], answers[fresh], answers[released]], [550, 3, 120]);
 });

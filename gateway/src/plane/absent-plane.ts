@@ -12,6 +12,8 @@ export function absentPlane(): Plane {
     onAway() {},
     onBack() {},
     movedAt: () => undefined,
+    movedFrom: () => undefined,
+    answers: () => true,
     reaches: () => true,
     mint: () => Promise.reject(new Error("there is no dispatch plane")),
     async revoke() {},

@@ -46,6 +46,10 @@ export interface Plane {
    * failed under a node that is well, and what it said last may be lost. In the clock's monotonic milliseconds.
    */
   movedAt(nodeId: string): number | undefined;
+  /** The server of that former connection; undefined where nobody knows it. */
+  movedFrom(nodeId: string): string | undefined;
+  /** False while the server does not answer, as this gateway itself sees. */
+  answers(server: string): boolean;
   /** False while the part of the plane that the node is on does not answer: it may be well, and cannot be heard. */
   reaches(nodeId: string): boolean;
   mint(nodeId: string): Promise<NodeCredentials>;

@@ -4,9 +4,10 @@
  */
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
+import { JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
-import { type Excuse, JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
+import { type Excuse, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
 
 const FAILURES: Record<Failure, true> = {
   engine: true,
@@ -55,6 +56,8 @@ export interface Records {
   /** The node was barred. */
   startAnew(nodeId: string): void;
   forgetMisses(nodeId: string): void;
+  /** What was seen in the last day of a node that joined. */
+  carry(nodeId: string, lastDay: { answers: number; failures: number }): void;
   /** What looked like its silence since then was the plane's. */
   forgive(nodeId: string, sinceMs: number): void;
   of(nodeId: string): Pick<Reliability, "count" | "restsOnMisses">;
@@ -100,6 +103,7 @@ export function keepRecords({ peers, clock, judged }: RecordsOptions): Records {
       recordOf(nodeId).startAnew(barred);
       tell?.(nodeId, { barred });
     },
+    carry: (nodeId, lastDay) => recordOf(nodeId).carry(lastDay),
     forgetMisses(nodeId) {
       const forgiven = clock.monotonic();
       recordOf(nodeId).forgetMisses(forgiven);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { failuresCarried } from "../base/node-thresholds.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 import { Reliability, type Verdict } from "./reliability.ts";
 
@@ -35,17 +36,40 @@ describe("reliability", () => {
     assert.deepEqual(record.count(), { jobs: 3, failures: 2 });
   });
 
-  test("jobs under way together when a node falls silent are one failure", () => {
+  test("jobs under way together when a node's connection ends are one failure", () => {
     const record = new Reliability();
     for (let i = 0; i < 50; i++) {
-      assert.equal(
-        record.note({ failure: i % 2 === 0 ? "silent" : "lost", offeredAt: i, endedAt: 2000 + i }),
-        undefined,
-      );
+      assert.equal(record.note({ failure: "lost", offeredAt: i, endedAt: 2000 + i }), undefined);
     }
     assert.deepEqual(record.count(), { jobs: 1, failures: 1 });
-    record.note({ failure: "silent", offeredAt: 3000, endedAt: 5000 });
+    record.note({ failure: "lost", offeredAt: 3000, endedAt: 5000 });
     assert.deepEqual(record.count(), { jobs: 2, failures: 2 });
+  });
+
+  test("each request with which a node falls silent is a failure, once, however often it was tried there", () => {
+    const record = new Reliability();
+    const silent = (request: number, attempt: string) =>
+      record.note({ job: `${request}`.padStart(26, "0") + attempt, failure: "silent", offeredAt: 0, endedAt: 2000 });
+    for (let request = 1; request <= 4; request++) {
+      for (const attempt of ["-01", "-02"]) assert.equal(silent(request, attempt), undefined);
+    }
+    assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
+    assert.equal(silent(5, "-01")?.reason, "failures");
+  });
+
+  test("failures of the last day count until twenty jobs have taken their place, and bar nobody alone", () => {
+    const record = new Reliability();
+    record.carry({ answers: 0, failures: 500 });
+    assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
+    for (let i = 0; i < 18; i++) record.note({ failure: null, offeredAt: i, endedAt: i });
+    assert.deepEqual(record.count(), { jobs: 20, failures: 2 });
+    for (const [answers, failures, carried] of [
+      [1_000, 30, 0],
+      [80, 20, 4],
+      [90, 10, 2],
+      [0, 3, 3],
+    ] as const)
+      assert.equal(failuresCarried({ answers, failures }), carried);
   });
 
   test("a prompt that an engine cannot take is not the node's fault, until it is its habit", () => {

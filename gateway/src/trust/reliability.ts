@@ -1,8 +1,8 @@
 /**
  * Which of a node's last jobs it failed, blame decided before anything counts. Pure. A client that goes away, a refusal
  * before acceptance and a cut at the cap are no failures; what the plane lost does not come here at all. Jobs that were under
- * way when a node fell silent or was cut off are one failure together: a broken cable is one fault, not one for every request
- * it carried.
+ * way when a node's connection ended are one failure together: a broken cable is one fault, not one for every request it carried.
+ * A node that is silent while it is connected failed each of its requests, each once.
  *
  * The jobs of all gateways count together. What others saw comes a little later, in any order and perhaps twice, so a job
  * takes its place by the time of its end, and once.
@@ -12,11 +12,10 @@
  * confirmed. A refused prompt, or output format: near the model's limit it is the builder's doing, and elsewhere one account
  * counts a few times only.
  */
+import { FAILURES_MAX, failuresCarried, JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { QuarantineReason } from "../base/states.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 
-export const JOBS_WINDOW = 20;
-export const FAILURES_MAX = 5;
 /** "The engine cannot take this prompt" is the client's fault now and then; as a habit it is a node's excuse. */
 const REFUSED_PROMPTS_MAX = 10;
 const REFUSED_PROMPTS_PER_ACCOUNT_MAX = 3;
@@ -47,6 +46,8 @@ export interface Excuse {
 
 /** What was excused longer ago than that has left the window. */
 const EXCUSES_MAX = 8;
+/** Of a job's id: its request. */
+const REQUEST_CHARS = 26;
 /** A time before every other. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
@@ -54,7 +55,9 @@ export class Reliability {
   /** In the order of their ends. */
   #jobs: JobEnd[] = [];
   /** The last failures that stand for everything that was under way then. */
-  readonly #silences: JobEnd[] = [];
+  readonly #losses: JobEnd[] = [];
+  /** Failures of the last day, the node's own and its host's retired nodes', in the place of jobs that are not there yet. */
+  #carried = 0;
   /** What ended before counts no more: at all, or if it was a miss. */
   #since = NEVER;
   #missesSince = NEVER;
@@ -64,11 +67,12 @@ export class Reliability {
   note(end: JobEnd): Verdict | undefined {
     const { failure, origin } = end;
     if (this.#isOver(end) || this.#isKnown(end)) return undefined;
-    if (failure === "silent" || failure === "lost") {
-      if (this.#silences.some((silence) => wereUnderWayTogether(silence, end))) return undefined;
-      this.#silences.push(end);
-      if (this.#silences.length > JOBS_WINDOW) this.#silences.shift();
+    if (failure === "lost") {
+      if (this.#losses.some((loss) => wereUnderWayTogether(loss, end))) return undefined;
+      this.#losses.push(end);
+      if (this.#losses.length > JOBS_WINDOW) this.#losses.shift();
     }
+    if (failure === "silent" && this.#fellSilentWith(end)) return undefined;
     if (failure === "prompt" && origin !== undefined && !this.#countsRefusal(origin)) return undefined;
     this.#jobs.splice(this.#jobs.findLastIndex(({ endedAt }) => endedAt <= end.endedAt) + 1, 0, end);
     if (this.#jobs.length > JOBS_WINDOW) this.#jobs.shift();
@@ -79,8 +83,14 @@ export class Reliability {
     return undefined;
   }
 
+  /** The node joined; this is what was seen of it, and of what its host retired, in the last day. */
+  carry(lastDay: { answers: number; failures: number }): void {
+    this.#carried = failuresCarried(lastDay);
+  }
+
   /** The node was barred: it is not barred for the same again. */
   startAnew(at: number): void {
+    this.#carried = 0;
     this.#since = Math.max(this.#since, at);
     this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));
   }
@@ -109,7 +119,8 @@ export class Reliability {
 
   count(): { jobs: number; failures: number } {
     const harmless = this.#of(null) + this.#of("prompt");
-    return { jobs: this.#jobs.length, failures: this.#jobs.length - harmless };
+    const carried = Math.min(this.#carried, JOBS_WINDOW - this.#jobs.length);
+    return { jobs: this.#jobs.length + carried, failures: this.#jobs.length - harmless + carried };
   }
 
   /** It was forgotten, or lies before all that count. */
@@ -118,6 +129,13 @@ export class Reliability {
     const isSilence = failure === "silent" || failure === "lost";
     if (isSilence && this.#excuses.some(({ from, until }) => from <= endedAt && endedAt <= until)) return true;
     return this.#jobs.length === JOBS_WINDOW && endedAt < (this.#jobs[0]?.endedAt ?? NEVER);
+  }
+
+  /** The same request, tried on this node again. */
+  #fellSilentWith({ job }: JobEnd): boolean {
+    if (job === undefined) return false;
+    const request = job.slice(0, REQUEST_CHARS);
+    return this.#jobs.some((known) => known.failure === "silent" && known.job?.slice(0, REQUEST_CHARS) === request);
   }
 
   #isKnown({ job }: JobEnd): boolean {

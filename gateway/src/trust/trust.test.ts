@@ -12,6 +12,7 @@ import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
 import type { DispatchSink } from "../dispatch/order.ts";
 import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
+import { NOTHING_SEEN, type Seen } from "../fleet/record.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { questionOf } from "./canary.ts";
@@ -52,13 +53,14 @@ describe("trust in nodes", () => {
   let dispatcher: Dispatcher;
   let trust: Trust;
   let barred: [string, Verdict][];
-  let answered: [string, number][];
+  let recorded: [string, Seen][];
+  let lastDay: Partial<Seen>;
   let model: ActiveModel;
 
   const start = (automatic = true): void => {
     clock = manualClock();
     plane = new MemoryPlane();
-    [barred, answered] = [[], []];
+    [barred, recorded, lastDay] = [[], [], {}];
     model = {
       id: "tiny-3b",
       kind: "generation",
@@ -90,7 +92,8 @@ describe("trust in nodes", () => {
         const [first] = canaries ?? [];
         return first === undefined ? undefined : questionOf(first);
       },
-      answered: async (id, answers) => void answered.push([id, answers]),
+      record: async (seen) => void recorded.push(...seen),
+      lastDay: async () => ({ ...NOTHING_SEEN, ...lastDay }),
       newId: newIds(clock, random),
       clock,
       random,
@@ -141,9 +144,8 @@ describe("trust in nodes", () => {
   });
 
   test("a busy node is not probed", async () => {
-    const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
-    node.report({ models: ["tiny-3b"], slots: 4, busy: 1 });
-    await turn();
+    roster.told("another gateway", { a: 1 }, { whole: true });
+    const node = await join();
     clock.advance(10_000);
     await turn();
     assert.equal(jobs(node), 0);
@@ -212,6 +214,59 @@ describe("trust in nodes", () => {
     assert.deepEqual(barred, [
       ["a", { reason: "failures", evidence: { jobs: 11, failures: 5, kinds: { engine: 5 } } }],
     ]);
+  });
+
+  describe("a node that falls silent", () => {
+    /** Lets it fall silent with so many requests at once. */
+    const stall = async (count: number): Promise<FakeNode> => {
+      const node = await join();
+      await answer(node, 1, "it is 12");
+      const header = { model: "tiny-3b", endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} } as const;
+      const sink = { ...NO_SINK, reachedClient: true };
+      const running = Array.from({ length: count }, (_, i) => {
+        const order = { request: `${i}`.padStart(26, "0"), header, body: { messages: [] } };
+        return dispatcher.run(order, sink, new AbortController().signal);
+      });
+      for (let nth = 2; nth < 2 + count; nth++) {
+        const job = await node.job(nth);
+        node.say({ kind: "accepted", job });
+        node.delta(job, 0, "one word");
+      }
+      clock.advance(2_300);
+      for (const each of running) assert.equal((await each).end, "quiet");
+      return node;
+    };
+
+    test("while it is connected failed each of its requests", async () => {
+      const node = await stall(4);
+      node.report({ models: ["tiny-3b"], slots: 4 });
+      await turn();
+      assert.equal(trust.reliability("a").failures, 4);
+      await trust.stop();
+      assert.deepEqual(recorded, [["a", { ...NOTHING_SEEN, silences: 4 }]]);
+    });
+
+    test("and whose connection turns out to be gone has one failure", async () => {
+      await stall(4);
+      plane.drop("a");
+      assert.equal(trust.reliability("a").failures, 1);
+    });
+  });
+
+  test("failures of the last day count for a node that joins; with one more it is barred", async () => {
+    lastDay = { answers: 2, failures: 9 };
+    const node = await join();
+    await answer(node, 1, "it is 12");
+    assert.deepEqual([trust.reliability("a").failures, barred], [4, []]);
+    const header = { model: "tiny-3b", endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} } as const;
+    const order = { request: "z".repeat(26), header, body: { messages: [] } };
+    const running = dispatcher.run(order, NO_SINK, new AbortController().signal);
+    const job = await node.job(2);
+    node.say({ kind: "accepted", job });
+    node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "" });
+    await running;
+    await turn();
+    assert.equal(barred[0]?.[1].reason, "failures");
   });
 
   test("what the plane cut says nothing of a node, good or bad", async () => {

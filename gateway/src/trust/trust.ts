@@ -1,26 +1,29 @@
 /**
  * Trust in nodes: watches how every job ends and how fast answers come, asks canaries, and puts a node in quarantine when
- * it failed too often, was faster than its model can be, or gave answers that its model would not. Each quarantine keeps
+ * it failed or declined too often, was faster than its model can be, or gave answers that its model would not. Each quarantine keeps
  * its evidence; an operator releases.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { FAILURES_MAX, JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import type { AnsweredRequest, Measured } from "../dispatch/dispatcher.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Attempt } from "../dispatch/running-attempt.ts";
+import type { Seen } from "../fleet/record.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
+import { Declines } from "./declines.ts";
 import { type LengthEvidence, Lengths } from "./lengths.ts";
-import { countAnswers } from "./probation.ts";
 import { keepProbing } from "./probes.ts";
 import { Shapes } from "./questions/shapes.ts";
 import { keepRecords } from "./records.ts";
-import { FAILURES_MAX, JOBS_WINDOW, type JobEnd, type Verdict } from "./reliability.ts";
+import type { JobEnd, Verdict } from "./reliability.ts";
+import { keepTally } from "./tally.ts";
 
 /** A shorter answer proves nothing about speed. */
 const SPEED_TOKENS_MIN = 128;
@@ -34,8 +37,10 @@ interface TrustOptions {
   automatic: boolean;
   /** Draws the canaries that are asked. */
   draw: DrawCanary;
-  /** Notes that a node on probation answered so many requests well. */
-  answered: (nodeId: string, answers: number) => Promise<void>;
+  /** Adds to the nodes' records. */
+  record: (seen: ReadonlyMap<string, Seen>) => Promise<void>;
+  /** What the records say of the last day, of the node and of its host's retired nodes. */
+  lastDay: (nodeId: string) => Promise<Seen>;
   /** The other gateways, whose jobs count too. Absent: there are none. */
   peers?: Pick<Peers, "exchange">;
   newId: () => Uuid;
@@ -61,7 +66,7 @@ export interface Trust {
 }
 
 export function watchNodes(options: TrustOptions): Trust {
-  const { gateway, automatic, clock, log, peers } = options;
+  const { gateway, roster, automatic, clock, log, peers } = options;
   const { dispatcher } = gateway;
   const barring = new Set<string>();
   const tolerated = new Set<string>();
@@ -80,7 +85,10 @@ export function watchNodes(options: TrustOptions): Trust {
     barring.add(nodeId);
     options
       .quarantine(nodeId, verdict)
-      .then(() => records.startAnew(nodeId))
+      .then(() => {
+        records.startAnew(nodeId);
+        declines.startAnew(nodeId);
+      })
       .catch((error) => log.error({ err: error, node: nodeId, ...verdict }, "quarantining a node failed"))
       .finally(() => barring.delete(nodeId));
   };
@@ -116,23 +124,53 @@ export function watchNodes(options: TrustOptions): Trust {
     if (evidence !== undefined) log.warn({ node: nodeId, evidence }, "node's answers differ in length from others'");
   };
 
-  dispatcher.onAttempt(({ job, node, model: modelId, state, failure: seen, acceptedAt, offeredAt, origin }) => {
-    // The plane lost the node: that says nothing of it, good or bad.
-    if (state === "cut") return;
-    // A refusal costs nobody anything; only a node that did not even answer failed.
-    if (acceptedAt === null && seen === null) return;
-    const failure = state === "cancelled" ? null : seen;
-    const endedAt = clock.monotonic();
-    const end = { job, failure, offeredAt, endedAt, origin: originOf(origin, activeModel(modelId)) };
-    const verdict = records.note(node.id, end);
+  const tally = keepTally({ ...options, dispatcher, activeModel, write: options.record });
+  const declines = new Declines();
+  const note = (nodeId: string, modelId: string, end: JobEnd & { job: string }): void => {
+    const { failure } = end;
+    if (failure !== null && failure !== "prompt") tally.saw(nodeId, failure === "silent" ? "silences" : "failures");
+    const verdict = records.note(nodeId, end);
     if (verdict === undefined) return;
-    if (!automatic || !isDoubtful(node.id, verdict)) {
-      suspect(node.id, verdict);
+    if (!automatic || !isDoubtful(nodeId, verdict)) {
+      suspect(nodeId, verdict);
     } else {
-      confirm(node.id, modelId, verdict).catch((error) =>
-        log.error({ err: error, node: node.id }, "the probe that checks a node's failure failed"),
+      confirm(nodeId, modelId, verdict).catch((error) =>
+        log.error({ err: error, node: nodeId }, "the probe that checks a node's failure failed"),
       );
     }
+  };
+  /** Silences of nodes that were not heard since: of one that speaks each counts, of one whose connection ended all are one. */
+  const silences = new Map<string, (JobEnd & { job: string; model: string })[]>();
+  const settle = (nodeId: string, failure: "silent" | "lost"): void => {
+    const ends = silences.get(nodeId);
+    if (ends === undefined) return;
+    silences.delete(nodeId);
+    for (const { model, ...end } of ends) note(nodeId, model, { ...end, failure });
+  };
+  dispatcher.onAttempt(({ job, node, model, state, failure: seen, acceptedAt, offeredAt, origin }) => {
+    // The plane lost the node: that says nothing of it, good or bad.
+    if (state === "cut") return;
+    // What a refusal means is said apart (`onRefused`); only a node that did not even answer failed.
+    if (acceptedAt === null && seen === null) return;
+    declines.note(node.id, "taken", clock.monotonic());
+    const failure = state === "cancelled" ? null : seen;
+    const endedAt = clock.monotonic();
+    const end = { job, failure, offeredAt, endedAt, origin: originOf(origin, activeModel(model)) };
+    if (failure !== "silent") note(node.id, model, end);
+    else silences.set(node.id, [...(silences.get(node.id) ?? []), { ...end, model }]);
+  });
+  roster.onState((nodeId) => settle(nodeId, "silent"));
+  roster.onGone((nodeId) => settle(nodeId, "lost"));
+  dispatcher.onRefused((nodeId, how) => {
+    tally.saw(nodeId, how === "late" ? "late" : "refusals");
+    const evidence = declines.note(nodeId, "declined", clock.monotonic());
+    if (evidence !== undefined) suspect(nodeId, { reason: "declined", evidence });
+  });
+  roster.onJoin(({ id }) => {
+    options
+      .lastDay(id)
+      .then(({ answers, failures, silences }) => records.carry(id, { answers, failures: failures + silences }))
+      .catch((error) => log.error({ err: error, node: id }, "reading a node's record failed"));
   });
   dispatcher.onExcused((nodeId, sinceMs) => records.forgive(nodeId, sinceMs));
   dispatcher.onMeasured((measured) => {
@@ -141,7 +179,6 @@ export function watchNodes(options: TrustOptions): Trust {
     if (evidence !== undefined) suspect(measured.nodeId, { reason: "speed", evidence });
     if (measured.request !== undefined) noteAnswer(measured, measured.request);
   });
-  const probation = countAnswers({ ...options, dispatcher, activeModel, record: options.answered });
   const probes = keepProbing({
     ...options,
     dispatcher,
@@ -161,7 +198,7 @@ export function watchNodes(options: TrustOptions): Trust {
     lengthEvidence: (nodeId) => lengths.evidenceOf(nodeId),
     async stop() {
       await probes.stop();
-      await probation.settled();
+      await tally.stop();
     },
   };
 }

@@ -22,6 +22,7 @@ test("a node that comes online says what it is", async () => {
       models: ["tiny-3b", "embed-m3"],
       json_schema: ["tiny-3b"],
       schema_keywords: [...SCHEMA_KEYWORDS.scripted],
+      accepts_early: true,
       draining: false,
     },
   ]);
@@ -93,6 +94,25 @@ test("a large job is joined from its pieces", async () => {
   const job = harness.offer({ messages });
   await harness.plane.ending(job);
   assert.equal(harness.text(job), "ok");
+  await harness.agent.stop();
+});
+
+test("a job whose body follows is accepted before any of it is there, and runs when it is", async () => {
+  const harness = new AgentHarness();
+  await harness.online();
+  const job = "0000000000000000000000000y-01";
+  const header = { job, gateway: "gw1", model: "tiny-3b", endpoint: "chat" as const, stream: true };
+  const messages = [{ role: "user", content: '#script {"text":"ok"}' }];
+  const [offer, body] = cutJob({ ...header, output_tokens_max: 9, sampling: {} }, { messages }, { later: true });
+  assert.ok(offer && body);
+  harness.plane.send(toNode(NODE), encode(offer));
+  await harness.plane.until(() => harness.kinds(job).length > 0);
+  assert.deepEqual(harness.kinds(job), ["accepted"]);
+  assert.equal(harness.agent.snapshot().busy, 1);
+  harness.plane.send(toNode(NODE), encode(body));
+  await harness.plane.ending(job);
+  assert.equal(harness.text(job), "ok");
+  assert.equal(harness.kinds(job).filter((kind) => kind === "accepted").length, 1);
   await harness.agent.stop();
 });
 
@@ -198,7 +218,7 @@ test("an engine that gives too few vectors fails", async () => {
   await harness.agent.stop();
 });
 
-test("pieces that do not all come are given up after ten seconds, and the gateway may ask another node", async () => {
+test("a job is accepted with its first frame; pieces that do not all come fail it after ten seconds", async () => {
   const harness = new AgentHarness({ slots: 1 });
   await harness.online();
   const job = "0000000000000000000000000z-01";
@@ -214,15 +234,21 @@ test("pieces that do not all come are given up after ten seconds, and the gatewa
   const [first, second, third] = cutJob(header, { prompt: "x".repeat(600_000) });
   assert.ok(first && second && third);
   harness.plane.send(toNode(NODE), encode(first));
+  await harness.plane.until(() => harness.kinds(job).length > 0);
+  assert.deepEqual(harness.kinds(job), ["accepted"]);
   assert.deepEqual(harness.kinds(harness.offer("hi")), ["busy"], "its slot is taken");
   harness.clock.advance(10_000);
-  assert.deepEqual(harness.kinds(job), ["busy"]);
+  assert.deepEqual(harness.kinds(job), ["accepted", "failed"]);
   harness.plane.send(toNode(NODE), encode(second));
-  assert.deepEqual(harness.kinds(job), ["busy"], "late pieces mean nothing");
+  assert.deepEqual(harness.kinds(job), ["accepted", "failed"], "late pieces mean nothing");
 
-  harness.plane.send(toNode(NODE), encode(first));
-  harness.plane.send(toNode(NODE), encode(third));
-  assert.deepEqual(harness.kinds(job), ["busy", "busy"], "a lost piece is noticed at once");
+  const again = job.replace("z-01", "z-02");
+  const [start, , end] = cutJob({ ...header, job: again }, { prompt: "x".repeat(600_000) });
+  assert.ok(start && end);
+  harness.plane.send(toNode(NODE), encode(start));
+  harness.plane.send(toNode(NODE), encode(end));
+  await harness.plane.until(() => harness.kinds(again).length > 1);
+  assert.deepEqual(harness.kinds(again), ["accepted", "failed"], "a lost piece is noticed at once");
   assert.equal((await harness.plane.ending(harness.offer("hi"))).kind, "done");
   await harness.agent.stop();
 });

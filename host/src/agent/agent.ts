@@ -231,6 +231,7 @@ export class Agent {
       busy: this.#intake.busy,
       models: [...this.#now.models],
       ...(formatted.length === 0 ? {} : { json_schema: formatted, ...this.#keywordsOf(formatted) }),
+      accepts_early: true,
       draining: this.#intake.draining,
     };
     this.#link.publish(nodeState(node), encode({ kind: "state", state }));

@@ -1,6 +1,7 @@
 /**
- * Takes in what gateways send: joins jobs that come in pieces, refuses what this node cannot run now, runs the rest.
- * A job holds its slot from its first piece until the engine has let go of it.
+ * Takes in what gateways send: refuses what this node cannot run now, accepts the rest, joins what comes in pieces, runs it.
+ * A job whose body follows is accepted with its first frame: gateways send the prompt only then to a node without a record, and ask
+ * another node when an acceptance is late. A job holds its slot from its first frame until the engine has let go of it.
  */
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
@@ -53,7 +54,7 @@ export class JobIntake {
   constructor(options: JobIntakeOptions) {
     this.#options = options;
     this.#partial = new PartialJobs(options.clock, (header) => {
-      this.#refuse(header, "parts of the request did not arrive");
+      this.#fail(header, "parts of the request did not arrive");
       options.changed();
     });
   }
@@ -116,10 +117,13 @@ export class JobIntake {
       this.#refuse(header, obstacle);
       return;
     }
-    this.#guarded(header, () => {
+    this.#guarded(header, this.#refuse, () => {
       const joiner = new JobJoiner(frame);
       if (joiner.complete) return this.#begin(joiner);
-      this.#partial.await(joiner);
+      this.#remember(header.job);
+      const writer = new JobWriter(this.#options.outbox, this.#options.clock, header);
+      this.#partial.await(joiner, writer);
+      writer.accepted();
       this.#options.changed();
     });
   }
@@ -142,48 +146,51 @@ export class JobIntake {
   #join(frame: Extract<Frame, { kind: "piece" }>): void {
     const header = this.#partial.header(frame.job);
     if (header === undefined) return;
-    this.#guarded(header, () => {
+    this.#guarded(header, this.#fail, () => {
       const whole = this.#partial.add(frame);
-      if (whole !== undefined) this.#begin(whole);
+      if (whole !== undefined) this.#begin(whole.joiner, whole.writer);
     });
   }
 
-  /** Nothing ran yet: a job that cannot be read is refused, which costs the request nothing. */
-  #guarded(header: JobHeader, step: () => void): void {
+  /** A job that cannot be read is refused, which costs the request nothing, or fails where it was accepted already. */
+  #guarded(header: JobHeader, decline: (header: JobHeader, reason: string) => void, step: () => void): void {
     try {
       step();
     } catch (error) {
       this.#partial.forget(header.job);
       this.#options.log.warn({ job: header.job, ...withoutMessage(error) }, "job cannot be read");
-      this.#refuse(header, "unreadable");
+      decline.call(this, header, "unreadable");
       this.#options.changed();
     }
   }
 
-  #begin(joiner: JobJoiner): void {
+  /** `accepted`: what writes for the job, where its acceptance was said before its body was there. */
+  #begin(joiner: JobJoiner, accepted?: JobWriter): void {
     const { header } = joiner;
     const job = engineJob(header, joiner.body());
     const formatted = job.endpoint !== "embedding" && job.format !== undefined;
     const unkept = formatted && !this.#options.keepsFormat(job.model);
     if (unkept || this.#options.engine.refuses?.(job)) {
-      this.#refuse(header, unkept ? "the engine does not support output formats" : "the engine refused it");
+      const reason = unkept ? "the engine does not support output formats" : "the engine refused it";
+      if (accepted === undefined) this.#refuse(header, reason);
+      else this.#fail(header, reason);
       this.#options.changed();
       return;
     }
     this.#remember(header.job);
-    this.#run(header, job);
+    this.#run(header, job, accepted);
   }
 
-  #run(header: JobHeader, job: EngineJob): void {
+  #run(header: JobHeader, job: EngineJob, accepted: JobWriter | undefined): void {
     const { engine, outbox, clock, changed, tally } = this.#options;
     const controller = new AbortController();
     const { signal } = controller;
-    const writer = new JobWriter(outbox, clock, header);
+    const writer = accepted ?? new JobWriter(outbox, clock, header);
     const record = tally.begin(header);
     const log = this.#options.log.child({ job: header.job, model: header.model, endpoint: header.endpoint });
     const started = clock.monotonic();
     this.#running.set(header.job, { writer, controller, bytes: header.body_bytes });
-    writer.accepted();
+    if (accepted === undefined) writer.accepted();
     changed();
     runJob({ engine, job, writer, record, signal, log })
       .catch((error: unknown) => {
@@ -210,6 +217,13 @@ export class JobIntake {
     this.#options.tally.refused();
     this.#options.log.debug({ job: header.job, model: header.model, reason }, "job declined");
     this.#options.outbox.send(header.gateway, encode({ kind: "busy", job: header.job }));
+  }
+
+  /** It was accepted and cannot be run. */
+  #fail(header: JobHeader, reason: string): void {
+    this.#options.tally.refused();
+    this.#options.log.warn({ job: header.job, model: header.model, reason }, "accepted job failed");
+    new JobWriter(this.#options.outbox, this.#options.clock, header).failed("agent", reason);
   }
 
   #remember(job: string): void {

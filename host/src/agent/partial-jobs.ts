@@ -1,13 +1,19 @@
-/** Jobs whose pieces still come. What does not become whole in time is given up. */
+/** Jobs that were accepted and whose pieces still come. What does not become whole in time is given up. */
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import type { Clock } from "../clock.ts";
+import type { JobWriter } from "./job-writer.ts";
 
 /** The pieces of a job follow one another at once; if they do not, one was lost. */
 const JOIN_MS_MAX = 10_000;
 
-interface Joining {
+interface Accepted {
   joiner: JobJoiner;
+  /** Said that it was accepted. */
+  writer: JobWriter;
+}
+
+interface Joining extends Accepted {
   cancelTimer: () => void;
 }
 
@@ -40,23 +46,23 @@ export class PartialJobs {
     return this.#joining.get(job)?.joiner.header;
   }
 
-  await(joiner: JobJoiner): void {
+  await(joiner: JobJoiner, writer: JobWriter): void {
     const { header } = joiner;
     const cancelTimer = this.#clock.after(JOIN_MS_MAX, () => {
       this.forget(header.job);
       this.#giveUp(header);
     });
-    this.#joining.set(header.job, { joiner, cancelTimer });
+    this.#joining.set(header.job, { joiner, writer, cancelTimer });
   }
 
   /** Adds a piece; the whole job if it was the last one. Throws FrameError for a piece that does not fit. */
-  add(frame: Extract<Frame, { kind: "piece" }>): JobJoiner | undefined {
-    const joiner = this.#joining.get(frame.job)?.joiner;
-    if (joiner === undefined) return undefined;
-    joiner.add(frame);
-    if (!joiner.complete) return undefined;
+  add(frame: Extract<Frame, { kind: "piece" }>): Accepted | undefined {
+    const joining = this.#joining.get(frame.job);
+    if (joining === undefined) return undefined;
+    joining.joiner.add(frame);
+    if (!joining.joiner.complete) return undefined;
     this.forget(frame.job);
-    return joiner;
+    return joining;
   }
 
   /** True when the job was on its way. */

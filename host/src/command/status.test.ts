@@ -15,6 +15,7 @@ test("a node that serves", async (t) => {
     "models    tiny-3b  first token 210 ms  45.2 tokens/s",
     "today     12 requests, 1,234 + 5,678 tokens, earned $0.00012345",
     "failures  1 in the last 12 jobs (5 in 20 quarantine a node)",
+    "last day  11 good answers, 1 failure, 0 silences, 3 refusals, 2 late acceptances",
   ]);
 });
 

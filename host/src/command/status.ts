@@ -148,8 +148,10 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
       ],
       ...(past === undefined ? [] : pastLines(past)),
       ...(reliability == null ? [] : [["failures", failuresOf(reliability)] as [string, string]]),
+      ...(stats.last_day == null ? [] : [["last day", lastDayOf(stats.last_day)] as [string, string]]),
       ...(probation == null ? [] : [["probation", probationOf(probation)] as [string, string]]),
     ]),
+    ...(stats.agent_outdated === true ? [paint.bad(OUTDATED), "next: install a newer tollgate-host"] : []),
     ...(quarantine == null ? [] : quarantineLines(quarantine, paint)),
     ...(withheld == null ? [] : [paint.bad(`no work: ${withheldReason(withheld)}`), `next: ${WITHHELD_REMEDY}`]),
     ...(withheld == null ? nextOf(stats.state, quarantine).map((line) => `next: ${line}`) : []),
@@ -169,6 +171,17 @@ const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<S
   jobs === 0
     ? "no jobs yet"
     : `${count(failures)} in the last ${counted(jobs, "job")} (${failures_max} in ${jobs_window} quarantine a node)`;
+
+const OUTDATED = "no work: a node on probation must accept requests before it has the prompt, which this agent cannot";
+
+const lastDayOf = (seen: NonNullable<Stats["last_day"]>): string =>
+  [
+    counted(seen.answers, "good answer"),
+    counted(seen.failures, "failure"),
+    counted(seen.silences, "silence"),
+    counted(seen.refusals, "refusal"),
+    counted(seen.late_acceptances, "late acceptance"),
+  ].join(", ");
 
 function paintState(state: string, paint: Paint): string {
   if (state === "online") return paint.good(state);

@@ -7,6 +7,7 @@ import { newIds, type Uuid } from "../../../gateway/src/base/ids.ts";
 import { systemRandom } from "../../../gateway/src/base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/testing.ts";
 import { type Fleet, type Node, openFleet } from "../../../gateway/src/fleet/fleet.ts";
+import { NOTHING_SEEN } from "../../../gateway/src/fleet/record.ts";
 import { NODE_RULES } from "../../../gateway/src/fleet/rules.ts";
 import { Books } from "./books.ts";
 import { NodeTable } from "./nodes.ts";
@@ -54,20 +55,22 @@ describe("the simulated nodes beside PostgreSQL", () => {
   }
   const look = (what: string) => same(what, async (fleet) => known(await fleet.find(null, id)));
   const quarantine = (fleet: Fleet) => fleet.quarantine(id, WHY).then(({ kind }) => kind);
+  const answered = async (fleet: Fleet, answers: number): Promise<boolean> =>
+    (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
   const sinceLongAgo = (fleet: Fleet) => fleet.barredSince(new Date(0));
 
   test("answers count until the probation ends, a quarantine takes them away and bars the node", async () => {
     await look("a new node");
-    assert.equal(await same("some answers", (fleet) => fleet.answered(id, probationAnswers - 1)), false);
+    assert.equal(await same("some answers", (fleet) => answered(fleet, probationAnswers - 1)), false);
     await look("on probation");
-    assert.equal(await same("the last answer", (fleet) => fleet.answered(id, 1)), true);
-    assert.equal(await same("one more", (fleet) => fleet.answered(id, 1)), false);
+    assert.equal(await same("the last answer", (fleet) => answered(fleet, 1)), true);
+    assert.equal(await same("one more", (fleet) => answered(fleet, 1)), false);
     await look("trusted");
     assert.deepEqual(await same("nobody is barred", sinceLongAgo), []);
     assert.equal(await same("a quarantine", quarantine), "moved");
     await look("in quarantine");
     await same("another verdict", quarantine);
-    assert.equal(await same("an answer from quarantine", (fleet) => fleet.answered(id, 1)), false);
+    assert.equal(await same("an answer from quarantine", (fleet) => answered(fleet, 1)), false);
     await look("still in quarantine");
     assert.deepEqual(await same("it is barred", sinceLongAgo), [id]);
     const nobody = newId();

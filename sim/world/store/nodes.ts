@@ -36,11 +36,14 @@ export class NodeTable {
     return moved.map(() => ({ id }));
   }
 
-  /** Whether the node came through its probation, where it is on one. */
-  answered(id: Uuid, answers: number, needed: number): Row[] {
-    const counted = this.#of(id).filter((record) => record.answers < needed && record.quarantine === null);
-    for (const record of counted) record.answers += answers;
-    return counted.map((record) => ({ through: record.answers >= needed }));
+  /** Adds to what was seen of nodes. Returns those that came through their probation with it. */
+  record(ids: Uuid[], answers: number[], needed: number): Row[] {
+    return ids.flatMap((id, i) => {
+      const more = Number(answers[i]);
+      const counted = this.#of(id).filter(({ quarantine }) => more > 0 && quarantine === null);
+      for (const record of counted) record.answers += more;
+      return counted.filter((record) => record.answers >= needed && record.answers - more < needed).map(() => ({ id }));
+    });
   }
 
   barred(): Row[] {
@@ -67,6 +70,7 @@ function rowOf(record: NodeRecord): Row {
     models,
     createdAt: new Date(EPOCH_MS),
     honestAnswers: answers,
+    owners: [accountId],
     hostQuarantined: false,
     quarantine: quarantine === null ? null : { ...quarantine, at: new Date(EPOCH_MS).toISOString() },
   };

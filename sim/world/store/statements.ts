@@ -195,9 +195,12 @@ const ANSWERS: [RegExp, Answer][] = [
       nodes.move(id as Uuid, from as string, to as string, given.slice(4) as [string, Record<string, unknown>, string]),
   ],
   [
-    /update node set honest_answers = honest_answers/,
-    ({ nodes }, [id, answers, needed]) => nodes.answered(id as Uuid, Number(answers), Number(needed)),
+    /update node n set honest_answers = least/,
+    ({ nodes }, _values, [ids, answers, , , , , needed]) =>
+      nodes.record(ids as Uuid[], answers as number[], Number(needed)),
   ],
+  // What nodes failed before is on no record here: a node's connection is the only life that it has.
+  [/from node n\s+join node m on/, () => [{ answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 }]],
   [/select id from node where state in/, ({ nodes }) => nodes.barred()],
   [
     /select payout_create\(/,

@@ -18,6 +18,8 @@ const PeerMessage = z.object({
   bye: z.literal(true).optional(),
   /** Model → how many jobs the nodes that it is connected to can run at once. */
   slots: z.record(z.string(), z.number().nonnegative()).optional(),
+  /** Node → how many jobs it has there; `whole`: and on no other. */
+  work: z.object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) }).optional(),
   /** Nodes that it knows nothing of yet: what do the others hold of them? */
   ask: z.array(z.string()).optional(),
   /** What it saw since it last told. */

@@ -63,6 +63,8 @@ class OpenPeers implements Peers {
   readonly #seenAt = new Map<string, number>();
   readonly #slots = new Map<string, LargestLately>();
   readonly #topics: OpenTopic[] = [];
+  /** Nodes on which this gateway's work changed since it last told. */
+  readonly #worked = new Set<string>();
   /** Nodes that joined here and were not asked for yet. */
   readonly #toAsk = new Set<string>();
   readonly #stop: (() => void)[];
@@ -81,6 +83,11 @@ class OpenPeers implements Peers {
       plane.subscribe(toPeer(gatewayId), receive),
       clock.every(ALIVE_EVERY_MS, () => this.#alive()),
       () => this.#stopGathering?.(),
+      roster.onWork((id) => {
+        if (this.#seenAt.size === 0) return;
+        this.#worked.add(id);
+        this.#gather();
+      }),
     ];
     roster.onJoin(({ id }) => {
       this.#toAsk.add(id);
@@ -132,15 +139,17 @@ class OpenPeers implements Peers {
 
   #alive(): void {
     const oldest = this.#options.clock.monotonic() - GONE_AFTER_MS;
-    for (const [id, seenAt] of this.#seenAt) if (seenAt < oldest) this.#seenAt.delete(id);
-    this.#send(PEERS, { slots: this.#countSlots() });
+    for (const [id, seenAt] of this.#seenAt) if (seenAt < oldest) this.#left(id);
+    // All of it, now and then: a message that was lost must not count for ever.
+    this.#worked.clear();
+    this.#send(PEERS, this.#standing());
   }
 
   /** Something waits to be told. The timer runs until nothing does: a gateway at rest is not woken by it. */
   #gather(): void {
     this.#stopGathering ??= this.#options.clock.every(GATHER_MS, () => {
       this.#flush();
-      if (this.#toAsk.size > 0 || this.#topics.some(({ waiting }) => waiting.size > 0)) return;
+      if (this.#toAsk.size + this.#worked.size > 0 || this.#topics.some(({ waiting }) => waiting.size > 0)) return;
       this.#stopGathering?.();
       this.#stopGathering = undefined;
     });
@@ -152,8 +161,13 @@ class OpenPeers implements Peers {
     const ask = [...this.#toAsk].slice(0, ASKED_MAX);
     for (const id of ask) this.#toAsk.delete(id);
     const news = this.#gathered();
-    if (ask.length === 0 && news === undefined) return;
-    this.#send(PEERS, { ...(ask.length > 0 && { ask }), ...(news !== undefined && { news }) });
+    const work = this.#gatheredWork();
+    if (ask.length === 0 && news === undefined && work === undefined) return;
+    this.#send(PEERS, {
+      ...(ask.length > 0 && { ask }),
+      ...(work !== undefined && { work }),
+      ...(news !== undefined && { news }),
+    });
   }
 
   #gathered(): Told | undefined {
@@ -171,6 +185,24 @@ class OpenPeers implements Peers {
     return count === 0 ? undefined : news;
   }
 
+  #gatheredWork(): PeerMessage["work"] {
+    if (this.#worked.size === 0) return undefined;
+    const jobs: Record<string, number> = {};
+    for (const id of this.#worked) jobs[id] = this.#options.roster.ownWorkOn(id);
+    this.#worked.clear();
+    return { whole: false, jobs };
+  }
+
+  /** What a newcomer needs to know. */
+  #standing(): Pick<PeerMessage, "slots" | "work"> {
+    return { slots: this.#countSlots(), work: { whole: true, jobs: this.#options.roster.ownWork() } };
+  }
+
+  #left(from: string): void {
+    this.#seenAt.delete(from);
+    this.#options.roster.told(from, {}, { whole: true });
+  }
+
   #receive(payload: Uint8Array): void {
     if (this.#ownOpening.equals(payload.subarray(0, this.#ownOpening.length))) return;
     const message = readMessage(payload);
@@ -178,16 +210,17 @@ class OpenPeers implements Peers {
       this.#log.warn("", {}, "unreadable message from another gateway");
       return;
     }
-    const { from, hello, bye, slots, ask } = message;
+    const { from, hello, bye, slots, work, ask } = message;
     const now = this.#options.clock.monotonic();
     if (bye) {
-      this.#seenAt.delete(from);
+      this.#left(from);
       return;
     }
     this.#seenAt.set(from, now);
     for (const [model, count] of Object.entries(slots ?? {})) this.#noteSlots(model, count, now);
+    if (work !== undefined) this.#options.roster.told(from, work.jobs, work);
     this.#hear(message, now);
-    if (hello) this.#send(toPeer(from), { slots: this.#countSlots() });
+    if (hello) this.#send(toPeer(from), this.#standing());
     if (ask !== undefined) this.#answer(from, ask);
   }
 

@@ -153,6 +153,14 @@ class EmbeddedHub implements Hub, ConnectionHub {
     return true;
   }
 
+  movedFrom(): undefined {
+    return undefined;
+  }
+
+  answers(): boolean {
+    return true;
+  }
+
   movedAt(): undefined {
     return undefined;
   }

@@ -14,6 +14,8 @@ interface Connected {
   connections: Set<string>;
   /** When the newest came, if another was there and has not been heard to end. */
   movedAt: number | undefined;
+  /** That other one. */
+  movedFrom: string | undefined;
 }
 
 export class ConnectedNodes {
@@ -21,15 +23,18 @@ export class ConnectedNodes {
 
   /** The node said something. */
   heard(nodeId: string): void {
-    if (!this.#nodes.has(nodeId)) this.#nodes.set(nodeId, { connections: new Set(), movedAt: undefined });
+    if (!this.#nodes.has(nodeId))
+      this.#nodes.set(nodeId, { connections: new Set(), movedAt: undefined, movedFrom: undefined });
   }
 
   connected(nodeId: string, connection: string, now: number): void {
     const known = this.#nodes.get(nodeId);
     const connections = known?.connections ?? new Set();
+    const before = [...connections].at(-1);
     this.#nodes.set(nodeId, {
       connections: connections.add(connection),
       movedAt: known === undefined ? undefined : now,
+      movedFrom: before,
     });
     if (connections.size <= CONNECTIONS_MAX) return;
     const [oldest] = connections;
@@ -71,6 +76,11 @@ export class ConnectedNodes {
    */
   movedAt(nodeId: string): number | undefined {
     return this.#nodes.get(nodeId)?.movedAt;
+  }
+
+  /** The connection that it had before; undefined for a node that was not seen to connect. */
+  movedFrom(nodeId: string): string | undefined {
+    return this.#nodes.get(nodeId)?.movedFrom;
   }
 
   /** The newest of its connections; undefined for a node that was not seen to connect. */

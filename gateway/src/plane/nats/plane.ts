@@ -215,6 +215,15 @@ class NatsPlane implements Plane {
     return this.#connectedNodes.movedAt(nodeId);
   }
 
+  movedFrom(nodeId: string): string | undefined {
+    const connection = this.#connectedNodes.movedFrom(nodeId);
+    return connection === undefined ? undefined : serverOf(connection);
+  }
+
+  answers(server: string): boolean {
+    return this.#servers.answers(server);
+  }
+
   reaches(nodeId: string): boolean {
     const connection = this.#connectedNodes.connectionOf(nodeId);
     return this.#servers.answers(connection === undefined ? undefined : serverOf(connection));

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../fleet/fleet.ts";
+import { NODE_RULES } from "../../fleet/rules.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -14,7 +15,7 @@ let owner: Person;
 let accountId: Uuid;
 before(async () => {
   platform = await openTestPlatform();
-  fleet = openFleet(platform);
+  fleet = openFleet({ ...platform, rules: { ...NODE_RULES, probationNodesMax: 100 } });
   owner = await signedIn(platform, [{ kind: "host" }]);
   accountId = owner.accountIds[0] as Uuid;
 });

@@ -22,12 +22,21 @@ interface Capacity {
   busy: number;
 }
 
+interface LiveNode {
+  slots: number;
+  outstanding: number;
+  draining: boolean;
+  /** Without either it gets no requests. */
+  inGoodStanding: boolean;
+  acceptsEarly: boolean;
+}
+
 export interface ConnectedNodes {
   count: () => number;
   /** Each of them once, whatever it serves. */
   all: () => SeenNode[];
   /** The node as it reports itself; undefined when it is not connected. */
-  find: (nodeId: string) => { slots: number; outstanding: number; draining: boolean } | undefined;
+  find: (nodeId: string) => LiveNode | undefined;
   /** Over all that serve the model, both of these. */
   speedOf: (model: string) => MedianSpeed;
   capacityOf: (model: string) => Capacity;

@@ -46,7 +46,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
   return {
     async registerNode({ accountId, body, refuse }) {
       const node = await fleet.register(accountId, body()).catch((cause) => {
-        throw cause instanceof TooManyNodes ? refuse("too_many_nodes", { cause }) : cause;
+        throw cause instanceof TooManyNodes ? refuse("too_many_nodes", { message: cause.message, cause }) : cause;
       });
       return nodes.show(node);
     },

@@ -10,13 +10,14 @@ import type { SiteParts } from "../parts.ts";
 import { showListed } from "./own-nodes.ts";
 import type { NodeParts } from "./parts.ts";
 
-export type StatsParts = Pick<NodeParts, "nodes"> & Pick<HistoryParts, "earnings"> & Pick<SiteParts, "now">;
+export type StatsParts = Pick<NodeParts, "nodes" | "fleet"> & Pick<HistoryParts, "earnings"> & Pick<SiteParts, "now">;
 
 export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<typeof NodeStats>> {
-  const { nodes, earnings, now } = parts;
+  const { nodes, fleet, earnings, now } = parts;
   const { id, state, quarantine, probation, withheld } = showListed(parts, node);
   const live = nodes.find(id);
   const { jobs, failures, jobsWindow, failuresMax } = nodes.reliabilityOf(id);
+  const { late, ...seen } = await fleet.record.lastDay(node.id);
   const today = await earnings.sum(node.accountId, { nodeId: node.id, from: startOfDay(now()) });
   return {
     object: "node_stats",
@@ -36,6 +37,8 @@ export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<
       completion_tokens: today.completionTokens,
       earned_micro: exactMicro(today.earned),
     },
+    last_day: { ...seen, late_acceptances: late },
+    agent_outdated: live !== undefined && !live.inGoodStanding && !live.acceptsEarly,
     reliability: { jobs, failures, jobs_window: jobsWindow, failures_max: failuresMax },
     quarantine,
     probation,

@@ -280,7 +280,7 @@ describe("the form of the answer", () => {
       ],
     ]) {
       const ask = chat.parse({ ...good, response_format });
-      const keywords = format.type === "json_object" ? [] : [use("type"), use("properties")];
+      const keywords = format?.type === "json_object" ? [] : [use("type"), use("properties")];
       assert.deepEqual(ask, { ...chat.parse(good), body: { messages, format }, formatted: true, keywords });
       const text = { model: "m", prompt: "hi" };
       const completion = completions.parse({ ...text, response_format });

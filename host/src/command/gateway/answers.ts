@@ -63,6 +63,8 @@ export const Stats = heard<Schema<"NodeStats">>()({
   models: z.array(z.looseObject({ model: Text, ...each(Speed, "ttft_p50_ms", "tps_p50") })),
   today: z.looseObject({ ...each(Count, "requests", "prompt_tokens", "completion_tokens"), earned_micro: Micro }),
   reliability: z.looseObject(each(Count, "jobs", "failures", "jobs_window", "failures_max")).nullish(),
+  last_day: z.looseObject(each(Count, "answers", "failures", "silences", "refusals", "late_acceptances")).nullish(),
+  agent_outdated: z.boolean().nullish(),
   ...each(Count.nullish(), "slots", "busy"),
   ...standing,
 });

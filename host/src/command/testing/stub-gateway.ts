@@ -43,6 +43,7 @@ export const STATS: Stats = {
   models: [{ model: "tiny-3b", ttft_p50_ms: 210, tps_p50: 45.24 }],
   today: { requests: 12, prompt_tokens: 1234, completion_tokens: 5678, earned_micro: "123.450000" },
   reliability: { jobs: 12, failures: 1, jobs_window: 20, failures_max: 5 },
+  last_day: { answers: 11, failures: 1, silences: 0, refusals: 3, late_acceptances: 2 },
   quarantine: null,
 };
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../../fleet/fleet.ts";
+import { NODE_RULES } from "../../../fleet/rules.ts";
 import { lastActs } from "../../testing/acts.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
@@ -17,7 +18,7 @@ before(async () => {
   platform = await openTestPlatform();
   operator = await signedIn(platform, [], { operator: true });
   host = await signedIn(platform, [{ kind: "host" }]);
-  fleet = openFleet(platform);
+  fleet = openFleet({ ...platform, rules: { ...NODE_RULES, probationNodesMax: 100 } });
 });
 after(() => platform.close());
 

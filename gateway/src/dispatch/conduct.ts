@@ -1,0 +1,46 @@
+/**
+ * How nodes took what they were offered lately: refusals (busy, though the gateways' count leaves a slot) and late acceptances. A node
+ * that declines is asked for less, and gets more again little by little. Pure; the numbers are in base/node-thresholds.ts. It outlives
+ * a node's connection: who leaves and comes back is the same.
+ */
+import { REFUSALS, shunMs } from "../base/node-thresholds.ts";
+
+interface Conduct {
+  /** In a row, nearly: a job that ends well takes back half of them. */
+  refusals: number;
+  refusedAt: number;
+  /** What it ran when it refused last. */
+  ran: number;
+}
+
+export class Conducts {
+  readonly #nodes = new Map<string, Conduct>();
+
+  /** Returns for how long the node is asked last. */
+  refused(nodeId: string, ran: number, now: number): number {
+    const refusals = this.refusalsOf(nodeId, now) + 1;
+    this.#nodes.set(nodeId, { refusals, refusedAt: now, ran: Math.max(1, ran) });
+    return shunMs(refusals);
+  }
+
+  served(nodeId: string): void {
+    const conduct = this.#nodes.get(nodeId);
+    if (conduct !== undefined) conduct.refusals >>= 1;
+  }
+
+  refusalsOf(nodeId: string, now: number): number {
+    const conduct = this.#nodes.get(nodeId);
+    return conduct === undefined || now - conduct.refusedAt >= REFUSALS.forgottenMs ? 0 : conduct.refusals;
+  }
+
+  slotsMax(nodeId: string, now: number): number {
+    const conduct = this.#nodes.get(nodeId);
+    if (conduct === undefined) return Number.POSITIVE_INFINITY;
+    return conduct.ran + Math.floor((now - conduct.refusedAt) / REFUSALS.slotBackMs);
+  }
+
+  /** Forgets what does not count any more. Slots that were taken away are back by then, unless there were more than sixty. */
+  sweep(now: number): void {
+    for (const [id, { refusedAt }] of this.#nodes) if (now - refusedAt >= REFUSALS.forgottenMs) this.#nodes.delete(id);
+  }
+}

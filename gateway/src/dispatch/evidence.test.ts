@@ -1,0 +1,327 @@
+/** What a node says of itself decides nothing: its work is what the gateways gave it, its slots what its record allows. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
+import { openPeers, type Peers } from "./exchange/peers.ts";
+import type { NodeLicence } from "./licences.ts";
+import type { DispatchOrder } from "./order.ts";
+import { Roster } from "./roster.ts";
+import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
+
+const MODEL = "tiny-3b";
+const log = createLog("silent");
+
+describe("the gateways' own evidence", () => {
+  let clock: ManualClock;
+  let plane: MemoryPlane;
+  let licences: Record<string, Partial<NodeLicence>>;
+  let refused: string[];
+  let requests: number;
+
+  beforeEach(() => {
+    [clock, plane, licences, refused, requests] = [manualClock(), new MemoryPlane(), {}, [], 0];
+  });
+
+  const open = (gatewayId: string) => {
+    const licence = async (id: string) => ({
+      nodeId: id as Uuid,
+      hostAccountId: `host-of-${id}` as Uuid,
+      models: [MODEL],
+      ...licences[id],
+    });
+    const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    const peers: Peers = openPeers({ plane, roster, gatewayId, clock, log });
+    const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
+    dispatcher.onRefused((nodeId, how) => refused.push(`${nodeId} ${how}`));
+    return { roster, peers, dispatcher };
+  };
+  const online = async (id: string, told: Partial<Parameters<FakeNode["report"]>[0]> = {}, gatewayId = "gw1") => {
+    const node = new FakeNode(plane, { id, gatewayId });
+    node.report({ models: [MODEL], slots: 1, ...told });
+    await turn();
+    return node;
+  };
+  const ask = (dispatcher: Dispatcher, sink = new TextSink(), gone = new AbortController().signal) => {
+    const order: DispatchOrder = {
+      request: String(requests++).padStart(26, "0"),
+      header: { model: MODEL, endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
+      body: { messages: [{ role: "user", content: "a secret prompt" }] },
+    };
+    return dispatcher.run(order, sink, gone);
+  };
+  const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
+  const answer = (node: FakeNode, job: string): void => {
+    node.say({ kind: "accepted", job });
+    node.delta(job, 0, "whole");
+    node.say({ kind: "done", job, seq: 1, finish: "stop" });
+  };
+
+  test("a node that reports itself busy, or free, is chosen as if it had said nothing", async () => {
+    const { roster, dispatcher } = open("gw1");
+    const full = await online("full", { slots: 2, busy: 4096 });
+    const running = ask(dispatcher);
+    const job = await full.job();
+    full.report({ models: [MODEL], slots: 2, busy: 0 });
+    clock.advance(1_000);
+    await turn();
+    assert.equal(roster.find("full")?.outstanding, 1, "what it runs is what it was given");
+    answer(full, job);
+    assert.equal((await running).end, "finished");
+    assert.equal(roster.find("full")?.outstanding, 0);
+  });
+
+  test("a gateway counts what another gave the node, and forgets it when that one leaves", async () => {
+    const [one, two] = [open("gw1"), open("gw2")];
+    const node = await online("n", { slots: 1 });
+    const running = ask(one.dispatcher);
+    const job = await node.job();
+    node.say({ kind: "accepted", job });
+    clock.advance(250);
+    await turn();
+    assert.equal(two.roster.find("n")?.outstanding, 1);
+    const waiting = ask(two.dispatcher);
+    await turn();
+    assert.equal(jobs(node), 1, "the other gateway waits for the slot");
+    node.delta(job, 0, "x");
+    node.say({ kind: "done", job, seq: 1, finish: "stop" });
+    assert.equal((await running).end, "finished");
+    clock.advance(250);
+    await turn();
+    assert.equal(jobs(node), 2, "and gets it once it hears that it is free");
+    one.peers.close();
+    assert.equal(two.roster.find("n")?.outstanding, 1, "its own is left");
+    clock.advance(10_000);
+    await waiting;
+  });
+
+  test("what a gateway that died gave a node is forgotten after ten seconds", async () => {
+    const [one, two] = [open("gw1"), open("gw2")];
+    const node = await online("n", { slots: 1 });
+    void ask(one.dispatcher);
+    node.say({ kind: "accepted", job: await node.job() });
+    clock.advance(250);
+    await turn();
+    assert.equal(two.roster.find("n")?.outstanding, 1);
+    two.roster.told("gw1", {}, { whole: true });
+    assert.equal(two.roster.find("n")?.outstanding, 0);
+    two.roster.told("gw1", { n: 1 }, { whole: false });
+    plane.silence("gw1");
+    for (let second = 0; second < 13; second++) {
+      clock.advance(1_000);
+      node.report({ models: [MODEL], slots: 1 });
+      await turn();
+    }
+    assert.equal(two.roster.find("n")?.outstanding, 0);
+  });
+
+  test("slots grow with the node's record; what it reports is an upper bound", async () => {
+    const { roster, dispatcher } = open("gw1");
+    licences = { young: { slotsMax: 4 }, old: {} };
+    await online("young", { slots: 4096 });
+    await online("old", { slots: 2 });
+    assert.equal(roster.find("young")?.slots, 4);
+    assert.equal(roster.find("old")?.slots, 2);
+    assert.equal(dispatcher.slots(MODEL), 6, "the admission ceiling counts on no more");
+  });
+
+  const heard = (node: FakeNode): string[] => node.heard.map(({ kind }) => kind);
+  /** The one of two that was asked first, and the other. */
+  const inTurn = async (a: FakeNode, b: FakeNode) => {
+    await turn();
+    return jobs(a) > 0 ? { first: a, other: b } : { first: b, other: a };
+  };
+
+  describe("acceptance", () => {
+    test("a node that does not accept within 250 ms is passed over, cancelled, and asked last", async () => {
+      const { roster, dispatcher } = open("gw1");
+      const [a, b] = [await online("a"), await online("b")];
+      const sink = new TextSink();
+      const running = ask(dispatcher, sink);
+      const { first, other } = await inTurn(a, b);
+      const job = await first.job();
+      clock.advance(249);
+      await turn();
+      assert.equal(jobs(other), 0);
+      clock.advance(1);
+      await turn();
+      assert.deepEqual(heard(first), ["job", "cancel"]);
+      first.say({ kind: "accepted", job });
+      first.delta(job, 0, "too late");
+      answer(other, await other.job());
+      const result = await running;
+      assert.deepEqual(
+        [result.end, result.attempts, sink.text],
+        ["finished", 1, "whole"],
+        "it runs once, no retry spent",
+      );
+      assert.deepEqual(refused, [`${first.id} late`]);
+      assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) > clock.monotonic());
+    });
+
+    test("while nobody else is free a late node is waited for, and is not blamed", async () => {
+      const { dispatcher } = open("gw1");
+      const node = await online("a");
+      const running = ask(dispatcher);
+      const job = await node.job();
+      for (let i = 0; i < 4; i++) {
+        clock.advance(400);
+        await turn();
+      }
+      answer(node, job);
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(refused, []);
+    });
+
+    test("a gateway that was kept waiting itself blames nobody", async () => {
+      const { dispatcher } = open("gw1");
+      const [a, b] = [await online("a"), await online("b")];
+      const running = ask(dispatcher);
+      const { first } = await inTurn(a, b);
+      clock.freeze(900);
+      await turn();
+      answer(first, await first.job());
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(refused, []);
+    });
+
+    test("a refusal counts when the gateways' own count leaves a slot; the node's slots fall to what it runs and grow again", async () => {
+      const { roster, dispatcher } = open("gw1");
+      const node = await online("a", { slots: 8 });
+      const running = [ask(dispatcher), ask(dispatcher), ask(dispatcher)];
+      for (const nth of [1, 2]) node.say({ kind: "accepted", job: await node.job(nth) });
+      node.say({ kind: "busy", job: await node.job(3) });
+      await turn();
+      assert.deepEqual(refused, ["a busy"]);
+      assert.equal(roster.find("a")?.slots, 2);
+      assert.equal(dispatcher.slots(MODEL), 2, "nor does the ceiling count on more");
+      for (const nth of [1, 2]) answerTo(node, await node.job(nth));
+      for (let second = 0; second < 30; second += 5) {
+        clock.advance(5_000);
+        node.report({ models: [MODEL], slots: 8 });
+        await turn();
+      }
+      assert.equal(roster.find("a")?.slots, 5);
+      await Promise.all(running.slice(0, 2));
+    });
+
+    test("a refusal does not count while a cancelled job may hold the slot, or another gateway took it", async () => {
+      const one = open("gw1");
+      const node = await online("a");
+      const gone = new AbortController();
+      const left = ask(one.dispatcher, new TextSink(), gone.signal);
+      node.say({ kind: "accepted", job: await node.job() });
+      gone.abort();
+      await left;
+      void ask(one.dispatcher);
+      node.say({ kind: "busy", job: await node.job(2) });
+      await turn();
+      assert.deepEqual(refused, [], "its engine has not let go yet");
+      clock.advance(6_000);
+      const two = open("gw2");
+      await turn();
+      node.say({ kind: "busy", job: await node.job(3) });
+      two.roster.told("gw1", {}, { whole: true });
+      one.roster.told("gw2", { a: 1 }, { whole: false });
+      clock.advance(1_000);
+      assert.deepEqual(refused, [], "told a moment later");
+    });
+
+    test("who declines again and again is asked less and less, and gets no prompt with an offer", async () => {
+      const { roster, dispatcher } = open("gw1");
+      const node = await online("a", { accepts_early: true });
+      void ask(dispatcher);
+      for (let nth = 1; nth <= 4; nth++) {
+        const job = await node.job(nth);
+        assert.equal(prompted(node), nth, "in good standing: the prompt travels along");
+        node.say({ kind: "busy", job });
+        await turn();
+        clock.advance(250);
+        await turn();
+      }
+      assert.equal(roster.find("a")?.inGoodStanding, false);
+      assert.ok((roster.find("a")?.shunnedUntil ?? 0) - clock.monotonic() > 2_000);
+      const job = await node.job(5);
+      assert.equal(prompted(node), 4);
+      node.say({ kind: "accepted", job });
+      assert.deepEqual(heard(node).slice(-1), ["piece"]);
+    });
+  });
+
+  describe("a node on probation", () => {
+    test("gets the prompt once it accepted", async () => {
+      const { dispatcher } = open("gw1");
+      licences = { a: { answersOwed: 20 } };
+      const node = await online("a", { accepts_early: true });
+      const running = ask(dispatcher);
+      const job = await node.job();
+      assert.deepEqual([heard(node), prompted(node)], [["job"], 0]);
+      node.say({ kind: "accepted", job });
+      assert.deepEqual(heard(node), ["job", "piece"]);
+      const [, piece] = node.heard;
+      assert.match(Buffer.from(piece?.kind === "piece" ? piece.piece : []).toString(), /a secret prompt/);
+      answerTo(node, job);
+      assert.equal((await running).end, "finished");
+    });
+
+    test("gets no work from an agent that does not accept early", async () => {
+      const { dispatcher, roster } = open("gw1");
+      licences = { a: { answersOwed: 20 } };
+      const node = await online("a");
+      assert.equal((await ask(dispatcher)).end, "no_capacity");
+      assert.deepEqual([jobs(node), roster.find("a")?.acceptsEarly], [0, false]);
+    });
+  });
+
+  describe("silence", () => {
+    test("a request during which two nodes fell silent is offered to nobody else", async () => {
+      const { dispatcher } = open("gw1");
+      const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => online(id)));
+      const running = ask(dispatcher);
+      await turn();
+      const first = nodes.find((node) => jobs(node) > 0) as FakeNode;
+      first.say({ kind: "accepted", job: await first.job() });
+      clock.advance(2_300);
+      await turn();
+      const second = nodes.find((node) => node !== first && jobs(node) > 0) as FakeNode;
+      second.say({ kind: "accepted", job: await second.job() });
+      clock.advance(2_300);
+      assert.equal((await running).end, "quiet");
+      assert.equal(nodes.filter((node) => jobs(node) > 0).length, 2);
+    });
+
+    test("progress keeps a request for a minute over all its nodes", async () => {
+      const { dispatcher } = open("gw1");
+      const [a, b] = [await online("a"), await online("b")];
+      const running = ask(dispatcher);
+      const { first, other } = await inTurn(a, b);
+      let seconds = 0;
+      for (const node of [first, other]) {
+        const job = await node.job();
+        node.say({ kind: "accepted", job });
+        for (let fraction = 0.001; jobs(other) === 0 || node === other; fraction += 0.001) {
+          if (seconds > 70) break;
+          node.say({ kind: "progress", job, fraction });
+          clock.advance(1_000);
+          seconds += 1;
+          for (const each of [a, b]) each.report({ models: [MODEL], slots: 1 });
+          await turn();
+        }
+      }
+      assert.equal((await running).end, "quiet");
+      assert.ok(seconds <= 71, `${seconds} s`);
+    });
+  });
+
+  /** How many offers came with the prompt. */
+  const prompted = (node: FakeNode): number =>
+    node.heard.filter((frame) => frame.kind === "job" && frame.piece.length > 0).length;
+  /** Of a job that was accepted. */
+  const answerTo = (node: FakeNode, job: string): void => {
+    node.delta(job, 0, "whole");
+    node.say({ kind: "done", job, seq: 1, finish: "stop" });
+  };
+});

@@ -1,0 +1,90 @@
+/**
+ * What each node has to do, as the gateways gave it: this gateway's jobs, and those that the others tell of (exchange/peers.ts). What
+ * a node reports of itself does not count. Moments are monotonic milliseconds.
+ */
+import { LargestLately } from "./exchange/largest-lately.ts";
+
+/** How long others' work is remembered, to judge a refusal: what another gateway sent meanwhile is told by then. */
+const REMEMBERED_MS = 2_000;
+/** An engine that was told to stop may take so long to let go of the slot. */
+const LINGERS_MS = 5_000;
+
+export class Outstanding {
+  readonly #own = new Map<string, number>();
+  /** By node, then by gateway. */
+  readonly #told = new Map<string, Map<string, number>>();
+  readonly #lately = new Map<string, LargestLately>();
+  /** When jobs were cancelled whose slots may not be free yet. */
+  readonly #cancelled = new Map<string, number[]>();
+
+  of(nodeId: string): number {
+    return this.ownOf(nodeId) + this.#toldOf(nodeId);
+  }
+
+  ownOf(nodeId: string): number {
+    return this.#own.get(nodeId) ?? 0;
+  }
+
+  /** The nodes that this gateway has work on. */
+  own(): Record<string, number> {
+    return Object.fromEntries(this.#own);
+  }
+
+  /** The most that the node may have had to do a moment ago besides this gateway's jobs: others' jobs, and cancelled ones. */
+  besidesLately(nodeId: string, now: number): number {
+    const cancelled = this.#cancelled.get(nodeId)?.filter((at) => now - at < LINGERS_MS).length ?? 0;
+    return Math.max(this.#toldOf(nodeId), this.#lately.get(nodeId)?.at(now) ?? 0) + cancelled;
+  }
+
+  sent(nodeId: string): void {
+    this.#own.set(nodeId, this.ownOf(nodeId) + 1);
+  }
+
+  ended(nodeId: string): void {
+    const left = this.ownOf(nodeId) - 1;
+    if (left > 0) this.#own.set(nodeId, left);
+    else this.#own.delete(nodeId);
+  }
+
+  cancelled(nodeId: string, now: number): void {
+    const before = this.#cancelled.get(nodeId)?.filter((at) => now - at < LINGERS_MS) ?? [];
+    this.#cancelled.set(nodeId, [...before, now]);
+  }
+
+  /** Another gateway told how much it has on these nodes; `whole`: and nothing on any other. Returns whose count changed. */
+  told(from: string, jobs: Record<string, number>, { whole, now }: { whole: boolean; now: number }): string[] {
+    const changed: string[] = [];
+    for (const [nodeId, count] of Object.entries(jobs)) if (this.#set(nodeId, from, count, now)) changed.push(nodeId);
+    if (!whole) return changed;
+    for (const [nodeId, by] of this.#told) {
+      if (by.has(from) && !Object.hasOwn(jobs, nodeId) && this.#set(nodeId, from, 0, now)) changed.push(nodeId);
+    }
+    return changed;
+  }
+
+  /** Forgets what is too old to matter. */
+  sweep(now: number): void {
+    for (const [nodeId, lately] of this.#lately) if (lately.at(now) === 0) this.#lately.delete(nodeId);
+    for (const [nodeId, at] of this.#cancelled)
+      if (now - (at.at(-1) ?? 0) >= LINGERS_MS) this.#cancelled.delete(nodeId);
+  }
+
+  #toldOf(nodeId: string): number {
+    let sum = 0;
+    for (const count of this.#told.get(nodeId)?.values() ?? []) sum += count;
+    return sum;
+  }
+
+  #set(nodeId: string, from: string, count: number, now: number): boolean {
+    const by = this.#told.get(nodeId) ?? new Map<string, number>();
+    if ((by.get(from) ?? 0) === count) return false;
+    if (count > 0) by.set(from, count);
+    else by.delete(from);
+    if (by.size > 0) this.#told.set(nodeId, by);
+    else this.#told.delete(nodeId);
+    const lately = this.#lately.get(nodeId) ?? new LargestLately(REMEMBERED_MS);
+    this.#lately.set(nodeId, lately);
+    lately.note(this.#toldOf(nodeId), now);
+    return true;
+  }
+}

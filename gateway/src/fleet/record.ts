@@ -1,0 +1,104 @@
+/**
+ * What the gateways saw of each node, by the hour. It outlives gateways, and a node's retirement: what its host's retired nodes failed
+ * counts when the host registers another.
+ */
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+import { RECORD_MS } from "../base/node-thresholds.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
+
+export interface Seen {
+  /** Requests that somebody asked for, answered well. */
+  answers: number;
+  /** Jobs that it failed, but for silences. */
+  failures: number;
+  silences: number;
+  /** Offers that it refused though the gateways' own count left it a slot. */
+  refusals: number;
+  /** Offers that it was too late to accept, so that another was asked. */
+  late: number;
+}
+
+/** The migration that made a place for it. */
+export const NODE_RECORD_SCHEMA = 40;
+
+export const NOTHING_SEEN: Readonly<Seen> = { answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 };
+
+export interface NodeRecord {
+  /** Adds to what was seen. Returns the nodes that came through their probation with it. */
+  add(seen: ReadonlyMap<Uuid, Seen>): Promise<Uuid[]>;
+  /** What was seen of the node in the last day. */
+  lastDay(id: Uuid): Promise<Seen>;
+  /** The same of the node and of its host's retired nodes together. */
+  lastDayOfHost(id: Uuid): Promise<Seen>;
+}
+
+const Id = row({ id: column.uuid });
+const SeenRow = row({
+  answers: column.count,
+  failures: column.count,
+  silences: column.count,
+  refusals: column.count,
+  late: column.count,
+});
+const COLUMNS = ["answers", "failures", "silences", "refusals", "late"] as const satisfies (keyof Seen)[];
+const SUMS = COLUMNS.map((name) => `least(coalesce(sum(r.${name}), 0), 2000000000)::int as ${name}`).join(", ");
+const LAST_DAY = `r.hour > now() - make_interval(secs => ${RECORD_MS / 1000})`;
+
+/** Nodes are locked in one order, so that gateways that write at once wait for each other and for nobody else. */
+const COUNTED = `said as (
+    select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+      as s (node_id, ${COLUMNS.join(", ")})
+  ), locked as (
+    select id from node where id = any ($1) order by id for no key update
+  ), counted as (
+    update node n set honest_answers = least(n.honest_answers + s.answers, 2000000000)
+      from said s, locked l
+     where n.id = s.node_id and l.id = n.id and s.answers > 0 and n.state <> 'quarantined'
+    returning n.id, n.honest_answers, s.answers
+  )`;
+const WRITTEN = `written as (
+    insert into node_record as r (node_id, hour, ${COLUMNS.join(", ")})
+    select s.node_id, date_trunc('hour', now()), ${COLUMNS.map((name) => `s.${name}`).join(", ")}
+      from said s join locked l on l.id = s.node_id order by 1
+    on conflict (node_id, hour) do update
+      set ${COLUMNS.map((name) => `${name} = r.${name} + excluded.${name}`).join(", ")}
+  )`;
+
+/** `keeps`: whether the database has a place for it yet. Good answers are counted in any case. */
+export function openNodeRecord({
+  pool,
+  probationAnswers,
+  keeps,
+}: {
+  pool: pg.Pool;
+  probationAnswers: number;
+  keeps: () => boolean;
+}): NodeRecord {
+  return {
+    async add(seen) {
+      const entries = [...seen];
+      const values = [entries.map(([id]) => id), ...COLUMNS.map((name) => entries.map(([, one]) => one[name]))];
+      const text = `with ${keeps() ? `${COUNTED}, ${WRITTEN}` : COUNTED}
+        select id from counted where honest_answers >= $7 and honest_answers - answers < $7`;
+      return (await queryRows(pool, Id, text, [...values, probationAnswers])).map(({ id }) => id);
+    },
+    async lastDay(id) {
+      if (!keeps()) return NOTHING_SEEN;
+      return await queryOne(pool, SeenRow, `select ${SUMS} from node_record r where r.node_id = $1 and ${LAST_DAY}`, [
+        id,
+      ]);
+    },
+    async lastDayOfHost(id) {
+      if (!keeps()) return NOTHING_SEEN;
+      const text = `select ${SUMS} from node n
+         join node m on m.id = n.id or m.state = 'retired' and m.account_id in (
+           select n.account_id
+           union all select theirs.account_id from account_owner mine
+             join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = n.account_id)
+         join node_record r on r.node_id = m.id and ${LAST_DAY}
+        where n.id = $1`;
+      return await queryOne(pool, SeenRow, text, [id]);
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import type { Measured } from "../dispatch/dispatcher.ts";
+import type { Roster } from "../dispatch/roster.ts";
+import { NOTHING_SEEN, type Seen } from "../fleet/record.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import { keepTally, type Tally } from "./tally.ts";
+
+describe("what a gateway sees of nodes", () => {
+  let owed: number;
+  let clock: ManualClock;
+  let hear: (measured: Measured) => void;
+  let written: [string, Partial<Seen>][];
+  let write: () => Promise<void>;
+  let tally: Tally;
+  beforeEach(() => {
+    [owed, written, clock, write] = [20, [], manualClock(), async () => {}];
+    tally = keepTally({
+      dispatcher: {
+        onMeasured(run) {
+          hear = run;
+        },
+      },
+      roster: { find: () => ({ licence: { answersOwed: owed } }) } as unknown as Pick<Roster, "find">,
+      activeModel: (id) => ({ id, kind: id === "embed" ? "embedding" : "generation" }) as ActiveModel,
+      async write(seen) {
+        await write();
+        for (const [id, one] of seen) {
+          written.push([id, Object.fromEntries(Object.entries(one).filter(([, count]) => count > 0))]);
+        }
+      },
+      clock,
+      log: createLog("silent"),
+    });
+  });
+  const answer = (more: Partial<Measured> = {}): void =>
+    hear({ nodeId: "a", model: "m", tokens: { prompt: 5, output: 7 }, spanMs: 10, own: false, ...more });
+
+  test("answers of a node on probation are written at once: a request with output, and vectors", async () => {
+    answer();
+    await tally.settled();
+    answer({ model: "embed", tokens: { prompt: 5, output: 0 } });
+    await tally.settled();
+    assert.deepEqual(written, Array(2).fill(["a", { answers: 1 }]));
+  });
+
+  test("an answer without output and a job of the platform's own do not count", async () => {
+    answer({ tokens: { prompt: 5, output: 0 } });
+    answer({ own: true });
+    await tally.settled();
+    assert.deepEqual(written, []);
+  });
+
+  test("what is seen of a node that is trusted is written together every five seconds", async () => {
+    owed = 0;
+    for (let i = 0; i < 100; i++) answer();
+    tally.saw("a", "late");
+    tally.saw("b", "silences");
+    clock.advance(4_999);
+    assert.deepEqual(written, []);
+    clock.advance(1);
+    await tally.settled();
+    assert.deepEqual(written, [
+      ["a", { answers: 100, late: 1 }],
+      ["b", { silences: 1 }],
+    ]);
+  });
+
+  test("what comes while it is written goes together with the next; what could not be written is not lost", async () => {
+    const first = Promise.withResolvers<void>();
+    write = () => first.promise;
+    for (let i = 0; i < 5; i++) answer();
+    first.resolve();
+    await tally.settled();
+    assert.deepEqual(written, [
+      ["a", { answers: 1 }],
+      ["a", { answers: 4 }],
+    ]);
+    write = () => Promise.reject(new Error("the store is away"));
+    answer();
+    await tally.settled();
+    write = async () => {};
+    answer();
+    await tally.stop();
+    assert.deepEqual(written.at(-1), ["a", { answers: 2 }]);
+    assert.ok(NOTHING_SEEN.answers === 0);
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * Counts what this gateway sees of each node for its record in the database: good answers, failures, silences, refusals, late
+ * acceptances. Written together every few seconds, so that it costs a request nothing worth naming; the answers of a node on probation
+ * at once, because the next request waits for them.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { isAway } from "../db/errors.ts";
+import type { Dispatcher, Measured } from "../dispatch/dispatcher.ts";
+import type { Roster } from "../dispatch/roster.ts";
+import { NOTHING_SEEN, type Seen } from "../fleet/record.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+
+const WRITE_EVERY_MS = 5_000;
+
+interface TallyOptions {
+  dispatcher: Pick<Dispatcher, "onMeasured">;
+  roster: Pick<Roster, "find">;
+  activeModel: (id: string) => ActiveModel | undefined;
+  /** Adds to the nodes' records. */
+  write: (seen: ReadonlyMap<string, Seen>) => Promise<void>;
+  clock: Clock;
+  log: Log;
+}
+
+export interface Tally {
+  saw(nodeId: string, what: Exclude<keyof Seen, "answers">): void;
+  /** Resolves once everything counted is written, or could not be. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function keepTally({ dispatcher, roster, activeModel, write, clock, log }: TallyOptions): Tally {
+  let waiting = new Map<string, Seen>();
+  let writing: Promise<void> | undefined;
+  let isUrgent = false;
+
+  const add = (nodeId: string, seen: Partial<Seen>): void => {
+    const before = waiting.get(nodeId) ?? NOTHING_SEEN;
+    const sum = { ...before };
+    for (const [what, count] of Object.entries(seen) as [keyof Seen, number][]) sum[what] += count;
+    waiting.set(nodeId, sum);
+  };
+  const flush = async (): Promise<void> => {
+    do {
+      isUrgent = false;
+      const seen = waiting;
+      waiting = new Map();
+      try {
+        await write(seen);
+      } catch (error) {
+        // The next time tries again with these.
+        for (const [nodeId, one] of seen) add(nodeId, one);
+        log[isAway(error) ? "debug" : "error"]({ err: error }, "writing the nodes' records failed");
+        return;
+      }
+    } while (isUrgent);
+  };
+  /** One write at a time: what comes meanwhile goes with the next. */
+  const begin = (): void => {
+    if (waiting.size === 0) return;
+    writing ??= flush().finally(() => {
+      writing = undefined;
+    });
+  };
+  dispatcher.onMeasured((measured) => {
+    if (!isHonestAnswer(measured, activeModel(measured.model))) return;
+    add(measured.nodeId, { answers: 1 });
+    if ((roster.find(measured.nodeId)?.licence.answersOwed ?? 0) === 0) return;
+    isUrgent = true;
+    begin();
+  });
+  const stopTimer = clock.every(WRITE_EVERY_MS, begin);
+  const settled = async (): Promise<void> => {
+    await writing;
+    begin();
+    await writing;
+  };
+  return {
+    saw: (nodeId, what) => add(nodeId, { [what]: 1 }),
+    settled,
+    async stop() {
+      stopTimer();
+      await settled();
+    },
+  };
+}
+
+/** Somebody asked for it, and it had output. An embedding's output is its vectors, without which it does not end well. */
+function isHonestAnswer({ own, tokens }: Measured, model: ActiveModel | undefined): boolean {
+  return !own && model !== undefined && (model.kind === "embedding" || tokens.output > 0);
+}
