@@ -185,7 +185,7 @@ suite("packages", () => {
     const { rows } = await database.query("select charge_pico from request where charge_pico > 0");
     await database.end();
     assert.equal(rows.length, 1);
-    for (const path of ["/console/", "/docs", "/docs/guide/operators", "/status", ready.payments_url]) {
+    for (const path of ["/console/", "/docs", "/docs/guide/operators/quickstart", "/status", ready.payments_url]) {
       const page = await fetch(new URL(path, ready.gateway_url));
       assert.equal(page.status, 200, path);
       assert.match(await page.text(), /<!doctype html>/i);
