@@ -17,8 +17,6 @@ interface AttemptFramesOptions {
   rates: FrameRates;
   clock: Clock;
   log: Log;
-  /** Tells the node to stop. */
-  cancel: (attempt: RunningAttempt) => void;
 }
 
 export class AttemptFrames {
@@ -141,12 +139,6 @@ export class AttemptFrames {
     attempt.lastOutputAt = now;
     const answer = take(attempt.sink);
     if (answer === "broken") step(attempt, "broken");
-    if (answer === "empty") {
-      attempt.finish = "stop";
-      attempt.blank = true;
-      this.#options.cancel(attempt);
-      step(attempt, "empty");
-    }
     if (answer === "enough") {
       attempt.enough = true;
       attempt.blank = attempt.sink.finished() === "empty";

@@ -50,8 +50,7 @@ export class Attempts {
     const running = this.#running;
     const blame = new Blame(options);
     this.#blame = blame;
-    const cancel = (attempt: Attempt): void => this.#cancel(attempt);
-    const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, cancel });
+    const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log });
     this.#unsubscribe = plane.subscribe(gatewayInbox(gatewayId), (subject, payload) =>
       frames.hear(senderOf(subject), payload),
     );
