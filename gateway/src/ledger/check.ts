@@ -263,7 +263,7 @@ const CHECKS_OF_RESERVE: Check[] = [
                where (t.kind, t.account_id, t.amount::numeric) is distinct from (s.kind, s.host_account_id, s.amount::numeric)`,
   },
   {
-    name: "granted credit left and spent is no more than was granted",
+    name: "granted credit left and spent never exceeds the grants",
     counts: "select count(*) from ledger_account where granted > 0",
     differs: `select format('account %s: granted %s, left %s, spent %s', a.id, coalesce(g.total, 0), a.granted, coalesce(s.total, 0))
                 from ledger_account a

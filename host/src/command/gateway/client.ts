@@ -15,7 +15,7 @@ type NewNode = Sent<"POST /node/v1/nodes">["body"];
 type TryOrder = Sent<"POST /node/v1/nodes/{id}/try">["body"];
 export type InsightRange = NonNullable<NonNullable<Sent<"GET /node/v1/insight">["query"]>["range"]>;
 type JobsQuery = NonNullable<Sent<"GET /node/v1/nodes/{id}/jobs">["query"]>;
-export type WithheldQuery = NonNullable<Sent<"GET /node/v1/withheld">["query"]>;
+type WithheldQuery = NonNullable<Sent<"GET /node/v1/withheld">["query"]>;
 export type EarningsQuery = NonNullable<Sent<"GET /node/v1/earnings">["query"]>;
 
 /** How long the gateway took to answer, and what its clock said. */
