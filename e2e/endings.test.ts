@@ -60,23 +60,37 @@ function suite(plane: "hub" | "nats"): void {
       "select coalesce(sum(amount), 0) as earned from ledger_entry where operation = $1 and account_id = $2",
       [record.id, host.account],
     );
-    return { response, text, record, paid, earned: BigInt(entry?.earned ?? 0) };
+    const [share] = await stage.query<{ reason: string; amount: string; host: string }>(
+      "select reason, amount_pico as amount, host_account_id as host from withheld_share where request_id = $1",
+      [record.id],
+    );
+    return { response, text, record, paid, earned: BigInt(entry?.earned ?? 0), share };
   };
   const due = (record: RecordRow): bigint =>
     BigInt(record.prompt_tokens) * PRICE.in + BigInt(record.completion_tokens) * PRICE.out;
-  const assertBilled = ({ record, paid, earned }: Awaited<ReturnType<typeof ending>>): void => {
+  const assertBilled = ({ record, paid, earned, share }: Awaited<ReturnType<typeof ending>>): void => {
     assert.equal(paid, due(record));
     assert.equal(BigInt(record.charge_pico), paid);
     assert.equal(earned, hostShareOf(paid));
+    assert.equal(share, undefined);
   };
-  const assertFree = ({ record, paid, earned }: Awaited<ReturnType<typeof ending>>): void => {
-    assert.deepEqual([paid, earned, record.charge_pico], [0n, 0n, "0"]);
+  const assertFree = ({ record, paid, earned, share }: Awaited<ReturnType<typeof ending>>): void => {
+    assert.deepEqual([paid, earned, record.charge_pico, share], [0n, 0n, "0", undefined]);
   };
   /** Everything the builder paid went to the platform. */
   const assertUnpaid = ({ record, paid, earned }: Awaited<ReturnType<typeof ending>>): void => {
     assert.equal(paid, due(record));
     assert.deepEqual([BigInt(record.charge_pico), earned, record.host_account_id], [paid, 0n, null]);
     assert.notEqual(record.node_id, null, "who served it stays on the record");
+  };
+  /** The host's share of what the builder paid is in the reserve, with the reason. */
+  const assertWithheld = (end: Awaited<ReturnType<typeof ending>>, reason: string): void => {
+    assertUnpaid(end);
+    const { share, paid } = end;
+    assert.deepEqual(
+      [share?.reason, share?.host, BigInt(share?.amount ?? 0)],
+      [reason, host.account, hostShareOf(paid)],
+    );
   };
   const node = async <T>(method: string, path = ""): Promise<T> => {
     const { status, body } = await nodeApi<T>(stage, host.token, method, `/nodes${path}`);
@@ -159,7 +173,7 @@ function suite(plane: "hub" | "nats"): void {
     assertBilled(end);
   });
 
-  test("a request whose node fails is billed for its prompt and for what was generated", async () => {
+  test("a request whose node fails is billed for its prompt and for what was generated, and the share is withheld", async () => {
     const end = await ending({ tokens: 20, fail_after: 5 });
     assert.deepEqual(
       [end.response.status, code(end.text), end.record.outcome],
@@ -168,14 +182,14 @@ function suite(plane: "hub" | "nats"): void {
     assert.equal(end.response.headers.get("x-should-retry"), "false");
     assert.ok(end.record.completion_tokens >= 5);
     assert.equal(end.record.attempts, 1, "never retried");
-    assertBilled(end);
+    assertWithheld(end, "node_failed");
   });
 
-  test("a request whose node fails before any output is billed for its prompt, and the host is not paid", async () => {
+  test("a request whose node fails before any output is billed for its prompt, and the share is withheld", async () => {
     const end = await ending({ tokens: 20, fail_after: 0 });
     assert.deepEqual([end.record.outcome, end.record.completion_tokens], ["upstream_failed", 0]);
     assert.ok(end.paid > 0n);
-    assertUnpaid(end);
+    assertWithheld(end, "node_failed");
   });
 
   test("a stream whose node fails ends with an error event, without [DONE] and without a finish_reason", async () => {
@@ -186,13 +200,13 @@ function suite(plane: "hub" | "nats"): void {
     assert.equal(code(seen.at(-1) as string), "upstream_failed");
     assert.ok(!seen.includes("[DONE]") && !seen.some((event) => event.includes('"finish_reason":"')));
     assert.equal(end.record.http_status, 502);
-    assertBilled(end);
+    assertWithheld(end, "node_failed");
   });
 
   test("a stream whose node loses its connection ends at once as a stall, and the node connects again", async () => {
     const end = await ending({ tokens: 20, drop_after: 4 }, { stream: true });
     assert.equal(code(events(end.text).at(-1) as string), "upstream_stall");
-    assertBilled(end);
+    assertWithheld(end, "node_silent");
     await eventually("both nodes are back", async () => {
       const answers = await Promise.all(Array.from({ length: 4 }, () => post({ text: "x", delta_ms: 50 })));
       return answers.every(({ status }) => status === 200);
@@ -263,12 +277,12 @@ function suite(plane: "hub" | "nats"): void {
       assertBilled(end);
     });
 
-    test("a request is billed for its output when both nodes fall silent after some", async () => {
+    test("a request is billed for its output when both nodes fall silent after some, and the share is withheld", async () => {
       const end = await ending({ tokens: 20, stall_after: 4 });
       assert.deepEqual([end.response.status, code(end.text), end.record.attempts], [502, "upstream_stall", 2]);
       assert.equal(end.response.headers.get("x-should-retry"), "false");
       assert.ok(end.record.completion_tokens > 0);
-      assertBilled(end);
+      assertWithheld(end, "node_silent");
     });
 
     test("a request is free when both nodes are silent without any output", async () => {
@@ -281,11 +295,11 @@ function suite(plane: "hub" | "nats"): void {
       assertFree(end);
     });
 
-    test("a stream whose node falls silent ends with an error event, is billed and is not retried", async () => {
+    test("a stream whose node falls silent ends with an error event, is billed and is not retried, and the share is withheld", async () => {
       const end = await ending({ tokens: 20, stall_after: 4 }, { stream: true });
       assert.equal(code(events(end.text).at(-1) as string), "upstream_stall");
       assert.equal(end.record.attempts, 1);
-      assertBilled(end);
+      assertWithheld(end, "node_silent");
     });
 
     test("an answer takes longer than a node may be silent while its tokens keep coming, streamed or not", async () => {
@@ -354,7 +368,7 @@ function jobTimeout(): void {
   });
   after(() => stage?.close());
 
-  test("ends as a stall, is billed and paid as far as it came, and is not retried", async () => {
+  test("ends as a stall, is billed as far as it came, and is not retried; the share is withheld", async () => {
     const { key } = await stage.builder();
     const prompt = script({ tokens: 1_000, delta_ms: 300 });
     const response = await ask(stage, key, { model: "tiny-3b", prompt, max_tokens: 1_000 });
@@ -364,7 +378,9 @@ function jobTimeout(): void {
     assert.ok(record);
     assert.deepEqual([record.outcome, record.attempts], ["upstream_stall", 1]);
     assert.ok(record.completion_tokens > 0 && record.completion_tokens < 1_000, `${record.completion_tokens} tokens`);
-    assert.ok(BigInt(record.charge_pico) > 0n && record.host_account_id !== null);
+    assert.ok(BigInt(record.charge_pico) > 0n && record.host_account_id === null);
+    const withheld = await stage.query("select reason from withheld_share where request_id = $1", [record.id]);
+    assert.deepEqual(withheld, [{ reason: "node_silent" }]);
     await assertBalanced(stage);
   });
 }

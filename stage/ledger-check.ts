@@ -91,7 +91,18 @@ export async function assertBalanced(platform: Books): Promise<void> {
       where r.charge_pico not in (0, r.prompt_tokens * p.price_in_pico + r.completion_tokens * p.price_out_pico)`,
   );
   await none(
-    "the host has its share, rounded down",
-    `select id from request where host_account_id is not null and host_pico <> div(charge_pico * ${HOST_SHARE_PERCENT}::numeric, 100)`,
+    "the host has its share, rounded down, of all that was not paid with credit granted to itself",
+    `select id from request where host_account_id is not null
+        and host_pico <> div((charge_pico - granted_pico) * ${HOST_SHARE_PERCENT}::numeric, 100)`,
+  );
+  await none(
+    "a withheld share is its request's, and was not paid",
+    `select w.request_id from withheld_share w join request r on r.id = w.request_id
+      where w.amount_pico <> div((r.charge_pico - r.granted_pico) * ${HOST_SHARE_PERCENT}::numeric, 100)
+         or (w.taken_by is null) <> (r.host_pico = 0)`,
+  );
+  await none(
+    "a request that failed or stalled pays no host",
+    "select id from request where outcome in ('upstream_failed', 'upstream_stall') and host_pico <> 0",
   );
 }

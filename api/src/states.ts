@@ -6,12 +6,22 @@
 export const ACCOUNT_KINDS = ["builder", "host"] as const;
 export type AccountKind = (typeof ACCOUNT_KINDS)[number];
 
-/** What moves between an account and the outside. A set-off moves between two accounts; only payouts make them. */
-export const TRANSFER_KINDS = ["grant", "purchase", "refund", "dispute", "payout", "setoff"] as const;
+/** What moves between a builder's account and the outside. A set-off moves between two accounts; only payouts make them. */
+const BUILDER_TRANSFER_KINDS = ["grant", "purchase", "refund", "dispute", "payout", "setoff"] as const;
+/** What moves between a host's account and the platform's reserve: a share taken back or released, and the pay for a spot check. */
+export const RESERVE_TRANSFER_KINDS = ["withhold", "release", "verification"] as const;
+export const TRANSFER_KINDS = [...BUILDER_TRANSFER_KINDS, ...RESERVE_TRANSFER_KINDS] as const;
 export type TransferKind = (typeof TRANSFER_KINDS)[number];
 
 /** What a line of a builder's statement can be. */
-export const BUILDER_ENTRY_KINDS = ["charge", ...TRANSFER_KINDS] as const;
+export const BUILDER_ENTRY_KINDS = ["charge", ...BUILDER_TRANSFER_KINDS] as const;
+
+/**
+ * Why a host's share was withheld: the node reported a failure, stopped sending output, had no first token when the client left although
+ * the prompt does not explain the wait, or failed a spot check.
+ */
+export const WITHHELD_REASONS = ["node_failed", "node_silent", "no_first_token", "spot_check"] as const;
+export type WithheldReason = (typeof WITHHELD_REASONS)[number];
 
 /** What moved between a buyer and the payment provider. `automatic`: a purchase that was made by itself. */
 export const PAYMENT_KINDS = ["purchase", "automatic", "refund", "dispute"] as const;
@@ -19,8 +29,11 @@ export const PAYMENT_KINDS = ["purchase", "automatic", "refund", "dispute"] as c
 /** `mismatch`: something else was paid than was asked for; somebody looks at it. `won` and `lost`: a dispute, by us. */
 export const PAYMENT_STATES = ["open", "pending", "paid", "failed", "expired", "mismatch", "won", "lost"] as const;
 
-/** Why automatic purchases turned themselves off. `unreachable`: the provider gave no answer for half a day. */
-export const TOP_UP_FAILURES = ["declined", "authentication_required", "unreachable"] as const;
+/**
+ * Why automatic purchases turned themselves off. `unreachable`: the provider gave no answer for half a day. `disputed`, `refunded`: so was
+ * an automatic purchase.
+ */
+export const TOP_UP_FAILURES = ["declined", "authentication_required", "unreachable", "disputed", "refunded"] as const;
 export type TopUpFailure = (typeof TOP_UP_FAILURES)[number];
 
 export const ENDPOINTS = ["chat", "completion", "embedding", "models"] as const;

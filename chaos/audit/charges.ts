@@ -30,6 +30,8 @@ export function wrongCharge(record: BookRecord): string | undefined {
   if (charge > hold) return `(${outcome}) cost ${charge}, and only ${hold} was held`;
   const share = record.hasHost ? (charge * 7n) / 10n : 0n;
   if (record.hostShare !== share) return `(${outcome}) paid the host ${record.hostShare}, and not ${share}`;
+  if ((outcome === "upstream_failed" || outcome === "upstream_stall") && record.hasHost)
+    return `(${outcome}) paid a host whose node failed`;
   if (outcome === "ok" && !record.hasHost) return "was answered by nobody who is paid";
   return undefined;
 }

@@ -43,13 +43,21 @@ export class BooksAudit {
       const name = `${operation} ${kind}`;
       byOperation.set(name, (byOperation.get(name) ?? 0n) + amount);
     }
+    const inReserveOf = new Map<string, bigint>();
+    for (const { operation, account, amount } of this.#books.entries)
+      if (this.#books.accounts.get(account)?.kind === "reserve") inReserveOf.set(operation, amount);
     for (const request of this.#books.requests.values()) {
       const of = (kind: string): bigint => byOperation.get(`${request.id} ${kind}`) ?? 0n;
       if (of("charge") !== -request.charge)
         this.#fail("a request is charged once", `${request.id}: ${of("charge")} of ${request.charge}`);
-      const share = request.host === null ? 0n : (request.charge * 7n) / 10n;
+      const due = ((request.charge - request.granted) * 7n) / 10n;
+      const share = request.host === null ? 0n : due;
       if (of("share") !== share)
         this.#fail("a host is paid exactly its shares", `${request.id}: ${of("share")} of ${share}`);
+      const kept = request.host === null && request.withheld !== null ? due : 0n;
+      const inReserve = inReserveOf.get(request.id) ?? 0n;
+      if (inReserve !== kept)
+        this.#fail("what is withheld from a host is in the reserve", `${request.id}: ${inReserve} of ${kept}`);
       if (request.charge + request.short > request.amount)
         this.#fail("no charge is above its hold", `${request.id}: ${request.charge} of ${request.amount}`);
     }

@@ -25,8 +25,11 @@ interface Case {
 interface Bill {
   least: number;
   most: number;
-  isPaid: boolean;
+  share: Share;
 }
+
+/** Who has the host's share: the host, the reserve, or nobody. `either`: the moment decides, and the host or the reserve has it. */
+type Share = "paid" | "withheld" | "none" | "either";
 
 const FREE = "free";
 
@@ -40,15 +43,22 @@ export function wrongCharge(known: Case): string | undefined {
   if (record.promptTokens !== promptTokens) return `the prompt has ${promptTokens} tokens, not ${record.promptTokens}`;
   if (bill === FREE) {
     if (asked !== 0n) return `${record.outcome} costs nothing here, and ${asked} was charged`;
+    if (record.withheld !== null) return "a share of nothing was withheld";
     return record.host === null || record.share === 0n ? undefined : "a host was paid for what was free";
   }
-  const { least, most, isPaid } = bill as Bill;
+  const { least, most, share } = bill as Bill;
   const tokens = record.completionTokens;
   if (tokens < least || tokens > most) return `${tokens} tokens of output billed, between ${least} and ${most} are due`;
   const due = BigInt(promptTokens) * prices.in + BigInt(tokens) * prices.out;
   if (asked !== due) return `${asked} was charged for ${tokens} tokens, ${due} is due`;
-  if (isPaid && record.host !== host) return `the host of the node that served it is ${host}, paid was ${record.host}`;
-  if (!isPaid && record.host !== null) return `${record.outcome} pays no host here, and ${record.host} was paid`;
+  const found = { paid: record.host, withheld: record.withheld?.host ?? null };
+  if (found.paid !== null && found.withheld !== null) return `the share of ${record.outcome} was paid and withheld`;
+  const whose = share === "either" ? (found.paid ?? found.withheld) : share === "none" ? null : found[share];
+  if (share !== "none" && whose !== host) return `the share is ${host}'s (${share}), and not ${whose}'s`;
+  if ((share === "withheld" || share === "none") && found.paid !== null)
+    return `${record.outcome} pays no host here, and ${found.paid} was paid`;
+  if ((share === "paid" || share === "none") && found.withheld !== null)
+    return `${record.outcome} withholds nothing here, and ${found.withheld} has a share withheld`;
   return undefined;
 }
 
@@ -76,31 +86,31 @@ function billOf(known: Case): Bill | typeof FREE | string {
     case "upstream_failed":
       if (last === undefined) return "it failed upstream, and no node had accepted it";
       // Reported by the node, or the protocol broken by it.
-      if (isFailure) return { least: said, most: said, isPaid: said > 0 };
-      return delivered > 0 ? { least: delivered, most: answered, isPaid: false } : partlySeen(known, answered, false);
+      if (isFailure) return { least: said, most: said, share: "withheld" };
+      return delivered > 0 ? { least: delivered, most: answered, share: "none" } : partlySeen(known, answered, "none");
     case "upstream_stall":
       return said === 0 || record.completionTokens === 0
         ? FREE
-        : { least: Math.max(1, delivered), most: said, isPaid: true };
+        : { least: Math.max(1, delivered), most: said, share: "withheld" };
     case "plane_lost":
     case "gateway_stopped":
-      return delivered > 0 ? { least: delivered, most: answered, isPaid: true } : partlySeen(known, answered, true);
+      return delivered > 0 ? { least: delivered, most: answered, share: "paid" } : partlySeen(known, answered, "paid");
     case "client_closed":
       if (sight.end !== "left") return `the client had not left: ${sight.end}`;
       if (!jobs.some(({ accepted }) => accepted)) return FREE;
       // The node may have accepted in the moment in which its client left.
       if (record.charge === 0n && record.node === null) return FREE;
-      return { least: delivered, most: said, isPaid: true };
+      return { least: delivered, most: said, share: record.completionTokens > 0 ? "paid" : "either" };
     default:
       return `${record.outcome} is no ending`;
   }
 }
 
 /** Who lost its connection did not see all that was sent: what was billed as delivered lies between nothing and what was said. */
-function partlySeen({ sight, record }: Case, said: number, isPaid: boolean): Bill | typeof FREE {
+function partlySeen({ sight, record }: Case, said: number, share: Share): Bill | typeof FREE {
   const sawLess = sight.end === "connection lost" || sight.end === "left";
   if (!sawLess || !sight.ask.stream || record.charge + record.short === 0n) return FREE;
-  return { least: 1, most: said, isPaid };
+  return { least: 1, most: said, share };
 }
 
 function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: number; cap: number }): Bill | string {
@@ -119,18 +129,16 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
     if (read > cap) return `${read} tokens for a cap of ${cap}`;
     const whole = served.some((job) => isComplete(job, sight) && outputOf(job, sight) === read);
     if (!whole && read !== cap) return `${read} words read are neither all that a node said nor the cap ${cap}`;
-    if (read > 0) return { least: read, most: read, isPaid: true };
+    if (read > 0) return { least: read, most: read, share: "paid" };
     const blanks = jobs.filter((job) => isComplete(job, sight) && outputOf(job, sight) === 0).length;
     if (blanks === 0) return "an empty answer, and no node had given one";
-    // Two nodes found nothing to say: the prompt is due. One alone: nothing.
-    return record.charge + record.short === 0n
-      ? FREE
-      : blanks >= 2
-        ? { least: 0, most: 0, isPaid: true }
-        : "one empty answer was billed";
+    // Two nodes found nothing to say, or one said a stop string at once: the prompt is due. One that said nothing alone: nothing.
+    const isStopped = served.some(({ said }) => said !== "" && wordsIn(untilStop(said, sight.ask.stop)) === 0);
+    if (record.charge + record.short === 0n) return isStopped ? "an answer that a stop string ended was free" : FREE;
+    return blanks >= 2 || isStopped ? { least: 0, most: 0, share: "paid" } : "one empty answer was billed";
   }
   if (record.completionTokens === 0 && record.charge + record.short === 0n) return FREE;
-  return { least: 0, most: said, isPaid: true };
+  return { least: 0, most: said, share: "paid" };
 }
 
 /** It said all it had to say, or the stop string, after which nothing counts. */
@@ -140,13 +148,14 @@ const isComplete = ({ end, said }: JobFacts, { ask }: Sight): boolean =>
 /** White space is no word: what is known of it is that it is never more than was asked for. */
 function uncountableBill({ sight, record }: Case): Bill | typeof FREE {
   if (record.charge + record.short === 0n) return FREE;
-  return { least: 0, most: sight.ask.maxTokens, isPaid: record.host !== null };
+  const share = record.host !== null ? "paid" : record.withheld !== null ? "withheld" : "none";
+  return { least: 0, most: sight.ask.maxTokens, share };
 }
 
 /** Texts to embed are all the input there is: the prompt is due, or nothing. */
 function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FREE | string {
   const isFree = record.charge + record.short === 0n;
-  const paid = { least: 0, most: 0, isPaid: true };
+  const paid = { least: 0, most: 0, share: "paid" } as const;
   const hadOutput = served.some(({ vectors }) => vectors.length > 0);
   // What an attempt before it brought, and the plane lost, is no output of the one that failed.
   const failed = served.findLast(({ end }) => end === "failed");
@@ -160,12 +169,14 @@ function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FRE
         ? `${sight.vectors.length} vectors for ${sight.ask.texts} texts`
         : paid;
     case "upstream_failed":
-      return failed === undefined ? FREE : { ...paid, isPaid: failed.vectors.length > 0 };
+      return failed === undefined ? FREE : { ...paid, share: "withheld" };
     case "upstream_stall":
-      return hadOutput && !isFree ? paid : FREE;
+      return hadOutput && !isFree ? { ...paid, share: "withheld" } : FREE;
     case "client_closed":
       if (sight.end !== "left") return `the client had not left: ${sight.end}`;
-      return jobs.some(({ accepted }) => accepted) && !(isFree && record.node === null) ? paid : FREE;
+      return jobs.some(({ accepted }) => accepted) && !(isFree && record.node === null)
+        ? { ...paid, share: "either" }
+        : FREE;
     case "plane_lost":
     case "gateway_stopped":
     case "no_capacity":

@@ -1,6 +1,6 @@
 /**
  * Whose money is whose, worked out a second time: a builder has what was paid for it, less what its requests cost; a host its shares,
- * less what it was paid; and what an owner's account owes is taken from what the owner earns before anything is paid.
+ * but for credit granted to itself, less what it was paid; and what an owner's account owes is taken from what the owner earns before anything is paid.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Stage } from "../stage/stage.ts";
@@ -54,9 +54,11 @@ export function auditMoney(stage: Stage): void {
     if (account !== null) due.set(account, (due.get(account) ?? 0n) + amount);
   };
   for (const [account, amount] of credited) add(account, amount);
-  for (const { account, host, charge } of world.books.requests.values()) {
+  for (const { id, account, host, charge, granted } of world.books.requests.values()) {
     add(account, -charge);
-    add(host, (charge * 7n) / 10n);
+    add(host, ((charge - granted) * 7n) / 10n);
+    if (granted > 0n && host !== null && !payouts.ownedWith.get(host)?.includes(account))
+      world.fail("granted credit pays everybody but its own owner", `${id}: ${granted} of ${charge}`);
   }
   for (const { lines, paidMs } of payouts.batches.values())
     if (paidMs !== null) for (const { account, amount } of lines) add(account, -amount);

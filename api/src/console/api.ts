@@ -17,6 +17,7 @@ import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPerformance from "./operator-performance.ts";
 import * as operatorPlatform from "./operator-platform.ts";
+import * as operatorWithheld from "./operator-withheld.ts";
 import * as performance from "./performance.ts";
 import * as playground from "./playground.ts";
 import * as requests from "./requests.ts";
@@ -48,7 +49,7 @@ export const consoleApi: Api = {
     { name: "Operators: platform", description: "The platform and its ledger." },
     { name: "Operators: nodes", description: "Everybody's nodes." },
     { name: "Operators: accounts", description: "All accounts and their keys." },
-    { name: "Operators: payouts", description: "Payouts to hosts." },
+    { name: "Operators: payouts", description: "Payouts to hosts, and withheld shares." },
   ],
   credential: {
     name: "session",
@@ -71,6 +72,7 @@ export const consoleApi: Api = {
     ...host.requests,
     ...operatorAccounts.requests,
     ...operatorPayouts.requests,
+    ...operatorWithheld.requests,
   },
   answers: {
     ...signIn.answers,
@@ -93,6 +95,7 @@ export const consoleApi: Api = {
     ...operatorAccounts.answers,
     ...operatorAccountPage.answers,
     ...operatorPayouts.answers,
+    ...operatorWithheld.answers,
   },
   tables: [
     { tag: "Sign-in", routes: signIn.signInRoutes },
@@ -117,6 +120,7 @@ export const consoleApi: Api = {
     { tag: "Operators: accounts", routes: operatorAccounts.operatorAccountRoutes },
     { tag: "Operators: accounts", routes: operatorAccountPage.accountPageRoutes },
     { tag: "Operators: payouts", routes: operatorPayouts.payoutRoutes },
+    { tag: "Operators: payouts", routes: operatorWithheld.operatorWithheldRoutes },
   ],
   parameters: {
     account: {

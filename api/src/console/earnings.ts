@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { codes, NO_SUCH_REQUEST } from "../faults.ts";
 import { SpanFields } from "../lists.ts";
-import { EarningList, Receipt } from "../nodes/answers.ts";
-import { EarningsQuery, NodeField } from "../nodes/fields.ts";
-import { EARNINGS_WORDS } from "../nodes/routes.ts";
-import { sampleEarnings, sampleReceipt } from "../nodes/samples.ts";
+import { EarningList, Receipt, WithheldList } from "../nodes/answers.ts";
+import { EarningsQuery, NodeField, WithheldQuery } from "../nodes/fields.ts";
+import { EARNINGS_WORDS, WITHHELD_ABOUT, WITHHELD_WORDS } from "../nodes/routes.ts";
+import { sampleEarnings, sampleReceipt, sampleWithheld } from "../nodes/samples.ts";
 import { routes } from "../route.ts";
 import { Count, Id, listOf, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
@@ -52,6 +52,16 @@ export const earningRoutes = routes({
     query: EarningsQuery,
     words: EARNINGS_WORDS,
     answer: { description: "A page of earnings.", json: EarningList, example: sampleEarnings },
+    faults: codes("invalid_cursor"),
+  },
+  listWithheld: {
+    at: "GET /console/api/withheld",
+    summary: "List withheld shares",
+    description: WITHHELD_ABOUT,
+    guard: "host",
+    query: WithheldQuery,
+    words: WITHHELD_WORDS,
+    answer: { description: "A page of withheld shares.", json: WithheldList, example: sampleList(sampleWithheld) },
     faults: codes("invalid_cursor"),
   },
   exportEarnings: {

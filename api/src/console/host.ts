@@ -46,6 +46,8 @@ export const answers = {
   Withheld: nodes.Withheld,
   Earning: nodes.Earning,
   EarningList: nodes.EarningList,
+  WithheldShare: nodes.WithheldShare,
+  WithheldList: nodes.WithheldList,
   NodeInsight: insight.NodeInsight,
   HostInsight: insight.HostInsight,
   InsightPoint: insight.InsightPoint,

@@ -48,6 +48,7 @@ const AccountPayout = z.strictObject({
   amount_micro: Money,
   held_back_micro: Money,
   set_off_micro: Money,
+  withheld_micro: Money,
   created_at: Time,
   paid_at: Time.nullable(),
 });
@@ -58,6 +59,7 @@ const AccountPayouts = listOf(AccountPayout, {
       held_back_micro: Money.describe("The part of it that is too recent to be paid out."),
       paid_out_micro: Money.describe("The total of all payouts."),
       set_off_micro: Money.describe("The total deducted for debts of the owners' builder accounts."),
+      withheld_micro: Money.describe("Withheld shares that were not released. No part of the other amounts."),
     })
     .nullable()
     .describe("Null for a builder account."),
@@ -142,6 +144,7 @@ export const accountPageRoutes = routes({
           amount_micro: "735000.000000",
           held_back_micro: "120000.000000",
           set_off_micro: "0.000000",
+          withheld_micro: "0.000000",
           created_at: SAMPLE_TIME,
           paid_at: SAMPLE_TIME,
         }),
@@ -150,6 +153,7 @@ export const accountPageRoutes = routes({
           held_back_micro: "120000.000000",
           paid_out_micro: "735000.000000",
           set_off_micro: "0.000000",
+          withheld_micro: "0.000000",
         },
       },
     },

@@ -26,6 +26,7 @@ export const Payout = z
     total_micro: Money.describe("Total amount paid."),
     held_back_micro: Money.describe("Earnings left out because they are younger than the payout hold-back."),
     set_off_micro: Money.describe("Deducted for debts of the owners' builder accounts (set-off)."),
+    withheld_micro: Money.describe("Withheld from these hosts and not released when the batch was created."),
     created_at: Time,
     created_by: z.string(),
     paid_at: Time.nullable(),
@@ -45,6 +46,7 @@ const PayoutLine = z.strictObject({
   ),
   held_back_micro: Money,
   set_off_micro: Money,
+  withheld_micro: Money,
 });
 
 const PayoutList = listOf(Payout);
@@ -71,6 +73,7 @@ const samplePayout = {
   total_micro: "735000.000000",
   held_back_micro: "120000.000000",
   set_off_micro: "0.000000",
+  withheld_micro: "490000.000000",
   created_at: SAMPLE_TIME,
   created_by: "olga@example.com",
   paid_at: null,
@@ -84,6 +87,7 @@ const sampleLine = {
   amount_micro: "735000.000000",
   held_back_micro: "120000.000000",
   set_off_micro: "0.000000",
+  withheld_micro: "490000.000000",
 };
 
 const PAYOUT_PATH = { id: "The batch ID, `pay_…`." };

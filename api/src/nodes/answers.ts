@@ -1,6 +1,6 @@
 /** What both doors of a host answer with: its nodes, their work, what they earned. */
 import { z } from "zod";
-import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, NODE_STATES } from "../states.ts";
+import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, NODE_STATES, WITHHELD_REASONS } from "../states.ts";
 import { Count, Id, listOf, Money, RequestOutcome, Time } from "../values.ts";
 
 const Facts = z.record(z.string(), z.unknown());
@@ -141,10 +141,30 @@ export const EarningList = listOf(Earning, {
       ),
       pending_micro: Money.describe("The part still owed."),
       held_back_micro: Money.describe("The part of the pending amount that is too recent to be paid out."),
+      withheld_micro: Money.describe("Withheld shares that were not released. No part of the other amounts."),
     })
     .describe("The balance of the whole account, regardless of filters."),
   today_micro: Money.describe("Earned since midnight UTC, by the filtered node or by all nodes."),
 });
+
+export const WithheldShare = z
+  .strictObject({
+    request_id: Id("req"),
+    node: Id("node"),
+    model: z.string().nullable(),
+    outcome: RequestOutcome.nullable(),
+    withheld_at: Time,
+    amount_micro: Money,
+    reason: z.enum(WITHHELD_REASONS),
+    explanation: z.string().describe("The reason in words."),
+    taken_back: z.boolean().describe("Whether the share was paid first and taken back later."),
+    released_at: Time.nullable().describe("When an operator released the share to the host."),
+    note: z.string().nullable().describe("What the operator wrote about the release."),
+  })
+  .describe(
+    "A host's share of one request that was not paid out to it. Model and outcome are null once the request's record is deleted.",
+  );
+export const WithheldList = listOf(WithheldShare);
 
 export const Receipt = z
   .strictObject({

@@ -67,6 +67,8 @@ export const nodeApi: Api = {
     NodeTry: answers.NodeTry,
     NodeCredentials: answers.NodeCredentials,
     Earning: answers.Earning,
+    WithheldShare: answers.WithheldShare,
+    WithheldList: answers.WithheldList,
     EarningList: answers.EarningList,
     NodeInsight: insight.NodeInsight,
     HostInsight: insight.HostInsight,

@@ -46,6 +46,7 @@ export const Elections = z.object({
 
 /** In a query: the node that is meant. */
 export const NodeField = IdField("node", "must be a node ID (node_…)");
+export const WithheldQuery = z.object({ ...PageFields, node: NodeField.optional() });
 export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });
 
 const TRY_TOKENS_MAX = 512;

@@ -4,13 +4,16 @@ import { PageQuery } from "../lists.ts";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import * as answers from "./answers.ts";
-import { EarningsQuery, Elections, NodeRename, Registration, Try } from "./fields.ts";
+import { EarningsQuery, Elections, NodeRename, Registration, Try, WithheldQuery } from "./fields.ts";
 import * as insight from "./insight.ts";
 import * as samples from "./samples.ts";
 
 export const NODE_PATH = { id: "The node ID, `node_…`." };
 
 export const EARNINGS_WORDS = { node: "Only earnings of this node, `node_…`." };
+export const WITHHELD_WORDS = { node: "Only shares of this node, `node_…`." };
+export const WITHHELD_ABOUT =
+  "Shares of requests that were not paid because the node failed, stopped sending output, had no first token in a plausible time, or failed a spot check. Newest request first, released ones included.";
 const NODE_MOVE_FAULTS = codes("node_not_found", "node_quarantined", "node_state_conflict");
 const NODE_RETIRE_WORDS =
   "Permanent. The node gets no new requests and no new credentials. It finishes its requests and is then disconnected. Its earnings remain. An open quarantine still counts for its host.";
@@ -239,6 +242,21 @@ export const nodeRoutes = routes({
     query: EarningsQuery,
     words: EARNINGS_WORDS,
     answer: { description: "A page of earnings.", json: answers.EarningList, example: samples.sampleEarnings },
+    faults: codes("invalid_cursor"),
+  },
+  listWithheld: {
+    at: "GET /node/v1/withheld",
+    tag: "Money",
+    summary: "List withheld shares",
+    description: WITHHELD_ABOUT,
+    guard: "hostToken",
+    query: WithheldQuery,
+    words: WITHHELD_WORDS,
+    answer: {
+      description: "A page of withheld shares.",
+      json: answers.WithheldList,
+      example: sampleList(samples.sampleWithheld),
+    },
     faults: codes("invalid_cursor"),
   },
   getReceipt: {

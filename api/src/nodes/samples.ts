@@ -80,6 +80,20 @@ export const sampleEarning = {
   own: false,
 };
 
+export const sampleWithheld = {
+  request_id: sampleId("req"),
+  node: sampleId("node"),
+  model: "small-8b",
+  outcome: "upstream_failed",
+  withheld_at: SAMPLE_TIME,
+  amount_micro: "0.490000",
+  reason: "node_failed",
+  explanation: "The node reported a failure.",
+  taken_back: false,
+  released_at: null,
+  note: null,
+};
+
 export const sampleEarnings = {
   ...sampleList(sampleEarning),
   balance: {
@@ -89,6 +103,7 @@ export const sampleEarnings = {
     set_off_micro: "0.000000",
     pending_micro: "0.735000",
     held_back_micro: "0.735000",
+    withheld_micro: "0.490000",
   },
   today_micro: "0.735000",
 };

@@ -1,6 +1,7 @@
 -- since: 0030
 -- Ends requests: charges them, pays the host, gives the rest of the hold back and writes the record and the rollups. Tells
 -- which requests were an identity's own: the account that asked and the one that served have an owner in common.
+-- `p_withheld`: hosts that get no share of the charge, each for its `p_reason`; the share is the reserve's (withheld_share).
 -- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease ran out before · 0 no such hold.
 -- Guarantees: all of it in one transaction or nothing; a hold is settled once; accounts
 -- are locked in id order and rollups touched in key order, so batches cannot deadlock. That a charge is not above its hold is
@@ -10,7 +11,7 @@ create or replace function ledger_settle(
   p_id uuid[], p_account uuid[], p_host uuid[], p_node uuid[], p_charge bigint[], p_outcome text[],
   p_http_status smallint[], p_finish text[], p_completion_tokens integer[],
   p_reasoning_tokens integer[], p_attempts smallint[], p_queue_ms integer[], p_ttft_ms integer[],
-  p_duration_ms integer[], p_created_ms bigint[]
+  p_duration_ms integer[], p_created_ms bigint[], p_withheld uuid[] default null, p_reason text[] default null
 ) returns smallint[] language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
 declare
@@ -18,6 +19,9 @@ declare
   locked integer;
   settled uuid[];
   keys uuid[];
+  any_own boolean;
+  i integer;
+  alone uuid[] := '{}';
 begin
   perform from ledger_account where id = any (parties) order by id for no key update;
   get diagnostics locked = row_count;
@@ -29,6 +33,31 @@ begin
                                  unnest(p_completion_tokens) as completion) o
               where charge < 0 or reasoning not between 0 and completion) then
     raise exception 'settlement charge or token count is out of range';
+  end if;
+
+  -- Once for the batch: in most of them nobody serves their own requests.
+  any_own := exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
+                      where serves.account_id = any (p_host) and asks.account_id = any (p_account));
+  if p_withheld is not null or any_own then
+    -- Alone: shares that are withheld, and an identity's own requests while it has granted credit, which each of them spends. By way of
+    -- JSON, because migrations before 0039 leave no such column.
+    for i in
+      select o.place
+        from unnest(p_id, p_account, p_host, p_withheld) with ordinality as o (id, account, host, withheld, place)
+        join hold h on h.id = o.id and h.account_id = o.account
+        join ledger_account a on a.id = o.account
+       where o.host is distinct from o.account
+         and (o.withheld is not null
+              or (to_jsonb(a) ->> 'granted')::bigint > 0
+                 and exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
+                              where serves.account_id = o.host and asks.account_id = o.account))
+       order by o.place
+    loop
+      perform ledger_settle_one(p_id[i], p_account[i], p_host[i], p_node[i], p_charge[i], p_outcome[i], p_http_status[i],
+                                p_finish[i], p_completion_tokens[i], p_reasoning_tokens[i], p_attempts[i], p_queue_ms[i],
+                                p_ttft_ms[i], p_duration_ms[i], p_created_ms[i], p_withheld[i], p_reason[i]);
+      alone := alone || p_id[i];
+    end loop;
   end if;
 
   with ended as (
@@ -46,8 +75,9 @@ begin
               -- The id's own time, worked out by the caller: a tenth of the cost of doing it here.
               date_trunc('hour', timestamptz 'epoch' + o.created_ms * interval '1 millisecond') as hour,
               h.prompt_tokens, o.completion_tokens, o.node,
-              exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
-                       where serves.account_id = o.host and asks.account_id = h.account_id) as own,
+              any_own and exists (select from account_owner serves
+                                    join account_owner asks on asks.identity_id = serves.identity_id
+                                   where serves.account_id = o.host and asks.account_id = h.account_id) as own,
               timestamptz 'epoch' + o.created_ms * interval '1 millisecond' as created_at,
               h.key_name, h.endpoint, h.build, h.tokenizer, h.stream, h.price_version, h.client, h.label,
               o.http_status, o.finish, o.reasoning_tokens, o.attempts, o.queue_ms, o.ttft_ms, o.duration_ms
@@ -116,6 +146,7 @@ begin
      where b.key_id = t.key_id;
   end if;
 
+  settled := settled || alone;
   if cardinality(settled) = cardinality(p_id) then
     return array_fill(1::smallint, array[cardinality(p_id)]);
   end if;

@@ -2,7 +2,7 @@
 -- Settles a request whose lease ran out before: its record says `gateway_lost`, its hold was given back, and its answer was
 -- given all the same. Charges what it cost, as far as the account has it free now and the key's budgets have room, pays the
 -- host its share of that, and makes record and rollups what they would have been. What could not be collected is written
--- beside the charge.
+-- beside the charge. `p_withheld`: the host that gets no share of it, for `p_reason`.
 -- Codes: 1 settled · 2 settled before (a repeat) · 0 no such request. `charged` is what was taken now.
 -- Guarantees: all of it in one transaction or nothing; a request is settled once, late or not; nobody is overspent; accounts
 -- are locked in id order, as everywhere, and before their records and rollups, so it cannot deadlock.
@@ -10,7 +10,8 @@
 create or replace function ledger_settle_late(
   p_id uuid, p_account uuid, p_host uuid, p_node uuid, p_charge bigint, p_outcome text, p_http_status smallint,
   p_finish text, p_completion_tokens integer, p_reasoning_tokens integer, p_attempts smallint, p_queue_ms integer,
-  p_ttft_ms integer, p_duration_ms integer, out code smallint, out charged bigint
+  p_ttft_ms integer, p_duration_ms integer, out code smallint, out charged bigint,
+  p_withheld uuid default null, p_reason text default null
 ) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
 declare
@@ -19,6 +20,7 @@ declare
   free numeric;
   lost record;
   share bigint;
+  granted_part bigint := 0;
   is_own boolean;
 begin
   charged := 0;
@@ -52,9 +54,14 @@ begin
    where a.id = p_account;
   code := 1;
   charged := greatest(0, least(p_charge, free));
-  share := case when p_host is null then 0 else host_share(charged) end;
   is_own := exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
                      where serves.account_id = p_host and asks.account_id = p_account);
+  if is_own then
+    granted_part := ledger_spend_granted(p_account, charged);
+  elsif p_host is null and p_withheld is not null then
+    granted_part := ledger_withhold_share(p_id, p_account, p_withheld, p_node, charged, p_reason);
+  end if;
+  share := case when p_host is null then 0 else host_share(charged - granted_part) end;
 
   update ledger_account a
      set balance = a.balance + case when a.id = p_account then -charged else share end
@@ -73,6 +80,9 @@ begin
          attempts = p_attempts, queue_ms = p_queue_ms, ttft_ms = p_ttft_ms, duration_ms = p_duration_ms,
          finished_at = lost.created_at + p_duration_ms * interval '1 millisecond', own = is_own
    where id = p_id;
+  if granted_part > 0 then
+    update request set granted_pico = granted_part where id = p_id;
+  end if;
 
   update usage_hour
      set requests = requests - 1, prompt_tokens = prompt_tokens - lost.prompt_tokens

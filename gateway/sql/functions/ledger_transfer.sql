@@ -2,7 +2,7 @@
 -- Moves money between the outside world and an account: grants and purchases in, refunds, disputes and payouts out.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 a payout exceeds the balance · -2 no such account.
 -- Guarantees: safe to repeat with the same id; a payout is never more than the balance; an account that a refund or a dispute
--- takes below what it holds is marked `overdrawn`; one that comes to its low-credit mark or above is armed again.
+-- takes below what it holds is marked `overdrawn`; granted credit is known apart and never more than the balance; an account that comes to its low-credit mark or above is armed again.
 
 create or replace function ledger_transfer(p_id uuid, p_kind text, p_account uuid, p_amount bigint, p_reason text)
 returns smallint language plpgsql as $$
@@ -32,6 +32,12 @@ begin
      set balance = balance + signed,
          overdrawn = balance + signed < held
    where id = p_account;
+  if to_regclass('withheld_share') is not null then
+    update ledger_account
+       set granted = least(least(granted, greatest(acc.balance, 0)) + case when p_kind = 'grant' and kind = 'builder' then p_amount else 0 end,
+                           greatest(balance, 0))
+     where id = p_account;
+  end if;
   update credit_alert set fallen = false, rises = rises + 1
    where account_id = p_account and mark <= acc.balance + signed;
   return 1;

@@ -1,6 +1,7 @@
+-- since: 0039
 -- Sets off what the owners of hosts owe, then makes a batch of everything hosts are owed from `p_minimum` upwards that is
 -- older than the hold-back. No batch where nothing was set off and nobody is owed as much; a batch that only sets off has
--- nothing to send and is paid at once. Returns how many hosts the batch pays.
+-- nothing to send and is paid at once. Returns how many hosts the batch pays. Its lines also say what is withheld from their hosts.
 -- `p_hold_days` has a default for gateways of the version before, while both run.
 -- Guarantees: money that an open batch promised is neither promised again nor set off; a suspended host is left out of all of
 -- it until it is restored; one batch is made at a time; safe to repeat with the same id.
@@ -51,9 +52,10 @@ begin
   end loop;
 
   -- One statement, so that balances, promises and earnings are of one moment.
-  insert into payout (id, batch_id, account_id, amount, held_back, set_off)
+  insert into payout (id, batch_id, account_id, amount, held_back, set_off, withheld)
   select gen_random_uuid(), p_id, due.id, case when due.payable >= greatest(p_minimum, 1) then due.payable else 0 end,
-         due.held_back, due.set_off
+         due.held_back, due.set_off,
+         coalesce((select sum(w.amount_pico) from withheld_share w where w.host_account_id = due.id and w.released_at is null), 0)
     from (select a.id, f.free - least(f.free, e.young) as payable, least(f.free, e.young) as held_back,
                  coalesce(s.amount, 0) as set_off
             from ledger_account a

@@ -1,8 +1,16 @@
--- A host's earnings that are not old enough to be paid. By the hour in which requests were made, as the rollup has them.
+-- since: 0039
+-- A host's earnings that are not old enough to be paid. By the hour in which requests were made, as the rollup has them, but for
+-- shares that were taken back.
 -- Guarantees: an hour counts from its end, so none is let go too early, some up to an hour late. Credit is bought before the
--- request that spends it, so the purchase behind an earning that is let go is older than the hold-back too.
+-- request that spends it, so the purchase behind an earning that is let go is older than the hold-back too, the host's own
+-- purchases among them.
 
 create or replace function payout_held_back(p_host uuid, p_hold_days integer) returns numeric language sql stable as $$
-  select coalesce(sum(host_pico), 0) from earning_hour
-   where host_account_id = p_host and p_hold_days > 0 and hour > now() - make_interval(hours => p_hold_days * 24 + 1)
+  select coalesce((select sum(host_pico) from earning_hour where host_account_id = p_host and hour > young.since), 0)
+         - coalesce((select sum(amount_pico) from withheld_share
+                      where host_account_id = p_host and request_id >= uuid_floor(date_trunc('hour', young.since) + interval '1 hour')
+                        and taken_by is not null and released_at is null), 0)
+    from (select now() - make_interval(hours => p_hold_days * 24 + 1) as since) young where p_hold_days > 0
+  union all
+  select 0 where p_hold_days <= 0
 $$;

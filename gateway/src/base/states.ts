@@ -23,6 +23,7 @@ export {
   type PayoutState,
   REQUEST_OUTCOMES,
   type RequestOutcome,
+  RESERVE_TRANSFER_KINDS,
   TEAM_ACTIONS,
   type TeamAction,
   TOP_UP_FAILURES,
@@ -30,6 +31,8 @@ export {
   TRANSFER_KINDS,
   type TransferKind,
   UNFUNDED_REASONS,
+  WITHHELD_REASONS,
+  type WithheldReason,
 } from "@tollgate/api/states.ts";
 
 /** Whose performance is summed up, and in slots of which length. */

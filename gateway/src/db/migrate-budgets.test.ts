@@ -40,17 +40,17 @@ async function settled(id: Uuid, charge: number, madeMs = Date.now()): Promise<v
   );
 }
 
-/** Without what 0021 added. */
+/** Without what 0021 and 0039 added. */
 const OLD = `select jsonb_build_object(
   'keys', (select jsonb_agg(jsonb_build_array(id, account_id, name, reference, secret_hash, created_at, last_used_at, revoked_at,
                                               requests_per_minute_max, tokens_per_minute_max, in_flight_max) order by id)
              from api_key),
   'holds', (select jsonb_agg(to_jsonb(h) - 'label' order by id) from hold h),
-  'requests', (select jsonb_agg(to_jsonb(r) - 'label' order by id) from request r),
+  'requests', (select jsonb_agg(to_jsonb(r) - 'label' - 'granted_pico' order by id) from request r),
   'usage', (select jsonb_agg(to_jsonb(u) order by hour, outcome) from usage_hour u),
   'entries', (select jsonb_agg(jsonb_build_array(operation, account_id, kind, amount, at) order by operation, account_id)
                 from ledger_entry),
-  'accounts', (select jsonb_agg(to_jsonb(a) order by id) from ledger_account a where kind in ('builder', 'host')))::text`;
+  'accounts', (select jsonb_agg(to_jsonb(a) - 'granted' order by id) from ledger_account a where kind in ('builder', 'host')))::text`;
 
 test("from 0020 with rows: all of it stays, the last 90 days are rolled up, and a budget counts what was before it", async (t) => {
   await pastMidnight();

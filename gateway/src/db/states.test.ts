@@ -18,6 +18,7 @@ import {
   TOP_UP_FAILURES,
   TRANSFER_KINDS,
   UNFUNDED_REASONS,
+  WITHHELD_REASONS,
 } from "../base/states.ts";
 import { queryRows, row } from "./rows.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
@@ -41,6 +42,7 @@ const WORDS: Record<string, readonly string[]> = {
   "performance.scope": PERFORMANCE_SCOPES,
   "performance.grain": PERFORMANCE_GRAINS,
   "unfunded_hour.reason": UNFUNDED_REASONS,
+  "withheld_share.reason": WITHHELD_REASONS,
   "node_presence.grain": PERFORMANCE_GRAINS,
 };
 

@@ -17,8 +17,7 @@ interface AttemptFramesOptions {
   rates: FrameRates;
   clock: Clock;
   log: Log;
-  /** Tells the node to stop; sends it what follows the acceptance. */
-  cancel: (attempt: RunningAttempt) => void;
+  /** Sends the node what follows its acceptance. */
   accepted: (attempt: RunningAttempt) => void;
 }
 
@@ -146,12 +145,6 @@ export class AttemptFrames {
     attempt.lastOutputAt = now;
     const answer = take(attempt.sink);
     if (answer === "broken") step(attempt, "broken");
-    if (answer === "empty") {
-      attempt.finish = "stop";
-      attempt.blank = true;
-      this.#options.cancel(attempt);
-      step(attempt, "empty");
-    }
     if (answer === "enough") {
       attempt.enough = true;
       attempt.blank = attempt.sink.finished() === "empty";

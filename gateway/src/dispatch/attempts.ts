@@ -74,11 +74,10 @@ export class Attempts {
     const running = this.#running;
     const blame = new Blame(options);
     this.#blame = blame;
-    const cancel = (attempt: Attempt): void => this.#cancel(attempt);
     const accepted = ({ node, rest }: RunningAttempt): void => {
       for (const frame of rest) plane.publish(toNode(node.id), ...frame);
     };
-    const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, cancel, accepted });
+    const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, accepted });
     this.#unsubscribe = plane.subscribe(gatewayInbox(gatewayId), (subject, payload) =>
       frames.hear(senderOf(subject), payload),
     );

@@ -117,7 +117,7 @@ describe("dispatch", () => {
       },
     );
     dispatcher.measured("tiny-3b", result, { prompt: 5, output: 21 });
-    assert.deepEqual(dispatcher.speedOf("tiny-3b"), { ttftMs: 100, tokensPerSecond: 500 });
+    assert.deepEqual(dispatcher.speedOf("tiny-3b"), { ttftMs: 100, ttftMsPerToken: 20, tokensPerSecond: 500 });
     assert.deepEqual(heard(node), ["job"]);
   });
 

@@ -207,7 +207,8 @@ export function openDispatcher(options: {
       // The first token came before the clock of the rest started.
       const long = tokens.output >= MEASURED_TOKENS_MIN && outputMs > 0;
       const tokensPerSecond = long ? ((tokens.output - 1) * 1000) / outputMs : null;
-      const speed = { at: clock.monotonic(), ttftMs, tokensPerSecond };
+      const ttftMsPerToken = tokens.prompt > 0 ? ttftMs / tokens.prompt : undefined;
+      const speed = { at: clock.monotonic(), ttftMs, ttftMsPerToken, tokensPerSecond };
       speeds.note(nodeId, model, speed);
       tellSpeed?.(nodeId, { model, ...speed });
       for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs, own, request });

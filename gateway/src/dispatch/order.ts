@@ -20,13 +20,12 @@ export interface DispatchOrder {
 }
 
 /**
- * Where output goes. `enough` stops the node, and so does `empty`: what comes is not wanted, and nothing came before it.
- * `broken` says that the node gave what nobody asked for.
+ * Where output goes. `enough` stops the node. `broken` says that the node gave what nobody asked for.
  */
 export interface DispatchSink {
   /** A node accepted: what an earlier attempt gave is void. Never called after output reached the client. */
   begin(): void;
-  delta(channel: Channel, text: string): "more" | "enough" | "empty" | "broken";
+  delta(channel: Channel, text: string): "more" | "enough" | "broken";
   vectors(first: number, width: number, values: Float32Array): "more" | "broken";
   /**
    * The node is done, or was stopped because there is enough. Whether there was one token of output or more; `broken` when

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { median, Speeds } from "./speeds.ts";
 
+const UNMEASURED = { ttftMs: null, ttftMsPerToken: null, tokensPerSecond: null };
+
 test("the median of what is known", () => {
   assert.equal(median([]), null);
   assert.equal(median([null]), null);
@@ -11,15 +13,18 @@ test("the median of what is known", () => {
 
 test("a node's figure is a moving median; a model's is the median over its nodes", () => {
   const speeds = new Speeds();
-  assert.deepEqual(speeds.ofModel(["a"], "m"), { ttftMs: null, tokensPerSecond: null });
+  assert.deepEqual(speeds.ofModel(["a"], "m"), UNMEASURED);
   for (let i = 0; i < 100; i++) speeds.note("a", "m", { at: i, ttftMs: 1000, tokensPerSecond: null });
-  for (let i = 0; i < 31; i++) speeds.note("a", "m", { at: 100 + i, ttftMs: 10 + i, tokensPerSecond: 50 });
-  assert.deepEqual(speeds.ofNode("a", "m"), { ttftMs: 25, tokensPerSecond: 50 }, "old answers no longer count");
-  speeds.note("b", "m", { at: 0, ttftMs: 75, tokensPerSecond: 100 });
-  assert.deepEqual(speeds.ofModel(["a", "b", "unmeasured"], "m"), { ttftMs: 50, tokensPerSecond: 75 });
+  for (let i = 0; i < 31; i++)
+    speeds.note("a", "m", { at: 100 + i, ttftMs: 10 + i, ttftMsPerToken: 2, tokensPerSecond: 50 });
+  const a = { ttftMs: 25, ttftMsPerToken: 2, tokensPerSecond: 50 };
+  assert.deepEqual(speeds.ofNode("a", "m"), a, "old answers no longer count");
+  speeds.note("b", "m", { at: 0, ttftMs: 75, ttftMsPerToken: 4, tokensPerSecond: 100 });
+  const both = { ttftMs: 50, ttftMsPerToken: 3, tokensPerSecond: 75 };
+  assert.deepEqual(speeds.ofModel(["a", "b", "unmeasured"], "m"), both);
   speeds.forget("b");
-  assert.deepEqual(speeds.ofModel(["a", "b"], "m"), { ttftMs: 25, tokensPerSecond: 50 });
-  assert.deepEqual(speeds.ofModel(["a"], "other"), { ttftMs: null, tokensPerSecond: null });
+  assert.deepEqual(speeds.ofModel(["a", "b"], "m"), a);
+  assert.deepEqual(speeds.ofModel(["a"], "other"), UNMEASURED);
 });
 
 test("what another gateway measured takes its place by its time, wherever it was heard first", () => {

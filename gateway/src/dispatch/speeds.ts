@@ -10,12 +10,16 @@ interface Speed {
   at: number;
   /** From the offer to the first output. */
   ttftMs: number;
+  /** The same for each token of its prompt; absent where the prompt's length is not known. */
+  ttftMsPerToken?: number | undefined;
   /** Null for an answer too short to tell. */
   tokensPerSecond: number | null;
 }
 
 export interface MedianSpeed {
   readonly ttftMs: number | null;
+  /** For each token of the prompt; absent where no prompt's length is known. */
+  readonly ttftMsPerToken?: number | null;
   readonly tokensPerSecond: number | null;
 }
 
@@ -34,6 +38,8 @@ const ToldSpeed = z.object({
   model: z.string(),
   at: z.number(),
   ttftMs: z.number().nonnegative(),
+  /** Gateways of the last release do not tell it. */
+  ttftMsPerToken: z.number().nonnegative().optional(),
   tokensPerSecond: z.number().nonnegative().nullable(),
 });
 type ToldSpeed = z.infer<typeof ToldSpeed>;
@@ -79,6 +85,7 @@ export class Speeds {
     if (measured === undefined) return UNMEASURED;
     measured.median ??= {
       ttftMs: median(measured.samples.map(({ ttftMs }) => ttftMs)),
+      ttftMsPerToken: median(measured.samples.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
       tokensPerSecond: median(measured.samples.map(({ tokensPerSecond }) => tokensPerSecond)),
     };
     return measured.median;
@@ -89,6 +96,7 @@ export class Speeds {
     const nodes = nodeIds.map((id) => this.ofNode(id, model));
     return {
       ttftMs: median(nodes.map(({ ttftMs }) => ttftMs)),
+      ttftMsPerToken: median(nodes.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
       tokensPerSecond: median(nodes.map(({ tokensPerSecond }) => tokensPerSecond)),
     };
   }

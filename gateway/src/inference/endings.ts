@@ -3,8 +3,9 @@
  * request has exactly one of these.
  */
 
-import type { LimitOutcome, RequestOutcome } from "../base/states.ts";
+import type { LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { MedianSpeed } from "../dispatch/speeds.ts";
 import type { FaultCode } from "../faults.ts";
 
 /** A request that a limit refuses has not begun; one whose gateway is lost is ended by the ledger. */
@@ -17,8 +18,8 @@ export interface Ending {
   fault: FaultCode | null;
   /** The prompt and everything counted, the prompt and what reached the client, or nothing. */
   billed: "all" | "delivered" | "nothing";
-  /** The host of the node whose work it is has its share of what is billed. */
-  paid: boolean;
+  /** The host of the node whose work it is has its share of what is billed; or why the share is withheld; or there is none. */
+  share: "paid" | WithheldReason | "none";
 }
 
 export interface Facts {
@@ -28,6 +29,8 @@ export interface Facts {
   hadOutput: boolean;
   /** Output went to the client as it came, and some has reached it. */
   reachedClient: boolean;
+  /** Of a client that left before the first token: whether the prompt explains how long the node had been at it. */
+  waitExplained: boolean;
 }
 
 /** A status that no client ever sees: it had left. */
@@ -45,11 +48,27 @@ const STOPPED = { outcome: "gateway_stopped", httpStatus: 502, fault: "upstream_
 const STOPPED_EARLY = { outcome: "gateway_stopped", httpStatus: 503, fault: "no_capacity" } as const;
 const CLOSED = { outcome: "client_closed", httpStatus: CLIENT_CLOSED, fault: null } as const;
 
-const FREE = { billed: "nothing", paid: false } as const;
-const SHARED = { billed: "all", paid: true } as const;
+const FREE = { billed: "nothing", share: "none" } as const;
+const SHARED = { billed: "all", share: "paid" } as const;
+
+/** How many times the usual an honest node may take for a prompt. */
+const SLOWNESS_MAX = 3;
+
+/**
+ * Whether a node that has not begun to answer may still be reading the prompt: within 3 times the model's own time to first token, for a
+ * prompt of this length where that is more. Of a model that nobody has measured yet there is nothing to say against it.
+ */
+export function explainsWait(
+  { waitedMs, promptTokens }: { waitedMs: number; promptTokens: number },
+  { ttftMs, ttftMsPerToken }: Pick<MedianSpeed, "ttftMs" | "ttftMsPerToken">,
+): boolean {
+  if (ttftMs === null) return true;
+  return waitedMs <= SLOWNESS_MAX * Math.max(ttftMs, (ttftMsPerToken ?? 0) * promptTokens);
+}
 
 /** `stopped`: cancelled, because the gateway stops. */
-export function judge(end: DispatchResult["end"] | "stopped", { accepted, hadOutput, reachedClient }: Facts): Ending {
+export function judge(end: DispatchResult["end"] | "stopped", facts: Facts): Ending {
+  const { accepted, hadOutput, reachedClient, waitExplained } = facts;
   switch (end) {
     case "finished":
     case "enough":
@@ -62,20 +81,22 @@ export function judge(end: DispatchResult["end"] | "stopped", { accepted, hadOut
     case "unbuilt":
       return { ...FAILED, ...FREE };
     case "failed":
-      return { ...FAILED, billed: "all", paid: hadOutput };
+      // Also where it refuses the prompt after it has begun to answer.
+      return { ...FAILED, billed: "all", share: "node_failed" };
     case "broken":
       // What a node says after it broke the protocol is worth nothing; what the client has, it has.
-      return { ...FAILED, billed: reachedClient ? "delivered" : "nothing", paid: false };
+      return { ...FAILED, billed: reachedClient ? "delivered" : "nothing", share: "none" };
     case "quiet":
-      return { ...STALLED, ...(hadOutput ? SHARED : FREE) };
+      return hadOutput ? { ...STALLED, billed: "all", share: "node_silent" } : { ...STALLED, ...FREE };
     case "cut":
       // What the client has of it is good; without any it may ask again.
-      return reachedClient ? { ...CUT_OFF, billed: "delivered", paid: true } : { ...NOT_REACHED, ...FREE };
+      return reachedClient ? { ...CUT_OFF, billed: "delivered", share: "paid" } : { ...NOT_REACHED, ...FREE };
     case "no_capacity":
       return { ...NO_CAPACITY, ...FREE };
     case "stopped":
-      return reachedClient ? { ...STOPPED, billed: "delivered", paid: true } : { ...STOPPED_EARLY, ...FREE };
+      return reachedClient ? { ...STOPPED, billed: "delivered", share: "paid" } : { ...STOPPED_EARLY, ...FREE };
     case "cancelled":
-      return { ...CLOSED, ...(accepted ? SHARED : FREE) };
+      if (!accepted) return { ...CLOSED, ...FREE };
+      return { ...CLOSED, billed: "all", share: hadOutput || waitExplained ? "paid" : "no_first_token" };
   }
 }

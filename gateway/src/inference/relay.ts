@@ -75,10 +75,10 @@ export class Relay implements DispatchSink {
   }
 
   /**
-   * A stop string that comes at once leaves an empty answer, whether the engine cut it or the gateway does. It is judged
-   * like any other: nodes know the stop strings, and one that only ever said them would be paid for nothing.
+   * A stop string that comes at once is an answer, though an empty one. An engine that cuts it itself says nothing at all: the gateway
+   * cannot tell that from an empty answer, and asks another node.
    */
-  delta(channel: Channel, text: string): "more" | "enough" | "empty" | "broken" {
+  delta(channel: Channel, text: string): "more" | "enough" | "broken" {
     // Text is no part of an embedding: to have enough of it would be to take it for the answer.
     if (this.#options.model.kind === "embedding") return "broken";
     this.#heard = true;
@@ -90,8 +90,7 @@ export class Relay implements DispatchSink {
     } else {
       for (const part of this.#splitter.push(text)) this.#pass(part.channel, part.text);
     }
-    if (this.cut === null) return "more";
-    return this.cut === "stop" && this.finished() === "empty" ? "empty" : "enough";
+    return this.cut === null ? "more" : "enough";
   }
 
   vectors(first: number, width: number, values: Float32Array): "more" | "broken" {

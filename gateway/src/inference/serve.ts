@@ -10,7 +10,7 @@ import type { Meter } from "../metering/meter.ts";
 import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call, ReadAsk } from "./call.ts";
 import { DeltaJoiner } from "./delta-joiner.ts";
-import { type Ending, judge } from "./endings.ts";
+import { type Ending, explainsWait, judge } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
@@ -124,6 +124,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
       sampling: ask.sampling,
     };
     const origin = { accountId: key.accountId, promptTokens };
+    const startedAt = gw.clock.monotonic();
     const result = await gw.dispatcher.run(
       { request: meta.suffix, header, body: ask.body, formatted: ask.formatted, keywords: ask.keywords, origin },
       relay,
@@ -136,7 +137,11 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     stream?.flush();
     const { reachedClient } = relay;
     const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
-    const ending = judge(end, { accepted: result.server !== null, hadOutput, reachedClient });
+    const accepted = result.server !== null;
+    const waitedMs = gw.clock.monotonic() - startedAt - (result.queueMs ?? 0);
+    const waitExplained =
+      end !== "cancelled" || hadOutput || explainsWait({ waitedMs, promptTokens }, gw.dispatcher.speedOf(model.id));
+    const ending = judge(end, { accepted, hadOutput, reachedClient, waitExplained });
     // What the gateway cut it ended itself; all else is the node's to say.
     const finish = relay.cut ?? result.finish ?? "stop";
     story.ended(ending, result, counts);

@@ -46,12 +46,16 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
     ttftMs,
     durationMs,
   });
+  const host = result.server?.hostAccountId ?? null;
+  const { share } = ending;
+  const isWithheld = share !== "paid" && share !== "none" && host !== null;
   await gw.ledger.secure({
     id: hold.id,
     accountId: key.accountId,
     // The node stays on the record, paid or not.
     nodeId: result.server?.nodeId ?? null,
-    paidHostId: ending.paid ? (result.server?.hostAccountId ?? null) : null,
+    paidHostId: share === "paid" ? host : null,
+    ...(isWithheld && { withheld: { hostId: host, reason: share } }),
     charge,
     outcome,
     httpStatus: ending.httpStatus,

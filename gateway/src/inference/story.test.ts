@@ -11,7 +11,7 @@ import type { Call } from "./call.ts";
 import { openTelling } from "./story.ts";
 
 const [ID, KEY, ACCOUNT] = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`) as [Uuid, Uuid, Uuid];
-const OK = { outcome: "ok", httpStatus: 200 } as const;
+const OK = { outcome: "ok", httpStatus: 200, share: "paid" } as const;
 const NOBODY = { server: null, attempts: 0, queueMs: null, ttftMs: null };
 const COUNTS = { answerTokens: 3, reasoningTokens: 2 };
 
@@ -81,7 +81,7 @@ test("any other ending is a line at info, with what the client was told", () => 
   begin().end(Object.assign(new Error("no words of it"), { code: "ECONNREFUSED" }));
   begin().end(new TypeError("no words of it"));
   const ended = begin();
-  ended.ended({ outcome: "upstream_failed", httpStatus: 502 }, NOBODY, COUNTS);
+  ended.ended({ outcome: "upstream_failed", httpStatus: 502, share: "node_failed" }, NOBODY, COUNTS);
   ended.end(fault("upstream_failed"));
   const unsettled = begin();
   unsettled.ended(OK, NOBODY, COUNTS);

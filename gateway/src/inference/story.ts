@@ -31,7 +31,7 @@ interface Asked {
   promptTokens: number;
 }
 
-type Ended = [Pick<Ending, "outcome" | "httpStatus">, Work, OutputCount];
+type Ended = [Pick<Ending, "outcome" | "httpStatus" | "share">, Work, OutputCount];
 type Work = Pick<DispatchResult, "attempts" | "queueMs" | "ttftMs"> & { server: { nodeId: Uuid } | null };
 
 export interface Story {
@@ -147,10 +147,11 @@ const callerFacts = (caller: Caller | undefined) =>
 
 function endFacts(ended: Ended | undefined) {
   if (ended === undefined) return {};
-  const [, { server, attempts, queueMs, ttftMs }, { answerTokens, reasoningTokens }] = ended;
+  const [{ share }, { server, attempts, queueMs, ttftMs }, { answerTokens, reasoningTokens }] = ended;
   return {
     completionTokens: answerTokens + reasoningTokens,
     ...(server !== null && { node: publicId("node", server.nodeId) }),
+    ...(share !== "paid" && share !== "none" && { withheld: share }),
     attempts,
     ...(queueMs !== null && { queueMs: Math.round(queueMs) }),
     ...(ttftMs !== null && { ttftMs: Math.round(ttftMs) }),

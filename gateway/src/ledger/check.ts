@@ -8,6 +8,7 @@ import { HOST_SHARE_PERCENT } from "../base/money.ts";
 import { hasClosedDays } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { booksOf } from "./books.ts";
+import { hasReserve } from "./reserve.ts";
 
 interface CheckResult {
   name: string;
@@ -27,6 +28,7 @@ const Count = row({ count: column.bigint });
 const Line = row({ line: z.string() });
 const Backend = row({ pid: z.int() });
 
+const PLATFORM = "00000000-0000-0000-0000-000000000001";
 const DIFFERENCES_SHOWN = 20;
 /** The first moment whose records are all there: those of the months before were dropped, and their closings stand for them. */
 const KEPT_FROM =
@@ -42,6 +44,19 @@ const isKept = (hour: string): string =>
 
 const MONTH_OF = (moment: string): string => `date_trunc('month', ${moment} at time zone 'UTC')::date`;
 const SUMS = "sum(amount), sum(requests), sum(prompt_tokens), sum(completion_tokens)";
+
+/** By a way of its own, so that it would show a fault of the function `host_share`. */
+const shareOf = (charge: string): string => `div((${charge}) * ${HOST_SHARE_PERCENT}::numeric, 100)`;
+/** What an identity pays with granted credit earns its own hosts nothing. */
+const SHARED = "r.charge_pico - r.granted_pico";
+
+/** `shared`: what of a request's charge is shared. */
+const everyShare = (shared: string): Check => ({
+  name: "every host got its share of its charges",
+  counts: "select count(*) from request where host_account_id is not null",
+  differs: `select format('request %s: charge %s, share %s', id, charge_pico, host_pico)
+              from request r where host_pico <> case when host_account_id is null then 0 else ${shareOf(shared)} end`,
+});
 
 const CHECKS: Check[] = [
   {
@@ -83,14 +98,6 @@ const CHECKS: Check[] = [
                              r.prompt_tokens * p.price_in_pico + r.completion_tokens * p.price_out_pico as due) d
                where (d.billed is distinct from d.due and (r.host_account_id is not null or d.billed <> 0))
                   or r.short_pico < 0 or d.billed > r.hold_pico`,
-  },
-  {
-    name: "every host got its share of its charges",
-    counts: "select count(*) from request where host_account_id is not null",
-    // By a way of its own, so that it would show a fault of the function `host_share`.
-    differs: `select format('request %s: charge %s, share %s', id, charge_pico, host_pico)
-                from request where host_pico <> case when host_account_id is null then 0
-                                                else div(charge_pico * ${HOST_SHARE_PERCENT}::numeric, 100) end`,
   },
   {
     name: "every paid checkout was credited once, with its price",
@@ -220,10 +227,57 @@ const CHECKS: Check[] = [
   {
     name: "all accounts together sum to zero",
     counts: "select count(*) from ledger_account",
-    differs: `select format('the balances sum to %s, the fees to %s', a.total, f.total)
+    differs: `select format('the balances sum to %s, the platform''s entries to %s', a.total, f.total)
                 from (select coalesce(sum(balance), 0) as total from ledger_book where kind <> 'platform') a,
-                     (select coalesce(sum(amount), 0) as total from ledger_entry where kind = 'fee') f
+                     (select coalesce(sum(amount), 0) as total from ledger_entry where account_id = '${PLATFORM}') f
                where a.total + f.total <> 0`,
+  },
+];
+
+/** Before there was a reserve nothing was known of granted credit. */
+const CHECKS_WITHOUT_RESERVE: Check[] = [everyShare("r.charge_pico")];
+
+const CHECKS_OF_RESERVE: Check[] = [
+  everyShare(SHARED),
+  {
+    name: "every withheld share is its request's share",
+    counts: "select count(*) from withheld_share",
+    // Not paid with the request, or paid and taken back; of a request whose record was dropped there is nothing to compare.
+    differs: `select format('request %s: charge %s, paid %s to %s, withheld %s from %s', w.request_id, r.charge_pico, r.host_pico,
+                            r.host_account_id, w.amount_pico, w.host_account_id)
+                from withheld_share w left join request r on r.id = w.request_id
+               where r.id is null and w.request_id >= ${KEPT_FROM_ID}
+                  or w.amount_pico <> ${shareOf(SHARED)} or w.node_id is distinct from r.node_id
+                  or r.host_account_id is distinct from case when w.taken_by is null then null else w.host_account_id end`,
+  },
+  {
+    name: "every transfer of withheld shares has its shares, and every release its own",
+    counts: "select count(*) from transfer where kind in ('withhold', 'release')",
+    differs: `select format('transfer %s: %s of %s, shares %s of %s', coalesce(t.id, s.id), t.kind, t.amount, s.kind, s.amount)
+                from (select id, kind, account_id, amount from transfer where kind in ('withhold', 'release')) t
+                full join (select taken_by as id, 'withhold' as kind, host_account_id, sum(amount_pico) as amount
+                             from withheld_share where taken_by is not null group by 1, 3
+                           union all
+                           select release_id, 'release', host_account_id, amount_pico
+                             from withheld_share where released_at is not null) s on s.id = t.id
+               where (t.kind, t.account_id, t.amount::numeric) is distinct from (s.kind, s.host_account_id, s.amount::numeric)`,
+  },
+  {
+    name: "granted credit left and spent never exceeds the grants",
+    counts: "select count(*) from ledger_account where granted > 0",
+    differs: `select format('account %s: granted %s, left %s, spent %s', a.id, coalesce(g.total, 0), a.granted, coalesce(s.total, 0))
+                from ledger_account a
+                left join (select account_id, sum(amount) as total from transfer where kind = 'grant' group by 1) g on g.account_id = a.id
+                left join (select account_id, sum(granted_pico) as total from request where granted_pico <> 0 group by 1) s
+                  on s.account_id = a.id
+               where a.granted < 0 or a.granted + coalesce(s.total, 0) > coalesce(g.total, 0)`,
+  },
+  {
+    name: "only an identity's own requests are paid with granted credit",
+    counts: "select count(*) from request where granted_pico <> 0",
+    differs: `select format('request %s: %s of %s paid with granted credit', id, granted_pico, charge_pico)
+                from request
+               where granted_pico < 0 or granted_pico > charge_pico or granted_pico > 0 and host_account_id is not null and not own`,
   },
 ];
 
@@ -267,7 +321,8 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     await client.query("set local statement_timeout = 0");
     const books = await booksOf(client);
     const results: CheckResult[] = [];
-    const checks = (await hasClosedDays(client)) ? [...CHECKS, ...CHECKS_OF_DAYS] : CHECKS;
+    const checks = [...CHECKS, ...((await hasReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE)];
+    if (await hasClosedDays(client)) checks.push(...CHECKS_OF_DAYS);
     for (const { name, counts, differs } of checks) {
       signal?.throwIfAborted();
       const { count: checked } = await queryOne(client, Count, `${books}select (${counts}) as count`);

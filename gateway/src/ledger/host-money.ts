@@ -1,8 +1,9 @@
-/** What a host has of the money it earned: paid, set off, still owed, and of that what is held back for now. */
+/** What a host has of the money it earned: paid, set off, still owed, and of that what is held back for now. And what is withheld. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
-import type { Pico } from "../base/money.ts";
+import { type Pico, ZERO } from "../base/money.ts";
 import { column, queryOne, row } from "../db/rows.ts";
+import { hasReserve } from "./reserve.ts";
 
 export interface HostMoney {
   /** Everything that was ever paid out. */
@@ -13,9 +14,16 @@ export interface HostMoney {
   pending: Pico;
   /** What of it is too young to be paid out. */
   heldBack: Pico;
+  /** Shares that the platform's reserve has, and that an operator may release: no part of the others. */
+  withheld: Pico;
 }
 
 const Sums = row({ paidOut: column.pico, setOff: column.pico, pending: column.pico, young: column.pico });
+const Withheld = row({ withheld: column.pico });
+const WITHHELD = `select coalesce(sum(amount_pico), 0) as withheld from withheld_share
+  where host_account_id = $1 and released_at is null`;
+
+const NOTHING = { withheld: ZERO };
 
 /** `holdDays`: how long earnings are held back. */
 export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (hostId: Uuid) => Promise<HostMoney> {
@@ -31,7 +39,8 @@ export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (ho
          from transfer where account_id = $1`,
       [hostId, holdDays],
     );
+    const { withheld } = (await hasReserve(pool)) ? await queryOne(pool, Withheld, WITHHELD, [hostId]) : NOTHING;
     // A set-off may have taken of what was held back, and earlier batches paid without a hold-back.
-    return { paidOut, setOff, pending, heldBack: young < pending ? young : pending };
+    return { paidOut, setOff, pending, heldBack: young < pending ? young : pending, withheld };
   };
 }

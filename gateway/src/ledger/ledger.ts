@@ -9,7 +9,7 @@ import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { createLog, type Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
-import type { TransferKind } from "../base/states.ts";
+import type { RESERVE_TRANSFER_KINDS, TransferKind } from "../base/states.ts";
 import { parseNumbers, plainArray } from "../db/arrays.ts";
 import { Batcher, type BatchFigures } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
@@ -19,6 +19,7 @@ import { DERIVED_SINCE } from "./books.ts";
 import { openCredit } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
 import { openReleases } from "./releases.ts";
+import { RESERVE_SINCE } from "./reserve.ts";
 import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
 import { openSettling } from "./settling.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
@@ -32,8 +33,8 @@ const HOLD_WAIT_MAX_MS = 2_000;
 
 interface Transfer {
   id: Uuid;
-  /** A set-off is made by a payout alone (payout_create). */
-  kind: Exclude<TransferKind, "setoff">;
+  /** A set-off is made by a payout alone (payout_create), and what moves from or to the reserve by `reserve.ts`. */
+  kind: Exclude<TransferKind, "setoff" | (typeof RESERVE_TRANSFER_KINDS)[number]>;
   accountId: Uuid;
   amount: Pico;
   reason: string;
@@ -101,8 +102,12 @@ export function openLedger(options: LedgerOptions): Ledger {
   const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS, schema, spool, log = createLog("silent") } = options;
   const { onEnded = () => {} } = options;
   let hasOnes = schema === undefined;
+  let hasReserve = schema === undefined;
   void schema?.reached(DERIVED_SINCE).then(() => {
     hasOnes = true;
+  });
+  void schema?.reached(RESERVE_SINCE).then(() => {
+    hasReserve = true;
   });
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
@@ -124,7 +129,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     return result;
   };
   const settlements = new Batcher<Settlement, SettleOutcome>(
-    (batch) => settleBatch(pool, batch, { hasOnes }).then(andTell),
+    (batch) => settleBatch(pool, batch, { hasOnes, hasReserve }).then(andTell),
     common,
   );
   const settling = openSettling({
@@ -132,7 +137,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     log,
     spool,
     settle: (settlement) => settlements.add(settlement),
-    settleLate: (settlement) => settleLate(pool, settlement).then(andTell),
+    settleLate: (settlement) => settleLate(pool, settlement, { hasReserve }).then(andTell),
   });
 
   const voids = new Batcher<Uuid, boolean>(async (ids) => {

@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type HostMoney, openHostMoney } from "./host-money.ts";
 import type { Ledger } from "./ledger.ts";
+import { openReserve, type Reserve } from "./reserve.ts";
 import { openStatement, type Statement } from "./statement.ts";
 
 export interface LedgerParts {
@@ -10,6 +11,8 @@ export interface LedgerParts {
   statement: Statement;
   /** What a host is owed, and how much of it may be paid out. */
   hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
+  /** Withheld shares, and what they pay for. */
+  reserve: Reserve;
 }
 
 interface LedgerPartsOptions {
@@ -23,4 +26,5 @@ export const openLedgerParts = ({ pool, ledger, payoutHoldDays: holdDays }: Ledg
   ledger,
   statement: openStatement({ pool }),
   hostMoney: openHostMoney({ pool, holdDays }),
+  reserve: openReserve({ pool }),
 });

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { timeOf, type Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import type { FinishReason, RequestOutcome } from "../base/states.ts";
+import type { FinishReason, RequestOutcome, WithheldReason } from "../base/states.ts";
 import { parseNumbers, plainArray, textArray } from "../db/arrays.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
@@ -13,6 +13,8 @@ export interface Settlement {
   /** The node that accepted it last, and the host that is paid for it: null where there is none. */
   nodeId: Uuid | null;
   paidHostId: Uuid | null;
+  /** The host whose share is withheld, and why. Absent: none is. */
+  withheld?: { hostId: Uuid; reason: WithheldReason } | null;
   charge: Pico;
   outcome: RequestOutcome;
   httpStatus: number;
@@ -41,6 +43,12 @@ const SETTLE = {
 };
 const SETTLE_LATE = `select code::int, charged from ledger_settle_late($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
   $14)`;
+/** Statements of their own, so that the many settlements that withhold nothing send no more than before. */
+const SETTLE_WITHHELD = {
+  name: "ledger_settle_withheld",
+  text: SETTLE.text.replace("$15::text::bigint[])", "$15::text::bigint[], $16::text::uuid[], $17::text::text[])"),
+};
+const SETTLE_LATE_WITHHELD = SETTLE_LATE.replace("$14)", "$14, p_withheld => $15, p_reason => $16)");
 
 /** A batch of one is what a quiet gateway sends: without arrays it costs the store half. */
 const SETTLE_ONE = {
@@ -53,16 +61,33 @@ const Codes = row({ codes: z.string() });
 const Code = row({ code: z.int() });
 const Late = row({ code: column.count, charged: column.pico });
 
+/** What the store's migrations have brought by now. */
+interface StoreFunctions {
+  hasOnes: boolean;
+  hasReserve: boolean;
+}
+
+const withholds = ({ withheld }: Settlement): boolean => withheld != null;
+
 /**
  * Enters a batch in one transaction. `late` says here that it is not done yet: `settleLate` has to be called. `hasOnes`: whether
- * the store has functions for batches of one.
+ * the store has functions for batches of one. `hasReserve`: whether it can withhold a share; where it cannot, the host is not paid and
+ * the platform keeps the share.
  */
 export async function settleBatch(
   pool: pg.Pool,
   batch: Settlement[],
-  { hasOnes }: { hasOnes: boolean },
+  { hasOnes, hasReserve }: StoreFunctions,
 ): Promise<SettleOutcome[]> {
   const [first] = batch;
+  if (hasReserve && batch.some(withholds)) {
+    const withheld = [
+      plainArray(batch.map((s) => s.withheld?.hostId ?? null)),
+      textArray(batch.map((s) => s.withheld?.reason ?? null)),
+    ];
+    const { codes } = await queryOne(pool, Codes, SETTLE_WITHHELD, [...parameters(batch), ...withheld]);
+    return parseNumbers(codes).map((code) => OUTCOMES[code] as SettleOutcome);
+  }
   if (hasOnes && first !== undefined && batch.length === 1) {
     const { code } = await queryOne(pool, Code, SETTLE_ONE, [...endingOf(first), timeOf(first.id)]);
     return [OUTCOMES[code] as SettleOutcome];
@@ -72,8 +97,16 @@ export async function settleBatch(
 }
 
 /** Of one whose lease ran out. `short` is what the account did not have any more. */
-export async function settleLate(pool: pg.Pool, s: Settlement): Promise<{ outcome: SettleOutcome; short: Pico }> {
-  const { code, charged } = await queryOne(pool, Late, SETTLE_LATE, endingOf(s));
+export async function settleLate(
+  pool: pg.Pool,
+  s: Settlement,
+  { hasReserve }: Pick<StoreFunctions, "hasReserve">,
+): Promise<{ outcome: SettleOutcome; short: Pico }> {
+  const [text, values] =
+    hasReserve && s.withheld != null
+      ? [SETTLE_LATE_WITHHELD, [...endingOf(s), s.withheld.hostId, s.withheld.reason]]
+      : [SETTLE_LATE, endingOf(s)];
+  const { code, charged } = await queryOne(pool, Late, text, values);
   if (code === 1) return { outcome: "late", short: pico(s.charge - charged) };
   return { outcome: code === 2 ? "repeated" : "unknown", short: pico(0n) };
 }

@@ -7,10 +7,10 @@ import { crc32 } from "node:zlib";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
+import { FINISH_REASONS, REQUEST_OUTCOMES, WITHHELD_REASONS } from "../base/states.ts";
 import type { Settlement } from "./settlement.ts";
 
-/** Of the fields below. One that a newer gateway wrote is left to it. */
+/** Of the fields below. One that a newer gateway wrote is left to it, and so is a line with a field that is not known here. */
 const VERSION = 1;
 
 const id = z.uuid().transform((text) => text as Uuid);
@@ -23,6 +23,8 @@ const Line = z
     accountId: id,
     nodeId: id.nullable(),
     paidHostId: id.nullable(),
+    /** Not in lines of gateways that withheld nothing. */
+    withheld: z.strictObject({ hostId: id, reason: z.enum(WITHHELD_REASONS) }).optional(),
     charge: z
       .string()
       .regex(/^\d+$/)
@@ -37,10 +39,18 @@ const Line = z
     ttftMs: count.nullable(),
     durationMs: count,
   })
-  .transform(({ v: _version, ...settlement }): Settlement => settlement);
+  .transform(
+    ({ v: _version, withheld, ...settlement }): Settlement => ({ ...settlement, ...(withheld && { withheld }) }),
+  );
 
 export function lineOf(settlement: Settlement): string {
-  const json = JSON.stringify({ v: VERSION, ...settlement, charge: settlement.charge.toString() });
+  const { withheld, ...rest } = settlement;
+  const json = JSON.stringify({
+    v: VERSION,
+    ...rest,
+    ...(withheld != null && { withheld }),
+    charge: settlement.charge.toString(),
+  });
   return `${checksum(json)} ${json}\n`;
 }
 

@@ -56,6 +56,13 @@ describe("lines", () => {
     assert.deepEqual(readLines(all.map(lineOf).join("")), { settlements: all, damaged: 0, foreign: 0 });
   });
 
+  test("carry a withheld share, and are read without one as older gateways wrote them", () => {
+    const paid = ended();
+    assert.doesNotMatch(lineOf(paid), /withheld/);
+    const withheld = { ...ended(), paidHostId: null, withheld: { hostId: newId(), reason: "node_failed" as const } };
+    assert.deepEqual(readLines(lineOf(paid) + lineOf(withheld)).settlements, [paid, withheld]);
+  });
+
   test("the last, cut short anywhere, is ignored; those before it are read", () => {
     const [first, last] = [ended(), ended()];
     const [whole, cut] = [lineOf(first), lineOf(last)];

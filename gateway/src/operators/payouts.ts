@@ -20,6 +20,8 @@ const PayoutBatch = row({
   heldBack: column.pico,
   /** What it took from hosts for what their owners' builder accounts owed. */
   setOff: column.pico,
+  /** What was withheld from its hosts and not released when it was made: no part of the others. */
+  withheld: column.pico,
 });
 export type PayoutBatch = z.infer<typeof PayoutBatch>;
 
@@ -33,6 +35,7 @@ const PayoutLine = row({
   amount: column.pico,
   heldBack: column.pico,
   setOff: column.pico,
+  withheld: column.pico,
 });
 export type PayoutLine = z.infer<typeof PayoutLine>;
 
@@ -44,6 +47,7 @@ const HostPayout = row({
   amount: column.pico,
   heldBack: column.pico,
   setOff: column.pico,
+  withheld: column.pico,
 });
 export type HostPayout = z.infer<typeof HostPayout>;
 
@@ -77,10 +81,12 @@ interface PayoutsOptions {
   holdDays: number;
 }
 
+/** By way of JSON: before migration 0039 there is no such column. */
+const WITHHELD = "coalesce((to_jsonb(p) ->> 'withheld')::bigint, 0)";
 const BATCH = `select b.id, b.note, b.created_at as "createdAt", b.created_by as "createdBy", b.paid_at as "paidAt",
   b.paid_by as "paidBy", count(p.id) filter (where p.amount > 0)::int as hosts, coalesce(sum(p.amount), 0) as total,
-  coalesce(sum(p.held_back), 0) as "heldBack", coalesce(sum(p.set_off), 0) as "setOff"
-  from payout_batch b left join payout p on p.batch_id = b.id`;
+  coalesce(sum(p.held_back), 0) as "heldBack", coalesce(sum(p.set_off), 0) as "setOff",
+  coalesce(sum(${WITHHELD}), 0) as withheld from payout_batch b left join payout p on p.batch_id = b.id`;
 
 /** `payout_paid`'s codes; 3: a line exceeds its host's balance. */
 const PAID = ["absent", "paid", "repeated"] as const;
@@ -109,7 +115,7 @@ export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts 
         pool,
         PayoutLine,
         `select p.id, p.account_id as "accountId", a.name as "accountName", p.amount, p.held_back as "heldBack",
-                p.set_off as "setOff",
+                p.set_off as "setOff", ${WITHHELD} as withheld,
                 array(select i.email from account_owner o join identity i on i.id = o.identity_id
                        where o.account_id = a.id order by i.email) as owners
            from payout p join account a on a.id = p.account_id
@@ -124,7 +130,7 @@ export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts 
         pool,
         HostPayout,
         `select b.id as "batchId", b.note, b.created_at as "createdAt", b.paid_at as "paidAt", p.amount,
-                p.held_back as "heldBack", p.set_off as "setOff"
+                p.held_back as "heldBack", p.set_off as "setOff", ${WITHHELD} as withheld
            from payout p join payout_batch b on b.id = p.batch_id
           where p.account_id = $1 and ($2::uuid is null or b.id < $2) order by b.id desc limit $3`,
         [accountId, before ?? null, limit],

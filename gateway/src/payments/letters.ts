@@ -25,15 +25,19 @@ export const lowCredit = (about: About, { balance, mark }: { balance: Pico; mark
 });
 
 const FAILURES: Record<TopUpFailure, string> = {
-  declined: "the payment provider declined the saved card",
-  authentication_required: "the card's bank requires a confirmation by the card holder",
-  unreachable: "the payment provider did not respond for half a day",
+  declined: "failed: the payment provider declined the saved card",
+  authentication_required: "failed: the card's bank requires a confirmation by the card holder",
+  unreachable: "failed: the payment provider did not respond for half a day",
+  disputed: "was disputed with the card's bank",
+  refunded: "was refunded",
 };
 
 export const topUpFailed = (about: About, { amount, failure }: { amount: Pico; failure: TopUpFailure }): Words => ({
   subject: "Tollgate: automatic top-up was turned off",
   text: lines(
-    `An automatic purchase of ${dollarsText(amount)} of credit for ${accountText(about)} failed: ${FAILURES[failure]}.`,
+    failure === "disputed" || failure === "refunded"
+      ? `An automatic purchase of credit for ${accountText(about)} ${FAILURES[failure]}.`
+      : `An automatic purchase of ${dollarsText(amount)} of credit for ${accountText(about)} ${FAILURES[failure]}.`,
     "Automatic top-up is now off.",
     `To buy credit, save another card or turn automatic top-up on again, open:\n${pageOf(about)}`,
   ),

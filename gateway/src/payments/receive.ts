@@ -35,7 +35,7 @@ export interface Taken {
 /** A gateway that stops answering in the middle must not keep the accounts locked. */
 const IDLE_MAX = "set local idle_in_transaction_session_timeout = '10s'";
 
-/** In the transaction that learns of it: an automatic purchase failed. */
+/** In the transaction that learns of it: an automatic purchase failed, or was refunded or disputed. */
 export type OnFailed = (client: pg.PoolClient, accountId: Uuid, failure: TopUpFailure) => Promise<void>;
 
 interface TakeInOptions {
@@ -73,16 +73,20 @@ async function apply(
     return of(saved !== undefined && (await saveMethod(client, saved, occurredAt)) ? "applied" : "ignored");
   }
   if (news.payment !== null) await lockPayment(client, news.payment);
-  if (news.kind === "session") return await applySession(client, news);
+  if (news.kind === "session") return await applySession(client, news, onFailed);
   if (news.kind === "intent") return await applyIntent(client, news, onFailed);
   const checkout = await lockCheckout(client, { payment: news.payment });
   const noted = await note(client, news, occurredAt);
   if (checkout === undefined) return of(noted ? "waiting" : "ignored");
-  const moves = await catchUp(client, checkout);
+  const moves = await catchUp(client, checkout, onFailed);
   return { outcome: noted ? "applied" : "mismatch", checkoutId: checkout.id, moves };
 }
 
-async function applySession(client: pg.PoolClient, news: Extract<News, { kind: "session" }>): Promise<Taken> {
+async function applySession(
+  client: pg.PoolClient,
+  news: Extract<News, { kind: "session" }>,
+  onFailed: OnFailed,
+): Promise<Taken> {
   const found = await lockCheckout(client, { session: news.session });
   // Other products may sell through the same account of the provider; their checkouts do not bear our names.
   if (found === undefined) return of(news.reference?.startsWith("pay_") ? "unknown" : "ignored");
@@ -92,7 +96,7 @@ async function applySession(client: pg.PoolClient, news: Extract<News, { kind: "
     state: furthest(found.state, verdict),
     payment: verdict === "mismatch" ? null : news.payment,
   });
-  const moves = await catchUp(client, checkout);
+  const moves = await catchUp(client, checkout, onFailed);
   return { outcome: verdict === "mismatch" ? "mismatch" : "applied", checkoutId: checkout.id, moves };
 }
 
@@ -112,7 +116,7 @@ async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: On
   await client.query("update payment_automatic set next_at = null where checkout_id = $1", [checkout.id]);
   const ended = state !== found.state && (state === "failed" || state === "mismatch");
   if (ended) await onFailed(client, checkout.accountId, news.failure ?? "declined");
-  const moves = await catchUp(client, checkout);
+  const moves = await catchUp(client, checkout, onFailed);
   return { outcome: verdict === "mismatch" ? "mismatch" : "applied", checkoutId: checkout.id, moves };
 }
 
@@ -134,10 +138,13 @@ async function note(
 }
 
 /** Moves what follows from all that is known by now and was not moved yet. */
-async function catchUp(client: pg.PoolClient, checkout: Checkout): Promise<Move[]> {
+async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnFailed): Promise<Move[]> {
   const facts = await factsOf(client, checkout.payment);
   const made = await movesMade(client, checkout.id);
   const moves = movesLeft({ state: checkout.state, amount: checkout.amount, ...facts }, made.sums);
+  const taken = moves.filter(({ amount }) => amount < 0n).map(({ kind }) => kind);
+  if (checkout.pack === AUTOMATIC && taken.length > 0)
+    await onFailed(client, checkout.accountId, taken.includes("dispute") ? "disputed" : "refunded");
   await make(client, checkout, { moves, after: made.count });
   return moves;
 }

@@ -169,9 +169,8 @@ describe("a purchase", () => {
       }
       await run();
       assert.equal(await dollarsOf(id), 20 - 7 - 5, `order ${round}`);
-      // What failed first turned it off, whatever came later; the money was credited all the same.
-      const firstWord = order.find((news) => news === "failed" || news === "succeeded" || news === "answer");
-      assert.equal(await enabled(id), firstWord !== "failed", `order ${round}`);
+      // Whether it failed at first or was taken back later, nothing more is bought; the money was credited all the same.
+      assert.equal(await enabled(id), false, `order ${round}`);
       clock.advance(20 * MINUTE_MS);
     }
   });
@@ -282,6 +281,50 @@ describe("a purchase that fails", () => {
     clock.advance(10 * MINUTE_MS);
     await run();
     assert.equal(await dollarsOf(id), 20);
+  });
+});
+
+describe("a purchase that is taken back", () => {
+  const disputed = (sale: Sale, status: string): string =>
+    eventBody("charge.dispute.created", disputeObject(sale, { id: `du_${sale.payment}`, cents: 2000, status }));
+  const refunded = (sale: Sale): string =>
+    eventBody("refund.created", refundObject(sale, { id: `re_${sale.payment}`, cents: 700, status: "succeeded" }));
+  for (const [failure, body, words] of [
+    ["disputed", (sale: Sale) => disputed(sale, "needs_response"), /was disputed with the card's bank/],
+    ["refunded", refunded, /was refunded/],
+  ] as const) {
+    test(`turns automatic top-up off and emails the owners once when it is ${failure}`, async () => {
+      const id = await account();
+      await run();
+      const [sale] = intents(id) as [Sale];
+      await Promise.all([deliver(gateway(0), t.demo, body(sale)), deliver(gateway(1), t.demo, body(sale))]);
+      await deliver(gateway(), t.demo, body(sale));
+      const off = await gateway().topUps.of(id);
+      assert.deepEqual([off?.enabled, off?.failure, off?.failedAt?.getTime()], [false, failure, clock.now()]);
+      await t.outbox.send();
+      const mailed = t.mailed.filter(({ to }) => to === `${id}@example.test`);
+      assert.deepEqual(
+        mailed.map(({ subject }) => subject),
+        ["Tollgate: automatic top-up was turned off"],
+      );
+      assert.match(String(mailed[0]?.text), words);
+      clock.advance(20 * MINUTE_MS);
+      if ((await dollarsOf(id)) > 0) await spend(id, dollars(13));
+      await run();
+      assert.equal(intents(id).length, 1, "nothing is bought again");
+    });
+  }
+
+  test("leaves automatic top-up on when the bank only inquires, or the purchase was made by hand", async () => {
+    const id = await account();
+    await run();
+    const [sale] = intents(id) as [Sale];
+    await deliver(gateway(), t.demo, disputed(sale, "warning_needs_response"));
+    const { sale: byHand } = await t.start(id);
+    t.demo.shop.pay(byHand);
+    await deliver(gateway(), t.demo, eventBody("checkout.session.completed", sessionObject(byHand)));
+    await deliver(gateway(), t.demo, refunded(byHand));
+    assert.equal(await enabled(id), true);
   });
 });
 

@@ -68,13 +68,20 @@ interface TopUpsOptions {
   log: Log;
 }
 
-/** Turns automatic purchases off, and says so. Once for each purchase that failed: its state decides. */
+/**
+ * Turns automatic purchases off, and says so. Once for each purchase that failed: its state decides. A refund or a dispute of one turns
+ * off what is on.
+ */
 export const turnOff =
   ({ outbox, origin, clock }: Pick<TopUpsOptions, "outbox" | "origin" | "clock">): OnFailed =>
   async (client, accountId, failure) => {
     const { rowCount } = await client.query(
-      "update auto_topup set enabled = false, failure = $2, failed_at = $3 where account_id = $1",
-      [accountId, failure, new Date(clock.now())],
+      // Before migration 0039 the column takes no word for a reversal.
+      `update auto_topup
+          set enabled = false, failed_at = $3,
+              failure = case when $4 and to_regclass('withheld_share') is null then 'declined' else $2 end
+        where account_id = $1 and (enabled or not $4)`,
+      [accountId, failure, new Date(clock.now()), failure === "disputed" || failure === "refunded"],
     );
     if (rowCount !== 1) return;
     const { name, amount } = await queryOne(

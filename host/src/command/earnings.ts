@@ -6,7 +6,7 @@ import { facts, sanitise, table } from "@tollgate/terminal/text.ts";
 import { dayOf, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { count, counted, dollarColumn, dollars, sumMicro, utcTime } from "./format.ts";
-import type { Earning, EarningsPage, HostInsight } from "./gateway/answers.ts";
+import type { Earning, EarningsPage, HostInsight, WithheldShare } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
 import { RANGE_WORDS, RANGES } from "./range.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
@@ -26,7 +26,7 @@ export const earnings: Command = {
     csv: { help: "all requests of the period as CSV; amounts in millionths of a dollar" },
   },
   more: [
-    "A host gets 70 % of what a request cost its builder, rounded down to the picodollar. Earnings are paid out when they are older than the platform's hold-back period. Set-off: what a builder account of the same owner owes after a refund or dispute is deducted.",
+    "A host gets 70 % of what a request cost its builder, rounded down to the picodollar. Earnings are paid out when they are older than the platform's hold-back period. Set-off: what a builder account of the same owner owes after a refund or dispute is deducted. Withheld: shares of requests that your node failed or broke off, each with its reason; an operator can release them.",
   ],
   example: "--from 2026-11-01 --csv > november.csv",
   run,
@@ -147,21 +147,42 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   }
   if (last === undefined) return;
   const { balance, today_micro } = last;
-  answer(context, json, { balance, today_micro, data, more }, () => [
+  // A gateway that withholds nothing, as those of the last release, is not asked for a list.
+  const hasWithheld = !isNothing(balance.withheld_micro);
+  const withheld = hasWithheld ? (await gateway.withheld({ node: query.node, limit: SHOWN })).data : [];
+  answer(context, json, { balance, today_micro, data, withheld, more }, () => [
     ...facts([
       ["today", dollars(today_micro)],
       ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
       ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off beside it")}`],
       ["pending", `${dollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
+      ...(hasWithheld ? [["withheld", dollars(balance.withheld_micro ?? "0")] as [string, string]] : []),
     ]),
     "",
+    ...withheldLines(withheld),
     ...requestLines(data, more),
   ]);
 }
 
 /** `, $0.50 held back for now`; nothing where there is nothing of it. */
 function part(amount: string | null | undefined, what: string): string {
-  return amount === null || amount === undefined || /^[0.]*$/.test(amount) ? "" : `, ${dollars(amount)} ${what}`;
+  return isNothing(amount) ? "" : `, ${dollars(amount)} ${what}`;
+}
+
+const isNothing = (amount: string | null | undefined): amount is null | undefined | "0" =>
+  amount === null || amount === undefined || /^[0.]*$/.test(amount);
+
+/** The newest withheld shares, each with its reason. */
+function withheldLines(shares: WithheldShare[]): string[] {
+  if (shares.length === 0) return [];
+  const amounts = dollarColumn(shares.map(({ amount_micro }) => amount_micro));
+  const rows = shares.map(({ withheld_at, request_id, explanation, released_at }, i) => [
+    utcTime(withheld_at),
+    request_id,
+    amounts[i] ?? "",
+    `${sanitise(explanation)}${released_at == null ? "" : " Released."}`,
+  ]);
+  return [...table([["withheld (UTC)", "request", "share", "reason"], ...rows], ["left", "left", "right", "left"]), ""];
 }
 
 function requestLines(rows: Earning[], more: boolean): string[] {

@@ -6,14 +6,17 @@ import { timeOf, type Uuid } from "../../../gateway/src/base/ids.ts";
 
 const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;
 const OUTSIDE = "00000000-0000-0000-0000-000000000002" as Uuid;
+const RESERVE = "00000000-0000-0000-0000-000000000003" as Uuid;
 const HOST_TENTHS = 7n;
 
 interface Account {
   id: Uuid;
-  kind: "builder" | "host" | "platform" | "outside";
+  kind: "builder" | "host" | "platform" | "outside" | "reserve";
   balance: bigint;
   held: bigint;
   overdrawn: boolean;
+  /** Credit that was granted and not spent, brought down to the balance when it is read. */
+  granted: bigint;
 }
 
 export interface Order {
@@ -36,6 +39,8 @@ export interface Ended {
   id: Uuid;
   account: Uuid;
   host: Uuid | null;
+  /** Whose share is withheld, and why. */
+  withheld: { host: Uuid; reason: string } | null;
   node: Uuid | null;
   charge: bigint;
   outcome: string;
@@ -47,6 +52,8 @@ export interface Ended {
 
 export interface Request extends Ended, Order {
   share: bigint;
+  /** What of the charge was paid with credit granted to the host's own owner. */
+  granted: bigint;
   short: bigint;
   /** How often it was entered in the books: a late settlement is the second time. */
   entries: number;
@@ -80,6 +87,8 @@ export class Books {
   readonly entries: Entry[] = [];
   readonly transfers = new Set<Uuid>();
   readonly budgets = new Map<Uuid, Budget>();
+  /** Whether the builder's account and the host's have an owner in common. */
+  isOwn: (builder: Uuid, host: Uuid) => boolean = () => false;
   readonly #now: () => number;
   #sweptMs: number;
 
@@ -88,10 +97,11 @@ export class Books {
     this.#sweptMs = now();
     this.open(PLATFORM, "platform");
     this.open(OUTSIDE, "outside");
+    this.open(RESERVE, "reserve");
   }
 
   open(id: Uuid, kind: Account["kind"]): void {
-    this.accounts.set(id, { id, kind, balance: 0n, held: 0n, overdrawn: false });
+    this.accounts.set(id, { id, kind, balance: 0n, held: 0n, overdrawn: false, granted: 0n });
   }
 
   hold(orders: Order[], gateway: string, leaseMs: number): { codes: number[]; available: bigint[] } {
@@ -126,18 +136,26 @@ export class Books {
       const hold = this.holds.get(id);
       if (hold !== undefined && charge > hold.amount) throw new Refused("23514", "charge exceeds its hold");
     }
-    return batch.map((ended) => {
+    const codes = new Map<Ended, number>();
+    const settle = (ended: Ended): void => {
       const hold = this.holds.get(ended.id);
       if (hold === undefined) {
         const request = this.requests.get(ended.id);
-        return request === undefined ? 0 : request.outcome === "gateway_lost" ? 3 : 2;
+        codes.set(ended, request === undefined ? 0 : request.outcome === "gateway_lost" ? 3 : 2);
+        return;
       }
       this.#endHold(hold);
-      const share = this.#pay(ended, hold.account, ended.charge);
+      const { share, granted } = this.#pay(ended, hold.account, ended.charge);
       this.#rearm(hold.account);
-      this.requests.set(ended.id, { ...hold, ...ended, account: hold.account, share, short: 0n, entries: 1 });
-      return 1;
-    });
+      this.requests.set(ended.id, { ...hold, ...ended, account: hold.account, share, granted, short: 0n, entries: 1 });
+      codes.set(ended, 1);
+    };
+    // What spends granted credit comes before what spends bought credit.
+    const isFirst = ({ account, host, withheld }: Ended): boolean =>
+      withheld !== null || (host !== null && this.isOwn(account, host));
+    for (const ended of batch) if (isFirst(ended)) settle(ended);
+    for (const ended of batch) if (!isFirst(ended)) settle(ended);
+    return batch.map((ended) => codes.get(ended) as number);
   }
 
   settleLate(ended: Ended): { code: number; charged: bigint } {
@@ -152,8 +170,8 @@ export class Books {
     const rooms = [account.balance - account.held, ...this.#budgetRooms(lost).map(({ room }) => room)];
     const free = rooms.reduce((least, room) => (room < least ? room : least));
     const charged = free < 0n ? 0n : free < ended.charge ? free : ended.charge;
-    const share = this.#pay(ended, ended.account, charged);
-    const late = { ...lost, ...ended, charge: charged, short: ended.charge - charged, share };
+    const paid = this.#pay(ended, ended.account, charged);
+    const late = { ...lost, ...ended, charge: charged, short: ended.charge - charged, ...paid };
     this.requests.set(ended.id, { ...late, entries: lost.entries + 1 });
     return { code: 1, charged };
   }
@@ -189,7 +207,16 @@ export class Books {
       this.#endHold(hold);
       this.#rearm(hold.account);
       const nobody = { host: null, node: null, finish: null, completionTokens: 0, attempts: 0, short: 0n, share: 0n };
-      this.requests.set(hold.id, { ...hold, ...nobody, charge: 0n, outcome: "gateway_lost", status: 500, entries: 1 });
+      const unpaid = { withheld: null, granted: 0n };
+      this.requests.set(hold.id, {
+        ...hold,
+        ...nobody,
+        ...unpaid,
+        charge: 0n,
+        outcome: "gateway_lost",
+        status: 500,
+        entries: 1,
+      });
     }
     return Math.min(limit, ended.length);
   }
@@ -201,7 +228,9 @@ export class Books {
     if (kind === "payout" && account.balance < amount) return 0;
     const signed = kind === "grant" || kind === "purchase" ? amount : -amount;
     this.transfers.add(id);
+    const granted = least(account.granted, most(account.balance, 0n)) + (kind === "grant" ? amount : 0n);
     account.balance += signed;
+    if (account.kind === "builder") account.granted = least(granted, most(account.balance, 0n));
     account.overdrawn = account.kind === "builder" && account.balance < account.held;
     (this.accounts.get(OUTSIDE) as Account).balance -= signed;
     this.entries.push({ operation: id, account: accountId, kind, amount: signed });
@@ -258,20 +287,37 @@ export class Books {
     account.overdrawn = account.overdrawn && account.balance < account.held;
   }
 
-  /** Returns the host's share. */
-  #pay({ id, host }: Ended, payer: Uuid, charge: bigint): bigint {
-    const share = host === null ? 0n : (charge * HOST_TENTHS) / 10n;
+  /** Returns the host's share, and what of the charge earns none. */
+  #pay({ id, host, withheld }: Ended, payer: Uuid, charge: bigint): { share: bigint; granted: bigint } {
+    const served = host ?? withheld?.host ?? null;
+    const granted = served !== null && this.isOwn(payer, served) ? this.#spendGranted(payer, charge) : 0n;
+    const due = ((charge - granted) * HOST_TENTHS) / 10n;
+    const share = host === null ? 0n : due;
+    const kept = host === null && withheld !== null ? due : 0n;
     for (const [account, kind, amount] of [
       [payer, "charge", -charge],
       [host, "share", share],
       [PLATFORM, "fee", charge - share],
+      [PLATFORM, "withheld", -kept],
+      [RESERVE, "withheld", kept],
     ] as const) {
       if (account === null || amount === 0n) continue;
       (this.accounts.get(account) as Account).balance += amount;
       this.entries.push({ operation: id, account, kind, amount });
     }
-    return share;
+    return { share, granted };
+  }
+
+  #spendGranted(accountId: Uuid, charge: bigint): bigint {
+    const account = this.accounts.get(accountId) as Account;
+    const left = least(account.granted, most(account.balance, 0n));
+    const part = least(charge, left);
+    account.granted = left - part;
+    return part;
   }
 }
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 const dateOf = (id: Uuid): string => new Date(timeOf(id)).toISOString();

@@ -11,6 +11,7 @@ import { systemClock } from "../../../gateway/src/base/clock.ts";
 import { newIds, publicId, type Uuid } from "../../../gateway/src/base/ids.ts";
 import { pico } from "../../../gateway/src/base/money.ts";
 import { systemRandom } from "../../../gateway/src/base/random.ts";
+import { WITHHELD_REASONS } from "../../../gateway/src/base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/testing.ts";
 import { pastMidnight } from "../../../gateway/src/history/testing.ts";
 import type { HoldOrder } from "../../../gateway/src/ledger/hold.ts";
@@ -150,7 +151,7 @@ describe("the simulated store beside PostgreSQL", () => {
   const accountsOf = async ({ builders, hosts }: Parties): Promise<unknown[]> => {
     const ids = [...builders.map(({ id }) => id), ...hosts];
     const { rows } = await db.pool.query(
-      "select id, balance, held, overdrawn from ledger_account where id = any ($1) order by id",
+      "select id, balance, held, overdrawn, granted from ledger_account where id = any ($1) order by id",
       [ids],
     );
     return rows;
@@ -158,7 +159,8 @@ describe("the simulated store beside PostgreSQL", () => {
 
   const recordsOf = async ({ builders }: Parties): Promise<unknown[]> => {
     const { rows } = await db.pool.query(
-      `select id, outcome, charge_pico as charge, short_pico as short, host_pico as share, host_account_id as host
+      `select id, outcome, charge_pico as charge, short_pico as short, host_pico as share, host_account_id as host,
+              granted_pico as granted, (select w.amount_pico from withheld_share w where w.request_id = id) as withheld
          from request where account_id = any ($1) order by id`,
       [builders.map(({ id }) => id)],
     );
@@ -179,15 +181,22 @@ const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 function accountsIn(books: Books, { builders, hosts }: Parties): unknown[] {
   const ids = [...builders.map(({ id }) => id), ...hosts].sort(byText);
   return ids.map((id) => {
-    const { balance, held, overdrawn } = books.accounts.get(id) as NonNullable<ReturnType<Books["accounts"]["get"]>>;
-    return { id, balance, held, overdrawn };
+    const { balance, held, overdrawn, granted } = books.accounts.get(id) as NonNullable<
+      ReturnType<Books["accounts"]["get"]>
+    >;
+    return { id, balance, held, overdrawn, granted };
   });
 }
 
 const recordsIn = (books: Books): unknown[] =>
   [...books.requests.values()]
     .sort((a, b) => byText(a.id, b.id))
-    .map(({ id, outcome, charge, short, share, host }) => ({ id, outcome, charge, short, share, host }));
+    .map(({ id, outcome, charge, short, share, host, granted }) => {
+      const kept = books.entries.find(
+        ({ operation, kind, amount }) => operation === id && kind === "withheld" && amount > 0n,
+      );
+      return { id, outcome, charge, short, share, host, granted, withheld: kept?.amount ?? null };
+    });
 
 function entriesIn(books: Books, { builders, hosts }: Parties): unknown[] {
   const ids = new Set([...builders.map(({ id }) => id), ...hosts]);
@@ -263,9 +272,11 @@ class History {
     const chance = this.#chance;
     const endings = this.#some().map((order): Settlement => {
       const host = chance.oneIn(3) ? null : chance.pick(this.#parties.hosts);
+      const withheld = { hostId: chance.pick(this.#parties.hosts), reason: chance.pick(WITHHELD_REASONS) };
       const most = Number(order.amount);
       const charge = pico(BigInt(chance.oneIn(10) ? most + 1 : chance.below(most + 1)));
-      return { ...settlementOf(order, host), charge };
+      const settlement = { ...settlementOf(order, host), nodeId: newId(), charge };
+      return host === null && chance.oneIn(2) ? { ...settlement, withheld } : settlement;
     });
     return act(`settle ${endings.length}`, async ({ ledger }) => {
       const outcomes = await Promise.allSettled(endings.map((ending) => ledger.trySettling(ending)));

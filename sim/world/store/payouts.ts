@@ -41,6 +41,7 @@ export class PayoutBooks {
   constructor({ books, newId, now }: { books: Books; newId: () => Uuid; now: () => number }) {
     this.#books = books;
     this.#newId = newId;
+    books.isOwn = (builder, host) => this.ownedWith.get(host)?.includes(builder) ?? false;
     this.#now = now;
   }
 

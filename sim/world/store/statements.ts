@@ -81,12 +81,13 @@ function endings(values: string[]): Ended[] {
   return (columns[0] as Uuid[]).map((id, i) => endedOf([id, ...columns.slice(1).map((column) => column[i] ?? null)]));
 }
 
-function endedOf(values: unknown[]): Ended {
+function endedOf(values: unknown[], [withheld, reason]: unknown[] = values.slice(15)): Ended {
   const [id, account, host, node, charge, outcome, status, finish, completionTokens, , attempts] = values;
   return {
     id: id as Uuid,
     account: account as Uuid,
     host: host as Uuid | null,
+    withheld: withheld == null ? null : { host: withheld as Uuid, reason: reason as string },
     node: node as Uuid | null,
     charge: BigInt(charge as string),
     outcome: outcome as string,
@@ -136,7 +137,8 @@ const ANSWERS: [RegExp, Answer][] = [
   [/select ledger_settle\(/, ({ books }, values) => [{ codes: writeArray(books.settle(endings(values))) }]],
   [
     /from ledger_settle_late\(/,
-    ({ books }, values) => [books.settleLate(endedOf(values))].map((late) => ({ ...late })),
+    // It is not told the request's time.
+    ({ books }, values) => [books.settleLate(endedOf(values, values.slice(14)))].map((late) => ({ ...late })),
   ],
   [/select ledger_void\(/, ({ books }, [literal]) => [{ codes: writeArray(books.void(ids(literal as string))) }]],
   [

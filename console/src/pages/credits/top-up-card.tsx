@@ -20,6 +20,8 @@ const FAILURES: Record<NonNullable<TopUp["failure"]>, string> = {
   declined: "The payment provider refused the saved card.",
   authentication_required: "The card's bank requires the cardholder to confirm each payment. Use another card.",
   unreachable: "The payment provider did not respond for 12 hours.",
+  disputed: "An automatic purchase was disputed with the card's bank.",
+  refunded: "An automatic purchase was refunded.",
 };
 
 const FIELDS = [
@@ -50,8 +52,8 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
     <Card title="Automatic top-up" aside={<Badge tone={on ? "good" : "neutral"}>{on ? "on" : "off"}</Badge>}>
       <div className="flex flex-col gap-4">
         <p className="text-ink-soft">
-          Buys credit with your saved card when the balance is low, at most once every 10 minutes. If a purchase fails,
-          top-up turns off and owners get an email.
+          Buys credit with your saved card when the balance is low, at most once every 10 minutes. If a purchase fails
+          or is refunded or disputed, top-up turns off and owners get an email.
         </p>
         {top_up?.failure != null && (
           <Notice tone="bad" title="Automatic top-up was turned off">

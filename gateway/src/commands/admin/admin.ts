@@ -26,6 +26,7 @@ import { planeInit } from "./plane-init.ts";
 import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
 import { restoreDrill } from "./restore-drill.ts";
 import { secretCommands } from "./secrets.ts";
+import { withheldCommands } from "./withheld.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   overview: {
@@ -47,6 +48,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...nodeCommands,
   ...operatorCommands,
   ...payoutCommands,
+  ...withheldCommands,
   ...historyCommands,
   ...auditCommands,
   ...secretCommands,

@@ -76,6 +76,7 @@ async function show(run: AdminRun): Promise<number> {
     amount_micro: exactMicro(line.amount),
     held_back_micro: exactMicro(line.heldBack),
     set_off_micro: exactMicro(line.setOff),
+    withheld_micro: exactMicro(line.withheld),
   }));
   run.print(JSON.stringify(shown, null, 2));
   return 0;
@@ -132,6 +133,7 @@ const LINES: Column<PayoutLine>[] = [
   { title: "AMOUNT", align: "money", cell: ({ amount }) => dollarsText(amount) },
   { title: "HELD BACK", align: "money", cell: ({ heldBack }) => dollarsText(heldBack) },
   { title: "SET OFF", align: "money", cell: ({ setOff }) => dollarsText(setOff) },
+  { title: "WITHHELD", align: "money", cell: ({ withheld }) => dollarsText(withheld) },
   { title: "NAME", cell: ({ accountName }) => accountName },
 ];
 
@@ -142,15 +144,17 @@ const BATCHES: Column<PayoutBatch>[] = [
   { title: "TOTAL", align: "money", cell: ({ total }) => dollarsText(total) },
   { title: "HELD BACK", align: "money", cell: ({ heldBack }) => dollarsText(heldBack) },
   { title: "SET OFF", align: "money", cell: ({ setOff }) => dollarsText(setOff) },
+  { title: "WITHHELD", align: "money", cell: ({ withheld }) => dollarsText(withheld) },
   { title: "NOTE", cell: ({ note }) => note },
 ];
 
 function print({ json, print: out, terminal }: AdminRun, batches: PayoutBatch[]): number {
-  const shown = batches.map(({ id, total, heldBack, setOff, ...rest }) => ({
+  const shown = batches.map(({ id, total, heldBack, setOff, withheld, ...rest }) => ({
     id: publicId("pay", id),
     total_micro: exactMicro(total),
     held_back_micro: exactMicro(heldBack),
     set_off_micro: exactMicro(setOff),
+    withheld_micro: exactMicro(withheld),
     ...rest,
   }));
   if (json) out(JSON.stringify(shown, null, 2));

@@ -10,7 +10,7 @@ import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { noSuchRequest } from "../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../http/routes.ts";
-import { type EarningsParts, earningsPage, namedNode } from "../nodes/earnings.ts";
+import { type EarningsParts, earningsPage, namedNode, withheldPage } from "../nodes/earnings.ts";
 import { csvFile } from "./csv.ts";
 import { bounded } from "./money.ts";
 
@@ -24,6 +24,8 @@ export function earningHandlers(
   const { earnings, history, receipts, now } = parts;
   return {
     listEarnings: ({ account, query }) => earningsPage(parts, account.id, query),
+
+    listWithheld: ({ account, query }) => withheldPage(parts, account.id, query),
 
     async exportEarnings({ account, query }) {
       const span = { from: query.from, to: query.to, nodeId: namedNode(query) };

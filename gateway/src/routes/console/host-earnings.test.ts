@@ -74,6 +74,7 @@ describe("200", () => {
       set_off_micro: "0.000000",
       pending_micro: exactMicro(pico(total - 2_000_000n)),
       held_back_micro: "0.000000",
+      withheld_micro: "0.000000",
     });
     assert.equal(today_micro, exactMicro(pico(total)));
     assert.ok(!answer.text.includes("their secret"), "whose request it was is not the host's business");

@@ -14,6 +14,7 @@ import { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
 import { payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import { platformPerformanceRoutes } from "@tollgate/api/console/operator-performance.ts";
 import { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
+import { operatorWithheldRoutes } from "@tollgate/api/console/operator-withheld.ts";
 import { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { requestRoutes } from "@tollgate/api/console/requests.ts";
@@ -38,6 +39,7 @@ import { operatorNodeHandlers } from "./operator/nodes.ts";
 import { platformHandlers } from "./operator/overview.ts";
 import { payoutHandlers } from "./operator/payouts.ts";
 import { platformPerformanceHandlers } from "./operator/performance.ts";
+import { operatorWithheldHandlers } from "./operator/withheld.ts";
 import { paymentHandlers } from "./payments.ts";
 import { performanceHandlers } from "./performance.ts";
 import { playgroundHandlers } from "./playground.ts";
@@ -82,4 +84,5 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, operatorAccountRoutes, operatorAccountHandlers(parts));
   serveRoutes(app, options, accountPageRoutes, accountPageHandlers(parts));
   serveRoutes(app, options, payoutRoutes, payoutHandlers(parts));
+  serveRoutes(app, options, operatorWithheldRoutes, operatorWithheldHandlers(parts));
 }

@@ -1,18 +1,20 @@
 /** What every request earned a host, and what of it is owed. */
-import type { Earning, EarningList } from "@tollgate/api/nodes/answers.ts";
-import type { EarningsQuery } from "@tollgate/api/nodes/fields.ts";
+import type { Earning, EarningList, WithheldList, WithheldShare } from "@tollgate/api/nodes/answers.ts";
+import type { EarningsQuery, WithheldQuery } from "@tollgate/api/nodes/fields.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
+import type { WithheldReason } from "../../base/states.ts";
 import { seconds, startOfDay } from "../../base/time.ts";
 import type { EarningLine } from "../../history/earnings.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { page } from "../../http/lists/pages.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
+import type { WithheldShare as Share } from "../../ledger/reserve.ts";
 import type { SiteParts } from "../parts.ts";
 
 export type EarningsParts = Pick<HistoryParts, "earnings"> &
-  Pick<LedgerParts, "hostMoney"> &
+  Pick<LedgerParts, "hostMoney" | "reserve"> &
   Pick<SiteParts, "cursors" | "now">;
 
 export const namedNode = ({ node }: { node?: string | undefined }): Uuid | undefined =>
@@ -25,7 +27,7 @@ export async function earningsPage(
 ): Promise<z.input<typeof EarningList>> {
   const { from, to } = query;
   const nodeId = namedNode(query);
-  const [{ pending, paidOut, setOff, heldBack }, own, today, lines] = await Promise.all([
+  const [{ pending, paidOut, setOff, heldBack, withheld }, own, today, lines] = await Promise.all([
     hostMoney(accountId),
     earnings.own(accountId),
     earnings.sum(accountId, { nodeId, from: startOfDay(now()) }),
@@ -48,8 +50,47 @@ export async function earningsPage(
       set_off_micro: exactMicro(setOff),
       pending_micro: exactMicro(pending),
       held_back_micro: exactMicro(heldBack),
+      withheld_micro: exactMicro(withheld),
     },
     today_micro: exactMicro(today.earned),
+  };
+}
+
+const REASONS: Record<WithheldReason, string> = {
+  node_failed: "The node reported a failure.",
+  node_silent: "The node stopped sending output.",
+  no_first_token: "The client left before the first token, and the length of the prompt does not explain the wait.",
+  spot_check: "The node failed a spot check.",
+};
+
+export const withheldPage = (
+  { reserve, cursors }: EarningsParts,
+  hostId: Uuid,
+  query: z.output<typeof WithheldQuery>,
+): Promise<z.input<typeof WithheldList>> =>
+  page({
+    cursors,
+    list: `withheld ${hostId}`,
+    query,
+    read: (before, limit) =>
+      reserve.list({ hostId, nodeId: namedNode(query), before: before as Uuid | undefined, limit }),
+    position: ({ requestId }) => requestId,
+    show: withheldObject,
+  });
+
+export function withheldObject(share: Share): z.input<typeof WithheldShare> {
+  return {
+    request_id: publicId("req", share.requestId),
+    node: publicId("node", share.nodeId),
+    model: share.model,
+    outcome: share.outcome,
+    withheld_at: seconds(share.at),
+    amount_micro: exactMicro(share.amount),
+    reason: share.reason,
+    explanation: REASONS[share.reason],
+    taken_back: share.takenBack,
+    released_at: share.releasedAt === null ? null : seconds(share.releasedAt),
+    note: share.note,
   };
 }
 

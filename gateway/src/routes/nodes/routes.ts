@@ -15,7 +15,7 @@ import type { PrivateResult } from "../../inference/private-job.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { SiteParts } from "../parts.ts";
-import { type EarningsParts, earningsPage } from "./earnings.ts";
+import { type EarningsParts, earningsPage, withheldPage } from "./earnings.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "./insight.ts";
 import { type MarketParts, marketOf } from "./market.ts";
 import { modelsForHosts } from "./models.ts";
@@ -152,6 +152,8 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
 
     listModels: async () => modelsForHosts(catalogue()),
     listEarnings: ({ accountId, query }) => earningsPage(parts, accountId, query),
+
+    listWithheld: ({ accountId, query }) => withheldPage(parts, accountId, query),
 
     async getReceipt({ accountId, params, refuse }) {
       const id = parseId("req", params.id);

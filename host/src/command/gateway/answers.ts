@@ -77,7 +77,7 @@ const Earning = heard<Schema<"Earning">>()({
 });
 const Balance = heard<Schema<"EarningList">["balance"]>()({
   ...each(Micro, "earned_micro", "paid_out_micro", "pending_micro"),
-  ...each(Micro.nullish(), "own_micro", "set_off_micro", "held_back_micro"),
+  ...each(Micro.nullish(), "own_micro", "set_off_micro", "held_back_micro", "withheld_micro"),
 });
 export const EarningsPage = z.object({
   balance: Balance,
@@ -85,6 +85,15 @@ export const EarningsPage = z.object({
   data: z.array(Earning),
   next_cursor: Text.nullish(),
 });
+
+const WithheldShare = heard<Schema<"WithheldShare">>()({
+  ...each(Text, "request_id", "node", "explanation"),
+  withheld_at: Count,
+  amount_micro: Micro,
+  ...each(Count.nullish(), "released_at"),
+});
+export const WithheldPage = z.object({ data: z.array(WithheldShare), next_cursor: Text.nullish() });
+export type WithheldShare = z.infer<typeof WithheldShare>;
 
 const Share = z.number().nullable();
 const figures = {

@@ -15,6 +15,7 @@ type NewNode = Sent<"POST /node/v1/nodes">["body"];
 type TryOrder = Sent<"POST /node/v1/nodes/{id}/try">["body"];
 export type InsightRange = NonNullable<NonNullable<Sent<"GET /node/v1/insight">["query"]>["range"]>;
 type JobsQuery = NonNullable<Sent<"GET /node/v1/nodes/{id}/jobs">["query"]>;
+type WithheldQuery = NonNullable<Sent<"GET /node/v1/withheld">["query"]>;
 export type EarningsQuery = NonNullable<Sent<"GET /node/v1/earnings">["query"]>;
 
 /** How long the gateway took to answer, and what its clock said. */
@@ -44,6 +45,7 @@ export interface GatewayClient {
   jobs(id: string, query: JobsQuery): Promise<answers.JobsPage>;
   market(node: string | undefined): Promise<answers.Market>;
   earnings(query: EarningsQuery): Promise<answers.EarningsPage>;
+  withheld(query: WithheldQuery): Promise<z.infer<typeof answers.WithheldPage>>;
   tryNode(id: string, order: TryOrder): Promise<answers.Trial>;
   credentials(id: string): Promise<PlaneCredentials>;
 }
@@ -105,6 +107,7 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
     market: (node) => call("GET /node/v1/market", answers.Market, { query: { node } }),
     stats: (id) => call("GET /node/v1/nodes/{id}/stats", answers.Stats, { path: { id } }),
     earnings: (query) => call("GET /node/v1/earnings", answers.EarningsPage, { query }),
+    withheld: (query) => call("GET /node/v1/withheld", answers.WithheldPage, { query }),
     tryNode: (id, order) =>
       call("POST /node/v1/nodes/{id}/try", answers.Trial, { path: { id }, body: order }, timeoutMs ?? TRY_MS_MAX),
     async credentials(id) {

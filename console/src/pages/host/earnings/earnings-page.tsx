@@ -79,6 +79,11 @@ export function EarningsPage() {
                 >
                   <Money of={newest.balance.earned_micro} as="balance" />
                 </Stat>
+                {parseMicro(newest.balance.withheld_micro) > 0n && (
+                  <Stat label="Withheld" note="Failed, silent or disputed answers. An operator can release them.">
+                    <Money of={newest.balance.withheld_micro} as="balance" />
+                  </Stat>
+                )}
               </Stats>
             )
           }

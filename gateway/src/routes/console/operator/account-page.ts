@@ -67,7 +67,7 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
         show: payoutObject,
       });
       if (kind !== "host") return { ...found, balance: null };
-      const { pending, heldBack, paidOut, setOff } = await hostMoney(id);
+      const { pending, heldBack, paidOut, setOff, withheld } = await hostMoney(id);
       return {
         ...found,
         balance: {
@@ -75,6 +75,7 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
           held_back_micro: exactMicro(heldBack),
           paid_out_micro: exactMicro(paidOut),
           set_off_micro: exactMicro(setOff),
+          withheld_micro: exactMicro(withheld),
         },
       };
     },
@@ -140,7 +141,7 @@ const rowObject = ({ kind, day, requests, amount, balance, reason, at }: Stateme
   at: at === null ? null : seconds(at),
 });
 
-const payoutObject = ({ batchId, note, createdAt, paidAt, amount, heldBack, setOff }: HostPayout) => ({
+const payoutObject = ({ batchId, note, createdAt, paidAt, amount, heldBack, setOff, withheld }: HostPayout) => ({
   object: "account_payout" as const,
   payout: publicId("pay", batchId),
   note,
@@ -148,6 +149,7 @@ const payoutObject = ({ batchId, note, createdAt, paidAt, amount, heldBack, setO
   amount_micro: exactMicro(amount),
   held_back_micro: exactMicro(heldBack),
   set_off_micro: exactMicro(setOff),
+  withheld_micro: exactMicro(withheld),
   created_at: seconds(createdAt),
   paid_at: paidAt === null ? null : seconds(paidAt),
 });

@@ -90,7 +90,7 @@ export function payoutHandlers(
 }
 
 function batchObject(batch: PayoutBatch): z.input<typeof Payout> {
-  const { id, note, createdAt, createdBy, paidAt, paidBy, hosts, total, heldBack, setOff } = batch;
+  const { id, note, createdAt, createdBy, paidAt, paidBy, hosts, total, heldBack, setOff, withheld } = batch;
   return {
     id: publicId("pay", id),
     object: "payout_batch",
@@ -100,6 +100,7 @@ function batchObject(batch: PayoutBatch): z.input<typeof Payout> {
     total_micro: exactMicro(total),
     held_back_micro: exactMicro(heldBack),
     set_off_micro: exactMicro(setOff),
+    withheld_micro: exactMicro(withheld),
     created_at: seconds(createdAt),
     created_by: createdBy,
     paid_at: paidAt === null ? null : seconds(paidAt),
@@ -116,6 +117,7 @@ export const LINE_COLUMNS = {
   amount_micro: ({ amount }) => exactMicro(amount),
   held_back_micro: ({ heldBack }) => exactMicro(heldBack),
   set_off_micro: ({ setOff }) => exactMicro(setOff),
+  withheld_micro: ({ withheld }) => exactMicro(withheld),
 } satisfies Columns<PayoutLine>;
 
 type LineObject = Record<keyof typeof LINE_COLUMNS, string>;

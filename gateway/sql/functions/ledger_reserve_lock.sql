@@ -1,0 +1,15 @@
+-- since: 0039
+-- Locks the reserve, counts the shares that settlements withheld since, and returns its balance.
+-- Guarantees: each share is counted once. The caller has locked every account that it needs before.
+
+create or replace function ledger_reserve_lock() returns numeric language plpgsql as $$
+declare
+  total numeric;
+begin
+  perform from ledger_reserve for update;
+  with counted as (
+    update withheld_share set is_counted = true where not is_counted returning amount_pico
+  )
+  update ledger_reserve set balance = balance + (select coalesce(sum(amount_pico), 0) from counted) returning balance into total;
+  return total;
+end $$;

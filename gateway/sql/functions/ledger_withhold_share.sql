@@ -1,0 +1,24 @@
+-- since: 0030
+-- Withholds a host's share of a request that is being settled: the reserve has it from then on, line by line. Returns what of the charge
+-- was paid with granted credit, which earns no share where builder and host are one identity.
+-- Guarantees: locks nothing of the reserve's, so settlements do not wait for each other. The caller has locked the builder's account and
+-- takes the charge from it afterwards. Only gateways that know migration 0039 ask for it.
+
+create or replace function ledger_withhold_share(
+  p_id uuid, p_account uuid, p_host uuid, p_node uuid, p_charge bigint, p_reason text
+) returns bigint language plpgsql as $$
+declare
+  granted_part bigint := 0;
+  share bigint;
+begin
+  if exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
+              where serves.account_id = p_host and asks.account_id = p_account) then
+    granted_part := ledger_spend_granted(p_account, p_charge);
+  end if;
+  share := host_share(p_charge - granted_part);
+  if share > 0 then
+    insert into withheld_share (request_id, host_account_id, node_id, amount_pico, reason)
+    values (p_id, p_host, p_node, share, p_reason);
+  end if;
+  return granted_part;
+end $$;

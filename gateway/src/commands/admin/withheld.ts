@@ -1,0 +1,105 @@
+/** `tollgate admin withheld …`: shares that hosts were not paid, and their release. */
+import { isPlain } from "@tollgate/api/plain-text.ts";
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro } from "../../base/money.ts";
+import { openReserve, type WithheldShare } from "../../ledger/reserve.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { dollarsText } from "./dollars.ts";
+
+const PAGE = 500;
+
+export const withheldCommands: Record<string, AdminCommand> = {
+  "withheld list": {
+    help: "list withheld shares, newest request first",
+    flags: {
+      node: { value: "NODE", help: "of this node: node_…" },
+      host: { value: "ACCOUNT", help: "of this host: acc_…" },
+      all: { help: "with those that were released" },
+    },
+    example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z",
+    run: list,
+  },
+  "withheld release": {
+    help: "pay a withheld share to its host",
+    flags: {
+      request: { value: "REQUEST", help: "of this request: req_…" },
+      node: { value: "NODE", help: "all of this node: node_…" },
+      note: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters; the host sees it" },
+    },
+    example: '--request req_01jc9v6w2e8t3k5m7q9r1s4x6z --note "the failure was ours"',
+    run: release,
+  },
+};
+
+function idOf(kind: "req" | "node" | "acc", text: string, what: string): Uuid {
+  const id = parseId(kind, text);
+  if (id === undefined) throw new UsageError(`${what} must be an id that begins with ${kind}_, not ${text}`);
+  return id;
+}
+
+async function list({ flags, switches, json, pool, print, terminal }: AdminRun): Promise<number> {
+  const reserve = openReserve({ pool });
+  const { node, host } = flags;
+  const filter = {
+    nodeId: node === undefined ? undefined : idOf("node", node, "--node"),
+    hostId: host === undefined ? undefined : idOf("acc", host, "--host"),
+    open: !switches.has("all"),
+  };
+  const shares: WithheldShare[] = [];
+  for (let before: Uuid | undefined; ; before = shares.at(-1)?.requestId) {
+    const page = await reserve.list({ ...filter, before, limit: PAGE });
+    shares.push(...page);
+    if (page.length < PAGE) break;
+  }
+  if (!json) {
+    print(shares.length === 0 ? "No shares are withheld." : table(COLUMNS, shares, terminal));
+    return 0;
+  }
+  const shown = shares.map(({ requestId, hostId, hostName, nodeId, nodeName, amount, takenBack, ...rest }) => ({
+    request_id: publicId("req", requestId),
+    account: publicId("acc", hostId),
+    account_name: hostName,
+    node: publicId("node", nodeId),
+    node_name: nodeName,
+    amount_micro: exactMicro(amount),
+    taken_back: takenBack,
+    ...rest,
+  }));
+  print(JSON.stringify(shown, null, 2));
+  return 0;
+}
+
+async function release({ flags, json, pool, newId, print }: AdminRun): Promise<number> {
+  const { request, node, note = "" } = flags;
+  if ((request === undefined) === (node === undefined)) throw new UsageError("give --request or --node, and not both");
+  if (note.trim() === "" || note.length > 200 || !isPlain(note))
+    throw new UsageError("--note must have 1 to 200 characters and no control characters");
+  const of =
+    node === undefined
+      ? { requestIds: [idOf("req", request as string, "--request")] }
+      : { nodeId: idOf("node", node, "--node") };
+  const act = {
+    operator: SHELL_OPERATOR,
+    action: "withheld.release",
+    subject: node ?? (request as string),
+    details: { note },
+  };
+  const { shares, amount } = await openAudit({ pool, newId }).record(act, () =>
+    openReserve({ pool }).release(of, { by: SHELL_OPERATOR, note }),
+  );
+  if (json) print(JSON.stringify({ shares, amount_micro: exactMicro(amount) }, null, 2));
+  else print(`${shares} ${shares === 1 ? "share" : "shares"} released, ${dollarsText(amount)}`);
+  return 0;
+}
+
+const COLUMNS: Column<WithheldShare>[] = [
+  { title: "REQUEST", cell: ({ requestId }) => publicId("req", requestId) },
+  { title: "AMOUNT", align: "money", cell: ({ amount }) => dollarsText(amount) },
+  { title: "REASON", cell: ({ reason }) => reason },
+  { title: "NODE", cell: ({ nodeId }) => publicId("node", nodeId) },
+  { title: "HOST", cell: ({ hostName }) => hostName },
+  { title: "RELEASED", cell: ({ releasedAt }) => releasedAt?.toISOString().slice(0, 10) ?? "" },
+];

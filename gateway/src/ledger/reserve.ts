@@ -1,0 +1,99 @@
+/**
+ * Shares that are withheld from hosts, and the platform's reserve, which has them: taken back and released one by one, and spent on spot
+ * checks. The rules are SQL functions (ledger_withhold.sql, ledger_release.sql, ledger_pay_check.sql); a settlement withholds its own share.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Pico } from "../base/money.ts";
+import { REQUEST_OUTCOMES, WITHHELD_REASONS, type WithheldReason } from "../base/states.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
+
+/** The migration that brought the reserve. */
+export const RESERVE_SINCE = 39;
+
+const There = row({ isThere: z.boolean() });
+
+/** Before that migration, and a gateway works there too while a new version is rolled out, nothing is withheld. */
+export const hasReserve = async (db: pg.Pool | pg.PoolClient): Promise<boolean> =>
+  (await queryOne(db, There, `select to_regclass('withheld_share') is not null as "isThere"`)).isThere;
+
+const WithheldShare = row({
+  requestId: column.uuid,
+  hostId: column.uuid,
+  hostName: z.string(),
+  nodeId: column.uuid,
+  nodeName: z.string().nullable(),
+  amount: column.pico,
+  reason: z.enum(WITHHELD_REASONS),
+  /** It was paid, and taken back later. */
+  takenBack: z.boolean(),
+  at: column.moment,
+  releasedAt: column.moment.nullable(),
+  releasedBy: z.string().nullable(),
+  note: z.string().nullable(),
+  /** Null once the request's record is kept no longer. */
+  model: z.string().nullable(),
+  outcome: z.enum(REQUEST_OUTCOMES).nullable(),
+});
+export type WithheldShare = z.infer<typeof WithheldShare>;
+
+const Moved = row({ shares: column.count, amount: column.pico });
+type Moved = z.infer<typeof Moved>;
+const Code = row({ code: z.int() });
+
+interface WithheldQuery {
+  hostId?: Uuid | undefined;
+  nodeId?: Uuid | undefined;
+  /** Leaves out those that were released. */
+  open?: boolean | undefined;
+  /** Continues a page. */
+  before?: Uuid | undefined;
+  limit: number;
+}
+
+export interface Reserve {
+  /** The newest request first. */
+  list(query: WithheldQuery): Promise<WithheldShare[]>;
+  /** Takes back what the node's requests since then were paid, as far as its host has it. Safe to repeat. */
+  withhold(nodeId: Uuid, since: Date, reason: WithheldReason): Promise<Moved>;
+  /** Pays the hosts what was withheld: of these requests, or all of a node's. What was released before stays so. */
+  release(of: { requestIds: Uuid[] } | { nodeId: Uuid }, by: { by: string; note: string }): Promise<Moved>;
+  /** Pays a verifier's host from the reserve, or from the platform's share where the reserve has less. Safe to repeat with the same id. */
+  payCheck(check: { id: Uuid; hostId: Uuid; amount: Pico }): Promise<"paid" | "repeated" | "no_host">;
+}
+
+const LIST = `select w.request_id as "requestId", w.host_account_id as "hostId", a.name as "hostName", w.node_id as "nodeId",
+  n.name as "nodeName", w.amount_pico as amount, w.reason, w.taken_by is not null as "takenBack", w.at,
+  w.released_at as "releasedAt", w.released_by as "releasedBy", w.note, r.model, r.outcome
+  from withheld_share w join account a on a.id = w.host_account_id left join node n on n.id = w.node_id
+  left join request r on r.id = w.request_id
+ where ($1::uuid is null or w.host_account_id = $1) and ($2::uuid is null or w.node_id = $2)
+   and (not $3 or w.released_at is null) and ($4::uuid is null or w.request_id < $4)
+ order by w.request_id desc limit $5`;
+
+const OF_NODE = "array(select request_id from withheld_share where node_id = $1 and released_at is null)";
+
+export function openReserve({ pool }: { pool: pg.Pool }): Reserve {
+  return {
+    async list({ hostId, nodeId, open = false, before, limit }) {
+      if (!(await hasReserve(pool))) return [];
+      const values = [hostId ?? null, nodeId ?? null, open, before ?? null, limit];
+      return await queryRows(pool, WithheldShare, LIST, values);
+    },
+    withhold: (nodeId, since, reason) =>
+      queryOne(pool, Moved, "select shares, amount from ledger_withhold($1, $2, $3)", [nodeId, since, reason]),
+    release(of, { by, note }) {
+      const [which, value] = "nodeId" in of ? [OF_NODE, of.nodeId] : ["$1::uuid[]", of.requestIds];
+      const text = `select shares, amount from ledger_release(${which}, $2, $3)`;
+      return queryOne(pool, Moved, text, [value, by, note]);
+    },
+    async payCheck({ id, hostId, amount }) {
+      invariant(amount > 0n, "a check is paid a positive amount");
+      const text = "select ledger_pay_check($1, $2, $3) as code";
+      const { code } = await queryOne(pool, Code, text, [id, hostId, amount.toString()]);
+      return code === 1 ? "paid" : code === 2 ? "repeated" : "no_host";
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** Withheld shares of all hosts: found, and released with a note that their hosts see. */
+import type { operatorWithheldRoutes } from "@tollgate/api/console/operator-withheld.ts";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { exactMicro } from "../../../base/money.ts";
+import { page } from "../../../http/lists/pages.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { LedgerParts } from "../../../ledger/parts.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import { namedNode, withheldObject } from "../../nodes/earnings.ts";
+import type { SiteParts } from "../../parts.ts";
+
+export function operatorWithheldHandlers(
+  parts: Pick<OperatorParts, "audit"> & Pick<LedgerParts, "reserve"> & Pick<SiteParts, "cursors">,
+): Handlers<typeof operatorWithheldRoutes> {
+  const { audit, reserve, cursors } = parts;
+  return {
+    listPlatformWithheld: ({ query }) =>
+      page({
+        cursors,
+        list: "withheld",
+        query,
+        read: (before, limit) =>
+          reserve.list({
+            hostId: query.host === undefined ? undefined : parseId("acc", query.host),
+            nodeId: namedNode(query),
+            open: query.open === "true",
+            before: before as Uuid | undefined,
+            limit,
+          }),
+        position: ({ requestId }) => requestId,
+        show: (share) => ({
+          ...withheldObject(share),
+          account: publicId("acc", share.hostId),
+          account_name: share.hostName,
+          node_name: share.nodeName,
+          released_by: share.releasedBy,
+        }),
+      }),
+
+    async releaseWithheld({ who, body }) {
+      const { requests = [], node, note } = body();
+      const nodeId = namedNode({ node });
+      const of = nodeId === undefined ? { requestIds: requests.map((id) => parseId("req", id) as Uuid) } : { nodeId };
+      const [only = "", another] = requests;
+      const subject = node ?? (another === undefined ? only : "withheld shares");
+      const details = { note, ...(another !== undefined && { requests }) };
+      const act = { operator: who.email, action: "withheld.release", subject, details };
+      const { shares, amount } = await audit.record(act, () => reserve.release(of, { by: who.email, note }));
+      return { shares, amount_micro: exactMicro(amount) };
+    },
+  };
+}
