@@ -5,6 +5,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
+import { nextToken } from "./next-token.ts";
 import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({
@@ -53,6 +54,7 @@ export const llamaServer: EngineProfile = {
     },
   ),
   stopsExactly: true,
+  scoring: nextToken,
   async tokens(http, model, text) {
     const body = { model, content: text, add_special: false, parse_special: false };
     return (await http.ask("/tokenize", Tokens, body))?.json.tokens;

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineFacts, EngineProfile } from "./profile.ts";
+import { promptLogprobs } from "./prompt-logprobs.ts";
 
 const ModelList = z.object({
   data: z.array(
@@ -87,6 +88,7 @@ export const vllm: EngineProfile = {
   inspect,
   dialect: openAiDialect({}, { format: responseFormat }),
   stopsExactly: true,
+  scoring: promptLogprobs,
   async tokens(http, model, text) {
     const body = { model, prompt: text, add_special_tokens: false };
     return (await http.ask("/tokenize", Tokens, body))?.json.tokens;
