@@ -226,8 +226,8 @@ class Run {
 
   constructor(options: RunOptions) {
     this.#o = options;
-    const { header, formatted = false } = options.order;
-    this.#need = { model: header.model, formatted };
+    const { header, formatted = false, proven = false } = options.order;
+    this.#need = { model: header.model, formatted, proven };
     this.#startedAt = options.clock.monotonic();
     this.#deadline = this.#startedAt + options.deadlineMs;
   }

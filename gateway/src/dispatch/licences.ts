@@ -16,6 +16,9 @@ export interface NodeLicence {
   models: string[];
   /** Honest answers that it still owes; until then it gets one request at a time. Absent or 0: it is trusted. */
   answersOwed?: number;
+  /** Answers that it gave, as far as they are written down, and those of them that were checked. */
+  answers?: number;
+  checked?: number;
 }
 
 const LICENCE_FOR_MS = 30_000;

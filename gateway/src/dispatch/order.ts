@@ -9,6 +9,8 @@ export interface DispatchOrder {
   body: JobBody | Uint8Array;
   /** The body asks for an output format. Absent: it does not. */
   formatted?: boolean;
+  /** Only for nodes many of whose answers were checked. Absent: for any. */
+  proven?: boolean;
   /**
    * Whose request it is and how long its prompt: whether a node that refuses a prompt is to blame depends on it. Absent for
    * the platform's own jobs.
@@ -22,9 +24,11 @@ export interface DispatchOrder {
  */
 export interface DispatchSink {
   /** A node accepted: what an earlier attempt gave is void. Never called after output reached the client. */
-  begin(): void;
+  begin(nodeId: string): void;
   delta(channel: Channel, text: string): "more" | "enough" | "empty" | "broken";
   vectors(first: number, width: number, values: Float32Array): "more" | "broken";
+  /** How likely the node finds each token of an answer that it was given. Absent: nobody asked. */
+  scored?(logprobs: readonly (number | null)[]): "more" | "broken";
   /**
    * The node is done, or was stopped because there is enough. Whether there was one token of output or more; `broken` when
    * the node owes something.

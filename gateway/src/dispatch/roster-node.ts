@@ -1,5 +1,5 @@
 /** A connected node as its own state frames describe it and the fleet's records allow. */
-import type { NodeState } from "@tollgate/protocol/frames.ts";
+import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import type { NodeLicence } from "./licences.ts";
 import type { Need } from "./shelves.ts";
 
@@ -12,6 +12,8 @@ export interface RosterNode {
   models: Set<string>;
   /** The models for which it says that its engine keeps to an output format. */
   formats: Set<string>;
+  /** The models of which it says that its engine scores answers, and how. */
+  scores: Readonly<Record<string, ScoringKind>>;
   /** How many jobs it says it can run at once, and how many of them it is trusted with. */
   reportedSlots: number;
   slots: number;
@@ -30,6 +32,7 @@ export function newRosterNode(id: string, licence: NodeLicence): RosterNode {
     reported: [],
     models: new Set(),
     formats: new Set(),
+    scores: {},
     reportedSlots: 0,
     slots: 0,
     outstanding: 0,
@@ -52,6 +55,7 @@ export function applyState(node: RosterNode, state: NodeState, inFlight: number,
   node.reportedSlots = state.slots;
   applyLicence(node, node.licence);
   node.formats = unlessSame(node.formats, new Set(state.json_schema));
+  node.scores = state.scores ?? {};
   // A node on probation is not believed when it says that it is free.
   node.outstanding = isOnProbation(node.licence) ? Math.max(state.busy, inFlight) : state.busy;
   node.draining = state.draining;
@@ -59,8 +63,12 @@ export function applyState(node: RosterNode, state: NodeState, inFlight: number,
 }
 
 /** As the shelves have it of those that are connected. */
-export const isAble = (node: RosterNode, { model, formatted = false }: Need): boolean =>
-  node.models.has(model) && (!formatted || node.formats.has(model)) && !node.draining;
+export const isAble = (node: RosterNode, { model, formatted = false, proven = false }: Need): boolean =>
+  node.models.has(model) && (!formatted || node.formats.has(model)) && (!proven || isProven(node)) && !node.draining;
+
+/** So many checked answers make a node one for builders who let nobody check theirs. */
+const CHECKED_MIN = 1_000;
+export const isProven = ({ licence }: RosterNode): boolean => (licence.checked ?? 0) >= CHECKED_MIN;
 
 const isOnProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
 

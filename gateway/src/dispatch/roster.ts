@@ -15,7 +15,7 @@ import { Licences, type NodeLicence } from "./licences.ts";
 import { NodeMemory } from "./memory.ts";
 import { NodeStates } from "./node-states.ts";
 import { OwnStops } from "./own-stops.ts";
-import { applyLicence, applyState, isAble, newRosterNode, type RosterNode } from "./roster-node.ts";
+import { applyLicence, applyState, isAble, isProven, newRosterNode, type RosterNode } from "./roster-node.ts";
 import { type Need, Shelves } from "./shelves.ts";
 
 const STALE_AFTER_MS = 15_000;
@@ -70,7 +70,7 @@ export class Roster {
 
   /** Whether any node but the excluded ones is able, busy or not: one that is connected, or will be in a moment. */
   serves(need: Need, excluded: ReadonlySet<string>): boolean {
-    const isThere = this.#shelves.of(need)?.able.some(({ id }) => !excluded.has(id)) ?? false;
+    const isThere = this.#shelves.of(need)?.able.some((node) => !excluded.has(node.id) && suits(node, need)) ?? false;
     return isThere || this.#memory.expected().some((node) => isAble(node, need) && !excluded.has(node.id));
   }
 
@@ -102,7 +102,7 @@ export class Roster {
     if (shelf === undefined) return undefined;
     const { clock, plane, random } = this.#options;
     const now = clock.monotonic();
-    const isAsked = (node: RosterNode): boolean => !excluded.has(node.id);
+    const isAsked = (node: RosterNode): boolean => !excluded.has(node.id) && suits(node, need);
     const isTrusted = (node: RosterNode): boolean => isAsked(node) && node.shunnedUntil <= now;
     const isReached = (node: RosterNode): boolean => isAsked(node) && plane.reaches(node.id);
     return pickNode(shelf, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });
@@ -277,6 +277,9 @@ export class Roster {
     for (const run of [...this.#changed]) run();
   }
 }
+
+/** What the shelves do not know. */
+const suits = (node: RosterNode, { proven = false }: Need): boolean => !proven || isProven(node);
 
 interface RosterOptions {
   plane: Plane;

@@ -9,6 +9,8 @@ export interface Need {
   model: string;
   /** That its engine keeps to an output format. Absent: it need not. */
   formatted?: boolean;
+  /** That many of its answers were checked. Absent: it need not be known. */
+  proven?: boolean;
 }
 
 interface Filed {

@@ -54,13 +54,13 @@ describe("calibration", () => {
   test(`judges nothing on fewer than ${SAMPLE_MIN} scores`, () => {
     const calibration = new Calibration();
     for (let i = 1; i < SAMPLE_MIN; i++) calibration.add(BENCH, reading("host", -1));
-    assert.equal(calibration.judge(BENCH, reading("host", -9).score), undefined);
+    assert.equal(calibration.judge(BENCH, reading("x", -9)), undefined);
     calibration.add(BENCH, reading("host", -1));
-    assert.notEqual(calibration.judge(BENCH, reading("host", -9).score), undefined);
+    assert.notEqual(calibration.judge(BENCH, reading("x", -9)), undefined);
   });
   test("finds the middle usual, and the farther out the rarer", () => {
     const calibration = filled();
-    const low = (mean: number): number => calibration.judge(BENCH, reading("x", mean).score)?.[0] as number;
+    const low = (mean: number): number => calibration.judge(BENCH, reading("x", mean))?.[0] as number;
     assert.ok(low(-0.7) > 0.4);
     const values = [-0.75, -0.99, -1.2, -3, -9].map(low);
     assert.deepEqual(
@@ -72,8 +72,14 @@ describe("calibration", () => {
   test("lets one identity have a quarter of the sample at most", () => {
     const calibration = filled();
     for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
-    const low = calibration.judge(BENCH, reading("x", -9).score)?.[0] as number;
+    const low = calibration.judge(BENCH, reading("x", -9))?.[0] as number;
     assert.ok(low < 0.36, `${low}`);
+  });
+  test("judges an identity by the scores of others alone", () => {
+    const calibration = filled();
+    for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
+    const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;
+    assert.ok(low < 1e-3, `${low}`);
   });
   test("forgets the scores of an identity", () => {
     const calibration = filled();

@@ -54,7 +54,7 @@ class Checks {
     // Both verifiers read the same answer: the same draws, and noise of their own in the verifier's part only.
     const score = scoreOf(answerLogprobs(answer, u), "text");
     assert.ok(score);
-    const judged = this.calibration.judge(bench, score);
+    const judged = this.calibration.judge(bench, { identity, score });
     if (trusted) this.calibration.add(bench, { identity, score });
     const opinion = { factors: judged && factorsOf(judged), reference: false };
     const opinions = { first: opinion, third: opinion };
@@ -70,15 +70,15 @@ class Checks {
     tokens: number,
   ): { factors: readonly number[] | undefined; reference: boolean } {
     const score = scoreOf(answerLogprobs({ temperature, tokens, noise: 0.05 }, this.#u), "text");
-    const judged = score && this.calibration.judge(bench, score);
+    const judged = score && this.calibration.judge(bench, { identity: "control", score });
     return { factors: judged && factorsOf(judged), reference: false };
   }
 
   /** Checks until the test fails; undefined when it does not. */
-  until(served: Partial<Served>, { max, trusted = false }: { max: number; trusted?: boolean }): number | undefined {
+  until(served: Partial<Served>, { max }: { max: number }): number | undefined {
     let state = NEW_TEST;
     for (let i = 1; i <= max; i++) {
-      state = this.check(state, { at: i * 600_000, identity: "cheat", trusted, served });
+      state = this.check(state, { at: i * 600_000, identity: "cheat", trusted: true, served });
       if (hasFailed(state, FALSE_ALARMS)) return i;
     }
     return undefined;
@@ -132,7 +132,7 @@ describe("the sequential test", () => {
       state = checks.check(state, {
         at: since + count * 864_000,
         identity: "sybil",
-        trusted: false,
+        trusted: true,
         served: { text: "junk" },
       });
       count += 1;

@@ -91,7 +91,7 @@ const min = (a: Factors, b: Factors): Factors => a.map((value, i) => Math.min(va
 
 /** One check in so many is a trap. */
 export const TRAP_ONE_IN = 20;
-/** Traps that it fell into, and checks in which it stood alone, of its last ones: a verifier with more is asked no more. */
+/** Of its last traps and checks that a third decided, those that it got wrong: a verifier with so many is asked no more. */
 export const VERIFIER_WINDOW = 20;
 export const VERIFIER_ERRORS_MAX = 3;
 
