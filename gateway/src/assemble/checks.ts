@@ -1,9 +1,8 @@
 /** Spot checks, once the database has their tables; until then nothing is drawn. */
 import type { Uuid } from "../base/ids.ts";
-import { queryRow } from "../db/rows.ts";
 import type { AnswerChecks, Gateway } from "../inference/gateway.ts";
 import { type CheckCounts, type CheckMoney, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
-import { NodeChecks, openCheckStore, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
+import { checksOf, openCheckStore, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
 import { type Barring, type ChecksOf, type Dispatch, type FleetSettings, quarantine } from "./fleet.ts";
 import type { Store } from "./ports.ts";
@@ -76,7 +75,5 @@ const NONE = { answers: 0, checked: 0 };
 export const checksIn =
   ({ pool, schema }: Pick<Store, "pool" | "schema">): ChecksOf =>
   async (nodeId: Uuid) => {
-    if (schema.number < SPOT_CHECKS_SCHEMA) return NONE;
-    const text = "select answers, checked from spot_check_node where node_id = $1";
-    return (await queryRow(pool, NodeChecks, text, [nodeId])) ?? NONE;
+    return schema.number < SPOT_CHECKS_SCHEMA ? NONE : checksOf(pool, nodeId);
   };

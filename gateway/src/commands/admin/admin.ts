@@ -14,6 +14,7 @@ import type { AdminCommand } from "./admin-run.ts";
 import { auditCommands } from "./audit.ts";
 import { backup } from "./backup.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
+import { checkCommands } from "./checks.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { historyCommands } from "./history.ts";
 import { keyCommands } from "./keys.ts";
@@ -47,6 +48,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...nodeCommands,
   ...operatorCommands,
   ...payoutCommands,
+  ...checkCommands,
   ...historyCommands,
   ...auditCommands,
   ...secretCommands,

@@ -15,7 +15,7 @@ import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { Verdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
-import { openCheckStore } from "./store.ts";
+import { checksOf, openCheckStore, sumChecks } from "./store.ts";
 import { seeded } from "./testing.ts";
 
 const MODEL = "tiny-3b";
@@ -176,8 +176,8 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query("select to_jsonb(c)::text as c from spot_check c");
     assert.equal(rows.length, 1);
     assert.doesNotMatch(rows[0].c, /plain words|say something/);
-    const { rows: counts } = await db.pool.query("select answers::int, checked::int from spot_check_node");
-    assert.deepEqual(counts, [{ answers: 40, checked: 1 }]);
+    assert.deepEqual(await checksOf(db.pool, node.licence.nodeId), { answers: 40, checked: 1 });
+    assert.deepEqual(await checksOf(db.pool, newId()), { answers: 0, checked: 0 });
     assert.deepEqual(
       paid.map(([, amount]) => amount),
       [((5n + 17n) * 10n * 7n) / 10n],
@@ -252,5 +252,20 @@ describe("spot checks", () => {
     }
     assert.equal(barred.length, 1);
     assert.ok((barred[0]?.[1].evidence.bad_scores as number) > more - 2);
+  });
+
+  test("sums checks by node and model, and leaves traps out", async () => {
+    const [node] = nodes as [RosterNode];
+    await check(node, HONEST);
+    await check(node, HONEST);
+    await db.pool.query(
+      "update spot_check set verdict = 'trap_seen' where id = (select max(id::text)::uuid from spot_check)",
+    );
+    const sums = await sumChecks(db.pool, new Date(0), node.licence.nodeId);
+    assert.deepEqual(
+      sums.map(({ model: id, checks: n, bad, cost }) => [id, n, bad, cost]),
+      [[MODEL, 1, 0, 154n]],
+    );
+    assert.deepEqual(await sumChecks(db.pool, new Date(0), nodes[1]?.licence.nodeId ?? null), []);
   });
 });

@@ -34,7 +34,7 @@ export function compareVectors(one: readonly Float32Array[], other: readonly Flo
 }
 
 /** 0 where one of them is no vector: not finite, without length, or of another width. */
-export function cosine(a: Float32Array, b: Float32Array): number {
+function cosine(a: Float32Array, b: Float32Array): number {
   if (a.length !== b.length) return 0;
   let [dot, aa, bb] = [0, 0, 0];
   for (let i = 0; i < a.length; i++) {

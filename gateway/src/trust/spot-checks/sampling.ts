@@ -13,7 +13,7 @@ export const SAMPLING = {
   everyMs: 3_600_000,
 } as const;
 
-export interface SampledNode {
+interface SampledNode {
   /** Answers that it gave so far. */
   answers: number;
   /** The sequential test has evidence against it that has not gone away. */

@@ -12,7 +12,7 @@ import { NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts
 /** The migration that brings the tables. */
 export const SPOT_CHECKS_SCHEMA = 41;
 
-export interface CheckRecord {
+interface CheckRecord {
   id: Uuid;
   requestId: Uuid;
   nodeId: Uuid;
@@ -43,6 +43,35 @@ export interface CheckStore {
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
 }
 
+/** What a node's checks of one model came to. */
+const NodeCheckSums = row({
+  nodeId: column.uuid,
+  model: z.string(),
+  checks: column.count,
+  bad: column.count,
+  score: z.number().nullable(),
+  cost: column.pico,
+  strength: z.number().nullable(),
+  lastAt: column.moment,
+});
+export type NodeCheckSums = z.infer<typeof NodeCheckSums>;
+
+/** By node and model, since then; the strongest evidence first. */
+export const sumChecks = (pool: pg.Pool, since: Date, nodeId: Uuid | null): Promise<NodeCheckSums[]> =>
+  queryRows(
+    pool,
+    NodeCheckSums,
+    `select c.node_id as "nodeId", c.model, count(*)::int as checks, count(*) filter (where c.verdict = 'bad')::int as bad,
+            percentile_cont(0.5) within group (order by c.mean) as score, sum(c.cost_pico)::bigint as cost,
+            (select avg(e) from spot_check_test t, unnest(t.evidence) e where t.node_id = c.node_id and t.model = c.model)
+              as strength,
+            max(c.at) as "lastAt"
+       from spot_check c
+      where c.at >= $1 and ($2::uuid is null or c.node_id = $2) and c.verdict not like 'trap%'
+      group by c.node_id, c.model order by strength desc nulls last, c.node_id, c.model limit 500`,
+    [since, nodeId],
+  );
+
 const Calibrating = row({
   model: z.string(),
   method: z.enum(["text", "next", "meaning", "words", "vectors"]),
@@ -59,7 +88,15 @@ const Test = row({
   badSince: column.moment.nullable(),
   confirmed: z.number(),
 });
-export const NodeChecks = row({ answers: column.count, checked: column.count });
+const NodeChecks = row({ answers: column.count, checked: column.count });
+const NO_CHECKS = { answers: 0, checked: 0 };
+
+/** How many answers of a node are written down, and how many of them were checked. */
+export async function checksOf(pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> {
+  const text = "select answers::float8, checked::float8 from spot_check_node where node_id = $1";
+  return (await queryRow(pool, NodeChecks, text, [nodeId])) ?? NO_CHECKS;
+}
+
 const Kin = row({ id: column.uuid });
 const Bad = row({ at: column.moment, score: z.number().nullable(), method: z.string() });
 

@@ -30,7 +30,7 @@ export interface Opinion {
 }
 
 /** What else is needed before the check can be decided. */
-export type NextStep = "decide" | "third" | "control";
+type NextStep = "decide" | "third" | "control";
 
 export interface Opinions {
   first: Opinion;
