@@ -40,6 +40,7 @@ const Settings = {
     .min(1, "must contain at least one model ID, or be null")
     .max(200, "must contain at most 200 model IDs")
     .nullable(),
+  spot_checks: z.boolean("must be true or false"),
   limits: OwnLimits,
 };
 export const KeyFields = z.object({ ...SecretName.shape, ...z.object(Settings).partial().shape });
@@ -78,6 +79,11 @@ export const ApiKey = z.strictObject({
   spend_today: Spend.describe("Spent in the current UTC day."),
   spend_this_month: Spend.describe("Spent in the current UTC month."),
   models: z.array(z.string()).nullable().describe("The models that the key may use; null: all models."),
+  spot_checks: z
+    .boolean()
+    .describe(
+      "false: no answer is checked by a second host, and only nodes with at least 1,000 checked answers serve the key.",
+    ),
   expires_at: Time.nullable().describe("When the key expires; null: never."),
   old_secret_until: Time.nullable().describe("After a rotation: until when the old secret still works; else null."),
   created_by: z
@@ -104,6 +110,8 @@ const KEY_WORDS = {
   budget_month_micro: "Monthly budget (UTC): microdollars as a decimal string, or null for no budget.",
   expires_at: "When the key expires, in Unix seconds; null: never.",
   models: "The models that the key may use; null: all models.",
+  spot_checks:
+    "false: no answer is checked by a second host, and only nodes with at least 1,000 checked answers serve the key. Default: true.",
   limits:
     "The owner's own limits, up to the key's `limits_max`. A limit that is absent stays as it is. null, for one limit or for all, removes them.",
 };
@@ -131,6 +139,7 @@ export const sampleKey = {
   spend_today: { requests: 31, charge_micro: "253.100000" },
   spend_this_month: { requests: 1204, charge_micro: "9830.400000" },
   models: ["small-8b"],
+  spot_checks: true,
   expires_at: null,
   old_secret_until: null,
   created_by: { name: "Ada", email: "ada@example.com" },

@@ -14,6 +14,7 @@ import { CREDENTIAL_TTL_MS_MAX } from "../plane/credentials/user-jwt.ts";
 import type { Plane } from "../plane/plane.ts";
 import { drawFrom, type SecretCanaries } from "../trust/canaries.ts";
 import type { MakeUp } from "../trust/made-up.ts";
+import type { Verdict } from "../trust/reliability.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
 
@@ -29,6 +30,10 @@ export interface FleetSettings {
   secretCanaries: SecretCanaries;
   /** How the others are made up. Absent: as nobody can foresee. */
   makeUpCanary?: MakeUp;
+  /** Host accounts of the operator's own nodes. */
+  referenceHosts: readonly Uuid[];
+  /** The part of honest nodes that may fail their spot checks in a day. */
+  spotCheckFalseAlarms: number;
 }
 
 interface Needs {
@@ -36,6 +41,9 @@ interface Needs {
   fleet: Fleet;
   broadcast: Broadcast;
 }
+
+/** How many answers of a node are written down, and how many were checked. */
+export type ChecksOf = (nodeId: Uuid) => Promise<{ answers: number; checked: number }>;
 
 type Enforce = (nodeId: string | undefined) => Promise<void>;
 
@@ -49,9 +57,9 @@ export interface Dispatch {
 export function openDispatch(
   { clock, random, log, gatewayId, onClose }: Context,
   { dispatchDeadlineMs: deadlineMs, jobMsMax }: Pick<FleetSettings, "dispatchDeadlineMs" | "jobMsMax">,
-  { plane, fleet, broadcast }: Needs,
+  { plane, fleet, broadcast, checksOf }: Needs & { checksOf: ChecksOf },
 ): Dispatch {
-  const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
+  const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id, checksOf) });
   onClose(() => roster.close());
   /** Of those that wait for a retired node's last job. */
   const leaving = new Set<() => void>();
@@ -124,15 +132,7 @@ export async function openTrust(
       }
     },
     lastDay: (nodeId) => fleet.record.lastDayOfHost(uuidOf(nodeId)),
-    async quarantine(nodeId, { reason, evidence }) {
-      const id = uuidOf(nodeId);
-      // Another gateway may have come to the same verdict; its evidence stands.
-      if (await isBarred(fleet, nodeId)) return enforce(nodeId);
-      await fleet.quarantine(id, { reason, evidence, by: "platform" });
-      log.warn({ node: nodeId, reason, evidence }, "node quarantined");
-      await enforce(nodeId);
-      await broadcast.send(NODE_TOPIC, nodeId);
-    },
+    quarantine: (nodeId, verdict) => quarantine({ fleet, broadcast, enforce, log }, nodeId, verdict),
   });
   onClose(() => trust.stop());
   return trust;
@@ -142,6 +142,27 @@ function uuidOf(nodeId: string): Uuid {
   const id = parseId("node", nodeId);
   invariant(id !== undefined, "a connected node has a public id");
   return id;
+}
+
+/** What the quarantine of a node needs. */
+export interface Barring {
+  fleet: Fleet;
+  broadcast: Broadcast;
+  enforce: Enforce;
+  log: Context["log"];
+}
+
+export async function quarantine(
+  { fleet, broadcast, enforce, log }: Barring,
+  nodeId: string,
+  { reason, evidence }: Verdict,
+): Promise<void> {
+  // Another gateway may have come to the same verdict; its evidence stands.
+  if (await isBarred(fleet, nodeId)) return enforce(nodeId);
+  await fleet.quarantine(uuidOf(nodeId), { reason, evidence, by: "platform" });
+  log.warn({ node: nodeId, reason, evidence }, "node quarantined");
+  await enforce(nodeId);
+  await broadcast.send(NODE_TOPIC, nodeId);
 }
 
 async function standingOf(fleet: Fleet, nodeId: string): Promise<NodeStanding | undefined> {
@@ -184,11 +205,15 @@ function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<
 }
 
 /** What the records allow a node that asks for work: nothing unless its host elected models and it is in good standing. */
-async function licence(fleet: Fleet, nodeId: string): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
+async function licence(
+  fleet: Fleet,
+  nodeId: string,
+  checksOf: ChecksOf,
+): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
   if (node === undefined || node.standing !== "ready" || node.hostSuspended || node.withheld !== null) return undefined;
   const { id: uuid, accountId: hostAccountId, models, probation, slotsMax, owners } = node;
   const answersOwed = probation === null ? 0 : probation.needed - probation.answers;
-  return { nodeId: uuid, hostAccountId, models, answersOwed, slotsMax, owners };
+  return { nodeId: uuid, hostAccountId, models, answersOwed, slotsMax, owners, ...(await checksOf(uuid)) };
 }

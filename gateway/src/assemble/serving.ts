@@ -12,6 +12,7 @@ import type { SecretsOptions } from "../keys/keys.ts";
 import { PEPPERS_SCHEMA } from "../keys/peppers.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
 import type { Plane } from "../plane/plane.ts";
+import { checksIn, type LateChecks, lateChecks } from "./checks.ts";
 import type { Context } from "./context.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
 import { type Money, type MoneySettings, openMoney } from "./money.ts";
@@ -32,6 +33,7 @@ export interface Serving {
   plane: Plane;
   fleet: Fleet;
   dispatch: Dispatch;
+  checks: Pick<LateChecks, "counts" | "settled">;
   /** Once nodes that were connected before this gateway started have told it so. */
   nodesReported: Promise<void>;
 }
@@ -49,13 +51,15 @@ export async function openServing(
   const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store));
   onClose(() => apiKeys.close());
   const money = await openMoney(context, settings, ports);
+  const { broadcast } = store;
   const fleet = openFleet({
     pool: store.pool,
     newId,
     rules: settings.nodeRules,
     keepsRecord: () => store.schema.number >= NODE_RECORD_SCHEMA,
   });
-  const dispatch = openDispatch(context, settings, { plane, fleet, broadcast: store.broadcast });
+  const dispatch = openDispatch(context, settings, { plane, fleet, broadcast, checksOf: checksIn(store) });
+  const checks = lateChecks(context, settings);
   // A plane without an owner is part of this gateway: no node was connected to it before.
   const nodesReported = plane.ownership === undefined ? Promise.resolve() : sleep(clock, NODES_REPORT_MS);
   const limits = await ports.limits({
@@ -78,9 +82,11 @@ export async function openServing(
     dispatcher: dispatch.dispatcher,
     underWay: new UnderWay(),
     watch: traffic.watch,
+    checks,
     telling: openTelling({ log, clock, tracing: ports.tracing }),
   };
-  return { gateway, money, apiKeys, plane, fleet, dispatch, nodesReported };
+  checks.open({ store, gateway, dispatch, fleet });
+  return { gateway, money, apiKeys, plane, fleet, dispatch, checks, nodesReported };
 }
 
 export function keyOptions(

@@ -22,8 +22,8 @@ export {
   PAYOUT_STATES,
   type PayoutState,
   REQUEST_OUTCOMES,
-  type RequestOutcome,
   RESERVE_TRANSFER_KINDS,
+  type RequestOutcome,
   TEAM_ACTIONS,
   type TeamAction,
   TOP_UP_FAILURES,
@@ -53,7 +53,7 @@ export const NODE_STANDINGS = [
 export type NodeStanding = (typeof NODE_STANDINGS)[number];
 
 /** Why the platform itself puts a node into quarantine; an operator writes reasons of their own. */
-const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts", "declined"] as const;
+const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts", "declined", "spot_check"] as const;
 export type QuarantineReason = (typeof QUARANTINE_REASONS)[number];
 
 /** Each says more about the money than those before it: a payment that was made outweighs news that it was not. */

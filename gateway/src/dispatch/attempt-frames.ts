@@ -68,6 +68,11 @@ export class AttemptFrames {
       const attempt = this.#running.find(nodeId, job);
       if (attempt !== undefined && this.#inOrder(attempt, seq))
         this.#output(attempt, undefined, (sink) => sink.vectors(first, width, values));
+    } else if (frame.kind === "scored") {
+      const { job, seq, logprobs } = frame;
+      const attempt = this.#running.find(nodeId, job);
+      if (attempt !== undefined && this.#inOrder(attempt, seq))
+        this.#output(attempt, undefined, (sink) => sink.scored?.(logprobs) ?? "broken");
     } else if ("job" in frame) {
       const attempt = this.#running.find(nodeId, frame.job);
       if (attempt !== undefined) this.#control(attempt, frame);
@@ -81,7 +86,7 @@ export class AttemptFrames {
         attempt.acceptedAt = now;
         attempt.aliveAt = now;
         if (attempt.state === "offered") {
-          attempt.sink.begin();
+          attempt.sink.begin(attempt.node.id);
           this.#options.accepted(attempt);
         }
         step(attempt, "accept");

@@ -274,9 +274,9 @@ class Run {
 
   constructor(options: RunOptions) {
     this.#o = options;
-    const { header, formatted = false, keywords = [], origin } = options.order;
+    const { header, formatted = false, keywords = [], proven = false, origin } = options.order;
     this.#account = origin?.accountId ?? "";
-    this.#need = formatted ? needOf(header.model, keywords) : { model: header.model };
+    this.#need = { ...(formatted ? needOf(header.model, keywords) : { model: header.model }), proven };
     this.#startedAt = options.clock.monotonic();
     this.#deadline = this.#startedAt + options.deadlineMs;
   }

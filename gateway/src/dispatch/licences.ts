@@ -20,6 +20,9 @@ export interface NodeLicence {
   answersOwed?: number;
   /** How many of its slots it is trusted with. Absent: all. */
   slotsMax?: number;
+  /** Answers that it gave, as far as they are written down, and those of them that were checked. */
+  answers?: number;
+  checked?: number;
 }
 
 const LICENCE_FOR_MS = 30_000;

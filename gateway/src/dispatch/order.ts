@@ -12,6 +12,8 @@ export interface DispatchOrder {
   formatted?: boolean;
   /** What of the format's schema the node's engine must enforce. Absent: nothing beyond the format itself. */
   keywords?: readonly KeywordUse[];
+  /** Only for nodes many of whose answers were checked. Absent: for any. */
+  proven?: boolean;
   /**
    * Whose request it is and how long its prompt: whether a node that refuses a prompt is to blame depends on it. Absent for
    * the platform's own jobs.
@@ -24,9 +26,11 @@ export interface DispatchOrder {
  */
 export interface DispatchSink {
   /** A node accepted: what an earlier attempt gave is void. Never called after output reached the client. */
-  begin(): void;
+  begin(nodeId: string): void;
   delta(channel: Channel, text: string): "more" | "enough" | "broken";
   vectors(first: number, width: number, values: Float32Array): "more" | "broken";
+  /** How likely the node finds each token of an answer that it was given. Absent: nobody asked. */
+  scored?(logprobs: readonly (number | null)[]): "more" | "broken";
   /**
    * The node is done, or was stopped because there is enough. Whether there was one token of output or more; `broken` when
    * the node owes something.

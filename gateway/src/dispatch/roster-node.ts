@@ -1,5 +1,5 @@
 /** A connected node as its own state frames describe it and the platform's records and sight of it allow. */
-import type { NodeState } from "@tollgate/protocol/frames.ts";
+import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import { REFUSALS } from "../base/node-thresholds.ts";
 import type { NodeLicence } from "./licences.ts";
@@ -16,6 +16,8 @@ export interface RosterNode {
   formats: Set<string>;
   /** The keywords of JSON Schema that its engine enforces. */
   keywords: ReadonlySet<string>;
+  /** The models of which it says that its engine scores answers, and how. */
+  scores: Readonly<Record<string, ScoringKind>>;
   /** How many jobs it says it can run at once and runs, which is shown and decides nothing; how many it is trusted with. */
   reportedSlots: number;
   reportedBusy: number;
@@ -43,6 +45,7 @@ export function newRosterNode(id: string, licence: NodeLicence): RosterNode {
     models: new Set(),
     formats: new Set(),
     keywords: PROVEN,
+    scores: {},
     reportedSlots: 0,
     reportedBusy: 0,
     slots: 0,
@@ -79,6 +82,7 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
   node.acceptsEarly = state.accepts_early ?? false;
   node.formats = unlessSame(node.formats, new Set(state.json_schema));
   node.keywords = state.schema_keywords === undefined ? PROVEN : new Set(state.schema_keywords);
+  node.scores = state.scores ?? {};
   node.draining = state.draining;
   node.seenAt = now;
 }
@@ -87,9 +91,17 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
 export const isAble = (node: RosterNode, need: Need): boolean =>
   node.models.has(need.model) &&
   (!need.formatted || node.formats.has(need.model)) &&
-  keepsKeywords(node, need) &&
+  suits(node, need) &&
   !node.draining &&
   mayWork(node);
+
+/** So many checked answers make a node one for builders who let nobody check theirs. */
+const CHECKED_MIN = 1_000;
+const isProven = ({ licence }: RosterNode): boolean => (licence.checked ?? 0) >= CHECKED_MIN;
+
+/** What a need asks beyond what the shelves are sorted by. */
+export const suits = (node: RosterNode, need: Need): boolean =>
+  keepsKeywords(node, need) && (need.proven !== true || isProven(node));
 
 export const keepsKeywords = ({ keywords }: RosterNode, need: Need): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));

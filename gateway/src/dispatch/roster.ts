@@ -18,7 +18,15 @@ import { NodeMemory } from "./memory.ts";
 import { NodeStates } from "./node-states.ts";
 import { Outstanding } from "./outstanding.ts";
 import { OwnStops } from "./own-stops.ts";
-import { applyLicence, applyState, isAble, keepsKeywords, newRosterNode, type RosterNode } from "./roster-node.ts";
+import {
+  applyLicence,
+  applyState,
+  isAble,
+  keepsKeywords,
+  newRosterNode,
+  type RosterNode,
+  suits,
+} from "./roster-node.ts";
 import { type Need, Shelves } from "./shelves.ts";
 
 const STALE_AFTER_MS = 15_000;
@@ -76,8 +84,7 @@ export class Roster {
 
   /** Whether any node but the excluded ones is able, busy or not: one that is connected, or will be in a moment. */
   serves(need: Need, excluded: ReadonlySet<string>): boolean {
-    const isThere =
-      this.#shelves.of(need)?.able.some((node) => !excluded.has(node.id) && keepsKeywords(node, need)) ?? false;
+    const isThere = this.#shelves.of(need)?.able.some((node) => !excluded.has(node.id) && suits(node, need)) ?? false;
     return isThere || this.#memory.expected().some((node) => isAble(node, need) && !excluded.has(node.id));
   }
 
@@ -110,7 +117,7 @@ export class Roster {
     if (shelf === undefined) return undefined;
     const { clock, plane, random } = this.#options;
     const now = clock.monotonic();
-    const isAsked = (node: RosterNode): boolean => !excluded.has(node.id) && keepsKeywords(node, need);
+    const isAsked = (node: RosterNode): boolean => !excluded.has(node.id) && suits(node, need);
     const isTrusted = (node: RosterNode): boolean => isAsked(node) && node.shunnedUntil <= now;
     const isReached = (node: RosterNode): boolean => isAsked(node) && plane.reaches(node.id);
     return pickNode(shelf, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });

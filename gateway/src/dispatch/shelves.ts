@@ -11,6 +11,8 @@ export interface Need {
   formatted?: boolean;
   /** The keywords of JSON Schema that its engine must enforce. Absent: none. */
   keywords?: readonly string[];
+  /** That many of its answers were checked. Absent: it need not be known. */
+  proven?: boolean;
 }
 
 interface Filed {

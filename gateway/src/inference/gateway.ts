@@ -1,5 +1,7 @@
 /** Everything one request needs, passed in. Put together in assemble/serving.ts. */
+import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
 import type { EndpointName, LimitOutcome, RequestOutcome } from "../base/states.ts";
@@ -10,7 +12,7 @@ import type { Secrets } from "../keys/keys.ts";
 import type { Leases } from "../ledger/leases.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
-import type { Catalogue } from "../metering/catalogue.ts";
+import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import type { Reader } from "./call.ts";
 import type { Telling } from "./story.ts";
@@ -35,6 +37,30 @@ export interface Watch {
   refused(request: { endpoint: EndpointName; model: string | null; outcome: LimitOutcome }): void;
 }
 
+/** An answer that ended well, with all that another node needs to check it. */
+export interface DrawnAnswer {
+  requestId: Uuid;
+  nodeId: string;
+  endpoint: JobHeader["endpoint"];
+  model: ActiveModel;
+  sampling: JobHeader["sampling"];
+  formatted: boolean;
+  body: JobBody | Uint8Array;
+  outputTokensMax: number;
+  promptTokens: number;
+  completionTokens: number;
+  text: string;
+  reasoning: string;
+  vectors: readonly Float32Array[];
+}
+
+/** Answers are checked after the request is over, from memory and at once or not at all. */
+export interface AnswerChecks {
+  /** A node begins to answer: whether this answer will be checked. */
+  draws(nodeId: string): boolean;
+  check(answer: DrawnAnswer): void;
+}
+
 export interface Gateway {
   clock: Clock;
   log: Log;
@@ -56,6 +82,7 @@ export interface Gateway {
   /** Every request, from its key to its answer. */
   underWay: UnderWay;
   watch: Watch;
+  checks: AnswerChecks;
   /** Who tells operators of each request. */
   telling: Telling;
 }

@@ -56,7 +56,7 @@ describe("the relay", () => {
     assert.equal(relay.delta("answer", "\nlots of text"), "enough");
     assert.deepEqual(relay.end(), { answerTokens: 0, reasoningTokens: 0 });
     assert.deepEqual([relay.text, relay.cut], ["", "stop"]);
-    relay.begin();
+    relay.begin("node_a");
     assert.equal(relay.delta("answer", "text"), "more");
     assert.equal(relay.finished(), "answered");
   });
@@ -94,7 +94,7 @@ describe("the relay", () => {
   test("another attempt begins without what the first one held back", () => {
     const relay = open({ stop: ["END"] });
     relay.delta("answer", "first EN");
-    relay.begin();
+    relay.begin("node_a");
     assert.equal(relay.delta("answer", "D second"), "more");
     relay.end();
     assert.deepEqual([relay.text, relay.cut], ["D second", null]);
@@ -161,9 +161,9 @@ function relayOf({ thinks = false, vectorsDue = 0 } = {}) {
 describe("whether a node that is done gave anything", () => {
   test("nothing at all is empty; one token is an answer", () => {
     const { relay } = relayOf();
-    relay.begin();
+    relay.begin("node_a");
     assert.equal(relay.finished(), "empty");
-    relay.begin();
+    relay.begin("node_a");
     relay.delta("answer", "x");
     assert.equal(relay.finished(), "answered");
   });
@@ -211,7 +211,7 @@ describe("whether a node that is done gave anything", () => {
     const { relay } = relayOf({ thinks: true });
     relay.delta("answer", "<think>\n");
     assert.equal(relay.finished(), "empty");
-    relay.begin();
+    relay.begin("node_a");
     relay.delta("reasoning", "hm");
     relay.delta("answer", "yes");
     assert.equal(relay.finished(), "answered");

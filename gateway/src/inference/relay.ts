@@ -17,6 +17,8 @@ interface RelayOptions {
   vectorsDue: number;
   /** Where the answer ends. Engines look for these in all they write; here thinking is not searched. */
   stop?: readonly string[] | undefined;
+  /** Whether this node's answer is checked by another, so that its text is kept also where it is streamed. */
+  draws?: ((nodeId: string) => boolean) | undefined;
   /** Takes the answer as it comes. Null when it goes out in one piece. */
   stream: { delta(text: string): void } | null;
 }
@@ -30,6 +32,7 @@ export class Relay implements DispatchSink {
   readonly #text = new TextPile();
   readonly #reasoning = new TextPile();
   #reached = false;
+  #drawn = false;
   /** Whether the node said anything at all in the current attempt, and the counts once that is complete. */
   #heard = false;
   #counts: OutputCount | undefined;
@@ -61,7 +64,13 @@ export class Relay implements DispatchSink {
     return this.#reached;
   }
 
-  begin(): void {
+  /** The answer is to be checked. */
+  get isDrawn(): boolean {
+    return this.#drawn;
+  }
+
+  begin(nodeId: string): void {
+    this.#drawn = this.#options.draws?.(nodeId) ?? false;
     this.#counts = undefined;
     if (!this.#heard) return;
     this.#output = this.#newOutput();
@@ -158,9 +167,8 @@ export class Relay implements DispatchSink {
       return;
     }
     const { stream } = this.#options;
-    if (stream === null) {
-      this.#text.add(kept);
-    } else {
+    if (stream === null || this.#drawn) this.#text.add(kept);
+    if (stream !== null) {
       this.#reached = true;
       stream.delta(kept);
     }

@@ -4,16 +4,18 @@
  * `Endpoint` they bring. The order of the refusals is part of the contract.
  */
 import { suffixOf } from "../base/ids.ts";
+import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { DispatchOrder } from "../dispatch/order.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { Meter } from "../metering/meter.ts";
+import type { Meter, OutputCount } from "../metering/meter.ts";
 import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call, ReadAsk } from "./call.ts";
 import { DeltaJoiner } from "./delta-joiner.ts";
 import { type Ending, explainsWait, judge } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
-import type { Gateway } from "./gateway.ts";
+import type { DrawnAnswer, Gateway } from "./gateway.ts";
 import { ignoredHeaders, readAsk } from "./read.ts";
 import { Relay } from "./relay.ts";
 import { requireKeywords } from "./schema-support.ts";
@@ -115,7 +117,10 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const { vectorsDue } = ask;
     const { clock } = gw;
     const stream = writer && new DeltaJoiner({ writer, reply: call.reply, clock, perSecondMax: model.speedMax });
-    const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop: ask.sampling.stop, stream });
+    // The only cost of checks to a request that is not drawn: one random number.
+    const draws = key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId) : undefined;
+    const { stop } = ask.sampling;
+    const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop, stream, draws });
     const header = {
       model: model.id,
       endpoint: endpoint.name,
@@ -126,7 +131,10 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const origin = { accountId: key.accountId, promptTokens };
     const startedAt = gw.clock.monotonic();
     const result = await gw.dispatcher.run(
-      { request: meta.suffix, header, body: ask.body, formatted: ask.formatted, keywords: ask.keywords, origin },
+      {
+        ...{ request: meta.suffix, header, body: ask.body, origin },
+        ...{ formatted: ask.formatted, keywords: ask.keywords, proven: !key.spotChecks },
+      },
       relay,
       stay.signal,
     );
@@ -151,6 +159,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
 
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
     if (ending.outcome === "ok") {
+      if (relay.isDrawn) gw.checks.check(drawnAnswer(order, relay, { result, header, counts }));
       const { accountId } = key;
       const { stream, formatted, sampling } = ask;
       const request = { accountId, endpoint: endpoint.name, stream, outputTokensMax, formatted };
@@ -177,6 +186,28 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
   } finally {
     letGo();
   }
+}
+
+function drawnAnswer(
+  { caller, endpoint, ask, model, promptTokens }: Work,
+  relay: Relay,
+  { result, header, counts }: { result: DispatchResult; header: DispatchOrder["header"]; counts: OutputCount },
+): DrawnAnswer {
+  return {
+    requestId: caller.call.id,
+    nodeId: result.pace?.nodeId ?? "",
+    endpoint: endpoint.name,
+    model,
+    sampling: ask.sampling,
+    formatted: ask.formatted,
+    body: ask.body,
+    outputTokensMax: header.output_tokens_max,
+    promptTokens,
+    completionTokens: counts.answerTokens + counts.reasoningTokens,
+    text: relay.text,
+    reasoning: relay.reasoning,
+    vectors: relay.embeddings,
+  };
 }
 
 function openStream(call: Call, writer: StreamWriter): void {

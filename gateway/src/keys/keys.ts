@@ -46,6 +46,8 @@ const Holder = row({
   own: LimitOverrides.nullable(),
   /** The models that it may ask for; null: every one. */
   models: z.array(z.string()).nullable(),
+  /** Whether its answers may be checked by a second host. */
+  spotChecks: z.boolean(),
   /** When this secret ends, in Unix milliseconds: with its key, or because the key has a newer one. */
   until: z.number().nullable(),
 });
@@ -149,7 +151,8 @@ export const openHostTokens = (options: SecretsOptions): Secrets =>
     {
       kind: "tht",
       table: "host_token",
-      holder: "null::json as overrides, null::json as own, null::text[] as models, null::float8 as until",
+      holder:
+        'null::json as overrides, null::json as own, null::text[] as models, true as "spotChecks", null::float8 as until',
       reference: "k.reference = $1",
       hash: "k.secret_hash",
       madeWith: "k.pepper",
@@ -222,8 +225,8 @@ export function openSecrets<Record extends SecretRecord>(
     if (found === undefined || how === undefined) return undefined;
     rehashing.seen({ reference, token, hash: found.hash, madeWith: how, writtenDown: found.pepper });
     // Not the whole row: it is remembered, and the hash need not be.
-    const { id, name, accountId, overrides, own, models, until } = found;
-    return { id, name, accountId, overrides, own, models, until };
+    const { id, name, accountId, overrides, own, models, spotChecks, until } = found;
+    return { id, name, accountId, overrides, own, models, spotChecks, until };
   };
   /** A secret that has ended is as good as none, also one that is remembered. */
   const unlessEnded = (holder: Holder | undefined): Holder | undefined =>

@@ -10,6 +10,8 @@ export interface KeySettings {
   budgetMonth: Pico | null;
   expiresAt: Date | null;
   models: string[] | null;
+  /** Whether its answers may be checked by a second host. */
+  spotChecks: boolean;
   /** One that is not named stays as it is. */
   ownLimits: Partial<LimitOverrides>;
 }
@@ -46,6 +48,7 @@ export async function changeKey(
   if (change.name !== undefined) set("name", change.name);
   if (change.expiresAt !== undefined) set("expires_at", change.expiresAt);
   if (change.models !== undefined) set("models", change.models);
+  if (change.spotChecks !== undefined) set("spot_checks", change.spotChecks);
   const { requestsPerMinute, tokensPerMinute, inFlight } = change.ownLimits ?? {};
   if (requestsPerMinute !== undefined) set("own_requests_per_minute", requestsPerMinute);
   if (tokensPerMinute !== undefined) set("own_tokens_per_minute", tokensPerMinute);

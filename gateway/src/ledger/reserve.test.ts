@@ -301,9 +301,7 @@ describe("the reserve", () => {
     ]);
     const left = (change: string): string =>
       `update ledger_account set granted = granted ${change} where id = (select account_id from request where id = $1)`;
-    assert.deepEqual(await found(left("+ 1"), left("- 1")), [
-      "granted credit left and spent never exceeds the grants",
-    ]);
+    assert.deepEqual(await found(left("+ 1"), left("- 1")), ["granted credit left and spent never exceeds the grants"]);
   });
 
   describe("granted credit", () => {

@@ -1,12 +1,26 @@
 /** The settings of quarantine and canaries. */
-import { domain, flag, text } from "../base/settings.ts";
+import { z } from "zod";
+import { parseId, type Uuid } from "../base/ids.ts";
+import { domain, flag, number, parsed, text } from "../base/settings.ts";
 
 interface TrustConfig {
   /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
   autoQuarantine: boolean;
   /** The operator's own canaries, which nobody else has read. Undefined: there are none. */
   canariesFile: string | undefined;
+  /** Host accounts of the operator's own nodes, whose word outranks others' in spot checks. */
+  referenceHosts: Uuid[];
+  /** The part of honest nodes that may fail their spot checks in a day. */
+  spotCheckFalseAlarms: number;
 }
+
+const ACCOUNTS_RULE = "be account IDs (acc_…), separated by commas";
+const HostAccounts = z.string().transform((text, context): Uuid[] => {
+  const ids = text.split(",").map((part) => parseId("acc", part.trim()));
+  if (ids.every((id) => id !== undefined)) return ids;
+  context.addIssue(`must ${ACCOUNTS_RULE}`);
+  return z.NEVER;
+});
 
 export const trust = domain({
   title: "Trust in nodes",
@@ -20,6 +34,22 @@ export const trust = domain({
       help: "JSON file of your own canaries, which hosts cannot know.",
       see: "[Trust in nodes](trust.md)",
     }),
+    REFERENCE_HOSTS: parsed(HostAccounts, {
+      rule: ACCOUNTS_RULE,
+      help: "Host accounts of your own nodes, which verify other nodes' answers and outrank other verifiers.",
+    }),
+    SPOT_CHECK_FALSE_ALARM_DAYS: number({
+      unit: "days",
+      default: 10_000,
+      min: 100,
+      max: 10_000_000,
+      help: "Spot checks quarantine one honest node by mistake in so many node-days.",
+    }),
   },
-  config: (e): TrustConfig => ({ autoQuarantine: e.AUTO_QUARANTINE, canariesFile: e.CANARIES_FILE }),
+  config: (e): TrustConfig => ({
+    autoQuarantine: e.AUTO_QUARANTINE,
+    canariesFile: e.CANARIES_FILE,
+    referenceHosts: e.REFERENCE_HOSTS ?? [],
+    spotCheckFalseAlarms: 1 / e.SPOT_CHECK_FALSE_ALARM_DAYS,
+  }),
 });

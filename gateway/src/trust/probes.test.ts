@@ -65,6 +65,7 @@ describe("probes", () => {
       models: new Set(["m"]),
       formats: new Set(),
       keywords: new Set(),
+      scores: {},
       reportedSlots: 4,
       reportedBusy: 0,
       acceptsEarly: true,

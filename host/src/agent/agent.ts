@@ -13,6 +13,7 @@ import { JobIntake } from "./job-intake.ts";
 import { Link } from "./link.ts";
 import { Outbox } from "./outbox.ts";
 import type { Dial, PlaneCredentials } from "./plane.ts";
+import { ScoreChecks } from "./score-checks.ts";
 import type { AgentSnapshot, AgentState } from "./snapshot.ts";
 import { Tally } from "./tally.ts";
 import { Throttle } from "./throttle.ts";
@@ -51,6 +52,7 @@ export class Agent {
   readonly #intake: JobIntake;
   readonly #outbox: Outbox;
   readonly #formats: FormatChecks;
+  readonly #scores: ScoreChecks;
   readonly #tally: Tally;
   readonly #report: Throttle;
   readonly #turnEnd: TurnEnd;
@@ -73,10 +75,12 @@ export class Agent {
     const publish = (gateway: string, bytes: Uint8Array): void => this.#link.publish(toGateway(gateway, node), bytes);
     this.#outbox = new Outbox(clock, publish, this.#turnEnd);
     this.#formats = new FormatChecks({ engine, clock, log, changed: () => this.#report.due() });
+    this.#scores = new ScoreChecks({ engine, clock, log, changed: () => this.#report.due() });
     this.#intake = new JobIntake({
       engine,
       now: () => this.#now,
       keepsFormat: (model) => this.#formats.passed(model),
+      scores: (model) => this.#scores.kindOf(model) !== undefined,
       outbox: this.#outbox,
       clock,
       log,
@@ -114,6 +118,7 @@ export class Agent {
   start(): void {
     this.#stopWatching = this.#options.engine.watch?.((now) => this.#engineChanged(now));
     this.#formats.serve(this.#now.models);
+    this.#scores.serve(this.#now.models);
     void this.#link.run();
     this.#cancelHeartbeat = this.#options.clock.every(STATE_EVERY_MS, () => this.#report.due());
   }
@@ -133,6 +138,7 @@ export class Agent {
     this.#report.stop();
     this.#stopWatching?.();
     this.#formats.serve([]);
+    this.#scores.serve([]);
     this.#intake.abortAll();
     this.#outbox.flushAll();
     await this.#link.stop();
@@ -179,6 +185,7 @@ export class Agent {
       this.#options.log.info({ models, slots }, "engine serves more models again");
     else this.#options.log.info({ models, slots }, "engine capacity changed");
     this.#formats.serve(models);
+    this.#scores.serve(models);
     this.#changed();
   }
 
@@ -224,6 +231,7 @@ export class Agent {
   #publishState(): void {
     const { node, version } = this.#options;
     const formatted = this.#now.models.filter((model) => this.#formats.passed(model));
+    const scores = this.#scores.of(this.#now.models);
     const state = {
       protocol: PROTOCOL_VERSION,
       agent: version,
@@ -231,6 +239,7 @@ export class Agent {
       busy: this.#intake.busy,
       models: [...this.#now.models],
       ...(formatted.length === 0 ? {} : { json_schema: formatted, ...this.#keywordsOf(formatted) }),
+      ...(Object.keys(scores).length === 0 ? {} : { scores }),
       accepts_early: true,
       draining: this.#intake.draining,
     };

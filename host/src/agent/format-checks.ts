@@ -16,6 +16,8 @@ interface FormatChecksOptions {
   log: Log;
   /** A model passed. */
   changed: () => void;
+  /** For the log. */
+  what?: string;
 }
 
 interface Candidate {
@@ -33,6 +35,10 @@ export class FormatChecks {
 
   constructor(options: FormatChecksOptions) {
     this.#options = options;
+  }
+
+  get #what(): string {
+    return this.#options.what ?? "structured output";
   }
 
   passed(model: string): boolean {
@@ -68,7 +74,7 @@ export class FormatChecks {
     try {
       const passes = await engine.keepsFormat?.(model);
       if (!isServed()) return;
-      log.info({ model, passes }, "engine tested for structured output");
+      log.info({ model, passes }, `engine tested for ${this.#what}`);
       if (!passes) return;
       this.#passed.add(model);
       changed();
@@ -80,7 +86,7 @@ export class FormatChecks {
   #later(candidate: Candidate, error: unknown): void {
     const { clock, log } = this.#options;
     const reason = error instanceof EngineError ? { reason: error.message } : withoutMessage(error);
-    log.debug({ model: candidate.model, ...reason }, "testing the engine for structured output failed; retrying");
+    log.debug({ model: candidate.model, ...reason }, `testing the engine for ${this.#what} failed; retrying`);
     const waitMs = Math.min(AGAIN_MS_MAX, AGAIN_MS_MIN * 2 ** Math.min(candidate.tries++, 10));
     candidate.cancelTimer = clock.after(waitMs, () => this.#check(candidate));
   }

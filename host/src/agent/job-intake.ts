@@ -28,6 +28,8 @@ interface JobIntakeOptions {
   now: () => Availability;
   /** Whether a model was seen to keep to an output format. */
   keepsFormat: (model: string) => boolean;
+  /** Whether a model was seen to score answers. */
+  scores: (model: string) => boolean;
   outbox: Outbox;
   clock: Clock;
   log: Log;
@@ -170,8 +172,10 @@ export class JobIntake {
     const job = engineJob(header, joiner.body());
     const formatted = job.endpoint !== "embedding" && job.format !== undefined;
     const unkept = formatted && !this.#options.keepsFormat(job.model);
-    if (unkept || this.#options.engine.refuses?.(job)) {
-      const reason = unkept ? "the engine does not support output formats" : "the engine refused it";
+    const unscored = job.endpoint !== "embedding" && job.score !== undefined && !this.#options.scores(job.model);
+    if (unkept || unscored || this.#options.engine.refuses?.(job)) {
+      const why = unkept ? "the engine does not support output formats" : "the engine refused it";
+      const reason = unscored ? "the engine does not score answers" : why;
       if (accepted === undefined) this.#refuse(header, reason);
       else this.#fail(header, reason);
       this.#options.changed();

@@ -9,11 +9,12 @@ import {
   FAILURE_MESSAGE_CHARS_MAX,
   FRAME_BYTES_MAX,
   JOINED_PAUSE_MS_MAX,
+  SCORES_MAX,
   VECTOR_WIDTH_MAX,
   VECTORS_PER_FRAME_MAX,
 } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
-import { EngineError, type Finish } from "../engines/engine.ts";
+import { EngineError, type Finish, type Logprobs } from "../engines/engine.ts";
 import { type Outbox, type QueuedDelta, WAIT_MS } from "./outbox.ts";
 
 /** A frame of vectors besides its job id and values. See the codec. */
@@ -110,6 +111,17 @@ export class JobWriter {
     this.#send(encode({ kind: "vectors", job, seq: this.#seq++, first: this.#vectorsSent, width, values }));
     this.#vectorsSent += vectors.length;
     this.#vectors = [];
+  }
+
+  /** Of an answer that another node gave. */
+  scored(logprobs: Logprobs): void {
+    if (this.#over) return;
+    const { job } = this.#header;
+    // Three digits behind the point are more than two engines agree on, and keep the frame within its bound.
+    const rounded = logprobs
+      .slice(0, SCORES_MAX)
+      .map((value) => (value === null ? null : Math.min(0, Math.round(value * 1000) / 1000)));
+    this.#send(encode({ kind: "scored", job, seq: this.#seq++, logprobs: rounded }));
   }
 
   done(finish: Finish): void {

@@ -6,6 +6,7 @@ import {
   EngineError,
   type EngineJob,
   type GenerationJob,
+  type ScoringJob,
   type Sink,
 } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
@@ -16,12 +17,13 @@ export function engineJob(header: JobHeader, body: JobBody): EngineJob {
   const attempt = Number(header.job.slice(header.job.lastIndexOf("-") + 1));
   const common = { id: header.job, attempt, model: header.model };
   if ("input" in body) return { ...common, endpoint: "embedding", input: body.input };
-  const { format, ...input } = body;
+  const { format, score, ...input } = body;
   return {
     ...common,
     endpoint: "messages" in body ? "chat" : "completion",
     input,
     ...(format === undefined ? {} : { format }),
+    ...(score === undefined ? {} : { score }),
     sampling: header.sampling,
     outputTokensMax: header.output_tokens_max,
     ...(header.stream ? {} : { gathers: true }),
@@ -41,6 +43,7 @@ export async function runJob(run: JobRun): Promise<Outcome> {
   const { job, writer, signal } = run;
   try {
     if (job.endpoint === "embedding") await embed(run, job);
+    else if (isScoring(job)) await score(run, job);
     else await generate(run, job);
   } catch (error) {
     if (signal.aborted) return "cancelled";
@@ -62,6 +65,16 @@ async function generate({ engine, writer, record, signal }: JobRun, job: Generat
   };
   const { finish } = await engine.generate(job, sink, signal);
   if (!signal.aborted) writer.done(finish);
+}
+
+const isScoring = (job: EngineJob): job is ScoringJob => job.endpoint !== "embedding" && job.score !== undefined;
+
+async function score({ engine, writer, record, signal }: JobRun, job: ScoringJob): Promise<void> {
+  const logprobs = await engine.score?.(job, { progress: progressOf(writer, record) }, signal);
+  if (signal.aborted) return;
+  if (logprobs === undefined) throw new EngineError("engine", "the engine does not score answers");
+  writer.scored(logprobs);
+  writer.done("stop");
 }
 
 async function embed({ engine, writer, record, signal }: JobRun, job: EmbeddingJob): Promise<void> {

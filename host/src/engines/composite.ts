@@ -66,6 +66,17 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
         member.running--;
       }
     },
+    scoring: async (model) => byModel.get(model)?.engine.scoring?.(model),
+    async score(job, sink, signal) {
+      const member = memberFor(job.model);
+      if (member.engine.score === undefined) throw new Error(`the engine of ${job.model} does not score`);
+      member.running++;
+      try {
+        return await member.engine.score(job, sink, signal);
+      } finally {
+        member.running--;
+      }
+    },
     keepsFormat: async (model) => (await byModel.get(model)?.engine.keepsFormat?.(model)) ?? false,
     schemaKeywords: (model) => byModel.get(model)?.engine.schemaKeywords?.(model),
     tokens: async (model, text) => byModel.get(model)?.engine.tokens?.(model, text),

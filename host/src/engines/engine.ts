@@ -2,7 +2,7 @@
  * The port between the agent and whatever generates text. An engine is told one job at a time (several at once up to its
  * slots) and speaks through a sink. It never counts tokens for anyone: the gateway does.
  */
-import type { Channel, Endpoint, OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
+import type { Channel, Endpoint, OutputFormat, Sampling, Score, ScoringKind } from "@tollgate/protocol/frames.ts";
 
 export interface ChatMessage {
   role: string;
@@ -23,7 +23,16 @@ export interface GenerationJob {
   format?: OutputFormat | undefined;
   /** The client does not stream: what comes at once may be said at once. */
   gathers?: boolean | undefined;
+  score?: Score | undefined;
 }
+
+/** An answer that another node gave: the engine says how likely it finds it, and writes nothing. */
+export interface ScoringJob extends GenerationJob {
+  score: Score;
+}
+
+/** Natural logarithms of probabilities, as the `scored` frame has them. */
+export type Logprobs = (number | null)[];
 
 export interface EmbeddingJob {
   id: string;
@@ -90,6 +99,13 @@ export interface Engine {
   keepsFormat?(model: string): Promise<boolean>;
   /** The keywords of JSON Schema that it enforces for a model that keeps to formats. Undefined: nobody knows. */
   schemaKeywords?(model: string): readonly string[] | undefined;
+  /**
+   * How the engine scores an answer of that model, by a try. Undefined where it cannot; rejects where it did not answer. Absent:
+   * this engine cannot.
+   */
+  scoring?(model: string): Promise<ScoringKind | undefined>;
+  /** Only where `scoring` found a way. Rejects with EngineError. Stops early and resolves when `signal` aborts. */
+  score?(job: ScoringJob, sink: Pick<Sink, "progress">, signal: AbortSignal): Promise<Logprobs>;
   /** True: the engine will not take this job now, although a slot is free. Asked before the job is accepted. */
   refuses?(job: EngineJob): boolean;
   /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */

@@ -9,9 +9,12 @@ import { EngineHealth } from "./engine-health.ts";
 import { EngineAway, EngineBusy, EngineHttp, EngineRefused } from "./engine-http.ts";
 import { keepsToFormat } from "./format-check.ts";
 import { HttpJobs } from "./http-jobs.ts";
-import { EMBEDDING_MODELS } from "./models.ts";
+import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
 import { generic } from "./profiles/generic.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
+import { scoresAs } from "./score-check.ts";
+
+const TELL_EVERY_MS = 1_000;
 
 interface OpenAiOptions {
   /** For logs and screens. */
@@ -96,6 +99,40 @@ export function openAiEngine(options: OpenAiOptions): Engine {
             keepsToFormat((job, sink, signal) => jobs.generate(job, sink, signal), model, clock),
         }),
     schemaKeywords: () => profile.schemaKeywords,
+    ...scoringOf({ http, profile, names, clock }),
     close: async () => {},
   };
+}
+
+/**
+ * Not for models that think apart: their thoughts come before the answer, and no engine takes these over HTTP as the beginning of
+ * what it would say.
+ */
+function scoringOf({
+  http,
+  profile,
+  names,
+  clock,
+}: {
+  http: EngineHttp;
+  profile: EngineProfile;
+  names: ReadonlyMap<string, string>;
+  clock: Clock;
+}): Pick<Engine, "scoring" | "score"> {
+  const { scoring } = profile;
+  if (scoring === undefined) return {};
+  const score: NonNullable<Engine["score"]> = async (job, sink, signal) => {
+    const name = names.get(job.model);
+    if (name === undefined) throw new EngineError("engine", `the engine has no model for ${job.model}`);
+    // The answer comes in one piece; until then the gateway hears that the engine is at work.
+    const stopTelling = clock.every(TELL_EVERY_MS, () => sink.progress(0));
+    try {
+      return await scoring.score(http, name, job, signal);
+    } finally {
+      stopTelling();
+    }
+  };
+  const tried = async (model: string) =>
+    THINKING_MODELS.includes(model) ? undefined : scoresAs(scoring.kind, score, { model, clock });
+  return { scoring: tried, score };
 }

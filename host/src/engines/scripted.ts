@@ -4,6 +4,7 @@
  */
 
 import type { Channel } from "@tollgate/protocol/frames.ts";
+import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
 import { type Clock, sleep, turn } from "../clock.ts";
 import {
@@ -13,12 +14,14 @@ import {
   type EngineJob,
   type Finish,
   type GenerationJob,
+  type Logprobs,
+  type ScoringJob,
   type Sink,
 } from "./engine.ts";
 import { EMBEDDING_MODELS } from "./models.ts";
 import { unitVector } from "./prose.ts";
 import { SCHEMA_KEYWORDS } from "./schema-keywords.ts";
-import { type Plan, planOf } from "./script.ts";
+import { type Plan, planOf, wordsOf } from "./script.ts";
 import { WireFaults } from "./wire-faults.ts";
 
 const VECTOR_WIDTH = 1024;
@@ -46,6 +49,8 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
     models: options.models,
     keepsFormat: async (model) => !EMBEDDING_MODELS.includes(model),
     schemaKeywords: () => SCHEMA_KEYWORDS.scripted,
+    scoring: async (model) => (EMBEDDING_MODELS.includes(model) ? undefined : "text"),
+    score: async (job) => scriptedScore(job),
     refuses: (job) => isBusy(job),
     async generate(job, sink, signal) {
       try {
@@ -63,6 +68,15 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
     },
     close: async () => {},
   };
+}
+
+/** What it would have said itself is likely, and all else is not. */
+function scriptedScore(job: ScoringJob): Logprobs {
+  const plan = planOf(job);
+  const own = new Set([...plan.reasoning, ...plan.answer].map((word) => word.trim()));
+  return wordsOf(job.score.answer)
+    .slice(0, SCORES_MAX)
+    .map((word, i) => (own.has(word.trim()) ? -0.2 - (i % 5) / 10 : -9));
 }
 
 function isBusy(job: EngineJob): boolean {

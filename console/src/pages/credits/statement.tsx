@@ -53,6 +53,10 @@ const KINDS: Record<StatementRow["kind"], Tone> = {
   dispute: "bad",
   payout: "neutral",
   setoff: "good",
+  // Of host accounts only.
+  withhold: "bad",
+  release: "good",
+  verification: "good",
 };
 
 const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): Column<StatementRow>[] => [

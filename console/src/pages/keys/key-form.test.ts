@@ -10,6 +10,7 @@ const KEY = {
   budget_month_micro: null,
   expires_at: new Date("2026-12-01T09:30:17").getTime() / 1000,
   models: ["a", "b"],
+  spot_checks: true,
   limits_set: { requests_per_minute: 60, tokens_per_minute: null, in_flight: null },
 } as ApiKey;
 
@@ -22,6 +23,7 @@ describe("the form of a key", () => {
       budget_month_micro: "",
       expires_at: "2026-12-01T09:30",
       models: ["a", "b"],
+      spot_checks: true,
       requests_per_minute: "60",
       tokens_per_minute: "",
       in_flight: "",

@@ -17,6 +17,7 @@ export interface KeyForm {
   expires_at: string;
   /** null: every one. */
   models: string[] | null;
+  spot_checks: boolean;
   requests_per_minute: string;
   tokens_per_minute: string;
   in_flight: string;
@@ -28,6 +29,7 @@ export const NEW_KEY: KeyForm = {
   budget_month_micro: "",
   expires_at: "",
   models: null,
+  spot_checks: true,
   requests_per_minute: "",
   tokens_per_minute: "",
   in_flight: "",
@@ -41,6 +43,7 @@ export function formOf(key: ApiKey): KeyForm {
     budget_month_micro: dollarsOf(key.budget_month_micro),
     expires_at: key.expires_at === null ? "" : localMinute(key.expires_at),
     models: key.models,
+    spot_checks: key.spot_checks,
     requests_per_minute: textOf(key.limits_set.requests_per_minute),
     tokens_per_minute: textOf(key.limits_set.tokens_per_minute),
     in_flight: textOf(key.limits_set.in_flight),
@@ -55,6 +58,7 @@ export function formFrom(fields: FormData): KeyForm {
     budget_month_micro: text("budget_month_micro"),
     expires_at: text("expires_at"),
     models: text("models_allowed") === "some" ? fields.getAll("models").map(String) : null,
+    spot_checks: fields.has("spot_checks"),
     requests_per_minute: text("requests_per_minute"),
     tokens_per_minute: text("tokens_per_minute"),
     in_flight: text("in_flight"),
@@ -84,6 +88,7 @@ export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } 
     if (form.models?.length === 0) return { problem: { param: "models", text: "Choose at least one model." } };
     change.models = form.models;
   }
+  if (form.spot_checks !== before.spot_checks) change.spot_checks = form.spot_checks;
   for (const name of LIMITS) {
     if (form[name] === before[name]) continue;
     const limit = form[name] === "" ? null : wholeNumber(form[name]);

@@ -69,6 +69,12 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
         error={wrongWith("expires_at")}
       />
       <ModelChoice begin={begin.models} problem={problem?.param === "models" ? problem.text : modelsError(error)} />
+      <CheckField
+        type="checkbox"
+        name="spot_checks"
+        defaultChecked={begin.spot_checks}
+        label="Spot checks: a second host may see a sampled prompt. Off: only nodes with 1,000 checked answers serve this key."
+      />
       <fieldset className="grid gap-4 sm:grid-cols-3">
         <legend className="mb-1.5 font-medium">Limits</legend>
         {LIMITS.map((name) => (

@@ -14,6 +14,7 @@ import type { AdminCommand } from "./admin-run.ts";
 import { auditCommands } from "./audit.ts";
 import { backup } from "./backup.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
+import { checkCommands } from "./checks.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { historyCommands } from "./history.ts";
 import { keyCommands } from "./keys.ts";
@@ -49,6 +50,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...operatorCommands,
   ...payoutCommands,
   ...withheldCommands,
+  ...checkCommands,
   ...historyCommands,
   ...auditCommands,
   ...secretCommands,

@@ -125,12 +125,20 @@ function requireOwnKey({ role }: Membership, who: { identityId: Uuid }, key: Api
 const onlyOwnersLoosen = (field: string): string =>
   `Only an owner of the account can make ${field} of a key less strict. Members can make it stricter.`;
 
-const SETTINGS = "budget_day_micro, budget_month_micro, expires_at, models, limits";
+const SETTINGS = "budget_day_micro, budget_month_micro, expires_at, models, spot_checks, limits";
 const REVOKED = { message: "This key is revoked and cannot be changed." };
 
 /** What a form says, as the keys take it. Throws the 400 that names the first field that breaks a rule. */
 function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<string>; now: number }): KeyChange {
-  const { name, budget_day_micro: day, budget_month_micro: month, expires_at: end, models, limits } = fields;
+  const {
+    name,
+    budget_day_micro: day,
+    budget_month_micro: month,
+    expires_at: end,
+    models,
+    spot_checks,
+    limits,
+  } = fields;
   if (end != null && end * 1000 <= rules.now) {
     throw invalidRequest("expires_at", "expires_at must be in the future; to end a key now, revoke it");
   }
@@ -143,6 +151,7 @@ function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<strin
     ...(name !== undefined && { name }),
     ...(day !== undefined && { budgetDay: amountOf(day) }),
     ...(month !== undefined && { budgetMonth: amountOf(month) }),
+    ...(spot_checks !== undefined && { spotChecks: spot_checks }),
     ...(end !== undefined && { expiresAt: end === null ? null : new Date(end * 1000) }),
     ...(models !== undefined && { models: models === null ? null : [...new Set(models)] }),
     ...(limits !== undefined && { ownLimits: ownLimits(limits, rules.ceiling) }),
@@ -189,6 +198,7 @@ export function keyObject(record: ApiKeyRecord, spend: KeySpend): z.input<typeof
     spend_today: spendObject(spend.today.get(id)),
     spend_this_month: spendObject(spend.month.get(id)),
     models: record.models,
+    spot_checks: record.spotChecks,
     expires_at: secondsOrNull(record.expiresAt),
     old_secret_until: secondsOrNull(record.previousUntil),
     created_by:

@@ -84,7 +84,15 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
 }
 
 /** Reads all of the prompt but its last step, which comes back. */
-async function readPrompt(prompt: Token[], { sequence, sink, signal, clock }: Generation): Promise<Token[]> {
+export async function readPrompt(
+  prompt: Token[],
+  {
+    sequence,
+    sink,
+    signal,
+    clock,
+  }: Pick<Generation, "sequence" | "signal" | "clock"> & { sink: Pick<Sink, "progress"> },
+): Promise<Token[]> {
   let read = 0;
   let step = STEP_TOKENS;
   // The work is done in this process, so that it goes on is known without the engine saying so.

@@ -22,11 +22,13 @@ import { contextTokensOf } from "../model-requirements.ts";
 import { EMBEDDING_MODELS } from "../models.ts";
 import { normalise } from "../prose.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
+import { scoresAs } from "../score-check.ts";
 import { answerGrammar } from "./answer-grammar.ts";
 import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
 import { Pool } from "./pool.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
 import { sampleInTurns } from "./sample-in-turns.ts";
+import { score } from "./score.ts";
 
 const GGUF_MAGIC = "GGUF";
 const SLOTS_ON_CPU = 1;
@@ -96,6 +98,16 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
         free.put(sequence);
       }
     };
+    const scoreAnswer: NonNullable<Engine["score"]> = async (job, sink, signal) => {
+      if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
+      const sequence = await free.take();
+      try {
+        return await score({ model, sequence, format, job, sink, signal, clock });
+      } finally {
+        await sequence.clearHistory();
+        free.put(sequence);
+      }
+    };
 
     return {
       name,
@@ -103,6 +115,8 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
       models,
       notes: options.promptFormat === undefined ? notesOn(model, models, contextTokens) : [],
       generate: write,
+      scoring: (id) => scoresAs("text", scoreAnswer, { model: id, clock }),
+      score: scoreAnswer,
       keepsFormat: async (id) => !EMBEDDING_MODELS.includes(id) && keepsToFormat(write, id, clock),
       schemaKeywords: () => SCHEMA_KEYWORDS.inProcess,
       async *embed(job, sink, signal) {

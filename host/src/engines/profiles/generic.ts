@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineProfile } from "./profile.ts";
+import { promptLogprobs } from "./prompt-logprobs.ts";
 
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
@@ -9,6 +10,8 @@ export const generic: EngineProfile = {
   kind: "engine",
   usualAddress: "http://127.0.0.1:8000",
   healthPath: "/v1/models",
+  // Others than vLLM have taken the field over; only a try tells.
+  scoring: promptLogprobs,
   // `transformers serve` answers one after the other; more would wait inside it and look silent.
   assumedSlots: 1,
   async inspect(http) {

@@ -2,8 +2,8 @@
  * What is known of one kind of engine: how to recognise it, what it tells of itself, and in which dialect jobs are put to
  * it. Everything else about speaking to an engine over HTTP is the same for all of them.
  */
-import type { OutputFormat } from "@tollgate/protocol/frames.ts";
-import type { Finish, GenerationJob } from "../engine.ts";
+import type { OutputFormat, ScoringKind } from "@tollgate/protocol/frames.ts";
+import type { Finish, GenerationJob, Logprobs, ScoringJob } from "../engine.ts";
 import type { EngineHttp } from "../engine-http.ts";
 
 export type EngineKindName = "ollama" | "llama-server" | "LM Studio" | "vLLM" | "MLX" | "engine";
@@ -67,6 +67,12 @@ export interface Dialect {
   vectors(text: string, count: number): Float32Array[];
 }
 
+export interface EngineScoring {
+  kind: ScoringKind;
+  /** `model`: the engine's name for it. Throws EngineError. */
+  score(http: EngineHttp, model: string, job: ScoringJob, signal: AbortSignal): Promise<Logprobs>;
+}
+
 export interface EngineProfile {
   kind: EngineKindName;
   /** Where it listens unless it was told otherwise. */
@@ -87,6 +93,8 @@ export interface EngineProfile {
   schemaKeywords?: readonly string[];
   /** The token ids of a text; undefined where it does not tell. */
   tokens?(http: EngineHttp, model: string, text: string): Promise<number[] | undefined>;
+  /** How it says how likely an answer is that it did not write. Absent: it cannot. */
+  scoring?: EngineScoring;
   /** What whoever runs it must know, in one line each. */
   caveats?: readonly string[];
 }

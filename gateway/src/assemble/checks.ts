@@ -1,0 +1,79 @@
+/** Spot checks, once the database has their tables; until then nothing is drawn. */
+import type { Uuid } from "../base/ids.ts";
+import type { AnswerChecks, Gateway } from "../inference/gateway.ts";
+import { type CheckCounts, type CheckMoney, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
+import { checksOf, openCheckStore, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
+import type { Context } from "./context.ts";
+import { type Barring, type ChecksOf, type Dispatch, type FleetSettings, quarantine } from "./fleet.ts";
+import type { Store } from "./ports.ts";
+
+type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotCheckFalseAlarms">;
+
+interface Needs {
+  store: Store;
+  gateway: Pick<Gateway, "dispatcher" | "meter">;
+  dispatch: Pick<Dispatch, "roster" | "enforce">;
+  fleet: Barring["fleet"];
+}
+
+export interface LateChecks extends AnswerChecks {
+  readonly counts: Readonly<CheckCounts>;
+  settled(): Promise<void>;
+  open(needs: Needs): void;
+}
+
+const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
+
+export function lateChecks(context: Context, settings: Settings): LateChecks {
+  const { log, clock, random, newId, onClose } = context;
+  let checks: SpotChecks | undefined;
+  const begin = async ({ store, gateway, dispatch, fleet }: Needs): Promise<void> => {
+    await store.schema.reached(SPOT_CHECKS_SCHEMA);
+    const { enforce, roster } = dispatch;
+    const opened = await openSpotChecks({
+      gateway,
+      roster,
+      store: openCheckStore(store.pool),
+      money: checkMoney(store),
+      references: new Set<string>(settings.referenceHosts),
+      falseAlarms: settings.spotCheckFalseAlarms,
+      automatic: settings.autoQuarantine,
+      quarantine: (nodeId, verdict) => quarantine({ fleet, broadcast: store.broadcast, enforce, log }, nodeId, verdict),
+      newId,
+      clock,
+      random,
+      log,
+    });
+    onClose(() => opened.stop());
+    checks = opened;
+  };
+  return {
+    draws: (nodeId) => checks?.draws(nodeId) ?? false,
+    check: (answer) => checks?.check(answer),
+    get counts() {
+      return checks?.counts ?? NOTHING;
+    },
+    settled: async () => checks?.settled(),
+    open: (needs) => {
+      begin(needs).catch((error) => log.error({ err: error }, "spot checks could not begin"));
+    },
+  };
+}
+
+/** The ledger's own functions. */
+const checkMoney = ({ ledgerPool }: Store): CheckMoney => ({
+  async payCheck(id, hostAccountId, amount) {
+    await ledgerPool.query("select ledger_pay_check($1, $2, $3)", [id, hostAccountId, amount.toString()]);
+  },
+  async withhold(nodeId, since, reason) {
+    await ledgerPool.query("select ledger_withhold($1, $2, $3)", [nodeId, since, reason]);
+  },
+});
+
+const NONE = { answers: 0, checked: 0 };
+
+export const checksIn =
+  ({ pool, schema }: Pick<Store, "pool" | "schema">): ChecksOf =>
+  async (nodeId: Uuid) => {
+    return schema.number < SPOT_CHECKS_SCHEMA ? NONE : checksOf(pool, nodeId);
+  };

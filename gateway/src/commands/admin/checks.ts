@@ -1,0 +1,46 @@
+/** `tollgate admin checks`: what spot checks found, by node and model, and what they cost. */
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import { systemClock } from "../../base/clock.ts";
+import { parseId, publicId } from "../../base/ids.ts";
+import { exactMicro } from "../../base/money.ts";
+import { type NodeCheckSums, sumChecks } from "../../trust/spot-checks/store.ts";
+import type { AdminCommand, AdminRun } from "./admin-run.ts";
+import { dollarsText } from "./dollars.ts";
+
+const DAYS = 30;
+
+export const checkCommands: Record<string, AdminCommand> = {
+  "checks list": {
+    help: `list the spot checks of the last ${DAYS} days by node and model: bad scores, evidence, cost`,
+    flags: { node: { value: "ID", help: "of one node only" } },
+    example: "",
+    run: list,
+  },
+};
+
+const COLUMNS: Column<NodeCheckSums>[] = [
+  { title: "NODE", cell: ({ nodeId }) => publicId("node", nodeId) },
+  { title: "MODEL", cell: ({ model }) => model },
+  { title: "CHECKS", align: "right", cell: ({ checks }) => String(checks) },
+  { title: "BAD", align: "right", cell: ({ bad }) => String(bad) },
+  { title: "SCORE", align: "right", cell: ({ score }) => (score === null ? "" : score.toFixed(2)) },
+  { title: "EVIDENCE", align: "right", cell: ({ strength }) => (strength === null ? "" : strength.toPrecision(2)) },
+  { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
+];
+
+async function list({ pool, json, print, flags, terminal }: AdminRun): Promise<number> {
+  const id = flags.node === undefined ? null : parseId("node", flags.node);
+  if (id === undefined) throw new UsageError("--node must be a node's id (node_…)");
+  const sums = await sumChecks(pool, new Date(systemClock.now() - DAYS * 86_400_000), id);
+  if (json) print(JSON.stringify(sums.map(shown), null, 2));
+  else print(sums.length === 0 ? "No answer was checked." : table(COLUMNS, sums, terminal));
+  return 0;
+}
+
+const shown = ({ nodeId, cost, lastAt, ...rest }: NodeCheckSums) => ({
+  node: publicId("node", nodeId),
+  ...rest,
+  cost_micro: exactMicro(cost),
+  last_at: lastAt.toISOString(),
+});

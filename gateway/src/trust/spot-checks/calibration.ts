@@ -1,0 +1,127 @@
+/**
+ * What honest answers score: of each model, method and class the last scores of nodes in good standing, at most 512. Pure but for
+ * what it remembers. A new score is judged by its rank among them, so that nothing is assumed of the distribution's shape.
+ *
+ * A score is judged by those of other identities only. One identity holds at most a quarter of the sample (an equal share where there are fewer than four), so that nobody can move it
+ * alone, and an identity whose node fails its test loses its part.
+ */
+import type { CheckMethod, Score } from "./score.ts";
+
+const SAMPLE_MAX = 512;
+/** With fewer nothing is judged: the check only adds to the sample. */
+export const SAMPLE_MIN = 100;
+const SHARE_MAX = 1 / 4;
+
+export interface Reading {
+  /** The identity whose node gave the answer. */
+  identity: string;
+  score: Score;
+}
+
+/** Where scores are alike. */
+export interface Bench {
+  model: string;
+  method: CheckMethod;
+  class: string;
+}
+
+/** One figure of a score, and the side on which it is suspicious. */
+export const FIGURES = [
+  { of: "mean", side: "low" },
+  { of: "mean", side: "high" },
+  { of: "opening", side: "low" },
+  { of: "tail", side: "high" },
+] as const satisfies readonly { of: keyof Score; side: "low" | "high" }[];
+
+/** For each figure the probability that an honest answer looks as bad as this one, never less than the truth allows. */
+export type Judgement = readonly number[];
+
+interface Sample {
+  /** In the order of time. */
+  readings: Reading[];
+  /** How many of them each identity has. */
+  counts: Map<string, number>;
+}
+
+export class Calibration {
+  readonly #samples = new Map<string, Sample>();
+
+  /** In the order of time: the oldest leaves. */
+  add(bench: Bench, reading: Reading): void {
+    const key = keyOf(bench);
+    const sample: Sample = this.#samples.get(key) ?? { readings: [], counts: new Map() };
+    this.#samples.set(key, sample);
+    const { readings, counts } = sample;
+    const { identity } = reading;
+    readings.push(reading);
+    counts.set(identity, (counts.get(identity) ?? 0) + 1);
+    const ownMax = SAMPLE_MAX * Math.max(SHARE_MAX, 1 / counts.size);
+    if ((counts.get(identity) ?? 0) > ownMax)
+      leave(
+        sample,
+        readings.findIndex((other) => other.identity === identity),
+      );
+    else if (readings.length > SAMPLE_MAX) leave(sample, 0);
+  }
+
+  forget(identity: string): void {
+    for (const sample of this.#samples.values()) {
+      sample.readings = sample.readings.filter((reading) => reading.identity !== identity);
+      sample.counts.delete(identity);
+    }
+  }
+
+  size(bench: Bench): number {
+    return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
+  }
+
+  /** Undefined while too little is known of this model, method and class. */
+  judge(bench: Bench, { identity, score }: Reading): Judgement | undefined {
+    const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
+    // By the others' alone: nobody makes bad answers usual by giving them.
+    const readings = sample.filter((reading) => reading.identity !== identity);
+    if (readings.length < SAMPLE_MIN) return undefined;
+    return FIGURES.map(({ of, side }) => tailProbability(readings, { of, side, value: score[of] }));
+  }
+}
+
+function leave({ readings, counts }: Sample, index: number): void {
+  for (const { identity } of readings.splice(index, 1)) {
+    const left = (counts.get(identity) ?? 0) - 1;
+    if (left > 0) counts.set(identity, left);
+    else counts.delete(identity);
+  }
+}
+
+const keyOf = ({ model, method, class: kind }: Bench): string => `${model} ${method} ${kind}`;
+
+/**
+ * An upper bound of the probability that an honest score is as bad as `value`.
+ *
+ * The rank among N honest scores gives p = (1 + those as bad) / (N + 1), which is exact on average over samples, but one
+ * sample is used for many judgements, and may by chance have a thin tail. So p is raised to the upper end of its own error:
+ * two standard deviations of a rank (2 √(p/N)) and 3/N, the bound for something never seen in N.
+ *
+ * Below everything seen, the rank alone would make junk look like the worst honest answer. There the bound falls with the square
+ * of the distance, in units of the sample's own lower half: a tail so heavy that its variance is infinite, which no mean of
+ * clipped logarithms has.
+ */
+function tailProbability(
+  readings: readonly Reading[],
+  { of, side, value }: { of: keyof Score; side: "low" | "high"; value: number },
+): number {
+  const n = readings.length;
+  const sign = side === "low" ? 1 : -1;
+  let asBad = 0;
+  for (let i = 0; i < n; i++) if (sign * (readings[i] as Reading).score[of] <= sign * value) asBad += 1;
+  const p = (1 + asBad) / (n + 1);
+  const bound = Math.min(1, p + 2 * Math.sqrt(p / n) + 3 / n);
+  if (asBad > 0) return bound;
+  const sorted = readings.map(({ score }) => sign * score[of]).sort((a, b) => a - b);
+  const [lowest, median] = [sorted[0] as number, sorted[n >> 1] as number];
+  const unit = Math.max(median - lowest, UNIT_MIN);
+  return bound / (1 + (lowest - sign * value) / unit) ** 2;
+}
+
+/** Where all honest scores are the same, a difference this small is still noise. */
+const UNIT_MIN = 0.05;

@@ -1,0 +1,133 @@
+/** The jobs of a check: a verifier scores an answer, or answers the same request itself. To the node each looks like a request. */
+import type { JobBody } from "@tollgate/protocol/frames.ts";
+import type { Gone } from "../../base/gone.ts";
+import { suffixOf, type Uuid } from "../../base/ids.ts";
+import type { DispatchSink } from "../../dispatch/order.ts";
+import type { RosterNode } from "../../dispatch/roster-node.ts";
+import type { DrawnAnswer, Gateway } from "../../inference/gateway.ts";
+import { Relay } from "../../inference/relay.ts";
+import { compareAnswers, compareVectors } from "./compare.ts";
+import { cutsOf } from "./sampling.ts";
+import { type CheckMethod, type Score, scoreOf } from "./score.ts";
+
+/** Positions at which an engine is asked that only tells the next token. */
+const CUTS = 12;
+
+export interface CheckJobs {
+  gateway: Pick<Gateway, "dispatcher" | "meter">;
+  newId: () => Uuid;
+  /** Uniform in [0, 1). */
+  roll: () => number;
+  signal: Gone;
+}
+
+/** What a verifier said, and the tokens that it read and wrote for it. */
+export interface Said {
+  method: CheckMethod;
+  /** Undefined: the answer is too short to say anything. */
+  score: Score | undefined;
+  read: number;
+  wrote: number;
+}
+
+/** An answer as the checks handle it: read once, so that nothing of the request is held. */
+export interface Subject extends Omit<DrawnAnswer, "body"> {
+  body: JobBody;
+}
+
+/** Undefined where the verifier failed or would not. */
+export async function verify(jobs: CheckJobs, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+  const kind = verifier.scores[subject.model.id];
+  return kind === undefined || "input" in subject.body
+    ? answerAndCompare(jobs, verifier, subject)
+    : score(jobs, verifier, subject, kind);
+}
+
+async function score(
+  { gateway, newId, roll, signal }: CheckJobs,
+  verifier: RosterNode,
+  subject: Subject,
+  method: "text" | "next",
+): Promise<Said | undefined> {
+  const { model, endpoint, sampling, body, promptTokens, completionTokens } = subject;
+  const answer = answerText(subject);
+  const cuts = method === "next" ? { cuts: cutsOf(answer, CUTS, roll) } : {};
+  const sink = new ScoreSink();
+  const order = {
+    request: suffixOf(newId()),
+    header: { model: model.id, endpoint, stream: true, output_tokens_max: subject.outputTokensMax, sampling },
+    body: { ...body, score: { answer, ...cuts } } as JobBody,
+  };
+  const result = await gateway.dispatcher.runOn(verifier.id, order, sink, signal);
+  if (result?.end !== "finished" || sink.logprobs === undefined) return undefined;
+  return { method, score: scoreOf(sink.logprobs, method), read: promptTokens + completionTokens, wrote: 0 };
+}
+
+async function answerAndCompare(jobs: CheckJobs, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+  const own = await answerAgain(jobs, verifier, subject);
+  if (own === undefined) return undefined;
+  const used = { read: subject.promptTokens, wrote: own.completionTokens };
+  if ("input" in subject.body)
+    return { method: "vectors", score: compareVectors(subject.vectors, own.vectors), ...used };
+  const [one, other] = [subject, own].map((each) => ({ text: each.text, tokens: each.completionTokens }));
+  if (one === undefined || other === undefined) return undefined;
+  return { method: "words", score: compareAnswers(one, other), ...used };
+}
+
+/** The same request, answered by this node. */
+export async function answerAgain(
+  { gateway, newId, signal }: CheckJobs,
+  node: RosterNode,
+  subject: Subject,
+): Promise<Subject | undefined> {
+  const { model, endpoint, sampling, body, outputTokensMax, formatted } = subject;
+  const vectorsDue = "input" in body ? body.input.length : 0;
+  const meter = gateway.meter(model.build.tokenizer);
+  const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop: sampling.stop, stream: null });
+  const header = { model: model.id, endpoint, stream: true, output_tokens_max: outputTokensMax, sampling };
+  const order = { request: suffixOf(newId()), header, body, formatted };
+  const result = await gateway.dispatcher.runOn(node.id, order, relay, signal);
+  if (result?.end !== "finished" && result?.end !== "enough") return undefined;
+  const counts = relay.end();
+  return {
+    ...subject,
+    nodeId: node.id,
+    completionTokens: counts.answerTokens + counts.reasoningTokens,
+    text: relay.text,
+    reasoning: relay.reasoning,
+    vectors: relay.embeddings,
+  };
+}
+
+/** As the engine wrote it: thinking comes first, between its marks. */
+function answerText({ model, text, reasoning }: Subject): string {
+  const marks = model.build.reasoning;
+  return marks === undefined || reasoning === "" ? text : `${marks.open}${reasoning}${marks.close}${text}`;
+}
+
+class ScoreSink implements DispatchSink {
+  logprobs: readonly (number | null)[] | undefined;
+  readonly reachedClient = false;
+
+  begin(): void {
+    this.logprobs = undefined;
+  }
+
+  delta(): "broken" {
+    return "broken";
+  }
+
+  vectors(): "broken" {
+    return "broken";
+  }
+
+  scored(logprobs: readonly (number | null)[]): "more" | "broken" {
+    if (this.logprobs !== undefined) return "broken";
+    this.logprobs = logprobs;
+    return "more";
+  }
+
+  finished(): "answered" | "broken" {
+    return this.logprobs === undefined ? "broken" : "answered";
+  }
+}

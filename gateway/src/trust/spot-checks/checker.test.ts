@@ -1,0 +1,271 @@
+/** Checks from the draw to the quarantine: a real database, and verifiers whose words the test decides. */
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { systemClock } from "../../base/clock.ts";
+import { newIds, publicId, type Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { pico } from "../../base/money.ts";
+import { systemRandom } from "../../base/random.ts";
+import { type ManualClock, manualClock } from "../../base/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import type { Dispatcher, DispatchResult } from "../../dispatch/dispatcher.ts";
+import { newRosterNode, type RosterNode } from "../../dispatch/roster-node.ts";
+import type { DrawnAnswer } from "../../inference/gateway.ts";
+import type { ActiveModel } from "../../metering/catalogue.ts";
+import type { Meter } from "../../metering/meter.ts";
+import type { Verdict } from "../reliability.ts";
+import { openSpotChecks, type SpotChecks } from "./checker.ts";
+import { checksOf, openCheckStore, sumChecks } from "./store.ts";
+import { seeded } from "./testing.ts";
+
+const MODEL = "tiny-3b";
+const HONEST = "a fine answer of more than a dozen plain words that the model itself would give to anybody";
+const JUNK =
+  "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et dolore";
+
+const meter: Meter = {
+  tokenizer: "words",
+  tokenizerSha256: "",
+  countPrompt: async () => ({ tokens: 5, over: null }),
+  openOutput: () => ({
+    full: false,
+    push: (_channel, text) => text,
+    end: () => ({ answerTokens: 17, reasoningTokens: 0 }),
+  }),
+};
+const model = {
+  id: MODEL,
+  kind: "generation",
+  contextLimit: 4096,
+  prices: { in: pico(10n), out: pico(40n) },
+  build: { id: "b", tokenizer: "words" },
+} as unknown as ActiveModel;
+const FINISHED: DispatchResult = {
+  end: "finished",
+  finish: "stop",
+  server: null,
+  attempts: 1,
+  queueMs: 0,
+  ttftMs: 0,
+  pace: null,
+};
+
+describe("spot checks", () => {
+  const newId = newIds(systemClock, systemRandom());
+  let db: TestDatabase;
+  let clock: ManualClock;
+  let nodes: RosterNode[];
+  let checks: SpotChecks;
+  let barred: [string, Verdict][];
+  let withheld: [Uuid, Date][];
+  let paid: [Uuid, bigint][];
+  let asked: string[];
+  /** By node: how likely it says an answer is. Undefined: as an honest engine. */
+  let lies: Map<string, (answer: string) => number | undefined>;
+  before(async () => {
+    db = await openTestDatabase();
+  });
+  after(() => db.close());
+
+  const openNode = async (): Promise<RosterNode> => {
+    const [host, node, owner] = [newId(), newId(), newId()];
+    await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'a host')", [
+      owner,
+      `${owner}@example.com`,
+    ]);
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
+    await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [owner, host]);
+    await db.pool.query("insert into node (id, account_id, name, agent) values ($1, $2, $3, 'test')", [
+      node,
+      host,
+      node,
+    ]);
+    const opened = newRosterNode(publicId("node", node), { nodeId: node, hostAccountId: host, models: [MODEL] });
+    return Object.assign(opened, { models: new Set([MODEL]), slots: 4, scores: { [MODEL]: "text" as const } });
+  };
+
+  const open = async (references: Uuid[] = []): Promise<void> => {
+    const u = seeded(11);
+    const honest = (answer: string): number => (answer === HONEST ? -0.5 - u() / 2 : -8);
+    const dispatcher: Pick<Dispatcher, "runOn"> = {
+      async runOn(nodeId, order, sink) {
+        asked.push(nodeId);
+        sink.begin(nodeId);
+        const body = order.body as { score?: { answer: string } };
+        if (body.score === undefined) sink.delta("answer", HONEST);
+        else {
+          const likely = lies.get(nodeId)?.(body.score.answer) ?? honest(body.score.answer);
+          sink.scored?.(Array.from({ length: 17 }, () => likely));
+        }
+        return sink.finished() === "answered" ? FINISHED : { ...FINISHED, end: "broken" };
+      },
+    };
+    checks = await openSpotChecks({
+      gateway: { dispatcher: dispatcher as Dispatcher, meter: () => meter },
+      roster: { nodes: () => nodes, find: (id) => nodes.find((node) => node.id === id) },
+      store: openCheckStore(db.pool),
+      money: {
+        payCheck: async (_id, host, amount) => void paid.push([host, amount]),
+        withhold: async (node, since) => void withheld.push([node, since]),
+      },
+      references: new Set<string>(references),
+      falseAlarms: 1e-4,
+      quarantine: async (nodeId, verdict) => void barred.push([nodeId, verdict]),
+      automatic: true,
+      newId,
+      clock,
+      random: { fill: () => {}, below: (bound) => Math.floor(u() * bound) },
+      log: createLog("silent"),
+    });
+  };
+  beforeEach(async () => {
+    await db.pool.query("truncate spot_check, spot_check_test, spot_check_node");
+    [clock, barred, withheld, paid, asked, lies] = [manualClock(), [], [], [], [], new Map()];
+    nodes = await Promise.all([openNode(), openNode(), openNode(), openNode()]);
+    await open();
+  });
+
+  const check = async (node: RosterNode, text: string): Promise<void> => {
+    clock.advance(60_000);
+    const answer: DrawnAnswer = {
+      requestId: newId(),
+      nodeId: node.id,
+      endpoint: "chat",
+      model,
+      sampling: { temperature: 0 },
+      formatted: false,
+      body: { messages: [{ role: "user", content: "say something" }] },
+      outputTokensMax: 100,
+      promptTokens: 5,
+      completionTokens: 17,
+      text,
+      reasoning: "",
+      vectors: [],
+    };
+    checks.check(answer);
+    await checks.settled();
+  };
+  const calibrate = async (): Promise<void> => {
+    for (let i = 0; i < 180; i++) await check(nodes[i % nodes.length] as RosterNode, HONEST);
+  };
+  const verdicts = async (node: RosterNode): Promise<Record<string, number>> => {
+    const text = "select verdict, count(*)::int as n from spot_check where node_id = $1 group by 1";
+    const { rows } = await db.pool.query(text, [node.licence.nodeId]);
+    return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, n]));
+  };
+
+  test("bars a node that answers junk, with its scores, and withholds what it earned since the first", async () => {
+    await calibrate();
+    assert.deepEqual(barred, []);
+    const [cheat] = nodes as [RosterNode];
+    const since = clock.now();
+    for (let i = 0; i < 12 && barred.length === 0; i++) await check(cheat, JUNK);
+    assert.equal(barred.length, 1);
+    const [nodeId, { reason, evidence }] = (barred as [string, Verdict][])[0] ?? assert.fail();
+    assert.deepEqual([nodeId, reason, evidence.model], [cheat.id, "spot_check", MODEL]);
+    const scores = evidence.scores as { at: string; score: number }[];
+    assert.ok(scores.length >= 3 && scores.every(({ score }) => score === -8));
+    assert.doesNotMatch(JSON.stringify(evidence), /lorem/);
+    assert.deepEqual([withheld[0]?.[0], (withheld[0]?.[1].getTime() ?? 0) >= since], [cheat.licence.nodeId, true]);
+  });
+
+  test("keeps no text, counts answers and pays verifiers seven tenths of the price", async () => {
+    const [node] = nodes as [RosterNode];
+    for (let i = 0; i < 40; i++) checks.draws(node.id);
+    await check(node, HONEST);
+    const { rows } = await db.pool.query("select to_jsonb(c)::text as c from spot_check c");
+    assert.equal(rows.length, 1);
+    assert.doesNotMatch(rows[0].c, /plain words|say something/);
+    assert.deepEqual(await checksOf(db.pool, node.licence.nodeId), { answers: 40, checked: 1 });
+    assert.deepEqual(await checksOf(db.pool, newId()), { answers: 0, checked: 0 });
+    assert.deepEqual(
+      paid.map(([, amount]) => amount),
+      [((5n + 17n) * 10n * 7n) / 10n],
+    );
+    assert.notEqual(paid[0]?.[0], node.licence.hostAccountId);
+  });
+
+  test("a verifier that lies alone bars nobody, and is asked no more", async () => {
+    await calibrate();
+    const [victim, liar] = nodes as [RosterNode, RosterNode];
+    lies.set(liar.id, () => -9);
+    for (let i = 0; i < 60; i++) await check(victim, HONEST);
+    assert.deepEqual(barred, []);
+    assert.ok(((await verdicts(victim)).disputed ?? 0) >= 1);
+    asked = [];
+    for (let i = 0; i < 20; i++) await check(victim, HONEST);
+    assert.equal(asked.filter((id) => id === liar.id).length, 0);
+  });
+
+  test("a verifier that finds everything fine falls into a trap", async () => {
+    await calibrate();
+    const [victim, lazy] = nodes as [RosterNode, RosterNode];
+    lies.set(lazy.id, () => -0.6);
+    nodes = [victim, lazy];
+    for (let i = 0; i < 200; i++) await check(victim, HONEST);
+    assert.ok(((await verdicts(victim)).trap_missed ?? 0) >= 3);
+    asked = [];
+    await check(victim, HONEST);
+    assert.deepEqual(asked, [], "nobody is left to ask");
+  });
+
+  test("a prompt that makes every node's answer look bad hurts nobody", async () => {
+    await calibrate();
+    const [node] = nodes as [RosterNode];
+    for (const each of nodes) lies.set(each.id, () => -8);
+    for (let i = 0; i < 15; i++) await check(node, HONEST);
+    assert.deepEqual(barred, []);
+    assert.ok(((await verdicts(node)).odd ?? 0) > 0);
+  });
+
+  test("a reference node is enough, and is not paid", async () => {
+    await calibrate();
+    const [cheat, reference] = nodes as [RosterNode, RosterNode];
+    nodes = [cheat, reference];
+    await open([reference.licence.hostAccountId]);
+    paid = [];
+    for (let i = 0; i < 12 && barred.length === 0; i++) await check(cheat, JUNK);
+    assert.equal(barred.length, 1);
+    assert.deepEqual(paid, []);
+  });
+
+  test("no node of the same owner verifies; without another the check is dropped", async () => {
+    const [node, kin] = nodes as [RosterNode, RosterNode];
+    await db.pool.query(
+      "update account_owner set identity_id = (select identity_id from account_owner where account_id = $1) where account_id = $2",
+      [node.licence.hostAccountId, kin.licence.hostAccountId],
+    );
+    nodes = [node, kin];
+    await check(node, HONEST);
+    assert.deepEqual([asked, checks.counts.dropped], [[], 1]);
+  });
+
+  test("the evidence against a node survives a restart", async () => {
+    await calibrate();
+    const [cheat] = nodes as [RosterNode];
+    for (let i = 0; i < 2; i++) await check(cheat, JUNK);
+    await open();
+    let more = 0;
+    while (barred.length === 0 && more < 12) {
+      await check(cheat, JUNK);
+      more += 1;
+    }
+    assert.equal(barred.length, 1);
+    assert.ok((barred[0]?.[1].evidence.bad_scores as number) > more - 2);
+  });
+
+  test("sums checks by node and model, and leaves traps out", async () => {
+    const [node] = nodes as [RosterNode];
+    await check(node, HONEST);
+    await check(node, HONEST);
+    await db.pool.query(
+      "update spot_check set verdict = 'trap_seen' where id = (select max(id::text)::uuid from spot_check)",
+    );
+    const sums = await sumChecks(db.pool, new Date(0), node.licence.nodeId);
+    assert.deepEqual(
+      sums.map(({ model: id, checks: n, bad, cost }) => [id, n, bad, cost]),
+      [[MODEL, 1, 0, 154n]],
+    );
+    assert.deepEqual(await sumChecks(db.pool, new Date(0), nodes[1]?.licence.nodeId ?? null), []);
+  });
+});

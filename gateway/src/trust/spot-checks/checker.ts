@@ -1,0 +1,394 @@
+/**
+ * Spot checks: draws answers, has them verified by nodes of other identities, judges the scores and bars nodes whose test fails.
+ * A check begins when its request is settled and lives in memory only: where it cannot begin at once it is dropped and counted.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Uuid } from "../../base/ids.ts";
+import type { Log } from "../../base/log.ts";
+import { cost, type Pico, pico } from "../../base/money.ts";
+import type { Random } from "../../base/random.ts";
+import type { Roster } from "../../dispatch/roster.ts";
+import type { RosterNode } from "../../dispatch/roster-node.ts";
+import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway.ts";
+import type { Verdict } from "../reliability.ts";
+import { type Bench, Calibration } from "./calibration.ts";
+import { answerAgain, type CheckJobs, type Said, type Subject, verify } from "./check-jobs.ts";
+import { isDrawn, nextDue } from "./sampling.ts";
+import { classOf } from "./score.ts";
+import { badness, factorsOf, hasFailed, isSuspected, strength, type TestState } from "./sequential-test.ts";
+import type { CheckStore } from "./store.ts";
+import {
+  type CheckVerdict,
+  DOUBT,
+  decide,
+  nextStep,
+  type Opinion,
+  type Opinions,
+  shuffled,
+  TRAP_ONE_IN,
+  VERIFIER_ERRORS_MAX,
+  VERIFIER_WINDOW,
+} from "./verdict.ts";
+
+/** Checks that run at once; another one is dropped. */
+const RUNNING_MAX = 16;
+/** A longer request is not checked: it would be held in memory. */
+const BODY_BYTES_MAX = 1024 * 1024;
+const CHECK_MS_MAX = 120_000;
+/** A shorter answer makes no trap. */
+const TRAP_WORDS_MIN = 12;
+/** Scores this old say nothing of how the models are run now. */
+const CALIBRATION_MS = 30 * 24 * 60 * 60 * 1000;
+/** What a host earns of a price. */
+const SHARE = { of: 7n, in: 10n };
+
+/** Money goes through the ledger's own functions. */
+export interface CheckMoney {
+  /** Pays a verifier for one job, once for each id. */
+  payCheck(id: Uuid, hostAccountId: Uuid, amount: Pico): Promise<void>;
+  /** Withholds what the node earned since then. */
+  withhold(nodeId: Uuid, since: Date, reason: string): Promise<void>;
+}
+
+interface SpotCheckOptions {
+  gateway: Pick<Gateway, "dispatcher" | "meter">;
+  roster: Pick<Roster, "find" | "nodes">;
+  store: CheckStore;
+  money: CheckMoney;
+  /** Host accounts whose nodes are the operator's own. */
+  references: ReadonlySet<string>;
+  /** The part of honest nodes that may fail in a day. */
+  falseAlarms: number;
+  /** Bars the node, by its public id. */
+  quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
+  /** False: what would lead to a quarantine is only logged. */
+  automatic: boolean;
+  newId: () => Uuid;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** Since this gateway started. */
+export interface CheckCounts {
+  drawn: number;
+  run: number;
+  dropped: number;
+  bad: number;
+  tokens: number;
+  pico: bigint;
+}
+
+export interface SpotChecks extends AnswerChecks {
+  readonly counts: Readonly<CheckCounts>;
+  /** Resolves once every check that runs is over. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What this gateway knows of a node it gives requests. */
+interface Watched {
+  /** Answers since the last check that was written down. */
+  answers: number;
+  suspected: boolean;
+  dueAt: number;
+}
+
+export async function openSpotChecks(options: SpotCheckOptions): Promise<SpotChecks> {
+  const calibration = new Calibration();
+  const since = new Date(options.clock.now() - CALIBRATION_MS);
+  for (const reading of await options.store.calibration(since)) calibration.add(reading, reading);
+  return new Checker(options, calibration);
+}
+
+class Checker implements SpotChecks {
+  readonly #options: SpotCheckOptions;
+  readonly #calibration: Calibration;
+  readonly #watched = new Map<string, Watched>();
+  /** By host account: of its last words that could be told right from wrong, which were wrong. */
+  readonly #verifiers = new Map<string, boolean[]>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  readonly counts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
+
+  constructor(options: SpotCheckOptions, calibration: Calibration) {
+    this.#options = options;
+    this.#calibration = calibration;
+  }
+
+  draws(nodeId: string): boolean {
+    const now = this.#options.clock.monotonic();
+    const watched = this.#watch(nodeId, now);
+    watched.answers += 1;
+    const answers = watched.answers + (this.#options.roster.find(nodeId)?.licence.answers ?? 0);
+    const drawn = isDrawn({ ...watched, answers }, { now, roll: this.#roll() });
+    if (drawn) this.counts.drawn += 1;
+    return drawn;
+  }
+
+  check(answer: DrawnAnswer): void {
+    const node = this.#options.roster.find(answer.nodeId);
+    const subject = this.#running.size >= RUNNING_MAX ? undefined : subjectOf(answer);
+    if (node === undefined || subject === undefined || this.#stopping.signal.aborted) {
+      this.counts.dropped += 1;
+      return;
+    }
+    const running = this.#check(node, subject)
+      .catch((error) => this.#options.log.error({ err: error, node: node.id }, "spot check failed"))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.settled();
+  }
+
+  async #check(node: RosterNode, subject: Subject): Promise<void> {
+    const { store, clock, newId } = this.#options;
+    const kind =
+      subject.model.kind === "embedding" ? "vectors" : classOf({ ...subject, outputTokens: subject.completionTokens });
+    const kin = await store.kinOf(node.licence.hostAccountId);
+    const verifier = kind === undefined ? undefined : this.#pick(subject.model.id, new Set(kin));
+    if (verifier === undefined || kind === undefined) return this.#drop();
+    const over = new AbortController();
+    const stopTimer = clock.after(CHECK_MS_MAX, () => over.abort());
+    const abort = (): void => over.abort();
+    this.#stopping.signal.addEventListener("abort", abort, { once: true });
+    try {
+      const jobs = { ...this.#options, roll: () => this.#roll(), signal: over.signal };
+      const run: Run = { id: newId(), node, subject, kind, kin, verifier, jobs, tokens: 0, cost: 0n };
+      await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
+    } finally {
+      stopTimer();
+      this.#stopping.signal.removeEventListener("abort", abort);
+    }
+  }
+
+  async #judge(run: Run): Promise<void> {
+    const { node, subject, verifier } = run;
+    const said = await this.#ask(run, verifier, subject);
+    if (said === undefined) return this.#drop();
+    const opinions: Opinions = { first: this.#opinion(run, verifier, said) };
+    if (nextStep(opinions) === "third") opinions.third = await this.#third(run);
+    if (nextStep(opinions) === "control") opinions.control = await this.#control(run, said);
+    const decided = decide(opinions);
+    // Only where another had a say: by its own word alone no verifier earns anything.
+    if (opinions.third != null) this.#mark(verifier, decided.verifierErred);
+    await this.#record(run, said, { ...decided, badness: opinions.first.factors && badness(opinions.first.factors) });
+    const { score } = said;
+    if (score !== undefined && isInGoodStanding(node))
+      this.#calibration.add(benchOf(run, said), { identity: node.licence.hostAccountId, score });
+  }
+
+  /** Another identity's node scores the same answer. */
+  async #third(run: Run): Promise<Opinion | null> {
+    const { store } = this.#options;
+    const kin = new Set([...run.kin, ...(await store.kinOf(run.verifier.licence.hostAccountId))]);
+    const third = this.#pick(run.subject.model.id, kin, { referencesFirst: true });
+    if (third === undefined) return null;
+    run.third = third;
+    const said = await this.#ask(run, third, run.subject);
+    return said === undefined ? null : this.#opinion(run, third, said);
+  }
+
+  /** An honest answer to the same request, scored by the first verifier: is the request odd, or the answer? */
+  async #control(run: Run, { method }: Said): Promise<Opinion | null> {
+    const { subject, verifier, jobs } = run;
+    if (method !== "text" && method !== "next") return null;
+    const by = run.third ?? this.#pick(subject.model.id, new Set([...run.kin, verifier.licence.hostAccountId]));
+    const own = by && (await answerAgain(jobs, by, subject));
+    if (by === undefined || own === undefined) return null;
+    await this.#pay(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
+    const said = await this.#ask(run, verifier, own);
+    return said === undefined ? null : this.#opinion(run, verifier, said);
+  }
+
+  #isTrap({ verifier, subject }: Run): boolean {
+    const canScore = verifier.scores[subject.model.id] !== undefined && subject.reasoning === "";
+    return canScore && this.#roll() < 1 / TRAP_ONE_IN && subject.text.split(/\s+/).length >= TRAP_WORDS_MIN;
+  }
+
+  /** Words in another order: who finds nothing wrong with them has not looked. It says nothing of the node that answered. */
+  async #trap(run: Run): Promise<void> {
+    const { subject, verifier } = run;
+    const said = await this.#ask(run, verifier, { ...subject, text: shuffled(subject.text, () => this.#roll()) });
+    if (said === undefined) return this.#drop();
+    const { factors } = this.#opinion(run, verifier, said);
+    const fellFor = factors !== undefined && badness(factors) < DOUBT;
+    if (factors !== undefined) this.#mark(verifier, fellFor);
+    await this.#record(run, said, {
+      verdict: fellFor ? "trap_missed" : "trap_seen",
+      badness: factors && badness(factors),
+    });
+  }
+
+  async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+    const said = await verify(run.jobs, verifier, subject);
+    if (said !== undefined) await this.#pay(run, verifier, said);
+    return said;
+  }
+
+  /** The model's price for what was read and written, less the platform's share. The operator's own nodes are not paid. */
+  async #pay(run: Run, { licence }: RosterNode, { read, wrote }: { read: number; wrote: number }): Promise<void> {
+    const { money, newId, references } = this.#options;
+    const { prices } = run.subject.model;
+    run.tokens += read + wrote;
+    const amount = pico(((cost(read, prices.in) + cost(wrote, prices.out)) * SHARE.of) / SHARE.in);
+    if (amount === 0n || references.has(licence.hostAccountId)) return;
+    run.cost += amount;
+    await money.payCheck(newId(), licence.hostAccountId, amount);
+  }
+
+  #opinion(run: Run, verifier: RosterNode, said: Said): Opinion {
+    const { score } = said;
+    const judged =
+      score && this.#calibration.judge(benchOf(run, said), { identity: run.node.licence.hostAccountId, score });
+    const reference = this.#options.references.has(verifier.licence.hostAccountId);
+    return { factors: judged && factorsOf(judged), reference };
+  }
+
+  async #record(run: Run, said: Said, decided: Decided): Promise<void> {
+    const { store, clock } = this.#options;
+    const { node, subject } = run;
+    const watched = this.#watch(node.id, clock.monotonic());
+    const answers = watched.answers;
+    watched.answers = 0;
+    watched.dueAt = nextDue(clock.monotonic(), this.#roll());
+    this.counts.run += 1;
+    this.counts.tokens += run.tokens;
+    this.counts.pico += run.cost;
+    if (decided.verdict === "bad") this.counts.bad += 1;
+    const isTrap = decided.factors === undefined;
+    const state = await store.record(
+      {
+        id: run.id,
+        requestId: subject.requestId,
+        nodeId: node.licence.nodeId,
+        verifierId: run.verifier.licence.nodeId,
+        model: subject.model.id,
+        method: said.method,
+        class: run.kind,
+        score: said.score,
+        badness: decided.badness,
+        verdict: decided.verdict,
+        calibrates: !isTrap && said.score !== undefined && isInGoodStanding(node),
+        tokens: run.tokens,
+        cost: pico(run.cost),
+        at: new Date(clock.now()),
+        answers,
+      },
+      decided.factors && { factors: decided.factors, confirmedBad: decided.verdict === "bad" },
+    );
+    if (isTrap) return;
+    watched.suspected = isSuspected(state);
+    if (hasFailed(state, this.#options.falseAlarms)) await this.#fail(node, subject.model.id, state);
+  }
+
+  async #fail(node: RosterNode, model: string, state: TestState): Promise<void> {
+    const { store, money, log, automatic, falseAlarms } = this.#options;
+    const { nodeId, hostAccountId } = node.licence;
+    const since = new Date(state.badSince ?? state.at ?? 0);
+    const scores = await store.badScores(nodeId, model, since);
+    const evidence = {
+      model,
+      scores: scores.map(({ at, score, method }) => ({ at: at.toISOString(), score, method })),
+      since: since.toISOString(),
+      bad_scores: state.confirmed,
+      strength: Math.round(strength(state)),
+      threshold: Math.round(1 / falseAlarms),
+    };
+    if (!automatic) {
+      log.warn({ node: node.id, evidence }, "node not quarantined for its spot checks: automatic quarantine is off");
+      return;
+    }
+    this.#calibration.forget(hostAccountId);
+    await this.#options.quarantine(node.id, { reason: "spot_check", evidence });
+    await money.withhold(nodeId, since, "spot_check");
+  }
+
+  /** A free node in good standing of none of these accounts; of those that score better, one at random. */
+  #pick(model: string, kin: ReadonlySet<string>, { referencesFirst = false } = {}): RosterNode | undefined {
+    const { roster, references } = this.#options;
+    const able = roster
+      .nodes()
+      .filter(
+        (node) =>
+          node.models.has(model) &&
+          !node.draining &&
+          node.outstanding < node.slots &&
+          !kin.has(node.licence.hostAccountId) &&
+          isInGoodStanding(node) &&
+          this.#isHeeded(node.licence.hostAccountId),
+      );
+    const own = able.filter(({ licence }) => references.has(licence.hostAccountId));
+    const asked = referencesFirst && own.length > 0 ? own : able;
+    for (const kind of ["text", "next", undefined]) {
+      const found = asked.filter(({ scores }) => scores[model] === kind);
+      if (found.length > 0) return found[this.#options.random.below(found.length)];
+    }
+    return undefined;
+  }
+
+  #mark({ licence }: RosterNode, erred: boolean): void {
+    const marks = this.#verifiers.get(licence.hostAccountId) ?? [];
+    this.#verifiers.set(licence.hostAccountId, [...marks, erred].slice(-VERIFIER_WINDOW));
+  }
+
+  #isHeeded(hostAccountId: string): boolean {
+    const errors = this.#verifiers.get(hostAccountId)?.filter(Boolean).length ?? 0;
+    return errors < VERIFIER_ERRORS_MAX || this.#options.references.has(hostAccountId);
+  }
+
+  #watch(nodeId: string, now: number): Watched {
+    const known = this.#watched.get(nodeId);
+    if (known !== undefined) return known;
+    const watched = { answers: 0, suspected: false, dueAt: nextDue(now, this.#roll()) };
+    this.#watched.set(nodeId, watched);
+    return watched;
+  }
+
+  #drop(): void {
+    this.counts.dropped += 1;
+  }
+
+  #roll(): number {
+    return this.#options.random.below(ROLLS) / ROLLS;
+  }
+}
+
+const ROLLS = 1 << 24;
+
+interface Run {
+  id: Uuid;
+  node: RosterNode;
+  subject: Subject;
+  kind: string;
+  /** Accounts of the node's host. */
+  kin: readonly Uuid[];
+  verifier: RosterNode;
+  third?: RosterNode;
+  jobs: CheckJobs;
+  tokens: number;
+  cost: bigint;
+}
+
+/** A trap has no factors: it is no evidence about the node. */
+type Decided = Partial<Pick<CheckVerdict, "factors">> & { verdict: string; badness: number | undefined };
+
+const benchOf = ({ subject, kind }: Run, { method }: Said): Bench => ({ model: subject.model.id, method, class: kind });
+
+const isInGoodStanding = ({ licence }: RosterNode): boolean => (licence.answersOwed ?? 0) === 0;
+
+/** Undefined where there is nothing to check, or too much. */
+function subjectOf(answer: DrawnAnswer): Subject | undefined {
+  const { body, completionTokens, vectors } = answer;
+  if (completionTokens === 0 && vectors.length === 0) return undefined;
+  if (!(body instanceof Uint8Array)) return { ...answer, body };
+  if (body.length > BODY_BYTES_MAX) return undefined;
+  return { ...answer, body: JSON.parse(Buffer.from(body).toString()) };
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { cutsOf, isDrawn, nextDue, SAMPLING } from "./sampling.ts";
+import { seeded } from "./testing.ts";
+
+const KNOWN = { answers: 5000, suspected: false, dueAt: Number.POSITIVE_INFINITY };
+
+function share(node: Parameters<typeof isDrawn>[0]): number {
+  const u = seeded(1);
+  let drawn = 0;
+  for (let i = 0; i < 200_000; i++) if (isDrawn(node, { now: 0, roll: u() })) drawn += 1;
+  return drawn / 200_000;
+}
+
+describe("the sample", () => {
+  test("draws one answer in a hundred of a known node", () => assert.ok(Math.abs(share(KNOWN) - 0.01) < 0.001));
+  test("draws one in five of a node's first 200 answers", () => {
+    assert.ok(Math.abs(share({ ...KNOWN, answers: 199 }) - 0.2) < 0.005);
+    assert.ok(Math.abs(share({ ...KNOWN, answers: 200 }) - 0.01) < 0.001);
+  });
+  test("draws one in five of a node that is suspected", () =>
+    assert.ok(Math.abs(share({ ...KNOWN, suspected: true }) - 0.2) < 0.005));
+  test("draws the first answer after a check fell due", () => {
+    assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 9, roll: 0.99 }), false);
+    assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 10, roll: 0.99 }), true);
+  });
+  test("a check is due within the hour, at a moment that no node knows", () => {
+    assert.equal(nextDue(0, 0), SAMPLING.everyMs / 2);
+    assert.ok(nextDue(0, 0.999) <= SAMPLING.everyMs);
+  });
+});
+
+describe("cuts", () => {
+  test("are distinct, ascending, at the start of words, and begin with the answer", () => {
+    const answer = "It is a long answer, with 12 words  and two\nlines of them.";
+    const cuts = cutsOf(answer, 8, seeded(2));
+    assert.equal(cuts.length, 8);
+    assert.equal(cuts[0], 0);
+    assert.deepEqual(
+      cuts,
+      [...new Set(cuts)].sort((a, b) => a - b),
+    );
+    for (const cut of cuts.slice(1)) assert.match(answer.slice(cut), /^\s+\S/);
+  });
+  test("are fewer where the answer is short", () => assert.deepEqual(cutsOf("Yes.", 8, seeded(3)), [0]));
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Calibration, SAMPLE_MIN } from "./calibration.ts";
+import { compareAnswers, compareVectors, wordLikeness } from "./compare.ts";
+import { classOf, scoreOf } from "./score.ts";
+
+const BENCH = { model: "m", method: "text", class: "warm-long" } as const;
+
+describe("a score", () => {
+  test("takes a token that is no candidate, and one beyond the floor, for the floor", () => {
+    const score = scoreOf([null, -30, -1, -1, 0, 0, 0, 0], "text");
+    assert.deepEqual(score, { mean: -22 / 8, opening: -22 / 8, tail: 2 / 8, tokens: 8 });
+  });
+  test("says nothing of an answer that is too short", () => {
+    assert.equal(scoreOf([-1, -1, -1], "text"), undefined);
+    assert.equal(scoreOf([-1, -1, -1], "next"), undefined);
+    assert.notEqual(scoreOf([-1, -1, -1, -1], "next"), undefined);
+  });
+  test("one odd token does not decide", () => {
+    const fine = Array.from({ length: 60 }, () => -0.5);
+    const odd = scoreOf([...fine.slice(1), -1000], "text");
+    assert.ok((odd?.mean ?? -10) > -0.7);
+  });
+});
+
+describe("the class of an answer", () => {
+  const of = (sampling: Parameters<typeof classOf>[0]["sampling"], formatted = false, outputTokens = 100) =>
+    classOf({ sampling, formatted, outputTokens });
+  test("parts temperatures, formats and lengths", () => {
+    assert.equal(of({ temperature: 0 }), "greedy-long");
+    assert.equal(of({ temperature: 1, top_p: 0.05 }), "greedy-long");
+    assert.equal(of({ temperature: 0.5 }), "cool-long");
+    assert.equal(of({ temperature: 1 }, false, 20), "warm-short");
+    assert.equal(of({}), "open-long");
+    assert.equal(of({ temperature: 1 }, true), "format-long");
+  });
+  test("excludes sampling that bends probabilities", () => {
+    assert.equal(of({ temperature: 1.8 }), undefined);
+    assert.equal(of({ frequency_penalty: 1 }), undefined);
+  });
+});
+
+describe("calibration", () => {
+  const reading = (identity: string, mean: number) => ({
+    identity,
+    score: { mean, opening: mean, tail: 0, tokens: 60 },
+  });
+  const filled = (): Calibration => {
+    const calibration = new Calibration();
+    for (let i = 0; i < 400; i++) calibration.add(BENCH, reading(`host ${i % 8}`, -0.5 - (i % 100) / 200));
+    return calibration;
+  };
+
+  test(`judges nothing on fewer than ${SAMPLE_MIN} scores`, () => {
+    const calibration = new Calibration();
+    for (let i = 1; i < SAMPLE_MIN; i++) calibration.add(BENCH, reading("host", -1));
+    assert.equal(calibration.judge(BENCH, reading("x", -9)), undefined);
+    calibration.add(BENCH, reading("host", -1));
+    assert.notEqual(calibration.judge(BENCH, reading("x", -9)), undefined);
+  });
+  test("finds the middle usual, and the farther out the rarer", () => {
+    const calibration = filled();
+    const low = (mean: number): number => calibration.judge(BENCH, reading("x", mean))?.[0] as number;
+    assert.ok(low(-0.7) > 0.4);
+    const values = [-0.75, -0.99, -1.2, -3, -9].map(low);
+    assert.deepEqual(
+      values,
+      values.toSorted((a, b) => b - a),
+    );
+    assert.ok((values.at(-1) as number) < 1e-4);
+  });
+  test("lets one identity have a quarter of the sample at most", () => {
+    const calibration = filled();
+    for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
+    const low = calibration.judge(BENCH, reading("x", -9))?.[0] as number;
+    assert.ok(low < 0.36, `${low}`);
+  });
+  test("judges an identity by the scores of others alone", () => {
+    const calibration = filled();
+    for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
+    const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;
+    assert.ok(low < 1e-3, `${low}`);
+  });
+  test("forgets the scores of an identity", () => {
+    const calibration = filled();
+    calibration.forget("host 0");
+    assert.equal(calibration.size(BENCH), 350);
+  });
+});
+
+describe("comparing answers", () => {
+  test("by words: the same, others, none", () => {
+    assert.ok(wordLikeness("The cat sat.", "the CAT sat") > 0.999);
+    assert.equal(wordLikeness("one two", "three four"), 0);
+    assert.equal(wordLikeness("", "x"), 0);
+  });
+  test("by meaning and length", () => {
+    const vectors = { one: Float32Array.of(1, 0), other: Float32Array.of(1, 1) };
+    const { mean, tail } = compareAnswers({ text: "a", tokens: 99 }, { text: "b", tokens: 9 }, vectors);
+    assert.ok(Math.abs(mean - Math.SQRT1_2) < 1e-6);
+    assert.ok(Math.abs(tail - Math.log(10)) < 1e-9);
+  });
+  test("by vectors: rounding is the same, another width or no numbers is not", () => {
+    const one = Float32Array.of(0.6, 0.8);
+    assert.equal(compareVectors([one], [Float32Array.of(0.601, 0.799)]).tail, 0);
+    assert.equal(compareVectors([one], [Float32Array.of(0.6, 0.8, 0)]).mean, 0);
+    assert.equal(compareVectors([one], [Float32Array.of(Number.NaN, 1)]).mean, 0);
+    assert.equal(compareVectors([one], []).tail, 1);
+  });
+});

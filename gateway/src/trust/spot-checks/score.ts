@@ -1,0 +1,72 @@
+/**
+ * From a verifier's answer to a score. Pure.
+ *
+ * The verifier says how likely its own engine finds each token of the answer. Of these the score keeps three figures:
+ *   mean      of all tokens. Another model's words are less likely; words of a loop, or of a colder sampler, are likelier.
+ *   opening   mean of the first tokens. Text that was not written for this prompt is unlikely there, however fluent it is later.
+ *   tail      share of tokens that the verifier finds very unlikely. A smaller model whose sampler was cooled until its mean looks
+ *             right still has more of these.
+ * A logarithm is cut off at a floor, so that one odd token (a rare name, an emoji that the builds cut differently) cannot decide.
+ *
+ * What an honest answer scores depends on the temperature: at 0 every token is the likeliest, at 1 its mean is minus the model's
+ * entropy. The verifier does not tell the entropy, so the figures are judged only among answers of the same class: temperature,
+ * output format, length. Answers whose sampling bends probabilities beyond that (penalties, hot sampling) are not scored.
+ */
+import type { Sampling } from "@tollgate/protocol/frames.ts";
+
+/** How two answers are compared: `text`, `next`: scored by likelihood; the others: answered again (compare.ts). */
+export type CheckMethod = "text" | "next" | "meaning" | "words" | "vectors";
+
+export interface Score {
+  mean: number;
+  opening: number;
+  tail: number;
+  /** Figures that went into it. */
+  tokens: number;
+}
+
+/** Of probability: about 1 in 22,000. Also what a token stands for that is not among the candidates. */
+const FLOOR = -10;
+/** About 1 in 150. */
+const UNLIKELY = -5;
+const OPENING_TOKENS = 16;
+/** Fewer say too little: "Yes." is likely for anybody. */
+const TOKENS_MIN = { text: 8, next: 4 };
+
+/** Undefined: too short to say anything. */
+export function scoreOf(logprobs: readonly (number | null)[], method: "text" | "next"): Score | undefined {
+  if (logprobs.length < TOKENS_MIN[method]) return undefined;
+  const clipped = logprobs.map((value) => Math.max(value ?? FLOOR, FLOOR));
+  return {
+    mean: meanOf(clipped),
+    opening: meanOf(clipped.slice(0, OPENING_TOKENS)),
+    tail: clipped.filter((value) => value < UNLIKELY).length / clipped.length,
+    tokens: clipped.length,
+  };
+}
+
+export const meanOf = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
+
+const LONG_TOKENS = 48;
+/** Above it honest answers come apart, and are as unlikely as others. */
+const TEMPERATURE_MAX = 1.2;
+
+/**
+ * Answers that can be judged against each other. Undefined: this one cannot be scored. What the request leaves open the engine
+ * decides, so that it is a class of its own.
+ */
+export function classOf(asked: { sampling: Sampling; formatted: boolean; outputTokens: number }): string | undefined {
+  const { sampling, formatted, outputTokens } = asked;
+  const { temperature, presence_penalty = 0, frequency_penalty = 0 } = sampling;
+  if (presence_penalty !== 0 || frequency_penalty !== 0) return undefined;
+  if (temperature !== undefined && temperature > TEMPERATURE_MAX) return undefined;
+  const length = outputTokens < LONG_TOKENS ? "short" : "long";
+  return `${formatted ? "format" : heatOf(sampling)}-${length}`;
+}
+
+function heatOf({ temperature, top_p = 1 }: Sampling): "open" | "greedy" | "cool" | "warm" {
+  if (temperature === 0 || top_p <= 0.1) return "greedy";
+  if (temperature === undefined) return "open";
+  return temperature <= 0.6 ? "cool" : "warm";
+}

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Bench, Calibration, SAMPLE_MIN } from "./calibration.ts";
+import { classOf, scoreOf } from "./score.ts";
+import {
+  badness,
+  CONFIRMED_MIN,
+  factorsOf,
+  hasFailed,
+  isSuspected,
+  NEW_TEST,
+  NO_FACTORS,
+  note,
+  strength,
+  type TestState,
+} from "./sequential-test.ts";
+import { answerLogprobs, type Served, seeded, type Uniform } from "./testing.ts";
+import { decide, nextStep } from "./verdict.ts";
+
+const DAY_MS = 86_400_000;
+const FALSE_ALARMS = 1e-4;
+/** Honest machines differ: in hardware, and in builds of the same quantisation. */
+const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
+const TEMPERATURES = [0, 0.3, 0.7, 1];
+
+/** A fleet's checks: every score is judged by what came before, and joins it where its node is in good standing. */
+class Checks {
+  readonly calibration = new Calibration();
+  readonly #u: Uniform;
+
+  constructor(seed: number) {
+    this.#u = seeded(seed);
+    for (let i = 0; i < 4800; i++) this.check(NEW_TEST, { identity: `host ${i % 6}`, at: i, trusted: true });
+  }
+
+  check(
+    state: TestState,
+    {
+      at,
+      identity,
+      trusted,
+      served = {},
+    }: { at: number; identity: string; trusted: boolean; served?: Partial<Served> },
+  ): TestState {
+    const u = this.#u;
+    const pick = <T>(of: readonly T[]): T => of[Math.floor(u() * of.length)] as T;
+    const asked = pick(TEMPERATURES);
+    const answer = { temperature: asked, tokens: pick([12, 24, 50]), noise: pick(HONEST_NOISE), ...served };
+    const bench: Bench = {
+      model: "m",
+      method: "text",
+      class: classOf({ sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens }) as string,
+    };
+    // Both verifiers read the same answer: the same draws, and noise of their own in the verifier's part only.
+    const score = scoreOf(answerLogprobs(answer, u), "text");
+    assert.ok(score);
+    const judged = this.calibration.judge(bench, { identity, score });
+    if (trusted) this.calibration.add(bench, { identity, score });
+    const opinion = { factors: judged && factorsOf(judged), reference: false };
+    const opinions = { first: opinion, third: opinion };
+    const control = nextStep(opinions) === "control" ? this.#control(bench, asked, answer.tokens) : null;
+    const { factors, verdict } = decide({ ...opinions, control });
+    return note(state, { at, factors, confirmedBad: verdict === "bad" });
+  }
+
+  /** An honest node's answer to a request like it. */
+  #control(
+    bench: Bench,
+    temperature: number,
+    tokens: number,
+  ): { factors: readonly number[] | undefined; reference: boolean } {
+    const score = scoreOf(answerLogprobs({ temperature, tokens, noise: 0.05 }, this.#u), "text");
+    const judged = score && this.calibration.judge(bench, { identity: "control", score });
+    return { factors: judged && factorsOf(judged), reference: false };
+  }
+
+  /** Checks until the test fails; undefined when it does not. */
+  until(served: Partial<Served>, { max }: { max: number }): number | undefined {
+    let state = NEW_TEST;
+    for (let i = 1; i <= max; i++) {
+      state = this.check(state, { at: i * 600_000, identity: "cheat", trusted: true, served });
+      if (hasFailed(state, FALSE_ALARMS)) return i;
+    }
+    return undefined;
+  }
+}
+
+describe("the sequential test", () => {
+  test("raises no false alarm in 100,000 honest scores with noise in seeds, hardware and quantisation", () => {
+    const checks = new Checks(1);
+    const nodes = Array.from({ length: 100 }, () => NEW_TEST);
+    let worst = 0;
+    for (let i = 0; i < 100_000; i++) {
+      const node = i % nodes.length;
+      // A node keeps its hardware: every tenth has the noisiest of all honest ones for good.
+      const served = node % 10 === 0 ? { noise: 0.15 } : { noise: HONEST_NOISE[node % 3] as number };
+      const at = Math.floor(i / nodes.length) * 864_000;
+      nodes[node] = checks.check(nodes[node] as TestState, {
+        at,
+        identity: `host ${node % 20}`,
+        trusted: true,
+        served,
+      });
+      worst = Math.max(worst, strength(nodes[node] as TestState));
+    }
+    assert.ok(worst < 1 / FALSE_ALARMS, `the strongest evidence against an honest node was ${worst}`);
+  });
+
+  for (const [name, served, max] of [
+    ["junk", { text: "junk" }, 8],
+    ["a loop of words", { text: "loop" }, 60],
+    ["a smaller model", { noise: 2.5 }, 60],
+    ["a smaller model without chance, whatever the temperature", { noise: 2.5, temperature: 0 }, 200],
+    ["a poor quantisation", { noise: 1.2 }, 600],
+  ] as const) {
+    test(`finds ${name} within ${max} checks`, () => {
+      const checks = new Checks(2);
+      for (let round = 0; round < 5; round++) {
+        const found = checks.until(served, { max });
+        assert.ok(found !== undefined, `not found in ${max} checks`);
+      }
+    });
+  }
+
+  test("finds a node that was honest for 1,000 checks and then cheats", () => {
+    const checks = new Checks(3);
+    let state = NEW_TEST;
+    for (let i = 0; i < 1000; i++) state = checks.check(state, { at: i * 864_000, identity: "sybil", trusted: true });
+    const since = 1000 * 864_000;
+    let count = 0;
+    while (!hasFailed(state, FALSE_ALARMS) && count < 20) {
+      state = checks.check(state, {
+        at: since + count * 864_000,
+        identity: "sybil",
+        trusted: true,
+        served: { text: "junk" },
+      });
+      count += 1;
+    }
+    assert.ok(count < 20, `not found after ${count} checks`);
+    // The last honest answer may have looked bad by chance.
+    assert.ok(
+      state.badSince !== null && state.badSince >= since - 864_000,
+      "the first bad score is one of the junk answers",
+    );
+  });
+
+  test("keeps the day's false-alarm rate however often a node is checked", () => {
+    const u = seeded(4);
+    for (const perDay of [1, 24, 1000]) {
+      let failed = 0;
+      for (let node = 0; node < 2000; node++) {
+        let state = NEW_TEST;
+        for (let i = 0; i < Math.min(perDay, 300); i++) {
+          // p-values of the hypothesis itself, all figures alike.
+          const p = 1 - u();
+          state = note(state, { at: (i * DAY_MS) / perDay, factors: factorsOf([p, p, p, p]), confirmedBad: p < 0.05 });
+          if (strength(state) >= 100) failed += 1;
+          if (strength(state) >= 100) break;
+        }
+      }
+      // At most two days at one in a hundred: 40 of 2,000, and three standard deviations.
+      assert.ok(failed <= 60, `${failed} of 2000 at ${perDay} checks a day`);
+    }
+  });
+
+  test("forgets bad scores once the evidence is gone", () => {
+    const bad = factorsOf([0.001, 1, 0.001, 0.001]);
+    const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
+    let state = note(NEW_TEST, { at: 0, factors: bad, confirmedBad: true });
+    assert.equal(state.badSince, 0);
+    assert.ok(isSuspected(state));
+    for (let i = 1; i < 40; i++) state = note(state, { at: i * 60_000, factors: fine, confirmedBad: false });
+    assert.deepEqual([state.badSince, state.confirmed, isSuspected(state)], [null, 0, false]);
+  });
+
+  test(`fails no node on fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {
+    const bad = factorsOf([1e-6, 1, 1e-6, 1e-6]);
+    let state = NEW_TEST;
+    for (let i = 0; i < 10; i++) state = note(state, { at: i, factors: bad, confirmedBad: i < CONFIRMED_MIN - 1 });
+    assert.equal(hasFailed(state, FALSE_ALARMS), false);
+    assert.equal(hasFailed(note(state, { at: 11, factors: bad, confirmedBad: true }), FALSE_ALARMS), true);
+  });
+
+  test("a check that says nothing moves evidence by the time that passed only", () => {
+    const state = note(note(NEW_TEST, { at: 0, factors: NO_FACTORS, confirmedBad: false }), {
+      at: DAY_MS / 2,
+      factors: NO_FACTORS,
+      confirmedBad: false,
+    });
+    assert.equal(strength(state), 1.5);
+    assert.equal(badness(NO_FACTORS), 1);
+    assert.ok(SAMPLE_MIN > 0);
+  });
+});

@@ -1,0 +1,88 @@
+/**
+ * The sequential test of one node and model: when the evidence against it is enough. Pure; 13 numbers and a few dates of memory.
+ *
+ * Hypothesis: the node's answers score like those of nodes in good standing. Each check brings for every figure a p-value, which
+ * under the hypothesis is at most as small as chance allows: P(p ≤ u) ≤ u. A bet turns it into a factor e(p) = k·p^(k-1), which is
+ * 1 on average under the hypothesis (∫ k·p^(k-1) dp = 1) and large when p is small. Bets with small k win most from blatant
+ * answers, with k near 1 from a slight shift that lasts.
+ *
+ * A node may cheat from any moment on, so evidence is gathered for every possible beginning at once, as Shiryaev and Roberts do:
+ *
+ *     R ← (R + w) · e(p),      w = days since the last check, at most 1
+ *
+ * Under the hypothesis the mean of R grows by w and no faster, so after T days it is at most T + 1 (the first check has w = 1), and
+ * by Doob's inequality P(R reaches A within T days) ≤ (T + 1) / A. With A = 1 / α that is α for each node and day: the setting.
+ * How often a node is checked does not matter. The average of such processes has the same bound, so each figure and each bet runs
+ * its own, and their average is compared with A. (Shin, Ramdas, Rinaldo: "E-detectors", 2022, has the general theory.)
+ *
+ * Everything that only lowers a factor keeps the bound: verdict.ts lowers those that no second verifier supports.
+ */
+import { FIGURES, type Judgement } from "./calibration.ts";
+
+const BETS = [0.3, 0.6, 0.85] as const;
+const DAY_MS = 86_400_000;
+/** Below it evidence is gone: an honest node's is some days, and one honest answer in many looks bad. */
+const QUIET = 10;
+/** A factor in one check. Without a bound one lie would do. */
+const FACTOR_MAX = 50;
+/** Far beyond every threshold. */
+const EVIDENCE_MAX = 1e30;
+
+export interface TestState {
+  /** When it was last checked, in milliseconds. Null: never. */
+  at: number | null;
+  /** R, for each figure and bet. */
+  evidence: readonly number[];
+  /** The first bad score of those that the evidence rests on. Null: there is none. */
+  badSince: number | null;
+  /** Bad scores since then that two verifiers or a reference node found. */
+  confirmed: number;
+}
+
+export const NEW_TEST: TestState = {
+  at: null,
+  evidence: Array.from({ length: FIGURES.length * BETS.length }, () => 0),
+  badSince: null,
+  confirmed: 0,
+};
+
+/** The factor of every process. Ones: the check says nothing. */
+export type Factors = readonly number[];
+
+export const NO_FACTORS: Factors = NEW_TEST.evidence.map(() => 1);
+
+export const factorsOf = (judgement: Judgement): Factors =>
+  judgement.flatMap((p) => BETS.map((k) => Math.min(k * p ** (k - 1), FACTOR_MAX)));
+
+/** How bad one check is by itself: the largest factor of the boldest bets. */
+export const badness = (factors: Factors): number => Math.max(...factors);
+
+export interface Noted {
+  at: number;
+  factors: Factors;
+  /** Two verifiers or a reference node found the answer bad. */
+  confirmedBad: boolean;
+}
+
+export function note(state: TestState, { at, factors, confirmedBad }: Noted): TestState {
+  const days = state.at === null ? 1 : Math.min(Math.max(at - state.at, 0) / DAY_MS, 1);
+  const evidence = state.evidence.map((r, i) => Math.min((r + days) * (factors[i] ?? 1), EVIDENCE_MAX));
+  const next = { at, evidence };
+  if (strength(next) < QUIET && !confirmedBad) return { ...next, badSince: null, confirmed: 0 };
+  const badSince = state.badSince ?? (confirmedBad ? at : null);
+  return { ...next, badSince, confirmed: state.confirmed + (confirmedBad ? 1 : 0) };
+}
+
+/** The average of all R: compared with `1 / falseAlarms`. */
+export const strength = ({ evidence }: Pick<TestState, "evidence">): number =>
+  evidence.reduce((sum, r) => sum + r, 0) / evidence.length;
+
+/** Worth looking at more often. */
+export const isSuspected = (state: TestState): boolean => state.confirmed > 0 && strength(state) >= QUIET;
+
+/** No node is barred on fewer bad scores than that, however bad they are. */
+export const CONFIRMED_MIN = 3;
+
+/** `falseAlarms`: how many of so many honest nodes fail on one day. */
+export const hasFailed = (state: TestState, falseAlarms: number): boolean =>
+  state.confirmed >= CONFIRMED_MIN && strength(state) >= 1 / falseAlarms;

@@ -1,0 +1,205 @@
+/** What is kept of checks: figures, verdicts and the state of each node's test. No text. */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../../base/ids.ts";
+import type { Pico } from "../../base/money.ts";
+import { inTransaction } from "../../db/pool.ts";
+import { column, queryRow, queryRows, row } from "../../db/rows.ts";
+import type { Bench, Reading } from "./calibration.ts";
+import type { CheckMethod, Score } from "./score.ts";
+import { NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
+
+/** The migration that brings the tables. */
+export const SPOT_CHECKS_SCHEMA = 41;
+
+interface CheckRecord {
+  id: Uuid;
+  requestId: Uuid;
+  nodeId: Uuid;
+  verifierId: Uuid;
+  model: string;
+  method: CheckMethod;
+  class: string;
+  score: Score | undefined;
+  badness: number | undefined;
+  verdict: string;
+  calibrates: boolean;
+  /** Read and written for the check. */
+  tokens: number;
+  cost: Pico;
+  at: Date;
+  /** Answers of the node since its last check. */
+  answers: number;
+}
+
+export interface CheckStore {
+  /** The scores since then that new ones are judged by, the oldest first. */
+  calibration(since: Date): Promise<(Bench & Reading)[]>;
+  /** Writes the check down. `noted`: what it adds to the node's test, whose new state comes back. */
+  record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
+  /** Accounts of whoever owns this one. */
+  kinOf(accountId: Uuid): Promise<Uuid[]>;
+  /** The bad scores of a node since then, for its quarantine. */
+  badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
+}
+
+/** What a node's checks of one model came to. */
+const NodeCheckSums = row({
+  nodeId: column.uuid,
+  model: z.string(),
+  checks: column.count,
+  bad: column.count,
+  score: z.number().nullable(),
+  cost: column.pico,
+  strength: z.number().nullable(),
+  lastAt: column.moment,
+});
+export type NodeCheckSums = z.infer<typeof NodeCheckSums>;
+
+/** By node and model, since then; the strongest evidence first. */
+export const sumChecks = (pool: pg.Pool, since: Date, nodeId: Uuid | null): Promise<NodeCheckSums[]> =>
+  queryRows(
+    pool,
+    NodeCheckSums,
+    `select c.node_id as "nodeId", c.model, count(*)::int as checks, count(*) filter (where c.verdict = 'bad')::int as bad,
+            percentile_cont(0.5) within group (order by c.mean) as score, sum(c.cost_pico)::bigint as cost,
+            (select avg(e) from spot_check_test t, unnest(t.evidence) e where t.node_id = c.node_id and t.model = c.model)
+              as strength,
+            max(c.at) as "lastAt"
+       from spot_check c
+      where c.at >= $1 and ($2::uuid is null or c.node_id = $2) and c.verdict not like 'trap%'
+      group by c.node_id, c.model order by strength desc nulls last, c.node_id, c.model limit 500`,
+    [since, nodeId],
+  );
+
+const Calibrating = row({
+  model: z.string(),
+  method: z.enum(["text", "next", "meaning", "words", "vectors"]),
+  class: z.string(),
+  identity: z.string(),
+  mean: z.number(),
+  opening: z.number(),
+  tail: z.number(),
+  tokens: z.number(),
+});
+const Test = row({
+  at: column.moment,
+  evidence: z.array(z.number()),
+  badSince: column.moment.nullable(),
+  confirmed: z.number(),
+});
+const NodeChecks = row({ answers: column.count, checked: column.count });
+const NO_CHECKS = { answers: 0, checked: 0 };
+
+/** How many answers of a node are written down, and how many of them were checked. */
+export async function checksOf(pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> {
+  const text = "select answers::float8, checked::float8 from spot_check_node where node_id = $1";
+  return (await queryRow(pool, NodeChecks, text, [nodeId])) ?? NO_CHECKS;
+}
+
+const Kin = row({ id: column.uuid });
+const Bad = row({ at: column.moment, score: z.number().nullable(), method: z.string() });
+
+/** Of all models, methods and classes. */
+const CALIBRATING_MAX = 20_000;
+const BAD_SCORES_MAX = 20;
+
+export function openCheckStore(pool: pg.Pool): CheckStore {
+  return {
+    async calibration(since) {
+      const rows = await queryRows(
+        pool,
+        Calibrating,
+        `select model, method, class, identity, mean, opening, tail, tokens from (
+           select c.model, c.method, c.class, n.account_id::text as identity, c.mean, c.opening, c.tail, c.tokens, c.at
+             from spot_check c join node n on n.id = c.node_id
+            where c.calibrates and c.mean is not null and c.at > $1
+              and not exists (select from node_quarantine q where q.node_id = c.node_id and q.released_at is null
+                                 and q.reason = 'spot_check')
+            order by c.at desc limit ${CALIBRATING_MAX}) latest
+         order by at`,
+        [since],
+      );
+      return rows.map(({ model, method, class: kind, identity, ...score }) => ({
+        model,
+        method,
+        class: kind,
+        identity,
+        score,
+      }));
+    },
+    record: (check, noted) =>
+      inTransaction(pool, async (client) => {
+        await insert(client, check);
+        await client.query(
+          `insert into spot_check_node (node_id, answers, checked) values ($1, $2, 1)
+           on conflict (node_id) do update set answers = spot_check_node.answers + $2, checked = spot_check_node.checked + 1`,
+          [check.nodeId, check.answers],
+        );
+        return noted === undefined ? NEW_TEST : step(client, check, noted);
+      }),
+    async kinOf(accountId) {
+      const text = `select $1::uuid as id union
+        select theirs.account_id from account_owner mine
+          join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = $1`;
+      return (await queryRows(pool, Kin, text, [accountId])).map(({ id }) => id);
+    },
+    badScores: (nodeId, model, since) =>
+      queryRows(
+        pool,
+        Bad,
+        `select at, mean as score, method from spot_check
+          where node_id = $1 and model = $2 and at >= $3 and verdict = 'bad' order by at desc limit ${BAD_SCORES_MAX}`,
+        [nodeId, model, since],
+      ),
+  };
+}
+
+async function insert(client: pg.PoolClient, check: CheckRecord): Promise<void> {
+  const { score } = check;
+  await client.query(
+    `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
+                             badness, verdict, calibrates, read_tokens, cost_pico, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+    [
+      check.id,
+      check.requestId,
+      check.nodeId,
+      check.verifierId,
+      check.model,
+      check.method,
+      check.class,
+      score?.mean ?? null,
+      score?.opening ?? null,
+      score?.tail ?? null,
+      score?.tokens ?? 0,
+      check.badness ?? null,
+      check.verdict,
+      check.calibrates,
+      check.tokens,
+      check.cost.toString(),
+      check.at,
+    ],
+  );
+}
+
+/** Under the row's lock, so that gateways that check the same node at once add up. */
+async function step(client: pg.PoolClient, check: CheckRecord, noted: Omit<Noted, "at">): Promise<TestState> {
+  const key = [check.nodeId, check.model];
+  const found = await queryRow(
+    client,
+    Test,
+    `select at, evidence, bad_since as "badSince", confirmed from spot_check_test
+      where node_id = $1 and model = $2 for update`,
+    key,
+  );
+  const before = found && { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null };
+  const after = note(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
+  await client.query(
+    `insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed) values ($1, $2, $3, $4, $5, $6)
+     on conflict (node_id, model) do update
+       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed`,
+    [...key, check.at, after.evidence, after.badSince === null ? null : new Date(after.badSince), after.confirmed],
+  );
+  return after;
+}

@@ -1,0 +1,75 @@
+/**
+ * For tests and the simulator: answers of simulated models. A position of a text is a few candidates with random logits, peaked
+ * more or less by the prompt; whoever serves has its own copy of these with noise (hardware, quantisation, a smaller model) and
+ * samples from it at a temperature; the verifier's logarithms are of its own copy.
+ */
+const CANDIDATES = 8;
+
+export type Uniform = () => number;
+
+/** A seeded generator: mulberry32. */
+export function seeded(seed: number): Uniform {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Drawn from a table, because a simulation needs a hundred million of them. */
+const GAUSSIANS = Float64Array.from({ length: 1 << 14 }, tableOf(seeded(7)));
+const gaussian = (u: Uniform): number => GAUSSIANS[(u() * GAUSSIANS.length) | 0] as number;
+
+function tableOf(u: Uniform): () => number {
+  return () => Math.sqrt(-2 * Math.log(1 - u())) * Math.cos(2 * Math.PI * u());
+}
+
+/** How an answer comes about. */
+export interface Served {
+  temperature: number;
+  tokens: number;
+  /** Standard deviation of the server's logits around the true ones: 0.02 other hardware, 0.15 a good quantisation, 0.6 a poor one, 2 a smaller model. */
+  noise: number;
+  /** `model`: as asked. `junk`: words of no relation. `loop`: some words, then the same again and again. */
+  text?: "model" | "junk" | "loop";
+}
+
+/** The logarithms that a verifier with noise of its own gives for the answer's tokens. */
+export function answerLogprobs(served: Served, u: Uniform, verifierNoise = 0.02): number[] {
+  const { temperature, tokens, noise, text = "model" } = served;
+  const peak = 1.6 * (1.5 + 2.5 * u());
+  const [own, verified] = [new Float64Array(CANDIDATES), new Float64Array(CANDIDATES)];
+  return Array.from({ length: tokens }, (_, position) => {
+    if (text === "loop" && position >= LOOP_AFTER) return -0.02;
+    for (let i = 0; i < CANDIDATES; i++) {
+      const logit = peak * gaussian(u);
+      own[i] = logit + noise * gaussian(u);
+      verified[i] = logit + verifierNoise * gaussian(u);
+    }
+    const chosen = text === "model" ? sample(own, temperature, u) : Math.floor(u() * CANDIDATES);
+    return (verified[chosen] as number) - logSum(verified, 1);
+  });
+}
+
+const LOOP_AFTER = 6;
+
+function sample(logits: Float64Array, temperature: number, u: Uniform): number {
+  if (temperature === 0) return logits.indexOf(Math.max(...logits));
+  const log = logSum(logits, temperature);
+  let left = u();
+  for (let i = 0; i < logits.length; i++) {
+    left -= Math.exp((logits[i] as number) / temperature - log);
+    if (left <= 0) return i;
+  }
+  return logits.length - 1;
+}
+
+/** The logarithm of the sum of the exponentials. Logits of a simulation are small. */
+function logSum(logits: Float64Array, temperature: number): number {
+  let sum = 0;
+  for (let i = 0; i < logits.length; i++) sum += Math.exp((logits[i] as number) / temperature);
+  return Math.log(sum);
+}

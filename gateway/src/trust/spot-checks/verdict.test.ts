@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { factorsOf, hasFailed, NEW_TEST, note, strength } from "./sequential-test.ts";
+import { seeded } from "./testing.ts";
+import { decide, nextStep, type Opinion, shuffled } from "./verdict.ts";
+
+const opinion = (p: number, reference = false): Opinion => ({ factors: factorsOf([p, 1, p, p]), reference });
+const FINE = opinion(0.6);
+const BAD = opinion(0.001);
+const UNKNOWN: Opinion = { factors: undefined, reference: false };
+
+describe("the verdict of one check", () => {
+  const steps: [string, Parameters<typeof nextStep>[0], ReturnType<typeof nextStep>][] = [
+    ["nothing unusual", { first: FINE }, "decide"],
+    ["too little known", { first: UNKNOWN }, "decide"],
+    ["one verifier doubts", { first: opinion(0.05) }, "third"],
+    ["one verifier finds it bad", { first: BAD }, "third"],
+    ["a third agrees", { first: BAD, third: BAD }, "control"],
+    ["a third disagrees", { first: BAD, third: FINE }, "decide"],
+    ["there is no third", { first: BAD, third: null }, "decide"],
+    ["a reference node finds it bad", { first: opinion(0.001, true) }, "control"],
+    ["all is known", { first: BAD, third: BAD, control: FINE }, "decide"],
+  ];
+  for (const [name, opinions, step] of steps) {
+    test(`after "${name}" the next step is ${step}`, () => assert.equal(nextStep(opinions), step));
+  }
+
+  const verdicts: [string, Parameters<typeof decide>[0], ReturnType<typeof decide>["verdict"]][] = [
+    ["nothing unusual", { first: FINE }, "ok"],
+    ["too little known", { first: UNKNOWN }, "unjudged"],
+    ["two agree, the control is fine", { first: BAD, third: BAD, control: FINE }, "bad"],
+    ["two agree, the control could not be had", { first: BAD, third: BAD, control: null }, "bad"],
+    ["two agree, the control is no better", { first: BAD, third: BAD, control: BAD }, "odd"],
+    ["the third has no doubt", { first: BAD, third: FINE }, "disputed"],
+    ["there is no third", { first: BAD, third: null }, "unconfirmed"],
+    ["the third knows too little", { first: BAD, third: UNKNOWN }, "unconfirmed"],
+    ["a reference node overrules", { first: BAD, third: opinion(0.6, true) }, "disputed"],
+    ["a reference node is enough", { first: opinion(0.001, true), control: FINE }, "bad"],
+  ];
+  for (const [name, opinions, verdict] of verdicts) {
+    test(`"${name}" is ${verdict}`, () => assert.equal(decide(opinions).verdict, verdict));
+  }
+
+  test("marks the verifier that stands alone", () => {
+    assert.equal(decide({ first: BAD, third: FINE }).verifierErred, true);
+    assert.equal(decide({ first: BAD, third: BAD, control: FINE }).verifierErred, false);
+    assert.equal(decide({ first: opinion(0.06), third: FINE }).verifierErred, false);
+  });
+
+  test("counts the milder of two opinions", () => {
+    const { factors } = decide({ first: opinion(0.0001), third: BAD, control: FINE });
+    assert.deepEqual(factors, BAD.factors);
+  });
+
+  test("liars in one seat of three cannot fail an honest node, however long they try", () => {
+    const u = seeded(5);
+    let state = NEW_TEST;
+    for (let i = 0; i < 20_000; i++) {
+      const honest = opinion(1 - u());
+      const lies = u() < 1 / 3;
+      const first = lies ? BAD : honest;
+      const { factors, verdict } = decide({ first, third: honest, control: FINE });
+      state = note(state, { at: i * 600_000, factors, confirmedBad: verdict === "bad" });
+      assert.equal(hasFailed(state, 1e-4), false, `after ${i} checks`);
+    }
+    assert.ok(strength(state) < 1000);
+  });
+
+  test("a shuffled answer has the same words in another order", () => {
+    const text = "the quick brown fox jumps over the lazy dog and runs far away from here";
+    const trap = shuffled(text, seeded(6));
+    assert.notEqual(trap, text);
+    assert.deepEqual(trap.split(" ").sort(), text.split(" ").sort());
+  });
+});

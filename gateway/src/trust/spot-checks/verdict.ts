@@ -1,0 +1,106 @@
+/**
+ * What one check comes to, by what the verifiers say. Pure.
+ *
+ *   one verifier, nothing unusual        counts
+ *   one verifier doubts it               a third node scores the same answer; what both find counts, the milder of the two
+ *   bad, and the third has no doubt      the verifier stands alone: nothing counts, and the verifier has a mark
+ *   doubt, and no third node             next to nothing counts
+ *   a reference node doubts it           counts, no third is asked; it also overrules every other
+ *   both find it bad                     the third node answers the same request and the verifier scores that too: if its answer
+ *                                        is doubtful as well, the prompt is odd and not the node, and nothing counts
+ *
+ * Bound on liars. One identity that verifies can raise a node's evidence by `ALONE_MAX` a check at most. An honest node's bets lose
+ * 5 to 20 % a check, so liars need more than two in five of all checks to move anything slowly, and both seats of a check (two
+ * identities, drawn at random) to move it fast. Whoever only says "fine" of a friend is found by traps: now and then a verifier is
+ * given the answer with its words shuffled, and has to find it bad.
+ */
+import { badness, type Factors, NO_FACTORS } from "./sequential-test.ts";
+
+/** A third is asked from here on: about one honest answer in eight. */
+export const DOUBT = 1.8;
+/** Bad, once two verifiers say so: about one honest answer in fifty. */
+const BAD = 4;
+/** The most that one verifier alone can add. */
+const ALONE_MAX = 1.1;
+
+export interface Opinion {
+  /** Undefined: too little is known to judge, or the answer was too short. */
+  factors: Factors | undefined;
+  reference: boolean;
+}
+
+/** What else is needed before the check can be decided. */
+type NextStep = "decide" | "third" | "control";
+
+export interface Opinions {
+  first: Opinion;
+  /** Undefined: not asked. Null: there is none to ask, or it did not answer. */
+  third?: Opinion | null;
+  /** The first verifier's opinion of the third node's own answer. Null: it could not be had. */
+  control?: Opinion | null;
+}
+
+export function nextStep({ first, third, control }: Opinions): NextStep {
+  if (first.factors === undefined || badness(first.factors) < DOUBT) return "decide";
+  if (!first.reference && third === undefined) return "third";
+  const found = agreed({ first, third: third ?? null });
+  if (found !== undefined && badness(found) >= BAD && control === undefined) return "control";
+  return "decide";
+}
+
+export interface CheckVerdict {
+  /**
+   * `ok`, `bad`: of the answer. `disputed`: the verifiers disagree. `unconfirmed`: bad, and there is no third. `odd`: the control
+   * is no better. `unjudged`: too little is known of such answers.
+   */
+  verdict: "ok" | "bad" | "disputed" | "unconfirmed" | "odd" | "unjudged";
+  factors: Factors;
+  /** The first verifier stands alone against another. */
+  verifierErred: boolean;
+}
+
+export function decide({ first, third = null, control = null }: Opinions): CheckVerdict {
+  const { factors } = first;
+  if (factors === undefined) return { verdict: "unjudged", factors: NO_FACTORS, verifierErred: false };
+  if (badness(factors) < DOUBT) {
+    const counted = first.reference ? factors : factors.map((factor) => Math.min(factor, ALONE_MAX));
+    return { verdict: "ok", factors: counted, verifierErred: false };
+  }
+  const isBad = badness(factors) >= BAD;
+  const found = agreed({ first, third });
+  if (found === undefined) {
+    const counted = factors.map((factor) => Math.min(factor, ALONE_MAX));
+    return { verdict: isBad ? "unconfirmed" : "ok", factors: counted, verifierErred: false };
+  }
+  if (isBad && badness(found) < DOUBT)
+    return { verdict: "disputed", factors: min(found, NO_FACTORS), verifierErred: true };
+  if (badness(found) < BAD) return { verdict: "ok", factors: found, verifierErred: false };
+  if (control?.factors !== undefined && badness(control.factors) >= DOUBT)
+    return { verdict: "odd", factors: min(found, NO_FACTORS), verifierErred: false };
+  return { verdict: "bad", factors: found, verifierErred: false };
+}
+
+/** What both find. A reference node's word is the platform's own. */
+function agreed({ first, third }: { first: Opinion; third: Opinion | null }): Factors | undefined {
+  if (first.reference) return first.factors;
+  if (third?.factors === undefined) return undefined;
+  return third.reference ? third.factors : min(first.factors ?? NO_FACTORS, third.factors);
+}
+
+const min = (a: Factors, b: Factors): Factors => a.map((value, i) => Math.min(value, b[i] ?? 1));
+
+/** One check in so many is a trap. */
+export const TRAP_ONE_IN = 20;
+/** Of its last traps and checks that a third decided, those that it got wrong: a verifier with so many is asked no more. */
+export const VERIFIER_WINDOW = 20;
+export const VERIFIER_ERRORS_MAX = 3;
+
+/** The answer's own words in another order: the same length and the same words, and nothing that a model would say. */
+export function shuffled(answer: string, roll: () => number): string {
+  const words = answer.split(/\s+/).filter((word) => word !== "");
+  for (let i = words.length - 1; i > 0; i--) {
+    const j = Math.floor(roll() * (i + 1));
+    [words[i], words[j]] = [words[j] as string, words[i] as string];
+  }
+  return words.join(" ");
+}

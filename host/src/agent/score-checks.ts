@@ -1,0 +1,39 @@
+/** Which models' engines score answers and how, by a try on the engine: tried when and as often as output formats are. */
+import type { ScoringKind } from "@tollgate/protocol/frames.ts";
+import type { Clock } from "../clock.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { Log } from "../log.ts";
+import { FormatChecks } from "./format-checks.ts";
+
+export class ScoreChecks {
+  readonly #kinds = new Map<string, ScoringKind>();
+  readonly #checks: FormatChecks;
+
+  constructor(options: { engine: Pick<Engine, "scoring">; clock: Clock; log: Log; changed: () => void }) {
+    const { engine } = options;
+    const passes = async (model: string): Promise<boolean> => {
+      const kind = await engine.scoring?.(model);
+      if (kind !== undefined) this.#kinds.set(model, kind);
+      return kind !== undefined;
+    };
+    const tried = engine.scoring === undefined ? {} : { keepsFormat: passes };
+    this.#checks = new FormatChecks({ ...options, engine: tried, what: "scoring answers" });
+  }
+
+  serve(models: readonly string[]): void {
+    this.#checks.serve(models);
+  }
+
+  kindOf(model: string): ScoringKind | undefined {
+    return this.#checks.passed(model) ? this.#kinds.get(model) : undefined;
+  }
+
+  of(models: readonly string[]): Record<string, ScoringKind> {
+    const found: Record<string, ScoringKind> = {};
+    for (const model of models) {
+      const kind = this.kindOf(model);
+      if (kind !== undefined) found[model] = kind;
+    }
+    return found;
+  }
+}

@@ -1,0 +1,55 @@
+/** How likely the model finds an answer that it did not write: one pass over the prompt and the answer, nothing generated. */
+import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
+import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
+import type { Clock } from "../../clock.ts";
+import type { Logprobs, ScoringJob, Sink } from "../engine.ts";
+import { readPrompt, tooLong } from "./generate.ts";
+import type { PromptFormat } from "./prompt-format.ts";
+
+/** Tokens in one step: each brings the probabilities of the whole vocabulary into this process. */
+const STEP_TOKENS = 8;
+/** Of the model itself, not of a sampler. */
+const UNBENT = { temperature: 1, topK: 0, topP: 1, minP: 0 };
+/** Of a token that the model rules out altogether. */
+const LOGPROB_MIN = -100;
+
+interface Scoring {
+  model: LlamaModel;
+  sequence: LlamaContextSequence;
+  format: PromptFormat;
+  job: ScoringJob;
+  sink: Pick<Sink, "progress">;
+  signal: AbortSignal;
+  clock: Clock;
+}
+
+export async function score(scoring: Scoring): Promise<Logprobs> {
+  const { model, sequence, format, job, signal } = scoring;
+  const { tokens: prompt, startsThinking } = format(job);
+  const answer = answerTokens(model, job.score.answer, startsThinking).slice(0, SCORES_MAX);
+  if (prompt.length + answer.length > sequence.contextSize - 1) throw tooLong(sequence.contextSize);
+  const rest = await readPrompt(prompt, scoring);
+  await sequence.evaluateWithoutGeneratingNewTokens(rest.slice(0, -1));
+  // The probability of each token comes with the one before it.
+  const read = [...rest.slice(-1), ...answer.slice(0, -1)];
+  const logprobs: Logprobs = [];
+  for (let at = 0; at < answer.length && !signal.aborted; at += STEP_TOKENS) {
+    const step = read.slice(at, at + STEP_TOKENS);
+    const outputs = await sequence.controlledEvaluate(
+      step.map((token) => [token, { generateNext: { probabilities: true, options: UNBENT } }]),
+    );
+    for (const [i] of step.entries()) {
+      const p = outputs[i]?.next.probabilities?.get(answer[at + i] as Token) ?? 0;
+      logprobs.push(Math.max(LOGPROB_MIN, Math.log(p)));
+    }
+  }
+  return logprobs;
+}
+
+/** Thinking comes between its marks, which are tokens of their own; a prompt may have opened it already. */
+function answerTokens(model: LlamaModel, answer: string, startsThinking: boolean): Token[] {
+  const text = startsThinking ? answer.replace(/^<think>/, "") : answer;
+  return text
+    .split(/(<\/?think>)/)
+    .flatMap((part) => (/^<\/?think>$/.test(part) ? model.tokenize(part, true) : model.tokenize(part)));
+}

@@ -1,0 +1,53 @@
+/**
+ * Scoring with llama-server, which cannot score a given text (its issue 27174): at each cut it is asked for the likeliest next tokens
+ * behind the prompt and the answer up to there. The cuts ascend, so that its cache has all but the last words each time.
+ */
+import { z } from "zod";
+import { EngineError, type Logprobs } from "../engine.ts";
+import { knownRole } from "../openai-wire.ts";
+import type { EngineScoring } from "./profile.ts";
+import { ask } from "./prompt-logprobs.ts";
+
+/** A token that is not among so many is as unlikely as makes no difference. */
+const CANDIDATES = 64;
+
+const Template = z.object({ prompt: z.string() });
+const Tokens = z.object({ tokens: z.array(z.int()) });
+const Candidate = z.object({ id: z.int(), logprob: z.number() });
+const Answer = z.object({
+  completion_probabilities: z.array(Candidate.extend({ top_logprobs: z.array(Candidate) })).min(1),
+});
+
+export const nextToken: EngineScoring = {
+  kind: "next",
+  async score(http, model, job, signal) {
+    const { answer, cuts = [] } = job.score;
+    const { input } = job;
+    const prompt =
+      "prompt" in input
+        ? input.prompt
+        : (await ask(http, "/apply-template", { model, messages: input.messages.map(knownRole) }, Template, signal))
+            .prompt;
+    const logprobs: Logprobs = [];
+    for (const cut of cuts) {
+      if (signal.aborted) return logprobs;
+      const rest = { model, content: answer.slice(cut), add_special: false, parse_special: false };
+      const { tokens } = await ask(http, "/tokenize", rest, Tokens, signal);
+      const said = tokens[0];
+      if (said === undefined) throw new EngineError("prompt", "a cut lies behind the answer");
+      const body = {
+        model,
+        prompt: prompt + answer.slice(0, cut),
+        n_predict: 1,
+        n_probs: CANDIDATES,
+        temperature: 0,
+        cache_prompt: true,
+      };
+      const { completion_probabilities: found } = await ask(http, "/completion", body, Answer, signal);
+      const [next] = found;
+      const candidates = next === undefined ? [] : [next, ...next.top_logprobs];
+      logprobs.push(candidates.find(({ id }) => id === said)?.logprob ?? null);
+    }
+    return logprobs;
+  },
+};

@@ -1,0 +1,65 @@
+/**
+ * Scoring with `prompt_logprobs`, as vLLM has it: the answer is part of the prompt, and the engine says how likely each of its
+ * tokens was. Where the answer begins is told by the count of the prompt without it.
+ */
+import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
+import { z } from "zod";
+import { parseJson } from "../../http-body.ts";
+import { EngineError, type Logprobs, type ScoringJob } from "../engine.ts";
+import type { EngineHttp } from "../engine-http.ts";
+import { knownRole } from "../openai-wire.ts";
+import type { EngineScoring } from "./profile.ts";
+
+/** A token with its logarithm is some 100 bytes; a prompt may have 100,000 of them. */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+
+const TokenLogprobs = z.array(z.record(z.string(), z.object({ logprob: z.number() })).nullable());
+const Answer = z.object({
+  /** Chat has it beside the choices, completions in each of them. */
+  prompt_logprobs: TokenLogprobs.nullish(),
+  choices: z.array(z.object({ prompt_logprobs: TokenLogprobs.nullish() })).optional(),
+});
+const Counted = z.object({ count: z.int().min(0) });
+
+export const promptLogprobs: EngineScoring = {
+  kind: "text",
+  async score(http, model, job, signal) {
+    const before = await ask(http, "/tokenize", { model, ...promptOf(job, false) }, Counted, signal);
+    const path = "messages" in job.input ? "/v1/chat/completions" : "/v1/completions";
+    const body = { model, ...promptOf(job, true), max_tokens: 1, temperature: 0, prompt_logprobs: 0 };
+    const { prompt_logprobs: beside, choices } = await ask(http, path, body, Answer, signal);
+    const tokens = beside ?? choices?.[0]?.prompt_logprobs;
+    if (tokens == null) throw new EngineError("prompt", "the engine returned no prompt_logprobs");
+    return tokens.slice(before.count, before.count + SCORES_MAX).map(logprobOf);
+  },
+};
+
+/** With the answer the chat goes on where the assistant has begun. */
+function promptOf({ input, score }: ScoringJob, withAnswer: boolean): Record<string, unknown> {
+  if ("prompt" in input) return { prompt: withAnswer ? input.prompt + score.answer : input.prompt };
+  const messages = input.messages.map(knownRole);
+  if (!withAnswer) return { messages, add_generation_prompt: true };
+  return {
+    messages: [...messages, { role: "assistant", content: score.answer }],
+    add_generation_prompt: false,
+    continue_final_message: true,
+  };
+}
+
+/** One entry, the token itself: no others were asked for. */
+function logprobOf(entry: z.infer<typeof TokenLogprobs>[number]): Logprobs[number] {
+  const values = Object.values(entry ?? {});
+  return values.length === 0 ? null : Math.min(0, Math.max(...values.map(({ logprob }) => logprob)));
+}
+
+export async function ask<T>(
+  http: EngineHttp,
+  path: string,
+  body: object,
+  schema: z.ZodType<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const parsed = schema.safeParse(parseJson(await http.postForText(path, body, signal, ANSWER_BYTES_MAX)));
+  if (!parsed.success) throw new EngineError("engine", `the engine's answer to ${path} is malformed`);
+  return parsed.data;
+}

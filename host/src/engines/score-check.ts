@@ -1,0 +1,47 @@
+/** Whether an engine scores an answer that it did not write: a short one is put to it. */
+import type { ScoringKind } from "@tollgate/protocol/frames.ts";
+import type { Clock } from "../clock.ts";
+import { type Engine, EngineError, type ScoringJob } from "./engine.ts";
+import { EMBEDDING_MODELS } from "./models.ts";
+
+const ANSWER = "The sky is blue because the air scatters short waves of light more than long ones.";
+const CUTS = [0, 7, 27, 43];
+/** An engine may have to load the model first. */
+const CHECK_MS_MAX = 120_000;
+
+/** Undefined where it cannot. Rejects with EngineError where the engine did not answer. */
+export async function scoresAs(
+  kind: ScoringKind,
+  score: NonNullable<Engine["score"]>,
+  { model, clock }: { model: string; clock: Clock },
+): Promise<ScoringKind | undefined> {
+  if (EMBEDDING_MODELS.includes(model)) return undefined;
+  const limit = new AbortController();
+  const cancelTimer = clock.after(CHECK_MS_MAX, () => limit.abort());
+  try {
+    const logprobs = await score(checkJob(model), { progress: () => {} }, limit.signal);
+    if (limit.signal.aborted) throw new EngineError("engine", "the engine did not respond in time");
+    const isEnough = kind === "next" ? logprobs.length === CUTS.length : logprobs.length >= CUTS.length;
+    // An engine that takes the field for nothing gives nothing, or the same for every token.
+    return isEnough && new Set(logprobs).size > 1 ? kind : undefined;
+  } catch (error) {
+    // It knows the request, or its fields, and will not have it: a plain no.
+    if (error instanceof EngineError && error.blame === "prompt") return undefined;
+    throw error;
+  } finally {
+    cancelTimer();
+  }
+}
+
+function checkJob(model: string): ScoringJob {
+  return {
+    id: "score-check",
+    attempt: 1,
+    model,
+    endpoint: "chat",
+    input: { messages: [{ role: "user", content: "Why is the sky blue?" }] },
+    sampling: { temperature: 0 },
+    outputTokensMax: 1,
+    score: { answer: ANSWER, cuts: CUTS },
+  };
+}
