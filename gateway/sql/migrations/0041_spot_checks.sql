@@ -48,4 +48,4 @@ create table spot_check_node (
 -- The key's owner does not want its prompts seen by a second host: only nodes with many checked answers serve it.
 alter table api_key add column spot_checks boolean not null default true;
 
--- functions: 7703aaa9164f57cf0511f62f64484288b0fa60e7e78b86f86cce265e6213a55e
+-- functions: 4e6a99a0f71946ee0cc50430d92ddeba97eab1b2c3371195a312ebc2e8e9f2c4
