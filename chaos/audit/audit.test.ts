@@ -128,7 +128,14 @@ const cases: [what: string, rules: Rule[], sights: Sight[], books: Books, episod
     "a stream is charged more than reached its client",
     ["tokens"],
     [sight(STALLED)],
-    books([record({ outcome: "upstream_stall" })]),
+    books([record({ outcome: "upstream_stall", hasHost: false })]),
+    SHOWS,
+  ],
+  [
+    "a host whose node fell silent is paid",
+    ["charge"],
+    [sight(STALLED)],
+    books([record({ outcome: "upstream_stall", completionTokens: 2, charge: 280_000n })]),
     SHOWS,
   ],
   [
@@ -263,7 +270,13 @@ test("without --strict a busy machine is not judged, and everything about money 
     sight({ ...REFUSED, requestId: idOf(2), endedAt: 13_100 }),
     sight({ ...STALLED, requestId: idOf(3), beganAt: 100_000, endedAt: 101_000 }),
   ];
-  const stalled = record({ id: uuidOf(3), outcome: "upstream_stall", completionTokens: 2, charge: 280_000n });
+  const stalled = record({
+    id: uuidOf(3),
+    outcome: "upstream_stall",
+    completionTokens: 2,
+    charge: 280_000n,
+    hasHost: false,
+  });
   const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];
   const late = [episode({ calmAt: 60_000 })];
   const kept = books([stalled], { quarantines });

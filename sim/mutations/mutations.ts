@@ -115,7 +115,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "nodes are blamed for what the plane lost",
     file: `${DISPATCH}blame.ts`,
-    find: 'if (by === "plane" && this.#believes(attempt, now)) step(attempt, "cut");\n      else ',
+    find: 'if (by === "plane") step(attempt, "cut");\n      else ',
     replace: "",
   },
   {
@@ -137,34 +137,34 @@ export const MUTATIONS: Mutation[] = [
     replace: 'case "unconfirmed":\n      return { ...OK, ...SHARED };',
   },
   {
-    name: "a failure without output is paid",
+    name: "a failure is paid",
     file: `${INFERENCE}endings.ts`,
-    find: 'return { ...FAILED, billed: "all", paid: hadOutput };',
-    replace: 'return { ...FAILED, billed: "all", paid: true };',
+    find: 'return { ...FAILED, billed: "all", share: "node_failed" };',
+    replace: 'return { ...FAILED, billed: "all", share: "paid" };',
   },
   {
     name: "who breaks the protocol is paid",
     file: `${INFERENCE}endings.ts`,
-    find: 'billed: reachedClient ? "delivered" : "nothing", paid: false };',
-    replace: 'billed: reachedClient ? "delivered" : "nothing", paid: true };',
+    find: 'billed: reachedClient ? "delivered" : "nothing", share: "none" };',
+    replace: 'billed: reachedClient ? "delivered" : "nothing", share: "paid" };',
   },
   {
     name: "silence without output is billed",
     file: `${INFERENCE}endings.ts`,
-    find: "return { ...STALLED, ...(hadOutput ? SHARED : FREE) };",
-    replace: "return { ...STALLED, ...SHARED };",
+    find: "return hadOutput ? ",
+    replace: "return hadOutput || accepted ? ",
   },
   {
     name: "who leaves pays nothing",
     file: `${INFERENCE}endings.ts`,
-    find: "return { ...CLOSED, ...(accepted ? SHARED : FREE) };",
+    find: "if (!accepted) return { ...CLOSED, ...FREE };",
     replace: "return { ...CLOSED, ...FREE };",
   },
   {
     name: "hosts are paid for what was free",
     file: `${INFERENCE}settle.ts`,
-    find: "paidHostId: ending.paid ? (result.server?.hostAccountId ?? null) : null,",
-    replace: "paidHostId: result.server?.hostAccountId ?? null,",
+    find: 'paidHostId: share === "paid" ? host : null,',
+    replace: "paidHostId: host,",
   },
   {
     name: "a key's slot is not given back",
@@ -204,7 +204,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "failures are hardly counted",
-    file: `${TRUST}reliability.ts`,
+    file: "gateway/src/base/node-thresholds.ts",
     find: "FAILURES_MAX = 5",
     replace: "FAILURES_MAX = 50",
   },

@@ -35,6 +35,8 @@ create table spot_check_test (
   evidence  double precision[] not null,
   bad_since timestamptz,
   confirmed integer not null,
+  -- Checks for which its answers are still drawn often.
+  watch     integer not null,
   primary key (node_id, model)
 );
 

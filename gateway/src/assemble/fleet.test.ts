@@ -46,7 +46,7 @@ describe("two gateways", () => {
 
   const open = async (config: Config): Promise<Running> => {
     const { pool, connection } = db;
-    const guard = new StoreGuard({ connection, clock: systemClock, log });
+    const guard = new StoreGuard({ connection, clock: systemClock, log, durability: "assumed" });
     const broadcast: Broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
     stops.push(() => broadcast.close());
     const context: Context = {

@@ -38,7 +38,7 @@ describe("a guarded pool", () => {
     };
     const log = createLog("info", { write });
     clock = manualClock(Date.now());
-    guard = new StoreGuard({ connection: proxy.connection, clock, log });
+    guard = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed" });
     pool = openGuardedPool(proxy.connection, { guard, log, sizeMax: 3 });
     guard.watch();
   });
@@ -132,7 +132,7 @@ describe("a guarded pool", () => {
   test("who holds a connection has the store asked for a sign of life from the next beat on", async (t) => {
     const clock = manualClock();
     const log = createLog("silent");
-    const resting = new StoreGuard({ connection: proxy.connection, clock, log });
+    const resting = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed" });
     const used = openGuardedPool(proxy.connection, { guard: resting, log, sizeMax: 1 });
     t.after(async () => {
       await used.end();

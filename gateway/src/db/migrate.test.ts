@@ -114,7 +114,7 @@ test("a migration waits for locks as long as it needs, also where the gateway's 
   const directory = await files(t, {
     "0001_first.sql": "create table bound as select current_setting('lock_timeout') as lock",
   });
-  const guard = new StoreGuard({ connection: database.connection, clock: systemClock, log });
+  const guard = new StoreGuard({ connection: database.connection, clock: systemClock, log, durability: "assumed" });
   const pool = openGuardedPool(database.connection, { guard, log, sizeMax: 1 });
   t.after(() => pool.end());
   await migrate(pool, { directory, log });

@@ -14,7 +14,7 @@ test("a commit that hangs is an outage, which a server that still answers reads 
   const { connection } = await (await scratch(t)).start();
   const lines: { msg: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const guard = new StoreGuard({ connection, clock: systemClock, log });
+  const guard = new StoreGuard({ connection, clock: systemClock, log, durability: "assumed" });
   const pool = openGuardedPool(connection, { guard, log, sizeMax: 2 });
   t.after(async () => {
     await pool.end();

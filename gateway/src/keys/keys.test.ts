@@ -29,7 +29,7 @@ describe("keys", () => {
     db = await openTestDatabase();
     clock = manualClock();
     const { pool, connection } = db;
-    const guard = new StoreGuard({ connection, clock: systemClock, log });
+    const guard = new StoreGuard({ connection, clock: systemClock, log, durability: "assumed" });
     const open = () => openBroadcast({ pool, connection, guard, clock: systemClock, log });
     broadcasts = [await open(), await open()];
     const options = { pool: db.pool, pepper, clock, random: systemRandom(), newId, log };
@@ -60,6 +60,7 @@ describe("keys", () => {
       own: { requestsPerMinute: null, tokensPerMinute: null, inFlight: null },
       models: null,
       until: null,
+      spotChecks: true,
     });
     assert.ok(await here.authenticate(`bearer   ${token} `), "the scheme is not case-sensitive");
     const { rows } = await db.pool.query("select row_to_json(k)::text as row from api_key k where id = $1", [id]);

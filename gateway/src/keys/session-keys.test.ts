@@ -29,7 +29,7 @@ describe("keys of sessions", () => {
     db = await openTestDatabase();
     clock = manualClock(Date.now());
     const { pool, connection } = db;
-    const guard = new StoreGuard({ connection, clock: systemClock, log });
+    const guard = new StoreGuard({ connection, clock: systemClock, log, durability: "assumed" });
     broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
     const options = {
       pool,

@@ -22,6 +22,7 @@ test("a node that comes online says what it is", async () => {
       models: ["tiny-3b", "embed-m3"],
       json_schema: ["tiny-3b"],
       schema_keywords: [...SCHEMA_KEYWORDS.scripted],
+      scores: { "tiny-3b": "text" },
       accepts_early: true,
       draining: false,
     },

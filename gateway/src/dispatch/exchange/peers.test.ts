@@ -109,7 +109,11 @@ describe("peers", () => {
     measured(a, "not connected", 5);
     clock.advance(250);
     for (const { dispatcher } of [a, b]) {
-      assert.deepEqual(dispatcher.speedOfNode("n1", MODEL), { ttftMs: 25, tokensPerSecond: 10 });
+      assert.deepEqual(dispatcher.speedOfNode("n1", MODEL), {
+        ttftMs: 25,
+        ttftMsPerToken: 25 / 3,
+        tokensPerSecond: 10,
+      });
     }
     assert.equal(b.dispatcher.speedOfNode("not connected", MODEL).ttftMs, null);
     const c = open("c");
@@ -117,7 +121,11 @@ describe("peers", () => {
     await turn();
     assert.equal(c.dispatcher.speedOfNode("n1", MODEL).ttftMs, null);
     clock.advance(250);
-    assert.deepEqual(c.dispatcher.speedOfNode("n1", MODEL), { ttftMs: 25, tokensPerSecond: 10 });
+    assert.deepEqual(c.dispatcher.speedOfNode("n1", MODEL), {
+      ttftMs: 25,
+      ttftMsPerToken: 25 / 3,
+      tokensPerSecond: 10,
+    });
     assert.equal(a.dispatcher.speedOfNode("n1", MODEL).ttftMs, 25, "who had some takes nothing twice");
   });
 

@@ -59,6 +59,7 @@ describe("201", () => {
       models: null,
       expires_at: null,
       old_secret_until: null,
+      spot_checks: true,
       created_by: { name: "A person", email: owner.email },
       spend_today: { requests: 0, charge_micro: "0.000000" },
       spend_this_month: { requests: 0, charge_micro: "0.000000" },

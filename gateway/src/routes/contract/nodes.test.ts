@@ -168,6 +168,7 @@ describe("what they are answered", () => {
     assert.equal((data as object[]).length, 1);
     for (const query of ["limit=0", "from=never", "node=none", "cursor=none"])
       await ask(400, "listEarnings", { query });
+    await ask(200, "listWithheld");
     await ask(200, "getReceipt", { id: request });
   });
 });

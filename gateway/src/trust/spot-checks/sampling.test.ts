@@ -16,7 +16,11 @@ describe("the sample", () => {
   test("draws one answer in a hundred of a known node", () => assert.ok(Math.abs(share(KNOWN) - 0.01) < 0.001));
   test("draws one in five of a node's first 200 answers", () => {
     assert.ok(Math.abs(share({ ...KNOWN, answers: 199 }) - 0.2) < 0.005);
-    assert.ok(Math.abs(share({ ...KNOWN, answers: 200 }) - 0.01) < 0.001);
+    assert.ok(Math.abs(share({ ...KNOWN, answers: 200 }) - 0.2) < 0.005);
+  });
+  test("draws less and less until 4,000 answers", () => {
+    assert.ok(Math.abs(share({ ...KNOWN, answers: 1000 }) - 0.04) < 0.002);
+    assert.ok(Math.abs(share({ ...KNOWN, answers: 4000 }) - 0.01) < 0.001);
   });
   test("draws one in five of a node that is suspected", () =>
     assert.ok(Math.abs(share({ ...KNOWN, suspected: true }) - 0.2) < 0.005));

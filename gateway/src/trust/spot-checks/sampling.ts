@@ -9,6 +9,8 @@ export const SAMPLING = {
   /** Of a node's first answers, and of one that the sequential test suspects, one in so many. */
   oftenOneIn: 5,
   newcomerAnswers: 200,
+  /** From there the draw falls with a node's answers until it is that of a known node: a record is not lived off at once. */
+  oneInPerAnswers: 40,
   /** A node that serves is checked at least this often. */
   everyMs: 3_600_000,
 } as const;
@@ -28,8 +30,9 @@ export function isDrawn(
   { now, roll }: { now: number; roll: number },
 ): boolean {
   if (now >= dueAt) return true;
-  const often = answers < SAMPLING.newcomerAnswers || suspected;
-  return roll < 1 / (often ? SAMPLING.oftenOneIn : SAMPLING.oneIn);
+  const { oneIn, oftenOneIn, newcomerAnswers, oneInPerAnswers } = SAMPLING;
+  if (suspected || answers < newcomerAnswers) return roll < 1 / oftenOneIn;
+  return roll < 1 / Math.min(oneIn, answers / oneInPerAnswers);
 }
 
 /** Between half the time and all of it, so that no node can tell when its next check is due. */

@@ -170,7 +170,7 @@ describe("the sequential test", () => {
     let state = note(NEW_TEST, { at: 0, factors: bad, confirmedBad: true });
     assert.equal(state.badSince, 0);
     assert.ok(isSuspected(state));
-    for (let i = 1; i < 40; i++) state = note(state, { at: i * 60_000, factors: fine, confirmedBad: false });
+    for (let i = 1; i <= 60; i++) state = note(state, { at: i * 60_000, factors: fine, confirmedBad: false });
     assert.deepEqual([state.badSince, state.confirmed, isSuspected(state)], [null, 0, false]);
   });
 

@@ -23,6 +23,13 @@ const BETS = [0.3, 0.6, 0.85] as const;
 const DAY_MS = 86_400_000;
 /** Below it evidence is gone: an honest node's is some days, and one honest answer in many looks bad. */
 const QUIET = 10;
+/**
+ * Such a factor means a score far below every honest one in the sample. Who gives one bad answer in ten would otherwise be forgotten
+ * between two of them: the node is drawn often for so many checks, in which it gives four more. How often a node is checked does
+ * not matter to the bound.
+ */
+const BLATANT = 20;
+const WATCHED_CHECKS = 40;
 /** A factor in one check. Without a bound one lie would do. */
 const FACTOR_MAX = 50;
 /** Far beyond every threshold. */
@@ -37,6 +44,8 @@ export interface TestState {
   badSince: number | null;
   /** Bad scores since then that two verifiers or a reference node found. */
   confirmed: number;
+  /** Checks for which its answers are still drawn often, after one that no honest node gives. */
+  watch: number;
 }
 
 export const NEW_TEST: TestState = {
@@ -44,6 +53,7 @@ export const NEW_TEST: TestState = {
   evidence: Array.from({ length: FIGURES.length * BETS.length }, () => 0),
   badSince: null,
   confirmed: 0,
+  watch: 0,
 };
 
 /** The factor of every process. Ones: the check says nothing. */
@@ -67,8 +77,9 @@ export interface Noted {
 export function note(state: TestState, { at, factors, confirmedBad }: Noted): TestState {
   const days = state.at === null ? 1 : Math.min(Math.max(at - state.at, 0) / DAY_MS, 1);
   const evidence = state.evidence.map((r, i) => Math.min((r + days) * (factors[i] ?? 1), EVIDENCE_MAX));
-  const next = { at, evidence };
-  if (strength(next) < QUIET && !confirmedBad) return { ...next, badSince: null, confirmed: 0 };
+  const watch = confirmedBad && badness(factors) >= BLATANT ? WATCHED_CHECKS : Math.max(0, state.watch - 1);
+  const next = { at, evidence, watch };
+  if (strength(next) < QUIET && watch === 0 && !confirmedBad) return { ...next, badSince: null, confirmed: 0 };
   const badSince = state.badSince ?? (confirmedBad ? at : null);
   return { ...next, badSince, confirmed: state.confirmed + (confirmedBad ? 1 : 0) };
 }
@@ -78,7 +89,8 @@ export const strength = ({ evidence }: Pick<TestState, "evidence">): number =>
   evidence.reduce((sum, r) => sum + r, 0) / evidence.length;
 
 /** Worth looking at more often. */
-export const isSuspected = (state: TestState): boolean => state.confirmed > 0 && strength(state) >= QUIET;
+export const isSuspected = (state: TestState): boolean =>
+  state.watch > 0 || (state.confirmed > 0 && strength(state) >= QUIET);
 
 /** No node is barred on fewer bad scores than that, however bad they are. */
 export const CONFIRMED_MIN = 3;

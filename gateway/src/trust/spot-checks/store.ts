@@ -87,6 +87,7 @@ const Test = row({
   evidence: z.array(z.number()),
   badSince: column.moment.nullable(),
   confirmed: z.number(),
+  watch: z.number(),
 });
 const NodeChecks = row({ answers: column.count, checked: column.count });
 const NO_CHECKS = { answers: 0, checked: 0 };
@@ -189,17 +190,25 @@ async function step(client: pg.PoolClient, check: CheckRecord, noted: Omit<Noted
   const found = await queryRow(
     client,
     Test,
-    `select at, evidence, bad_since as "badSince", confirmed from spot_check_test
+    `select at, evidence, bad_since as "badSince", confirmed, watch from spot_check_test
       where node_id = $1 and model = $2 for update`,
     key,
   );
   const before = found && { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null };
   const after = note(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
   await client.query(
-    `insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed) values ($1, $2, $3, $4, $5, $6)
+    `insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (node_id, model) do update
-       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed`,
-    [...key, check.at, after.evidence, after.badSince === null ? null : new Date(after.badSince), after.confirmed],
+       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
+           watch = excluded.watch`,
+    [
+      ...key,
+      check.at,
+      after.evidence,
+      after.badSince === null ? null : new Date(after.badSince),
+      after.confirmed,
+      after.watch,
+    ],
   );
   return after;
 }

@@ -58,6 +58,7 @@ describe("201 and 200", () => {
       total_micro: rich.earned,
       held_back_micro: "0.000000",
       set_off_micro: "0.000000",
+      withheld_micro: "0.000000",
       created_by: operator.email,
       paid_at: null,
       paid_by: null,
@@ -73,6 +74,7 @@ describe("201 and 200", () => {
       amount_micro: rich.earned,
       held_back_micro: "0.000000",
       set_off_micro: "0.000000",
+      withheld_micro: "0.000000",
     };
     assert.deepEqual(lines, [{ payout: lines[0]?.payout, ...line }]);
     const file = await operator.browser.send("GET", `${PAYOUTS}/${id}/csv`);
@@ -80,15 +82,21 @@ describe("201 and 200", () => {
     assert.equal(
       file.text,
       [
-        "payout,account,name,owners,amount_micro,held_back_micro,set_off_micro",
-        `${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro},0.000000,0.000000`,
+        "payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro",
+        `${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro},0.000000,0.000000,0.000000`,
         "",
       ].join("\r\n"),
     );
 
     const earnings = async () => (await rich.host.browser.send("GET", "/console/api/earnings")).body.balance;
     const [earned_micro, nothing] = [rich.earned, "0.000000"];
-    const still = { earned_micro, own_micro: nothing, set_off_micro: nothing, held_back_micro: nothing };
+    const still = {
+      earned_micro,
+      own_micro: nothing,
+      set_off_micro: nothing,
+      held_back_micro: nothing,
+      withheld_micro: nothing,
+    };
     assert.deepEqual(await earnings(), { ...still, paid_out_micro: nothing, pending_micro: earned_micro });
     const paid = await operator.browser.send("POST", `${PAYOUTS}/${id}/paid`);
     assert.deepEqual([paid.status, paid.body.state, paid.body.paid_by], [200, "paid", operator.email]);

@@ -1,0 +1,208 @@
+/**
+ * One host's life under the platform's own rules: which answers are checked, what a check comes to, when a node is barred, and which
+ * endings are paid. All of these are the gateway's code; only the answers, the verifiers' machines and the time are simulated.
+ */
+import { judge } from "../../gateway/src/inference/endings.ts";
+import { Declines } from "../../gateway/src/trust/declines.ts";
+import { Reliability } from "../../gateway/src/trust/reliability.ts";
+import { type Bench, Calibration } from "../../gateway/src/trust/spot-checks/calibration.ts";
+import { isDrawn, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
+import { classOf, scoreOf } from "../../gateway/src/trust/spot-checks/score.ts";
+import {
+  factorsOf,
+  hasFailed,
+  isSuspected,
+  NEW_TEST,
+  note,
+  type TestState,
+} from "../../gateway/src/trust/spot-checks/sequential-test.ts";
+import { answerLogprobs, type Served, seeded, type Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
+import { decide, nextStep, type Opinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
+import { type Act, HONEST_NOISE, honest, type Strategy } from "./strategies.ts";
+
+/** The default of SPOT_CHECK_FALSE_ALARMS. */
+const FALSE_ALARMS = 1e-4;
+const SHARE = 0.7;
+const JOB_EVERY_MS = 10_000;
+/** A request lasts so long, and so does a silence. */
+const JOB_MS = 3_000;
+const TEMPERATURES = [0, 0.3, 0.7, 1];
+const LENGTHS = [12, 24, 50, 120];
+const CALIBRATED_BY = 6_000;
+const OPENING = 16;
+
+export interface Life {
+  strategy: string;
+  jobs: number;
+  /** Parts of the price of one job, summed: what the host kept, what was withheld or taken back, what its work cost. */
+  kept: number;
+  withheld: number;
+  cost: number;
+  /** Of each identity that was barred: after how many of its jobs, by what. */
+  barred: { after: number; by: string }[];
+  checks: number;
+  /** Tokens that verifiers read, per token that the host served. */
+  tokensChecked: number;
+  tokensServed: number;
+}
+
+/** A fleet's calibration, made once: nodes in good standing of six identities. */
+export function calibrated(seed: number): Calibration {
+  const roll = seeded(seed);
+  const calibration = new Calibration();
+  for (let i = 0; i < CALIBRATED_BY; i++) {
+    const asked = ask(roll);
+    const { served } = honest(roll) as Extract<Act, { does: "answer" }>;
+    const score = scoreOf(answerLogprobs({ ...asked, noise: 0.02, ...served }, roll), "text");
+    if (score !== undefined) calibration.add(benchOf(asked), { identity: `host ${i % 6}`, score });
+  }
+  return calibration;
+}
+
+export function live(
+  strategy: Strategy,
+  { jobs, seed, calibration }: { jobs: number; seed: number; calibration: Calibration },
+): Life {
+  const roll = seeded(seed);
+  const life: Life = {
+    ...{ strategy: strategy.name, jobs: 0, kept: 0, withheld: 0, cost: 0 },
+    ...{ barred: [], checks: 0, tokensChecked: 0, tokensServed: 0 },
+  };
+  let identity = newIdentity();
+  for (let job = 0; job < jobs; job++) {
+    const now = job * JOB_EVERY_MS;
+    life.jobs += 1;
+    identity.jobs += 1;
+    const asked = ask(roll);
+    const act = strategy.act({ answers: identity.answers, job, roll });
+    life.cost += act.cost;
+    const by = serve({ life, identity, act, asked, now, roll, calibration, friends: strategy.friends ?? 0 });
+    if (by === undefined) continue;
+    life.barred.push({ after: identity.jobs, by });
+    if (strategy.returns !== true) break;
+    identity = newIdentity();
+  }
+  return life;
+}
+
+interface Identity {
+  jobs: number;
+  answers: number;
+  reliability: Reliability;
+  declines: Declines;
+  test: TestState;
+  dueAt: number;
+  /** What was paid, by when: taken back from the first bad score on. */
+  paid: { at: number; amount: number }[];
+}
+
+const newIdentity = (): Identity => ({
+  jobs: 0,
+  answers: 0,
+  reliability: new Reliability(),
+  declines: new Declines(),
+  test: NEW_TEST,
+  dueAt: 0,
+  paid: [],
+});
+
+interface Job {
+  life: Life;
+  identity: Identity;
+  act: Act;
+  asked: Asked;
+  now: number;
+  roll: Uniform;
+  calibration: Calibration;
+  friends: number;
+}
+
+/** Why the host is barred, if this job was one too many. */
+function serve(job: Job): string | undefined {
+  const { life, identity, act, asked, now } = job;
+  if (act.does === "decline") {
+    return identity.declines.note("node", "declined", now) === undefined ? undefined : "declines";
+  }
+  identity.declines.note("node", "taken", now);
+  life.tokensServed += asked.tokens;
+  const ending = judge(ENDS[act.does], { accepted: true, hadOutput: true, reachedClient: true, waitExplained: true });
+  if (ending.share === "paid") {
+    life.kept += SHARE;
+    identity.paid.push({ at: now, amount: SHARE });
+  } else if (ending.share !== "none") {
+    life.withheld += SHARE;
+  }
+  const failure = FAILURES[act.does];
+  const end = { job: String(life.jobs).padStart(26, "0"), failure, offeredAt: now, endedAt: now + JOB_MS };
+  const verdict = identity.reliability.note(end);
+  if (verdict !== undefined) return verdict.reason;
+  if (act.does !== "answer") return undefined;
+  identity.answers += 1;
+  return check(job, act);
+}
+
+const ENDS = { answer: "finished", stall: "quiet", fail: "failed", disconnect: "quiet" } as const;
+const FAILURES = { answer: null, stall: "silent", fail: "engine", disconnect: "lost" } as const;
+
+function check(
+  { life, identity, asked, now, roll, calibration, friends }: Job,
+  act: Extract<Act, { does: "answer" }>,
+): string | undefined {
+  const { test, dueAt, answers } = identity;
+  const drawn = isDrawn({ answers, suspected: isSuspected(test), dueAt }, { now, roll: roll() });
+  if (!drawn) return undefined;
+  identity.dueAt = nextDue(now, roll());
+  const bench = benchOf(asked);
+  const score = scoreOf(logprobsOf(act.served, asked, roll), "text");
+  const verifier = (): Opinion => {
+    life.checks += 1;
+    life.tokensChecked += asked.tokens;
+    const judged = score && calibration.judge(bench, { identity: "the host", score });
+    // A friend finds everything as good as can be.
+    const found = roll() < friends ? judged?.map(() => 0.9) : judged;
+    return { factors: found && factorsOf(found), reference: false };
+  };
+  const first = verifier();
+  const third = nextStep({ first }) === "third" ? verifier() : undefined;
+  const control = nextStep({ first, third }) === "control" ? controlOf(bench, asked, roll, calibration) : undefined;
+  const { factors, verdict } = decide({ first, third: third ?? null, control: control ?? null });
+  identity.test = note(test, { at: now, factors, confirmedBad: verdict === "bad" });
+  if (!hasFailed(identity.test, FALSE_ALARMS)) return undefined;
+  const since = identity.test.badSince ?? now;
+  const taken = identity.paid.filter(({ at }) => at >= since).reduce((sum, { amount }) => sum + amount, 0);
+  life.kept -= taken;
+  life.withheld += taken;
+  return "spot checks";
+}
+
+interface Asked {
+  temperature: number;
+  tokens: number;
+}
+const pick = <T>(of: readonly T[], roll: Uniform): T => of[Math.floor(roll() * of.length)] as T;
+const ask = (roll: Uniform): Asked => ({ temperature: pick(TEMPERATURES, roll), tokens: pick(LENGTHS, roll) });
+
+const benchOf = ({ temperature, tokens }: Asked): Bench => ({
+  model: "m",
+  method: "text",
+  class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens }) as string,
+});
+
+function logprobsOf(
+  { cached = false, ...served }: Partial<Served> & { cached?: boolean },
+  asked: Asked,
+  roll: Uniform,
+): number[] {
+  const own = { ...asked, noise: pick(HONEST_NOISE, roll), ...served };
+  if (!cached) return answerLogprobs(own, roll);
+  // Fluent, but written for another prompt: unlikely where it begins.
+  const opening = answerLogprobs({ ...own, tokens: Math.min(OPENING, own.tokens), text: "junk" }, roll);
+  return [...opening, ...answerLogprobs({ ...own, tokens: Math.max(0, own.tokens - OPENING) }, roll)];
+}
+
+/** An honest node's answer to the same request. */
+function controlOf(bench: Bench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
+  const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll), "text");
+  const judged = score && calibration.judge(bench, { identity: "another", score });
+  return { factors: judged && factorsOf(judged), reference: false };
+}

@@ -1,0 +1,80 @@
+/**
+ * `npm run sim:hosts -- [--jobs 100000] [--lives 20] [--seed 1]`: what each strategy of a host earns over so many jobs, beside honest
+ * work, and how many jobs it lasts. Ends with an error where a strategy earns more for a job than honest work does.
+ */
+import { parseArgs } from "node:util";
+import { calibrated, type Life, live } from "./life.ts";
+import { STRATEGIES } from "./strategies.ts";
+
+const { values } = parseArgs({
+  options: {
+    jobs: { type: "string", default: "100000" },
+    /** How many hosts of each strategy: curves come from these, and the first has all the jobs. */
+    lives: { type: "string", default: "20" },
+    seed: { type: "string", default: "1" },
+    /** Part of a strategy's name: only these, and honest work. */
+    only: { type: "string", default: "" },
+  },
+});
+const [jobs, lives, seed] = [Number(values.jobs), Number(values.lives), Number(values.seed)];
+const calibration = calibrated(seed);
+
+const profitOf = (all: Life[]): number => sum(all, ({ kept, cost }) => kept - cost) / sum(all, (life) => life.jobs);
+const sum = (all: Life[], of: (life: Life) => number): number => all.reduce((total, life) => total + of(life), 0);
+
+const rows = STRATEGIES.filter(({ name }) => name === "honest" || name.includes(values.only)).map((strategy) => {
+  const count = strategy.name === "honest" ? 1 : lives;
+  // Whoever is barred for good has few jobs, and whoever returns has them all.
+  const each = strategy.returns === true ? Math.ceil(jobs / count) : jobs;
+  const all = Array.from({ length: count }, (_, i) =>
+    live(strategy, { jobs: each, seed: seed * 1000 + i, calibration }),
+  );
+  const after = all.flatMap(({ barred }) => barred.map((one) => one.after)).sort((a, b) => a - b);
+  const at = (part: number): string =>
+    String(after[Math.min(after.length - 1, Math.floor(part * after.length))] ?? "never");
+  const by = [...new Set(all.flatMap(({ barred }) => barred.map((one) => one.by)))].join(", ");
+  const share =
+    sum(all, (life) => life.tokensChecked) /
+    Math.max(
+      1,
+      sum(all, (life) => life.tokensServed),
+    );
+  return {
+    name: strategy.name,
+    all,
+    after,
+    by,
+    share,
+    profit: profitOf(all),
+    at,
+    uncaught: all.filter(({ barred }) => barred.length === 0).length,
+  };
+});
+const honestProfit = rows[0]?.profit ?? 0;
+
+console.log(
+  `Parts of a job's price. A share is 0.70, honest work costs 0.40. ${jobs} jobs, ${lives} hosts of each strategy.\n`,
+);
+console.log(
+  "| Strategy | Jobs served | Kept per job | Withheld per job | Profit per job | Barred after (10 %, median, 90 %) | Never barred | By |",
+);
+console.log("|---|---|---|---|---|---|---|---|");
+for (const { name, all, at, by, profit, uncaught } of rows) {
+  const served = sum(all, (life) => life.jobs);
+  const per = (of: (life: Life) => number): string => (sum(all, of) / served).toFixed(3);
+  console.log(
+    `| ${name} | ${served} | ${per((life) => life.kept)} | ${per((life) => life.withheld)} | ${profit.toFixed(3)} | ${at(0.1)}, ${at(0.5)}, ${at(0.9)} | ${uncaught} of ${all.length} | ${by || "–"} |`,
+  );
+}
+const [honestRow] = rows;
+console.log(
+  `\nOf an honest node ${((honestRow?.share ?? 0) * 100).toFixed(2)} % of its tokens are read again by verifiers.`,
+);
+const wrong = [
+  ...(honestRow?.after.length === 0 ? [] : ["an honest host was barred"]),
+  ...rows
+    .slice(1)
+    .flatMap(({ name, profit }) => (profit < honestProfit ? [] : [`"${name}" earns more than honest work`])),
+];
+for (const line of wrong) console.error(line);
+process.exit(wrong.length === 0 ? 0 : 1);

@@ -1,0 +1,93 @@
+/**
+ * How hosts may try to earn without the work. A strategy says what its node does with each job, and what that costs the host.
+ * Costs are parts of a job's price: a host is paid 0.70 of it, and honest work is taken to cost 0.40.
+ */
+import type { Served, Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
+
+export const HONEST_COST = 0.4;
+/** Honest machines differ: in hardware, and in builds of the same quantisation. */
+export const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
+
+export type Act =
+  /** The job ends well, with an answer that came about like this. */
+  | { does: "answer"; served: Partial<Served> & { cached?: boolean }; cost: number }
+  /** It breaks off after some output: silent, a failure that it reports, or a connection of its own that it cuts. */
+  | { does: "stall" | "fail" | "disconnect"; cost: number }
+  /** It says that it is busy. */
+  | { does: "decline"; cost: number };
+
+export interface Moment {
+  /** Answers that this identity gave so far. */
+  answers: number;
+  job: number;
+  roll: Uniform;
+}
+
+export interface Strategy {
+  name: string;
+  act: (moment: Moment) => Act;
+  /** Barred, it comes back as somebody else. */
+  returns?: boolean;
+  /** The chance that a verifier is a friend, who finds everything fine. */
+  friends?: number;
+}
+
+export const honest = (roll: Uniform): Act => ({
+  does: "answer",
+  served: { noise: HONEST_NOISE[Math.floor(roll() * HONEST_NOISE.length)] as number },
+  cost: HONEST_COST,
+});
+const junk: Act = { does: "answer", served: { text: "junk" }, cost: 0 };
+const smaller: Act = { does: "answer", served: { noise: 2.5 }, cost: 0.1 };
+const poorlyQuantised: Act = { does: "answer", served: { noise: 1.2 }, cost: 0.2 };
+const cached: Act = { does: "answer", served: { cached: true }, cost: 0.01 };
+const stall: Act = { does: "stall", cost: 0.02 };
+
+/** `bad` for one job in `of`, chosen at random, and honest work for the others. */
+const oneIn =
+  (of: number, bad: Act) =>
+  ({ roll }: Moment): Act =>
+    roll() < 1 / of ? bad : honest(roll);
+
+export const STRATEGIES: Strategy[] = [
+  { name: "honest", act: ({ roll }) => honest(roll) },
+  { name: "junk from the start", act: () => junk },
+  { name: "a loop of words", act: () => ({ does: "answer", served: { text: "loop" }, cost: 0 }) },
+  { name: "a smaller model", act: () => smaller },
+  {
+    name: "a smaller model without chance",
+    act: () => ({ does: "answer", served: { noise: 2.5, temperature: 0 }, cost: 0.1 }),
+  },
+  { name: "a poor quantisation", act: () => poorlyQuantised },
+  { name: "one junk answer in ten", act: oneIn(10, junk) },
+  { name: "a smaller model for half of the jobs", act: oneIn(2, smaller) },
+  { name: "answers to other prompts from a cache", act: () => cached },
+  { name: "junk, with a third of the verifiers as friends", act: () => junk, friends: 1 / 3 },
+  { name: "honest for 200 answers, then junk", act: ({ answers, roll }) => (answers < 200 ? honest(roll) : junk) },
+  {
+    name: "honest for 200 answers, then junk, again and again as somebody else",
+    act: ({ answers, roll }) => (answers < 200 ? honest(roll) : junk),
+    returns: true,
+  },
+  {
+    name: "honest for 4,000 answers, then junk, again and again as somebody else",
+    act: ({ answers, roll }) => (answers < 4_000 ? honest(roll) : junk),
+    returns: true,
+  },
+  {
+    name: "honest on probation, then junk, again and again as somebody else",
+    act: ({ answers, roll }) => (answers < 20 ? honest(roll) : junk),
+    returns: true,
+  },
+  { name: "junk, again and again as somebody else", act: () => junk, returns: true },
+  { name: "one word, then silence", act: () => stall },
+  { name: "one word, then silence, again and again as somebody else", act: () => stall, returns: true },
+  { name: "silent for one job in six", act: oneIn(6, stall) },
+  { name: "cuts its own connection after some output", act: () => ({ does: "disconnect", cost: 0.02 }) },
+  { name: "reports a failure after some output", act: () => ({ does: "fail", cost: 0.02 }) },
+  { name: "declines everything", act: () => ({ does: "decline", cost: 0 }) },
+  {
+    name: "claims 4,096 slots and serves one job in eight",
+    act: ({ roll }) => (roll() < 1 / 8 ? honest(roll) : stall),
+  },
+];
