@@ -1,5 +1,5 @@
 /**
- * Holds e2e/conformance.md and e2e/threats.md to the tests: every rule, and everything that stops an attack, names at least
+ * Holds e2e/conformance.md and docs/threats.md to the tests: every rule, and everything that stops an attack, names at least
  * one, by file and title, and each of them exists. A title is the text between the quotes. For one that is made in a loop, what stands for its placeholders must be a literal
  * of the same file.
  */
@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const DOCUMENT = readFileSync(join(root, "e2e/conformance.md"), "utf8");
-const THREATS = readFileSync(join(root, "e2e/threats.md"), "utf8");
+const THREATS = readFileSync(join(root, "docs/threats.md"), "utf8");
 const NOT_YET = "## Not yet built";
 /** The sections that set rules; 1 and 9 describe. */
 const SECTIONS = [
@@ -111,7 +111,7 @@ test("every rule of e2e/conformance.md is proved by tests that exist", () => {
   );
 });
 
-test("everything that stops an attack in e2e/threats.md is proved by tests that exist", () => {
+test("everything that stops an attack in docs/threats.md is proved by tests that exist", () => {
   const rows = cellsOf(THREATS);
   assert.ok(rows.length > 30, "the tables were found");
   assert.deepEqual(

@@ -45,7 +45,7 @@ const LOG_BYTES_MAX = 16 * 1024;
 /** Canaries are another suite's: the agent's engine only plays a model. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", DISPATCH_DEADLINE_MS: "120000" };
 
-/** By the words of their titles, which e2e/threats.md names. */
+/** By the words of their titles, which docs/threats.md names. */
 const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],

@@ -76,6 +76,7 @@ const TABLE: Record<string, Record<string, string>> = {
     "docs/faq.md": "FAQ",
     "docs/compare.md": "Compare",
     "docs/versioning.md": "Versioning",
+    "docs/threats.md": "Threats",
     "CHANGELOG.md": "Changelog",
   },
 };

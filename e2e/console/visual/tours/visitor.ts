@@ -25,7 +25,7 @@ const OWN = {
     "/docs/guide/operators/settings",
   ],
   layoutOnly: [
-    ...["/docs/node", "/docs/console", "/docs/guide/console", "/docs/guide/builders/clients", "/docs/guide/faq"],
+    ...["/docs/node", "/docs/console", "/docs/guide/console", "/docs/guide/builders/clients", "/docs/guide/threats"],
     ...["/docs/guide/changelog", "/docs/guide/examples/python/chat.py"],
   ],
 };
