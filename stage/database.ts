@@ -48,7 +48,7 @@ export async function connect(dataDir: string): Promise<pg.Client> {
   const url = databaseOf(dataDir)?.DATABASE_URL;
   const client = new pg.Client({
     ...(url === undefined ? await privateDatabase(dataDir) : { connectionString: url }),
-    options: sessionOptions(undefined),
+    options: sessionOptions(),
   });
   await client.connect();
   return client;

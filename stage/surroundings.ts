@@ -53,7 +53,7 @@ export async function openSurroundings(
     const where = database === undefined ? await privateDatabase(dataDir as string) : configOf(database);
     const pool = new pg.Pool({
       ...where,
-      options: sessionOptions(undefined),
+      options: sessionOptions(),
       application_name: "what a test looks up",
     });
     // One that is being closed may still hear that its database is dropped.

@@ -10,6 +10,7 @@ const STEPS: Record<string, string[]> = {
   check: ["run", "check"],
   tests: ["test", "--", "unit", "journeys", "processes", "nightly", "oldest"],
   sim: ["run", "sim", "--", "--seeds", "1-200", "--fresh", "1000"],
+  "sim:hosts": ["run", "sim:hosts"],
   "sim:mutations": ["run", "sim:mutations"],
   chaos: ["run", "chaos", "--", "--minutes", "60", "--strict"],
   fuzz: ["run", "fuzz", "--", "--requests", "100000"],

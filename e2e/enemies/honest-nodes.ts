@@ -3,8 +3,8 @@
  * canaries. Two things it does as the in-process engine of llama.cpp does: a schema that it cannot expand freezes it for good, and one
  * with a keyword that it does not know fails.
  */
+import { knownAnswer } from "@tollgate/stage/nodes/known-answers.ts";
 import type { InProcessStage } from "@tollgate/stage/stage.ts";
-import { answerToPublished } from "../../gateway/src/trust/testing.ts";
 import { type Engine, EngineError, type GenerationJob } from "../../host/src/engines/engine.ts";
 import { planOf } from "../../host/src/engines/script.ts";
 import { MODEL, newNodesHave } from "./strategy.ts";
@@ -52,11 +52,11 @@ function paced(scripted: Engine, stage: InProcessStage): Engine {
 }
 
 /** What the scripted engine would answer at once, word by word; an order to it stays what it is. */
-function atPace(job: GenerationJob, { answers }: InProcessStage): GenerationJob {
+function atPace(job: GenerationJob, stage: InProcessStage): GenerationJob {
   const prompt = "prompt" in job.input ? job.input.prompt : (job.input.messages.at(-1)?.content ?? "");
   if (prompt.startsWith("#script ")) return job;
-  const known = "messages" in job.input ? answers.answerTo(job.input.messages) : undefined;
-  const text = known ?? answerToPublished(prompt) ?? [...planOf(job).answer].join("");
+  const known = "messages" in job.input ? knownAnswer(stage, job.input.messages) : undefined;
+  const text = known ?? [...planOf(job).answer].join("");
   const script = `#script ${JSON.stringify({ text, ...PACE })}`;
   return { ...job, input: { messages: [{ role: "user", content: script }] }, endpoint: "chat" };
 }

@@ -70,6 +70,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     // From here on nodes are told things: not before it is certain that the plane is this database's own.
     const deployment = await ports.deployment;
     const trust = await openTrust(context, settings, { ...serving, broadcast: ports.store.broadcast });
+    serving.checks.watch((nodeId) => trust.lengthSuspicion(nodeId));
     const facts = { serving, trust, deployment, close };
     if (front === undefined) return running(context, settings, { ...facts, doors: undefined });
     const parts = await openSite(context, settings, ports, { ...front, serving, trust });

@@ -164,7 +164,7 @@ function check(
   };
   const first = verifier();
   const third = nextStep({ first }) === "third" ? verifier() : undefined;
-  const control = nextStep({ first, third }) === "control" ? controlOf(bench, asked, roll, calibration) : undefined;
+  const control = nextStep({ first, ...(third && { third }) }) === "control" ? controlOf(bench, asked, roll, calibration) : undefined;
   const { factors, verdict } = decide({ first, third: third ?? null, control: control ?? null });
   identity.test = note(test, { at: now, factors, confirmedBad: verdict === "bad" });
   if (!hasFailed(identity.test, FALSE_ALARMS)) return undefined;
@@ -185,7 +185,7 @@ const ask = (roll: Uniform): Asked => ({ temperature: pick(TEMPERATURES, roll), 
 const benchOf = ({ temperature, tokens }: Asked): Bench => ({
   model: "m",
   method: "text",
-  class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens }) as string,
+  class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens }),
 });
 
 function logprobsOf(

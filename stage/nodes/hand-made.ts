@@ -4,7 +4,6 @@
  */
 
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
-import { type AnswerBook, answerToPublished } from "../../gateway/src/trust/testing.ts";
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
@@ -12,10 +11,11 @@ import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/
 import type { Host } from "../accounts.ts";
 import type { Stage } from "../common.ts";
 import { eventually } from "../wait.ts";
+import { type KnowsAnswers, knownAnswer } from "./known-answers.ts";
 import { every } from "./pace.ts";
 
 /** Where it joins, and who knows what it earned. */
-type Platform = Pick<Stage, "baseUrl" | "balance"> & { answers?: Pick<AnswerBook, "answerTo"> };
+type Platform = Pick<Stage, "baseUrl" | "balance"> & KnowsAnswers;
 
 const REPORT_EVERY_MS = 3_000;
 const SLOTS = 64;
@@ -270,8 +270,7 @@ export class HandMadeNode {
   }
 
   #answerTo(body: JobBody): string | undefined {
-    if (!("messages" in body)) return undefined;
-    return this.#stage.answers?.answerTo(body.messages) ?? answerToPublished(body.messages.at(-1)?.content ?? "");
+    return "messages" in body ? knownAnswer(this.#stage, body.messages) : undefined;
   }
 }
 

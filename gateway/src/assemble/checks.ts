@@ -20,6 +20,8 @@ export interface LateChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
+  /** From now on answers of such nodes are drawn often. */
+  watch(isOdd: (nodeId: string) => boolean): void;
 }
 
 const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
@@ -27,6 +29,7 @@ const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, 
 export function lateChecks(context: Context, settings: Settings): LateChecks {
   const { log, clock, random, newId, onClose } = context;
   let checks: SpotChecks | undefined;
+  let isOdd = (_nodeId: string): boolean => false;
   const begin = async ({ store, gateway, dispatch, fleet }: Needs): Promise<void> => {
     await store.schema.reached(SPOT_CHECKS_SCHEMA);
     const { enforce, roster } = dispatch;
@@ -38,6 +41,7 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
       references: new Set<string>(settings.referenceHosts),
       falseAlarms: settings.spotCheckFalseAlarms,
       automatic: settings.autoQuarantine,
+      isOdd: (nodeId) => isOdd(nodeId),
       quarantine: (nodeId, verdict) => quarantine({ fleet, broadcast: store.broadcast, enforce, log }, nodeId, verdict),
       newId,
       clock,
@@ -54,6 +58,9 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
       return checks?.counts ?? NOTHING;
     },
     settled: async () => checks?.settled(),
+    watch: (odd) => {
+      isOdd = odd;
+    },
     open: (needs) => {
       begin(needs).catch((error) => log.error({ err: error }, "spot checks could not begin"));
     },

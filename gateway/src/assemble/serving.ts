@@ -33,7 +33,7 @@ export interface Serving {
   plane: Plane;
   fleet: Fleet;
   dispatch: Dispatch;
-  checks: Pick<LateChecks, "counts" | "settled">;
+  checks: Pick<LateChecks, "counts" | "settled" | "watch">;
   /** Once nodes that were connected before this gateway started have told it so. */
   nodesReported: Promise<void>;
 }

@@ -46,7 +46,7 @@ export function openPool(connection: Connection, options: PoolOptions): pg.Pool 
 export const clientConfig = (
   connection: Connection,
   applicationName: string,
-  options = sessionOptions(undefined),
+  options = sessionOptions(),
 ): pg.ClientConfig => ({
   ...("host" in connection ? connection : { connectionString: withOptions(connection.connectionString, options) }),
   options,

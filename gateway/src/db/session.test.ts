@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
 import { type Connection, clientConfig, openPool } from "./pool.ts";
-import { checkSession, DatabaseMisconfigured, mistakeOf, sessionOptions, withOptions } from "./session.ts";
+import { checkSession, DatabaseMisconfigured, mistakeOf, withOptions } from "./session.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const FOREIGN = {
@@ -115,8 +115,7 @@ describe("what a database must be set to", () => {
     }
   });
 
-  test("the variable PGOPTIONS is kept", () => {
-    assert.ok(sessionOptions(undefined, { PGOPTIONS: "-c work_mem=8MB" }).endsWith(" -c work_mem=8MB"));
+  test("a URL without options of its own stays as it is", () => {
     assert.equal(withOptions("postgres://h/d?a=b", "-c x=1"), "postgres://h/d?a=b");
   });
 });

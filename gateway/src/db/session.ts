@@ -21,9 +21,9 @@ const OWN = {
 };
 
 /** For the start of a connection. `more`: what this connection needs besides. */
-export function sessionOptions(more: string | undefined, env: NodeJS.ProcessEnv = process.env): string {
+export function sessionOptions(more?: string): string {
   const own = Object.entries(OWN).map(([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`);
-  return [...own, env["PGOPTIONS"], more].filter((part) => part !== undefined && part !== "").join(" ");
+  return [...own, ...(more === undefined ? [] : [more])].join(" ");
 }
 
 /** The same for a URL: options of its own would replace all others. */

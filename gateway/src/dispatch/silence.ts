@@ -22,7 +22,7 @@ const SILENCE_MS_MAX = 2_300;
 export const LATE_MS_MAX = 50;
 
 /** What a node's own times came to, in milliseconds since it accepted. */
-export interface OwnTimes {
+interface OwnTimes {
   /** The last time it told. */
   toldMs: number;
   /** Its last sign of life, as far as it is believed. */
@@ -46,7 +46,7 @@ export interface Heard {
 }
 
 /** How the node reads the prompt. */
-export interface Reading {
+interface Reading {
   fraction: number;
   /** When the fraction last grew. */
   grewAt: number;

@@ -61,6 +61,7 @@ describe("spot checks", () => {
   let paid: [Uuid, bigint][];
   let asked: string[];
   /** By node: how likely it says an answer is. Undefined: as an honest engine. */
+  const odd = new Set<string>();
   let lies: Map<string, (answer: string) => number | undefined>;
   before(async () => {
     db = await openTestDatabase();
@@ -112,6 +113,7 @@ describe("spot checks", () => {
       falseAlarms: 1e-4,
       quarantine: async (nodeId, verdict) => void barred.push([nodeId, verdict]),
       automatic: true,
+      isOdd: (nodeId) => odd.has(nodeId),
       newId,
       clock,
       random: { fill: () => {}, below: (bound) => Math.floor(u() * bound) },
@@ -120,6 +122,7 @@ describe("spot checks", () => {
   };
   beforeEach(async () => {
     await db.pool.query("truncate spot_check, spot_check_test, spot_check_node");
+    odd.clear();
     [clock, barred, withheld, paid, asked, lies] = [manualClock(), [], [], [], [], new Map()];
     nodes = await Promise.all([openNode(), openNode(), openNode(), openNode()]);
     await open();
@@ -167,6 +170,15 @@ describe("spot checks", () => {
     assert.ok(scores.length >= 3 && scores.every(({ score }) => score === -8));
     assert.doesNotMatch(JSON.stringify(evidence), /lorem/);
     assert.deepEqual([withheld[0]?.[0], (withheld[0]?.[1].getTime() ?? 0) >= since], [cheat.licence.nodeId, true]);
+  });
+
+  test("draws the answers of a node often whose answers are odd by another measure", async () => {
+    const [node] = nodes as [RosterNode];
+    node.licence = { ...node.licence, answers: 100_000 };
+    const drawn = (): number => Array.from({ length: 2_000 }, () => checks.draws(node.id)).filter(Boolean).length;
+    assert.ok(drawn() < 60);
+    odd.add(node.id);
+    assert.ok(drawn() > 300);
   });
 
   test("keeps no text, counts answers and pays verifiers seven tenths of the price", async () => {

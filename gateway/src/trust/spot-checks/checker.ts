@@ -63,6 +63,8 @@ interface SpotCheckOptions {
   quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
   /** False: what would lead to a quarantine is only logged. */
   automatic: boolean;
+  /** The node's answers are odd by another measure, such as their length: they are drawn often. */
+  isOdd: (nodeId: string) => boolean;
   newId: () => Uuid;
   clock: Clock;
   random: Random;
@@ -121,7 +123,8 @@ class Checker implements SpotChecks {
     const watched = this.#watch(nodeId, now);
     watched.answers += 1;
     const answers = watched.answers + (this.#options.roster.find(nodeId)?.licence.answers ?? 0);
-    const drawn = isDrawn({ ...watched, answers }, { now, roll: this.#roll() });
+    const suspected = watched.suspected || this.#options.isOdd(nodeId);
+    const drawn = isDrawn({ ...watched, suspected, answers }, { now, roll: this.#roll() });
     if (drawn) this.counts.drawn += 1;
     return drawn;
   }
@@ -153,8 +156,8 @@ class Checker implements SpotChecks {
     const kind =
       subject.model.kind === "embedding" ? "vectors" : classOf({ ...subject, outputTokens: subject.completionTokens });
     const kin = await store.kinOf(node.licence.hostAccountId);
-    const verifier = kind === undefined ? undefined : this.#pick(subject.model.id, new Set(kin));
-    if (verifier === undefined || kind === undefined) return this.#drop();
+    const verifier = this.#pick(subject.model.id, new Set(kin));
+    if (verifier === undefined) return this.#drop();
     const over = new AbortController();
     const stopTimer = clock.after(CHECK_MS_MAX, () => over.abort());
     const abort = (): void => over.abort();

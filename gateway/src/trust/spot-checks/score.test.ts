@@ -34,9 +34,9 @@ describe("the class of an answer", () => {
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });
-  test("excludes sampling that bends probabilities", () => {
-    assert.equal(of({ temperature: 1.8 }), undefined);
-    assert.equal(of({ frequency_penalty: 1 }), undefined);
+  test("parts sampling that bends probabilities", () => {
+    assert.equal(of({ temperature: 1.8 }), "bent-long");
+    assert.equal(of({ frequency_penalty: 1 }), "bent-long");
   });
 });
 

@@ -10,7 +10,8 @@
  *
  * What an honest answer scores depends on the temperature: at 0 every token is the likeliest, at 1 its mean is minus the model's
  * entropy. The verifier does not tell the entropy, so the figures are judged only among answers of the same class: temperature,
- * output format, length. Answers whose sampling bends probabilities beyond that (penalties, hot sampling) are not scored.
+ * output format, length. Answers whose sampling bends probabilities beyond that (penalties, hot sampling) are a class of their own,
+ * in which honest answers differ more and a cheat is found later, but found.
  */
 import type { Sampling } from "@tollgate/protocol/frames.ts";
 
@@ -49,23 +50,20 @@ export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
 
 const LONG_TOKENS = 48;
-/** Above it honest answers come apart, and are as unlikely as others. */
+/** Above it honest answers come apart. */
 const TEMPERATURE_MAX = 1.2;
 
-/**
- * Answers that can be judged against each other. Undefined: this one cannot be scored. What the request leaves open the engine
- * decides, so that it is a class of its own.
- */
-export function classOf(asked: { sampling: Sampling; formatted: boolean; outputTokens: number }): string | undefined {
+/** Answers that can be judged against each other. What the request leaves open the engine decides, so that it is a class of its own. */
+export function classOf(asked: { sampling: Sampling; formatted: boolean; outputTokens: number }): string {
   const { sampling, formatted, outputTokens } = asked;
-  const { temperature, presence_penalty = 0, frequency_penalty = 0 } = sampling;
-  if (presence_penalty !== 0 || frequency_penalty !== 0) return undefined;
-  if (temperature !== undefined && temperature > TEMPERATURE_MAX) return undefined;
   const length = outputTokens < LONG_TOKENS ? "short" : "long";
   return `${formatted ? "format" : heatOf(sampling)}-${length}`;
 }
 
-function heatOf({ temperature, top_p = 1 }: Sampling): "open" | "greedy" | "cool" | "warm" {
+function heatOf(sampling: Sampling): "bent" | "open" | "greedy" | "cool" | "warm" {
+  const { temperature, top_p = 1, presence_penalty = 0, frequency_penalty = 0 } = sampling;
+  if (presence_penalty !== 0 || frequency_penalty !== 0) return "bent";
+  if (temperature !== undefined && temperature > TEMPERATURE_MAX) return "bent";
   if (temperature === 0 || top_p <= 0.1) return "greedy";
   if (temperature === undefined) return "open";
   return temperature <= 0.6 ? "cool" : "warm";

@@ -49,7 +49,7 @@ class Checks {
     const bench: Bench = {
       model: "m",
       method: "text",
-      class: classOf({ sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens }) as string,
+      class: classOf({ sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens }),
     };
     // Both verifiers read the same answer: the same draws, and noise of their own in the verifier's part only.
     const score = scoreOf(answerLogprobs(answer, u), "text");

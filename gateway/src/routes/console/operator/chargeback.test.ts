@@ -169,6 +169,7 @@ describe("bought by card, spent on one's own node, charged back", () => {
       pending_micro: NOTHING,
       held_back_micro: NOTHING,
       own_micro: usd(70),
+      withheld_micro: "0.000000",
     });
 
     await pass(30 * DAY_MS);

@@ -1,0 +1,12 @@
+/** What an honest model answers where a job is a canary. */
+import { type AnswerBook, answerToPublished } from "../../gateway/src/trust/testing.ts";
+
+export interface KnowsAnswers {
+  /** Of canaries that were made up here. Absent: none are. */
+  answers?: Pick<AnswerBook, "answerTo">;
+}
+
+/** Undefined: the job is no canary. */
+export function knownAnswer({ answers }: KnowsAnswers, messages: readonly { content: string }[]): string | undefined {
+  return answers?.answerTo(messages) ?? answerToPublished(messages.at(-1)?.content ?? "");
+}
