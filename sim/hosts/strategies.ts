@@ -4,7 +4,7 @@
  */
 import type { Served, Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
 
-export const HONEST_COST = 0.4;
+const HONEST_COST = 0.4;
 /** Honest machines differ: in hardware, and in builds of the same quantisation. */
 export const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 
@@ -16,7 +16,7 @@ export type Act =
   /** It says that it is busy. */
   | { does: "decline"; cost: number };
 
-export interface Moment {
+interface Moment {
   /** Answers that this identity gave so far. */
   answers: number;
   job: number;
