@@ -15,7 +15,7 @@ import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { Verdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
-import { checksOf, openCheckStore, sumChecks } from "./store.ts";
+import { checksOf, openCheckStore, pruneChecks, sumChecks } from "./store.ts";
 import { seeded } from "./testing.ts";
 
 const MODEL = "tiny-3b";
@@ -252,6 +252,20 @@ describe("spot checks", () => {
     }
     assert.equal(barred.length, 1);
     assert.ok((barred[0]?.[1].evidence.bad_scores as number) > more - 2);
+  });
+
+  test("old checks are deleted; what they came to stays", async () => {
+    const [node] = nodes as [RosterNode];
+    await check(node, HONEST);
+    await check(node, HONEST);
+    const { nodeId } = node.licence;
+    await db.pool.query(
+      "update spot_check set at = at - interval '1 day' where id = (select min(id::text)::uuid from spot_check)",
+    );
+    const { rows } = await db.pool.query<{ newest: Date }>("select max(at) as newest from spot_check");
+    assert.equal(await pruneChecks(db.pool, rows[0]?.newest as Date), 1);
+    assert.equal((await sumChecks(db.pool, new Date(0), nodeId))[0]?.checks, 1);
+    assert.equal((await checksOf(db.pool, nodeId)).checked, 2);
   });
 
   test("sums checks by node and model, and leaves traps out", async () => {

@@ -72,6 +72,10 @@ export const sumChecks = (pool: pg.Pool, since: Date, nodeId: Uuid | null): Prom
     [since, nodeId],
   );
 
+/** Deletes checks before then. What they came to, the nodes' tests and counts, stays. Returns how many it deleted. */
+export const pruneChecks = async (pool: pg.Pool, before: Date): Promise<number> =>
+  (await pool.query("delete from spot_check where at < $1", [before])).rowCount ?? 0;
+
 const Calibrating = row({
   model: z.string(),
   method: z.enum(["text", "next", "meaning", "words", "vectors"]),
