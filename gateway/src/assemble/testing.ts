@@ -6,6 +6,7 @@ import { settingsOf } from "../build/settings.ts";
 import { parseConfig } from "../config.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import type { TestDatabase } from "../db/testing.ts";
+import { NODE_RULES } from "../fleet/rules.ts";
 import type { Store } from "./ports.ts";
 
 export const TEST_SECRET = "a secret of tests, 32 characters or more";
@@ -20,9 +21,10 @@ const SECRETS = {
   keepPlaneSeed: async () => {},
 };
 
-/** Nothing is done by itself, and closing waits for nobody, unless `others` say so. Passwords are hashed cheaply. */
+/** Nothing is done by itself, a host may have many nodes from the start, and closing waits for nobody, unless `others` say so. Passwords are hashed cheaply. */
 export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   ...settingsOf({ config: parseConfig({}), secrets: SECRETS, secretCanaries: new Map() }),
+  nodeRules: { ...NODE_RULES, probationNodesMax: 100 },
   sessionSecret: { current: TEST_SECRET },
   cursorSecret: { current: TEST_SECRET },
   passwordHash: cheapHash,

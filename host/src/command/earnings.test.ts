@@ -118,7 +118,13 @@ test("--json holds all of it", async (t) => {
   const rows = Array.from({ length: 101 }, (_, i) => row(i));
   serve(gateway, rows);
   await run(earnings, "--json");
-  assert.deepEqual(terminal.json(), { balance: BALANCE, today_micro: "250.000000", data: rows, more: false });
+  assert.deepEqual(terminal.json(), {
+    balance: BALANCE,
+    today_micro: "250.000000",
+    data: rows,
+    withheld: [],
+    more: false,
+  });
 });
 
 test("mistakes name their flag", async (t) => {
