@@ -27,6 +27,9 @@ import { ConsoleClient } from "./console-client.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 
+/** Fewer failures than quarantine a node. */
+const WITHHELD = 4;
+
 let dataDir: string;
 let platform: Platform;
 let [builder, host, node] = ["", "", ""];
@@ -40,6 +43,9 @@ before(async () => {
   ];
   node = (await said<{ id: string }[]>("node", "list"))[0]?.id ?? "";
   assert.equal((await chat(platform, { text: "x" })).status, 200);
+  // Their shares are withheld. (One person owns both accounts, so granted credit would have none.)
+  await query(`update ledger_account set granted = 0 where id = '${parseId("acc", builder)}'`);
+  for (let i = 0; i < WITHHELD; i++) assert.equal((await chat(platform, { text: "a b", fail_after: 1 })).status, 502);
 });
 after(async () => {
   if (isAlive(platform.ready.pids.gateway)) await platform.stop();
@@ -317,32 +323,77 @@ function everyCommand(where: string): void {
     assert.match(
       await good("payout", "list"),
       new RegExp(
-        `^BATCH +STATE +HOSTS +TOTAL +HELD BACK +SET OFF +NOTE\n${id}  open +1 +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00 +November$`,
+        `^BATCH +STATE +HOSTS +TOTAL +HELD BACK +SET OFF +WITHHELD +NOTE\n${id}  open +1 +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00 +\\$[\\d.]+ +November$`,
         "m",
       ),
     );
     assert.equal((await said<Batch[]>("payout", "list"))[0]?.id, id);
     assert.match(
       await good("payout", "show", id),
-      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00  Local host$`, "m"),
+      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00 +\\$[\\d.]+  Local host$`, "m"),
     );
     assert.equal((await said<{ account: string }[]>("payout", "show", id))[0]?.account, host);
     assert.match(
       await good("payout", "export", id),
       new RegExp(
-        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000$`,
+        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000,[\\d.]+$`,
       ),
     );
     assert.deepEqual(await said("payout", "export", id), await said("payout", "show", id));
     assert.match(await good("payout", "paid", id), / paid +1 /);
     assert.ok((await said<Batch[]>("payout", "paid", id))[0]?.paidAt, "again, with the same end");
     await query(`select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', 7000000, 'earned')`);
-    assert.match(await good("payout", "create"), /open +1 +\$0\.000007 +\$[\d.]+ +\$0\.00$/);
+    assert.match(await good("payout", "create"), /open +1 +\$0\.000007 +\$[\d.]+ +\$0\.00 +\$[\d.]+$/);
     assert.match(
       await good("ledger", "check"),
       /^CHECK +CHECKED +RESULT\n[\s\S]*every balance is the sum of its entries +\d+ {2}ok[\s\S]*The ledger balances\.$/,
     );
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
+  });
+
+  test(`${where}: withheld shares are listed, and released with a note`, async () => {
+    type Share = { request_id: string; account: string; node: string; reason: string; note: string | null };
+    const list = (...flags: string[]) => said<Share[]>("withheld", "list", ...flags);
+    const open = await list("--node", node);
+    assert.deepEqual(await list("--host", host), open);
+    assert.deepEqual(await list("--host", builder), []);
+    assert.ok(open.every((share) => share.account === host && share.reason === "node_failed"));
+    const [id = ""] = open.map(({ request_id }) => request_id);
+    assert.match(
+      await good("withheld", "list"),
+      new RegExp(
+        `^REQUEST +AMOUNT +REASON +NODE +HOST +RELEASED\n${id} +\\$0\\.0\\d+ +node_failed +${node} +Local host`,
+      ),
+    );
+    const release = ["withheld", "release", "--note", "the failure was ours"];
+    assert.match(await good(...release, "--request", id), /^1 share released, \$0\.0\d+$/);
+    assert.equal(await good(...release, "--request", id), "0 shares released, $0.00");
+    const all = await list("--all");
+    assert.deepEqual([all.length, (await list()).length], [WITHHELD, open.length - 1]);
+    assert.equal(all.find((share) => share.request_id === id)?.note, "the failure was ours");
+    if (where === "live") return;
+    const rest = await said<{ shares: number }>(...(release as [string]), "--node", node);
+    assert.equal(rest.shares, open.length - 1);
+    assert.equal(await good("withheld", "list"), "No shares are withheld.");
+  });
+
+  test(`${where}: spot checks are summed by node and model`, async () => {
+    await query("delete from spot_check");
+    assert.equal(await good("checks", "list"), "No answer was checked.");
+    await query(
+      `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, tokens, verdict, calibrates, read_tokens,
+                               cost_pico, at)
+       select gen_random_uuid(), gen_random_uuid(), id, id, 'tiny-3b', 'text', 'warm-long', -0.5, 20, verdict, false, 40, 2000000, now()
+         from node, unnest(array['ok', 'bad', 'trap_seen']) verdict where name = 'local-1'`,
+    );
+    assert.match(
+      await good("checks", "list", "--node", node),
+      new RegExp(
+        `^NODE +MODEL +CHECKS +BAD +SCORE +EVIDENCE +HOST +COST\n${node} +tiny-3b +2 +1 +-0\\.50 +Local host +\\$0\\.000004$`,
+      ),
+    );
+    const [sums] = await said<Record<string, unknown>[]>("checks", "list");
+    assert.partialDeepStrictEqual(sums, { node, account: host, checks: 2, bad: 1, cost_micro: "4.000000" });
   });
 
   test(`${where}: months of requests are listed, and what is old enough goes`, async () => {
@@ -428,6 +479,7 @@ function everyCommand(where: string): void {
       "node.release",
       "payout.create",
       "payout.paid",
+      "withheld.release",
       "history.retain",
       "catalogue.reload",
     ]) {
@@ -594,6 +646,11 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["payout", "create", "--minimum-usd", "none"], /^--minimum-usd must be dollars/],
     [["payout", "create", "--note", "x".repeat(201)], /^--note must have at most 200 characters/],
     [["payout", "paid", builder], /is not a batch ID \(pay_…\)$/],
+    [["withheld", "list", "--node", "barn"], /^--node must be an id that begins with node_, not barn$/],
+    [["withheld", "release", "--node", node], /^--note is missing/],
+    [["withheld", "release", "--node", node, "--note", " "], /^--note must have 1 to 200 characters and no control/],
+    [["withheld", "release", "--note", "n"], /^give --request or --node, and not both$/],
+    [["checks", "list", "--node", "barn"], /^--node must be a node's id \(node_…\)$/],
     [["secrets", "rotate", "salt"], /^SECRET must be one of pepper, plane, receipts$/],
     [["secrets", "forget", "receipts"], /^SECRET must be pepper or plane$/],
     [["backup"], /^--to is missing: the folder to create; it will contain secrets$/],

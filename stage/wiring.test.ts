@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openTestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
 import { findServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { openHost } from "./accounts.ts";
 import { type NatsPlane, skipWithoutNats } from "./plane.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, hangSignal, unlessHung } from "./wait.ts";
@@ -10,6 +11,9 @@ import { eventually, hangSignal, unlessHung } from "./wait.ts";
 const skipWithoutValkey = findServer() === undefined && "neither valkey-server nor redis-server is installed";
 /** How often the gateway looks for email that is due. */
 const UPKEEP_MS = 5_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** How often it deletes old records of nodes. */
+const RECORDS_SWEEP_MS = DAY_MS / 4;
 
 interface Ready {
   status: string;
@@ -72,6 +76,34 @@ test("a live page ends as soon as its gateway drains, however long its requests 
   const text = page.text();
   await unlessHung("the gateway drains", stage.gateway.drain({ delayMs: 0, graceMs: 60 * 60 * 1000 }));
   assert.match(await text, /^retry: 2000\n/);
+});
+
+test("upkeep deletes node records and spot checks after 90 days", async (t) => {
+  const stage = await openStage({ as: "in-process" });
+  t.after(() => stage.close());
+  const { account } = await openHost(stage.query);
+  await stage.query("insert into node (id, account_id, name, state) values (gen_random_uuid(), $1, 'barn', 'ready')", [
+    account,
+  ]);
+  await stage.query(
+    `insert into node_record select id, $1::timestamptz - make_interval(days => d), 1, 0, 0, 0, 0
+       from node, unnest(array[80, 91]) d`,
+    [new Date(stage.clock.now())],
+  );
+  await stage.query(
+    `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, tokens, verdict, calibrates, read_tokens, cost_pico, at)
+     select gen_random_uuid(), gen_random_uuid(), id, id, 'tiny-3b', 'text', 'warm-long', 9, 'ok', false, 9, 9,
+            $1::timestamptz - make_interval(days => d)
+       from node, unnest(array[80, 91]) d`,
+    [new Date(stage.clock.now())],
+  );
+  stage.clock.advance(RECORDS_SWEEP_MS);
+  for (const table of ["node_record where hour", "spot_check where at"]) {
+    const old = async () =>
+      (await stage.query(`select 1 from ${table} < $1`, [new Date(stage.clock.now() - 85 * DAY_MS)])).length;
+    await eventually(`${table} is pruned`, async () => (await old()) === 0);
+  }
+  assert.equal((await stage.query("select 1 from spot_check")).length, 1);
 });
 
 test("email that is due is sent by upkeep", async (t) => {

@@ -14,10 +14,12 @@ import type * as money from "./console/money.ts";
 import type * as operatorAccountPage from "./console/operator-account-page.ts";
 import type * as operatorAccounts from "./console/operator-accounts.ts";
 import type * as operatorAudit from "./console/operator-audit.ts";
+import type * as operatorChecks from "./console/operator-checks.ts";
 import type * as operatorNodes from "./console/operator-nodes.ts";
 import type * as operatorPayouts from "./console/operator-payouts.ts";
 import type * as operatorPerformance from "./console/operator-performance.ts";
 import type * as operatorPlatform from "./console/operator-platform.ts";
+import type * as operatorWithheld from "./console/operator-withheld.ts";
 import type * as performance from "./console/performance.ts";
 import type * as playground from "./console/playground.ts";
 import type * as requests from "./console/requests.ts";
@@ -41,11 +43,13 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof money.creditRoutes &
   typeof money.moneyRoutes &
   typeof operatorAccounts.operatorAccountRoutes &
+  typeof operatorChecks.operatorCheckRoutes &
   typeof operatorNodes.operatorNodeRoutes &
   typeof operatorPayouts.payoutRoutes &
   typeof operatorPlatform.platformRoutes &
   typeof operatorPerformance.platformPerformanceRoutes &
   typeof operatorAudit.auditRoutes &
+  typeof operatorWithheld.operatorWithheldRoutes &
   typeof operatorAccountPage.accountPageRoutes &
   typeof requests.requestRoutes &
   typeof performance.performanceRoutes &
@@ -63,11 +67,13 @@ type Answers = typeof accounts.answers &
   typeof playground.answers &
   typeof money.answers &
   typeof operatorAccounts.answers &
+  typeof operatorChecks.answers &
   typeof operatorNodes.answers &
   typeof operatorPayouts.answers &
   typeof operatorPlatform.answers &
   typeof operatorPerformance.answers &
   typeof operatorAudit.answers &
+  typeof operatorWithheld.answers &
   typeof operatorAccountPage.answers &
   typeof requests.answers &
   typeof performance.answers &

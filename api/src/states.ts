@@ -23,6 +23,16 @@ export const BUILDER_ENTRY_KINDS = ["charge", ...BUILDER_TRANSFER_KINDS] as cons
 export const WITHHELD_REASONS = ["node_failed", "node_silent", "no_first_token", "spot_check"] as const;
 export type WithheldReason = (typeof WITHHELD_REASONS)[number];
 
+/**
+ * What a spot check found. `ok`, `bad`: of the answer. `disputed`: the verifiers disagree. `unconfirmed`: one doubts it, and there is no
+ * other. `odd`: the request is unusual, not the answer. `unjudged`: too little is known of such answers.
+ */
+export const CHECK_VERDICTS = ["ok", "bad", "disputed", "unconfirmed", "odd", "unjudged"] as const;
+export type CheckFinding = (typeof CHECK_VERDICTS)[number];
+/** How a verifier checks: `text`, `next` score the answer; with the others it answers the same request, and the two are compared. */
+export const CHECK_METHODS = ["text", "next", "meaning", "words", "vectors"] as const;
+export type CheckMethod = (typeof CHECK_METHODS)[number];
+
 /** What moved between a buyer and the payment provider. `automatic`: a purchase that was made by itself. */
 export const PAYMENT_KINDS = ["purchase", "automatic", "refund", "dispute"] as const;
 

@@ -107,7 +107,7 @@ async function openFront(
 
 /** Without a listener nobody reads metrics. */
 const NOBODY_COUNTS: Pick<Traffic, "watch" | "limitsUnavailable"> = {
-  watch: { ended() {}, refused() {} },
+  watch: { ended() {}, withheld() {}, refused() {} },
   limitsUnavailable() {},
 };
 

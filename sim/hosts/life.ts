@@ -164,7 +164,8 @@ function check(
   };
   const first = verifier();
   const third = nextStep({ first }) === "third" ? verifier() : undefined;
-  const control = nextStep({ first, ...(third && { third }) }) === "control" ? controlOf(bench, asked, roll, calibration) : undefined;
+  const control =
+    nextStep({ first, ...(third && { third }) }) === "control" ? controlOf(bench, asked, roll, calibration) : undefined;
   const { factors, verdict } = decide({ first, third: third ?? null, control: control ?? null });
   identity.test = note(test, { at: now, factors, confirmedBad: verdict === "bad" });
   if (!hasFailed(identity.test, FALSE_ALARMS)) return undefined;

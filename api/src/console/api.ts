@@ -13,6 +13,7 @@ import * as money from "./money.ts";
 import * as operatorAccountPage from "./operator-account-page.ts";
 import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorAudit from "./operator-audit.ts";
+import * as operatorChecks from "./operator-checks.ts";
 import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPerformance from "./operator-performance.ts";
@@ -92,6 +93,7 @@ export const consoleApi: Api = {
     ...operatorPerformance.answers,
     ...operatorAudit.answers,
     ...operatorNodes.answers,
+    ...operatorChecks.answers,
     ...operatorAccounts.answers,
     ...operatorAccountPage.answers,
     ...operatorPayouts.answers,
@@ -117,6 +119,7 @@ export const consoleApi: Api = {
     { tag: "Operators: platform", routes: operatorPerformance.platformPerformanceRoutes },
     { tag: "Operators: platform", routes: operatorAudit.auditRoutes },
     { tag: "Operators: nodes", routes: operatorNodes.operatorNodeRoutes },
+    { tag: "Operators: nodes", routes: operatorChecks.operatorCheckRoutes },
     { tag: "Operators: accounts", routes: operatorAccounts.operatorAccountRoutes },
     { tag: "Operators: accounts", routes: operatorAccountPage.accountPageRoutes },
     { tag: "Operators: payouts", routes: operatorPayouts.payoutRoutes },

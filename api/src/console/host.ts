@@ -48,6 +48,9 @@ export const answers = {
   EarningList: nodes.EarningList,
   WithheldShare: nodes.WithheldShare,
   WithheldList: nodes.WithheldList,
+  CheckMethod: nodes.CheckMethod,
+  SpotCheck: nodes.SpotCheck,
+  SpotCheckList: nodes.SpotCheckList,
   NodeInsight: insight.NodeInsight,
   HostInsight: insight.HostInsight,
   InsightPoint: insight.InsightPoint,
@@ -149,6 +152,7 @@ const fleet = routes({
   getInsight: forHost(nodeRoutes.getInsight, "GET /console/api/insight"),
   getNodeInsight: forHost(nodeRoutes.getNodeInsight, "GET /console/api/nodes/{id}/insight"),
   listJobs: forHost(nodeRoutes.listJobs, "GET /console/api/nodes/{id}/jobs"),
+  listChecks: forHost(nodeRoutes.listChecks, "GET /console/api/nodes/{id}/checks"),
   getMarket: forHost(nodeRoutes.getMarket, "GET /console/api/market"),
   listNodeModels: forHost(nodeRoutes.listModels, "GET /console/api/node-models"),
 });

@@ -1,6 +1,14 @@
 /** What both doors of a host answer with: its nodes, their work, what they earned. */
 import { z } from "zod";
-import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, NODE_STATES, WITHHELD_REASONS } from "../states.ts";
+import {
+  CHECK_METHODS,
+  CHECK_VERDICTS,
+  FINISH_REASONS,
+  MODEL_CLASSES,
+  MODEL_KINDS,
+  NODE_STATES,
+  WITHHELD_REASONS,
+} from "../states.ts";
 import { Count, Id, listOf, Money, RequestOutcome, Time } from "../values.ts";
 
 const Facts = z.record(z.string(), z.unknown());
@@ -165,6 +173,30 @@ export const WithheldShare = z
     "A host's share of one request that was not paid out to it. Model and outcome are null once the request's record is deleted.",
   );
 export const WithheldList = listOf(WithheldShare);
+
+export const CheckMethod = z
+  .enum(CHECK_METHODS)
+  .describe(
+    "`text`: the verifier scored the whole answer. `next`: at a few positions. `meaning`, `words`, `vectors`: it answered the same request, and the two answers were compared.",
+  );
+
+export const SpotCheck = z
+  .strictObject({
+    request_id: Id("req"),
+    model: z.string(),
+    checked_at: Time,
+    method: CheckMethod,
+    score: z
+      .number()
+      .nullable()
+      .describe(
+        "The mean figure of the check; null where the answer was too short. Compare only with the same method.",
+      ),
+    verdict: z.enum(CHECK_VERDICTS),
+    explanation: z.string().describe("The verdict in words."),
+  })
+  .describe("One answer that another host's node checked.");
+export const SpotCheckList = listOf(SpotCheck);
 
 export const Receipt = z
   .strictObject({

@@ -19,6 +19,8 @@ const NODE_RETIRE_WORDS =
   "Permanent. The node gets no new requests and no new credentials. It finishes its requests and is then disconnected. Its earnings remain. An open quarantine still counts for its host.";
 const JOBS_ABOUT =
   "Requests whose last attempt was on this node, newest first, with outcome, tokens, times and earnings. Prompt, output and builder are not included.";
+const CHECKS_ABOUT =
+  "Answers of the node that were checked by nodes of other hosts, newest first. Checks are kept for 90 days. Which node checked is not shown.";
 const MARKET_ABOUT =
   "For every active model: demand, supply, and an estimate of a slot's earnings. Demand is summed over all builders and rounded. Estimates assume that a slot is always busy and are not guaranteed.";
 
@@ -152,6 +154,21 @@ export const nodeRoutes = routes({
     query: insight.JobsQuery,
     words: insight.JOBS_WORDS,
     answer: { description: "A page of jobs.", json: insight.JobList, example: sampleList(insight.sampleJob) },
+    faults: codes("node_not_found", "invalid_cursor"),
+  },
+  listChecks: {
+    at: "GET /node/v1/nodes/{id}/checks",
+    tag: "Work",
+    summary: "List a node's spot checks",
+    description: CHECKS_ABOUT,
+    guard: "hostToken",
+    path: NODE_PATH,
+    query: PageQuery,
+    answer: {
+      description: "A page of spot checks.",
+      json: answers.SpotCheckList,
+      example: sampleList(samples.sampleCheck),
+    },
     faults: codes("node_not_found", "invalid_cursor"),
   },
   getMarket: {

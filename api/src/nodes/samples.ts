@@ -94,6 +94,16 @@ export const sampleWithheld = {
   note: null,
 };
 
+export const sampleCheck = {
+  request_id: sampleId("req"),
+  model: "small-8b",
+  checked_at: SAMPLE_TIME,
+  method: "text",
+  score: -0.41,
+  verdict: "ok",
+  explanation: "The answer is one that this model would give.",
+};
+
 export const sampleEarnings = {
   ...sampleList(sampleEarning),
   balance: {

@@ -9,6 +9,11 @@ export const earningsQuery = (filter: EarningFilter) =>
     call("GET /console/api/earnings", { query: { ...filter, cursor } }),
   );
 
+export const withheldQuery = (filter: Pick<EarningFilter, "node">) =>
+  pageByPage(["earnings", "withheld", filter], (cursor) =>
+    call("GET /console/api/withheld", { query: { ...filter, cursor } }),
+  );
+
 export const earningSumsQuery = (query: EarningSumsQuery) =>
   queryOptions({
     queryKey: ["earnings", "sums", query],

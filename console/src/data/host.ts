@@ -69,6 +69,11 @@ export const jobsQuery = (id: string, filter: JobFilter) => ({
   refetchInterval: INSIGHT_AGAIN_MS,
 });
 
+export const checksQuery = (id: string) =>
+  pageByPage(["nodes", "checks", id], (cursor) =>
+    call("GET /console/api/nodes/{id}/checks", { path: { id }, query: { cursor, limit: JOBS_SHOWN } }),
+  );
+
 export const marketQuery = (node: string | undefined) =>
   queryOptions({
     queryKey: ["market", node],

@@ -1,7 +1,9 @@
 /** Paying hosts in batches. */
 import { useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
+import type { ReleaseRequest, WithheldFilter } from "../api/types.ts";
 import { pageByPage } from "./pages.ts";
+import { AUDIT } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
 export const payoutsQuery = pageByPage(["payouts", "list"], (cursor) =>
@@ -31,4 +33,15 @@ export const useMarkPaid = (id: string) =>
   useMutation({
     mutationFn: () => call("POST /console/api/operator/payouts/{id}/paid", { path: { id } }),
     onSuccess: readAgain,
+  });
+
+export const platformWithheldQuery = (filter: WithheldFilter) =>
+  pageByPage(["payouts", "withheld", filter], (cursor) =>
+    call("GET /console/api/operator/withheld", { query: { ...filter, cursor } }),
+  );
+
+export const useReleaseShares = () =>
+  useMutation({
+    mutationFn: (body: ReleaseRequest) => call("POST /console/api/operator/withheld/release", { body }),
+    onSuccess: () => Promise.all([readAgain(), queryClient.invalidateQueries({ queryKey: AUDIT })]),
   });

@@ -21,6 +21,11 @@ export const platformNodeQuery = (id: string) =>
     queryFn: () => call("GET /console/api/operator/nodes/{id}", { path: { id } }),
   });
 
+export const platformChecksQuery = queryOptions({
+  queryKey: ["platform nodes", "checks"],
+  queryFn: () => call("GET /console/api/operator/checks"),
+});
+
 const readAgain = () =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ["platform nodes"] }),

@@ -35,8 +35,10 @@ export function QuarantineNotice({ name, quarantine, forHost = false, action }: 
       )}
       {forHost && (
         <p className="mt-3">
-          {remedy} Then ask an operator to release the node. A released node is paused until you resume it. You keep its
-          earnings.
+          {remedy} Then ask an operator to release the node. A released node is paused until you resume it.{" "}
+          {quarantine.reason === "spot_check"
+            ? "Its earnings since the first bad score are withheld."
+            : "You keep its earnings."}
         </p>
       )}
     </Notice>

@@ -5,7 +5,7 @@ import { evidenceOf, wordsOf } from "./quarantine.ts";
 const quarantine = (reason: string, evidence: Record<string, unknown> = {}) => ({ reason, evidence, at: 1 });
 
 test("the platform's own reasons have words and a remedy; an operator's are quoted", () => {
-  for (const reason of ["failures", "refused_prompts", "speed", "canary", "declined"]) {
+  for (const reason of ["failures", "refused_prompts", "speed", "canary", "declined", "spot_check"]) {
     const { title, remedy, byOperator } = wordsOf(quarantine(reason));
     assert.equal(byOperator, false);
     assert.notEqual(title, reason);
@@ -19,6 +19,12 @@ test("evidence is shown whole, known or not", () => {
     ["Jobs counted", "9"],
     ["Failures", "5"],
     ["Failures by type", "engine failed: 4, stalled: 1"],
+  ]);
+  const scores = [{ at: "2026-11-18T09:12:30.000Z", score: -6.204, method: "text" }];
+  assert.deepEqual(evidenceOf(quarantine("spot_check", { model: "tiny-3b", scores, bad_scores: 4 })), [
+    ["Model", "tiny-3b"],
+    ["Scores", "-6.20 (2026-11-18 09:12)"],
+    ["Bad scores", "4"],
   ]);
   assert.deepEqual(evidenceOf(quarantine("x", { more: { a: 1 } })), [["more", '{"a":1}']]);
 });

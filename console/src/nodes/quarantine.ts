@@ -28,6 +28,10 @@ const REASONS: Record<string, Words> = {
     title: "The node failed canary requests (test prompts with known answers)",
     remedy: "Run the model that was chosen for this node, in the listed quantisation.",
   },
+  spot_check: {
+    title: "The node failed spot checks: other hosts' nodes found its answers too unlikely for the model",
+    remedy: "Run the model that was chosen for this node, in the listed quantisation and with its own chat template.",
+  },
 };
 
 /** An operator's quarantine has their own words as its reason. */
@@ -50,6 +54,13 @@ const NAMES: Record<string, string> = {
   ceiling: "Maximum for the model",
   why: "Finding",
   probe: "Platform probe",
+  asked: "Canary requests since the first failure",
+  offers: "Offers within an hour",
+  declined: "Declined",
+  since: "First bad score",
+  bad_scores: "Bad scores",
+  strength: "Evidence",
+  threshold: "Evidence that quarantines a node",
 };
 
 const KINDS: Record<string, string> = {
@@ -69,6 +80,13 @@ export function evidenceOf({ evidence }: Quarantine): [name: string, value: stri
       const kinds = Object.entries(value).map(([kind, times]) => `${KINDS[kind] ?? kind}: ${String(times)}`);
       return ["Failures by type", kinds.join(", ")];
     }
+    if (name === "scores" && Array.isArray(value)) return ["Scores", value.map(scoreWords).join(", ")];
     return [NAMES[name] ?? name, typeof value === "object" ? JSON.stringify(value) : String(value)];
   });
+}
+
+/** "-6.20 (2026-11-18 09:12)". */
+function scoreWords(entry: { at?: string; score?: number | null }): string {
+  const score = typeof entry.score === "number" ? entry.score.toFixed(2) : "no score";
+  return `${score} (${entry.at?.slice(0, 16).replace("T", " ") ?? "no time"})`;
 }

@@ -15,14 +15,6 @@ async function requireOperator(): Promise<void> {
 
 const forOperators = { beforeLoad: requireOperator };
 
-/** The one text that a page keeps in its address: which of its rows is open. */
-const readOne =
-  <Name extends string>(name: Name) =>
-  (search: Record<string, unknown>): { [Key in Name]?: string } => {
-    const value = search[name];
-    return (typeof value === "string" ? { [name]: value } : {}) as { [Key in Name]?: string };
-  };
-
 const platform = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator",
@@ -53,7 +45,10 @@ const payouts = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/payouts",
   ...forOperators,
-  validateSearch: readOne("payout"),
+  validateSearch: ({ payout, node }: Record<string, unknown>): { payout?: string; node?: string } => ({
+    ...(typeof payout === "string" && { payout }),
+    ...(typeof node === "string" && { node }),
+  }),
   component: lazyRouteComponent(() => import("../pages/operator/payouts/payouts-page.tsx"), "PayoutsPage"),
 });
 const ledger = createRoute({

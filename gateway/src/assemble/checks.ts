@@ -1,6 +1,7 @@
 /** Spot checks, once the database has their tables; until then nothing is drawn. */
 import type { Uuid } from "../base/ids.ts";
-import type { AnswerChecks, Gateway } from "../inference/gateway.ts";
+import type { AnswerChecks, Gateway, Watch } from "../inference/gateway.ts";
+import { openReserve } from "../ledger/reserve.ts";
 import { type CheckCounts, type CheckMoney, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
 import { checksOf, openCheckStore, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
@@ -11,7 +12,7 @@ type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotC
 
 interface Needs {
   store: Store;
-  gateway: Pick<Gateway, "dispatcher" | "meter">;
+  gateway: Pick<Gateway, "dispatcher" | "meter" | "watch">;
   dispatch: Pick<Dispatch, "roster" | "enforce">;
   fleet: Barring["fleet"];
 }
@@ -37,7 +38,7 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
       gateway,
       roster,
       store: openCheckStore(store.pool),
-      money: checkMoney(store),
+      money: checkMoney(store, gateway.watch),
       references: new Set<string>(settings.referenceHosts),
       falseAlarms: settings.spotCheckFalseAlarms,
       automatic: settings.autoQuarantine,
@@ -67,15 +68,18 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
   };
 }
 
-/** The ledger's own functions. */
-const checkMoney = ({ ledgerPool }: Store): CheckMoney => ({
-  async payCheck(id, hostAccountId, amount) {
-    await ledgerPool.query("select ledger_pay_check($1, $2, $3)", [id, hostAccountId, amount.toString()]);
-  },
-  async withhold(nodeId, since, reason) {
-    await ledgerPool.query("select ledger_withhold($1, $2, $3)", [nodeId, since, reason]);
-  },
-});
+const checkMoney = ({ ledgerPool }: Store, watch: Watch): CheckMoney => {
+  const reserve = openReserve({ pool: ledgerPool });
+  return {
+    async payCheck(id, hostId, amount) {
+      await reserve.payCheck({ id, hostId, amount });
+    },
+    async withhold(nodeId, since) {
+      const { shares } = await reserve.withhold(nodeId, since, "spot_check");
+      watch.withheld("spot_check", shares);
+    },
+  };
+};
 
 const NONE = { answers: 0, checked: 0 };
 

@@ -54,6 +54,7 @@ export function openHealth(
     }),
     clockOffsetMs: store.clockOffsetMs,
     ledger: () => money.ledger,
+    checks: () => serving.checks.counts,
     settlementsWaiting: () => money.ledger.unsettled().length,
     months: upkeep.months,
     rollupBacklog: () => money.rollups?.backlog(),

@@ -22,6 +22,8 @@ import { openPayments } from "../payments/payments.ts";
 import { Live } from "../routes/console/live.ts";
 import type { ConnectedNodes } from "../routes/nodes/parts.ts";
 import type { Parts } from "../routes/parts.ts";
+import { openCheckReader } from "../trust/spot-checks/reader.ts";
+import { SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
 import type { Listener, Ports } from "./ports.ts";
@@ -103,6 +105,7 @@ export async function openSite(
     ...inferenceParts(serving, settings),
     fleet,
     nodes,
+    checks: openCheckReader({ pool, isThere: () => store.schema.number >= SPOT_CHECKS_SCHEMA }),
     async nodeChanged(nodeId) {
       await serving.dispatch.enforce(nodeId);
       await broadcast.send(NODE_TOPIC, nodeId);

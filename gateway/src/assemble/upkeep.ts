@@ -1,6 +1,7 @@
 /** What the gateway does by itself, now and then, that no request waits for. */
 import type { AccountParts } from "../accounts/parts.ts";
 import { sleep } from "../base/clock.ts";
+import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
 import { type Closing, keepClosing } from "../history/closing-days.ts";
 import { openExportFolder } from "../history/month-export.ts";
@@ -15,11 +16,15 @@ import { keepProving, type Verdict, watchVerdict } from "../operators/books.ts";
 import type { OperatorParts } from "../operators/parts.ts";
 import type { PaymentParts } from "../payments/parts.ts";
 import type { NodeParts } from "../routes/nodes/parts.ts";
+import { pruneChecks, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
 import type { Ports, Store } from "./ports.ts";
 import type { SiteSettings } from "./site.ts";
 
 const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
+const RECORDS_SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
+/** How long the hours of nodes' records and single spot checks are kept. */
+const RECORDS_KEPT_MS = 90 * DAY_MS;
 const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
 /** How late an alert, an email or an automatic purchase may be. */
 const LOOK_EVERY_MS = 5_000;
@@ -42,7 +47,7 @@ interface Needs {
     Pick<OperatorParts, "books"> &
     Pick<PaymentParts, "alerts" | "payments"> &
     Pick<InferenceParts, "catalogue"> &
-    Pick<NodeParts, "nodes">;
+    Pick<NodeParts, "nodes" | "fleet">;
   accounts: Pick<AccountParts, "outbox">;
 }
 
@@ -76,11 +81,30 @@ export async function openUpkeep(
       history.makePartitions().catch((error) => log.error({ err: error }, "creating history partitions failed"));
     }),
   );
+  keepRecordsPruned(context, store, parts);
   keepDaysClosed(context, store);
   const retaining = await keepRetention(context, settings, store);
   keepSamples(context, settings, { ports, parts });
   keepCreditWatched(context, { parts, accounts });
   return { months: retaining.months, verdict: verdict.current };
+}
+
+/** Drops what was seen of nodes, and single spot checks, after 90 days. */
+function keepRecordsPruned(
+  { clock, log, onClose }: Context,
+  { pool, schema }: Store,
+  { fleet }: Pick<NodeParts, "fleet">,
+): void {
+  const prune = async (): Promise<void> => {
+    const before = new Date(clock.now() - RECORDS_KEPT_MS);
+    await fleet.record.prune(before);
+    if (schema.number >= SPOT_CHECKS_SCHEMA) await pruneChecks(pool, before);
+  };
+  onClose(
+    clock.every(RECORDS_SWEEP_EVERY_MS, () => {
+      prune().catch((error) => log.error({ err: error }, "deleting old node records and spot checks failed"));
+    }),
+  );
 }
 
 /** Works out the sums of days that are over, where the database has a place for them. */

@@ -31,6 +31,8 @@ export interface NodeRecord {
   lastDay(id: Uuid): Promise<Seen>;
   /** The same of the node and of its host's retired nodes together. */
   lastDayOfHost(id: Uuid): Promise<Seen>;
+  /** Deletes the hours before then. Returns how many rows it deleted. */
+  prune(before: Date): Promise<number>;
 }
 
 const Id = row({ id: column.uuid });
@@ -99,6 +101,10 @@ export function openNodeRecord({
          join node_record r on r.node_id = m.id and ${LAST_DAY}
         where n.id = $1`;
       return await queryOne(pool, SeenRow, text, [id]);
+    },
+    async prune(before) {
+      if (!keeps()) return 0;
+      return (await pool.query("delete from node_record where hour < $1", [before])).rowCount ?? 0;
     },
   };
 }

@@ -118,6 +118,20 @@ describe("trust in the records", () => {
     assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NOTHING_SEEN);
   });
 
+  test("a node's record is deleted hour by hour when it is old enough", async () => {
+    const { id } = await register(await openHost());
+    const hour = "date_trunc('hour', now()) - make_interval(days => d)";
+    await db.pool.query(`insert into node_record select $1, ${hour}, 1, 0, 0, 0, 0 from unnest(array[89, 90, 91]) d`, [
+      id,
+    ]);
+    const { rows } = await db.pool.query<{ before: Date }>(
+      "select date_trunc('hour', now()) - interval '90 days' as before",
+    );
+    assert.equal(await fleet.record.prune(rows[0]?.before as Date), 1);
+    const kept = await db.pool.query("select 1 from node_record where node_id = $1", [id]);
+    assert.equal(kept.rowCount, 2);
+  });
+
   describe("a host with a node in quarantine", () => {
     test("gets no work on nodes it registers afterwards; those from before go on", async () => {
       const host = await openHost(await openIdentity());

@@ -62,7 +62,7 @@ export interface History {
   /** From when on there are records; null: all that ever were. */
   keptFrom(): Promise<Date | null>;
   find(accountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
-  /** A request that this host served and was paid for. */
+  /** A request that this host served: it was paid, or the last attempt was on its node. */
   findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
   /** Newest first unless told; `before` continues a page: it is the last one's id. */
   list(accountId: Uuid, page: Filter & Page): Promise<RequestRecord[]>;
@@ -170,12 +170,21 @@ const largestText = (by: LargestPage["by"], labelled: boolean): string =>
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
   const keptFrom = openKeptFrom({ pool });
-  const findBy = (owned: "account_id" | "host_account_id", owner: Uuid, id: Uuid) =>
-    queryRow(pool, RequestRecord, `select ${COLUMNS} from request where id = $1 and ${owned} = $2`, [id, owner]);
   return {
     keptFrom: async () => (await keptFrom()).requestsFrom,
-    find: (accountId, id) => findBy("account_id", accountId, id),
-    findServed: (hostAccountId, id) => findBy("host_account_id", hostAccountId, id),
+    find: (accountId, id) =>
+      queryRow(pool, RequestRecord, `select ${COLUMNS} from request where id = $1 and account_id = $2`, [
+        id,
+        accountId,
+      ]),
+    findServed: (hostAccountId, id) =>
+      queryRow(
+        pool,
+        RequestRecord,
+        `select ${COLUMNS} from request r where r.id = $1
+            and (r.host_account_id = $2 or exists (select from node n where n.id = r.node_id and n.account_id = $2))`,
+        [id, hostAccountId],
+      ),
     async list(accountId, { before, limit, from, to, model, keyIds, outcome, label, oldestFirst = false }) {
       const span = [accountId, before ?? (oldestFirst ? FIRST_ID : LAST_ID), limit, from ?? null, to ?? null];
       const filter = [model ?? null, keyIds ?? null, outcome ?? null];

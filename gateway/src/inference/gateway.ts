@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
-import type { EndpointName, LimitOutcome, RequestOutcome } from "../base/states.ts";
+import type { EndpointName, LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
 import type { Unfunded } from "../history/unfunded.ts";
@@ -34,6 +34,8 @@ export interface EndedRequest {
 /** Who is told how requests end, and keeps nothing of them but sums. */
 export interface Watch {
   ended(request: EndedRequest): void;
+  /** Shares of hosts were withheld. */
+  withheld(reason: WithheldReason, shares: number): void;
   refused(request: { endpoint: EndpointName; model: string | null; outcome: LimitOutcome }): void;
 }
 

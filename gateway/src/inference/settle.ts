@@ -49,6 +49,7 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   const host = result.server?.hostAccountId ?? null;
   const { share } = ending;
   const isWithheld = share !== "paid" && share !== "none" && host !== null;
+  if (isWithheld && charge > 0n) gw.watch.withheld(share, 1);
   await gw.ledger.secure({
     id: hold.id,
     accountId: key.accountId,

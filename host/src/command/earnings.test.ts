@@ -113,6 +113,28 @@ test("--csv follows every page; a period and a node are asked for", async (t) =>
   ]);
 });
 
+test("withheld shares are listed with their request and reason", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  const balance = { ...BALANCE, withheld_micro: "700.000000" };
+  const share = { request_id: "req_9", node: NODE, withheld_at: 1_794_725_422, amount_micro: "700.000000" };
+  const released = { ...share, request_id: "req_8", amount_micro: "0.000001", released_at: 1_794_725_500 };
+  gateway.answers["GET /earnings"] = { object: "list", balance, today_micro: "0", data: [row(1)], next_cursor: null };
+  const data = [
+    { ...share, explanation: "The node reported a failure.", released_at: null },
+    { ...released, explanation: "The node failed a \u001b[2Jspot check." },
+  ];
+  gateway.answers["GET /withheld"] = { object: "list", data, next_cursor: null };
+  assert.equal(await run(earnings), 0);
+  assert.deepEqual(terminal.lines.slice(4, 9), [
+    "withheld  $0.0007",
+    "",
+    "withheld (UTC)       request            share  reason",
+    "2026-11-15 06:50:22  req_9    $0.000700000000  The node reported a failure.",
+    "2026-11-15 06:50:22  req_8    $0.000000000001  The node failed a  [2Jspot check. Released.",
+  ]);
+  assert.deepEqual(gateway.calls.slice(-1), ["GET /withheld?limit=20"]);
+});
+
 test("--json holds all of it", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const rows = Array.from({ length: 101 }, (_, i) => row(i));

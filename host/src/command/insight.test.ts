@@ -55,10 +55,11 @@ test("status tells the machine with its graphics memory, and how the node was us
     "in 24h    use 42 %, connected 100 % of the time",
     "          1,204 requests, 8 failed (0.7 %), 88,102 + 41,377 tokens, earned $0.003877615",
     "          first token 181 ms, 412 ms at the 95th percentile, 41.5 tokens/s",
+    "failures  1 in the last 12 jobs (5 in 20 quarantine a node)",
   ]);
   gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, hardware: { gpus: "many", cores: -1, cpu: 7 } };
   await run(status, "--json");
-  assert.deepEqual(JSON.parse(terminal.lines.slice(12).join("\n")).insight, { range: "24h", total: TOTAL });
+  assert.deepEqual(JSON.parse(terminal.lines.slice(13).join("\n")).insight, { range: "24h", total: TOTAL });
 });
 
 test("--all has a line of figures for each node, and for all of them", async (t) => {

@@ -22,6 +22,11 @@ const REASONS: Record<string, Explained | undefined> = {
     words: "its answers to test questions are not those of this model",
     remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
   },
+  spot_check: {
+    words:
+      "other hosts' nodes found its answers too unlikely for this model (spot checks); what it earned since the first bad one is withheld",
+    remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
+  },
   declined: {
     words: "it declined most of what it was offered although it had free slots",
     remedy: "set the slots to what the engine can take at a time",

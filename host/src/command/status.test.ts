@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pause, resume } from "./pause.ts";
+import { quarantineReason, quarantineRemedy } from "./quarantine.ts";
 import { status } from "./status.ts";
 import { loggedIn } from "./testing/command-harness.ts";
 import { NODE, NODE_OBJECT, refusal, STATS } from "./testing/stub-gateway.ts";
@@ -17,6 +18,13 @@ test("a node that serves", async (t) => {
     "failures  1 in the last 12 jobs (5 in 20 quarantine a node)",
     "last day  11 good answers, 1 failure, 0 silences, 3 refusals, 2 late acceptances",
   ]);
+});
+
+test("every reason of the platform's own is in words, with what to do", () => {
+  for (const reason of ["failures", "speed", "canary", "refused_prompts", "declined", "spot_check"]) {
+    assert.notEqual(quarantineReason({ reason }), reason);
+    assert.ok(!quarantineRemedy({ reason }).startsWith("put the cause right"), reason);
+  }
 });
 
 test("a quarantined node: the reason, the evidence, what to do; nothing of it steers the terminal", async (t) => {

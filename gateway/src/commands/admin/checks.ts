@@ -4,7 +4,7 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
-import { type NodeCheckSums, sumChecks } from "../../trust/spot-checks/store.ts";
+import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/reader.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
@@ -26,20 +26,25 @@ const COLUMNS: Column<NodeCheckSums>[] = [
   { title: "BAD", align: "right", cell: ({ bad }) => String(bad) },
   { title: "SCORE", align: "right", cell: ({ score }) => (score === null ? "" : score.toFixed(2)) },
   { title: "EVIDENCE", align: "right", cell: ({ strength }) => (strength === null ? "" : strength.toPrecision(2)) },
+  { title: "HOST", cell: ({ hostName }) => hostName },
   { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
 ];
 
 async function list({ pool, json, print, flags, terminal }: AdminRun): Promise<number> {
-  const id = flags.node === undefined ? null : parseId("node", flags.node);
-  if (id === undefined) throw new UsageError("--node must be a node's id (node_…)");
-  const sums = await sumChecks(pool, new Date(systemClock.now() - DAYS * 86_400_000), id);
+  const id = flags.node === undefined ? undefined : parseId("node", flags.node);
+  if (flags.node !== undefined && id === undefined) throw new UsageError("--node must be a node's id (node_…)");
+  const since = new Date(systemClock.now() - DAYS * 86_400_000);
+  const sums = await openCheckReader({ pool, isThere: () => true }).sums(since, id);
   if (json) print(JSON.stringify(sums.map(shown), null, 2));
   else print(sums.length === 0 ? "No answer was checked." : table(COLUMNS, sums, terminal));
   return 0;
 }
 
-const shown = ({ nodeId, cost, lastAt, ...rest }: NodeCheckSums) => ({
+const shown = ({ nodeId, nodeName, hostId, hostName, cost, lastAt, ...rest }: NodeCheckSums) => ({
   node: publicId("node", nodeId),
+  node_name: nodeName,
+  account: publicId("acc", hostId),
+  account_name: hostName,
   ...rest,
   cost_micro: exactMicro(cost),
   last_at: lastAt.toISOString(),

@@ -40,6 +40,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
       },
       batches: { hold: figures(1, 2, 8, 9), settle: figures(), void: figures() },
     }),
+    checks: () => ({ drawn: 9, run: 6, dropped: 3, bad: 1, tokens: 700, pico: 2_500_000n }),
     settlementsWaiting: () => 11,
     months: () => ({ kept: 9, due: 2 }),
     rollupBacklog: () => ({ requests: 12, oldest: new Date(96_000) }),
@@ -71,6 +72,8 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
   metrics.watch.ended({ ...request, charge: pico(500_000n) });
   metrics.watch.ended({ ...request, outcome: "upstream_failed", charge: pico(0n), queueMs: null, ttftMs: null });
   metrics.watch.refused({ endpoint: "chat", model: null, outcome: "rate_limit_requests" });
+  metrics.watch.withheld("node_failed", 1);
+  metrics.watch.withheld("spot_check", 12);
   metrics.limitsUnavailable("timeout");
   for (const status of [200, 200, 429]) {
     metrics.http.answered({ method: "POST", route: "/v1/chat/completions", status });
@@ -118,6 +121,15 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ["tollgate_settlements_short_microdollars_total", 2.5],
     ["tollgate_holds_expired_total", 6],
     ["tollgate_settlements_waiting", 11],
+    ['tollgate_shares_withheld_total{reason="node_failed"}', 1],
+    ['tollgate_shares_withheld_total{reason="spot_check"}', 12],
+    ['tollgate_shares_withheld_total{reason="node_silent"}', 0],
+    ["tollgate_spot_checks_drawn_total", 9],
+    ["tollgate_spot_checks_run_total", 6],
+    ["tollgate_spot_checks_dropped_total", 3],
+    ["tollgate_spot_checks_bad_total", 1],
+    ["tollgate_spot_checks_tokens_total", 700],
+    ["tollgate_spot_checks_paid_microdollars_total", 2.5],
     ["tollgate_rollup_waiting", 12],
     ["tollgate_rollup_oldest_seconds", 4],
     ['tollgate_build_info{gateway="gw1",version="1.2.3"}', 1],

@@ -1,9 +1,19 @@
 /** What the internal port tells of this gateway, for graphs and alarms. What was spent to the last digit is in the books. */
 import type { Dependency } from "../../base/dependency.ts";
 import type { LoopDelays } from "../../base/loop-delay.ts";
+import { pico } from "../../base/money.ts";
 import type { Ledger, LedgerTallies } from "../../ledger/ledger.ts";
 import { openPage, type Page, type Reading } from "./page.ts";
 import { micro, openTraffic, type Traffic } from "./traffic.ts";
+
+interface CheckFigures {
+  drawn: number;
+  run: number;
+  dropped: number;
+  bad: number;
+  tokens: number;
+  pico: bigint;
+}
 
 interface MetricFacts {
   /** Who speaks: its name among the gateways, and what it runs. */
@@ -24,6 +34,8 @@ interface MetricFacts {
   /** How far the database's clock is ahead of ours; null while they were not compared. */
   clockOffsetMs: () => number | null;
   ledger: () => Pick<Ledger, "tallies" | "batches">;
+  /** Spot checks of this gateway. */
+  checks: () => CheckFigures;
   /** Ended requests that are not in the books yet. */
   settlementsWaiting: () => number;
   /** Months that have records of requests, and those of them that should be gone; undefined while nobody has looked. */
@@ -57,6 +69,7 @@ function tellOf(page: Page, facts: MetricFacts): void {
   tellOfFleet(page, facts);
   tellOfDependencies(page, facts);
   tellOfBooks(page, facts);
+  tellOfChecks(page, facts);
   tellOfHistory(page, facts);
 }
 
@@ -199,6 +212,27 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
     "tollgate_books_verdict_age_seconds",
     "Age of the last ledger check.",
     ofVerdict(({ at }) => Math.max(0, now() - at.getTime()) / 1000),
+  );
+}
+
+function tellOfChecks(page: Page, { checks }: MetricFacts): void {
+  const sum = (name: string, help: string, read: (of: CheckFigures) => number): void =>
+    page.counter(name, help, () => [[read(checks())]]);
+  sum("tollgate_spot_checks_drawn_total", "Answers drawn for a spot check.", ({ drawn }) => drawn);
+  sum("tollgate_spot_checks_run_total", "Spot checks that a verifier answered.", ({ run }) => run);
+  sum(
+    "tollgate_spot_checks_dropped_total",
+    "Spot checks that could not run: no verifier, too many at once, or an answer that cannot be checked.",
+    ({ dropped }) => dropped,
+  );
+  sum("tollgate_spot_checks_bad_total", "Spot checks that found a bad answer.", ({ bad }) => bad);
+  sum(
+    "tollgate_spot_checks_tokens_total",
+    "Tokens that verifiers read and wrote for spot checks.",
+    ({ tokens }) => tokens,
+  );
+  sum("tollgate_spot_checks_paid_microdollars_total", "Amount paid to verifiers for spot checks.", ({ pico: paid }) =>
+    micro(pico(paid)),
   );
 }
 

@@ -5,7 +5,7 @@
 import { faults } from "@tollgate/api/faults.ts";
 import { Counts, Distribution, PerWord } from "../../base/figures.ts";
 import type { Pico } from "../../base/money.ts";
-import type { RequestOutcome } from "../../base/states.ts";
+import { type RequestOutcome, WITHHELD_REASONS } from "../../base/states.ts";
 import type { EndedRequest, Watch } from "../../inference/gateway.ts";
 import type { UnavailableCause } from "../../limits/limits.ts";
 import type { HttpWatch } from "../call.ts";
@@ -66,6 +66,7 @@ export function openTraffic(page: Page): Traffic {
   const answers = new PerWord(() => new Counts());
   const refusals = countsOf(Object.entries(faults).map(([code, { status }]) => `${code}${GAP}${status}`));
   const unanswered = countsOf(CAUSES);
+  const withheld = countsOf(WITHHELD_REASONS);
 
   /** Each count under several labels, which were joined to count it. */
   const labelled = (counts: Counts, names: string[]) =>
@@ -120,6 +121,11 @@ export function openTraffic(page: Page): Traffic {
     "Requests to the limits server that got no response.",
     labelled(unanswered, ["cause"]),
   );
+  page.counter(
+    "tollgate_shares_withheld_total",
+    "Shares that were withheld from hosts, by reason.",
+    labelled(withheld, ["reason"]),
+  );
 
   return {
     watch: {
@@ -134,6 +140,7 @@ export function openTraffic(page: Page): Traffic {
         if (ttftMs !== null) figures.firstTokenS.add(ttftMs / 1000);
         figures.wholeS.add(request.durationMs / 1000);
       },
+      withheld: (reason, shares) => withheld.add(reason, shares),
       refused({ endpoint, model, outcome }): void {
         if (model === null) unread.add(`${endpoint}${GAP}${GAP}${outcome}`);
         else requests.of(`${endpoint}${GAP}${model}`).add(outcome);

@@ -7,6 +7,7 @@ import { seconds } from "../../base/time.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { type SecretRecord, TooManyOpen } from "../../keys/keys.ts";
 import type { KeyParts } from "../../keys/parts.ts";
+import { type ChecksParts, checksPage } from "../nodes/checks.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "../nodes/insight.ts";
 import { type MarketParts, marketOf } from "../nodes/market.ts";
 import { modelsForHosts } from "../nodes/models.ts";
@@ -21,7 +22,8 @@ export function hostHandlers(
     OwnNodesParts &
     StatsParts &
     InsightParts &
-    MarketParts,
+    MarketParts &
+    ChecksParts,
 ): Handlers<typeof hostRoutes> {
   const { hostTokens, cursors, catalogue } = parts;
   const nodes = ownNodes(parts);
@@ -75,6 +77,12 @@ export function hostHandlers(
       const node = await nodes.find(account.id, params.id);
       if (node === undefined) throw refuse("node_not_found");
       return jobsPage(parts, node.id, query);
+    },
+
+    async listChecks({ account, params, query, refuse }) {
+      const node = await nodes.find(account.id, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return checksPage(parts, node.id, query);
     },
 
     async getMarket({ account, query, refuse }) {

@@ -71,11 +71,14 @@ describe("what they are answered", () => {
     "host tokens": hosts.callTokens,
     nodes: hosts.callNodes,
     "what nodes did, and the market": hosts.callInsight,
-    "earnings and their receipts": hosts.callEarnings,
+    "earnings, withheld shares and their receipts": hosts.callEarnings,
+    "a node's spot checks": hosts.callChecks,
     "operators: the platform": operators.callPlatform,
     "operators: nodes": operators.callPlatformNodes,
     "operators: accounts": operators.callPlatformAccounts,
     "operators: payouts": operators.callPayouts,
+    "operators: withheld shares": operators.callWithheld,
+    "operators: spot checks": operators.callPlatformChecks,
   })) {
     test(name, () => call(fixture, coverage));
   }

@@ -8,7 +8,7 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import { Browser } from "../testing/browser.ts";
-import { served } from "../testing/past.ts";
+import { checked, served } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { openCoverage, type Sent } from "./testing/coverage.ts";
 import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
@@ -158,6 +158,13 @@ describe("what they are answered", () => {
     const { data } = await ask(200, "listJobs", { id: node });
     assert.equal((data as object[]).length, 1);
     await ask(400, "listJobs", { id: node, query: "cursor=none" });
+    await checked(platform, { nodeId: idOf(node), verdict: "ok", score: -0.4 });
+    const checks = (await ask(200, "listChecks", { id: node })).data as { verdict: string }[];
+    assert.deepEqual(
+      checks.map(({ verdict }) => verdict),
+      ["ok"],
+    );
+    await ask(400, "listChecks", { id: node, query: "cursor=none" });
     await ask(200, "getMarket", { query: `node=${node}` });
     await ask(404, "getMarket", { query: `node=${publicId("node", host)}` });
   });

@@ -4,6 +4,7 @@ import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { SeenNode } from "../../history/presence.ts";
 import type { NodeCredentials } from "../../plane/plane.ts";
+import type { CheckReader } from "../../trust/spot-checks/reader.ts";
 import type { Standing } from "../../trust/trust.ts";
 
 export interface NodeParts {
@@ -12,6 +13,8 @@ export interface NodeParts {
   nodeChanged: (nodeId: string) => Promise<void>;
   /** The nodes as this gateway sees them, by their public ids. */
   nodes: ConnectedNodes;
+  /** What spot checks found. */
+  checks: CheckReader;
   /** Credentials for the dispatch plane. Undefined: the platform has none. */
   mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
 }

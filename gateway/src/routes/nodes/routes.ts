@@ -15,6 +15,7 @@ import type { PrivateResult } from "../../inference/private-job.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { SiteParts } from "../parts.ts";
+import { type ChecksParts, checksPage } from "./checks.ts";
 import { type EarningsParts, earningsPage, withheldPage } from "./earnings.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "./insight.ts";
 import { type MarketParts, marketOf } from "./market.ts";
@@ -28,6 +29,7 @@ type NodeApiParts = OwnNodesParts &
   EarningsParts &
   InsightParts &
   MarketParts &
+  ChecksParts &
   Pick<SiteParts, "door" | "log" | "newId"> &
   Pick<KeyParts, "hostTokens"> &
   Pick<NodeParts, "mint"> &
@@ -79,6 +81,12 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
       return jobsPage(parts, node.id, query);
+    },
+
+    async listChecks({ accountId, params, query, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return checksPage(parts, node.id, query);
     },
 
     async getMarket({ accountId, query, refuse }) {

@@ -4,7 +4,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds, type Uuid } from "../../base/ids.ts";
 import { type Pico, pico } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
-import type { LimitOutcome, RequestOutcome } from "../../base/states.ts";
+import type { CheckFinding, LimitOutcome, RequestOutcome, WithheldReason } from "../../base/states.ts";
 import { openRefusals } from "../../history/refusals.ts";
 import type { TestPlatform } from "./platform.ts";
 
@@ -20,6 +20,8 @@ interface PastRequest {
   promptTokens?: number;
   completionTokens?: number;
   host?: { accountId: Uuid; nodeId: Uuid };
+  /** Why the host's share was withheld. */
+  withheld?: WithheldReason;
   /** The node that had it and was not paid. */
   failedAt?: Uuid;
   client?: string;
@@ -53,7 +55,8 @@ export async function served({ ledger }: TestPlatform, request: PastRequest): Pr
     id,
     accountId,
     nodeId: host?.nodeId ?? request.failedAt ?? null,
-    paidHostId: host?.accountId ?? null,
+    paidHostId: request.withheld === undefined ? (host?.accountId ?? null) : null,
+    ...(request.withheld !== undefined && host && { withheld: { hostId: host.accountId, reason: request.withheld } }),
     charge: charge as Pico,
     outcome: outcome as RequestOutcome,
     httpStatus: outcome === "ok" ? 200 : 502,
@@ -67,6 +70,21 @@ export async function served({ ledger }: TestPlatform, request: PastRequest): Pr
   });
   assert.equal(settled, "settled");
   return id;
+}
+
+/** A spot check of an answer of the node's. It is its own verifier here, which no test looks at. */
+export async function checked(
+  { pool, newId }: TestPlatform,
+  { nodeId, verdict, score }: { nodeId: Uuid; verdict: CheckFinding | "trap_seen"; score: number | null },
+): Promise<Uuid> {
+  const requestId = newId();
+  await pool.query(
+    `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, tokens, verdict, calibrates, read_tokens,
+                             cost_pico, at)
+     values ($1, $2, $3, $3, 'tiny-3b', 'text', 'warm-long', $5, 20, $4, false, 40, 1500000, now())`,
+    [newId(), requestId, nodeId, verdict, score],
+  );
+  return requestId;
 }
 
 /** One that a limit refused before its model was known. */

@@ -5,7 +5,8 @@
  * A score is judged by those of other identities only. One identity holds at most a quarter of the sample (an equal share where there are fewer than four), so that nobody can move it
  * alone, and an identity whose node fails its test loses its part.
  */
-import type { CheckMethod, Score } from "./score.ts";
+import type { CheckMethod } from "../../base/states.ts";
+import type { Score } from "./score.ts";
 
 const SAMPLE_MAX = 512;
 /** With fewer nothing is judged: the check only adds to the sample. */

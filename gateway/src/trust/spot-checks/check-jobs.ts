@@ -2,13 +2,14 @@
 import type { JobBody } from "@tollgate/protocol/frames.ts";
 import type { Gone } from "../../base/gone.ts";
 import { suffixOf, type Uuid } from "../../base/ids.ts";
+import type { CheckMethod } from "../../base/states.ts";
 import type { DispatchSink } from "../../dispatch/order.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { DrawnAnswer, Gateway } from "../../inference/gateway.ts";
 import { Relay } from "../../inference/relay.ts";
 import { compareAnswers, compareVectors } from "./compare.ts";
 import { cutsOf } from "./sampling.ts";
-import { type CheckMethod, type Score, scoreOf } from "./score.ts";
+import { type Score, scoreOf } from "./score.ts";
 
 /** Positions at which an engine is asked that only tells the next token. */
 const CUTS = 12;

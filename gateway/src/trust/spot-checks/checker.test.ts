@@ -15,7 +15,8 @@ import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { Verdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
-import { checksOf, openCheckStore, sumChecks } from "./store.ts";
+import { openCheckReader } from "./reader.ts";
+import { checksOf, openCheckStore, pruneChecks } from "./store.ts";
 import { seeded } from "./testing.ts";
 
 const MODEL = "tiny-3b";
@@ -266,6 +267,22 @@ describe("spot checks", () => {
     assert.ok((barred[0]?.[1].evidence.bad_scores as number) > more - 2);
   });
 
+  const reader = () => openCheckReader({ pool: db.pool, isThere: () => true });
+
+  test("old checks are deleted; what they came to stays", async () => {
+    const [node] = nodes as [RosterNode];
+    await check(node, HONEST);
+    await check(node, HONEST);
+    const { nodeId } = node.licence;
+    await db.pool.query(
+      "update spot_check set at = at - interval '1 day' where id = (select min(id::text)::uuid from spot_check)",
+    );
+    const { rows } = await db.pool.query<{ newest: Date }>("select max(at) as newest from spot_check");
+    assert.equal(await pruneChecks(db.pool, rows[0]?.newest as Date), 1);
+    assert.equal((await reader().list(nodeId, { limit: 10 })).length, 1);
+    assert.equal((await checksOf(db.pool, nodeId)).checked, 2);
+  });
+
   test("sums checks by node and model, and leaves traps out", async () => {
     const [node] = nodes as [RosterNode];
     await check(node, HONEST);
@@ -273,11 +290,17 @@ describe("spot checks", () => {
     await db.pool.query(
       "update spot_check set verdict = 'trap_seen' where id = (select max(id::text)::uuid from spot_check)",
     );
-    const sums = await sumChecks(db.pool, new Date(0), node.licence.nodeId);
+    const { nodeId } = node.licence;
+    const sums = await reader().sums(new Date(0), nodeId);
     assert.deepEqual(
       sums.map(({ model: id, checks: n, bad, cost }) => [id, n, bad, cost]),
       [[MODEL, 1, 0, 154n]],
     );
-    assert.deepEqual(await sumChecks(db.pool, new Date(0), nodes[1]?.licence.nodeId ?? null), []);
+    assert.deepEqual(await reader().sums(new Date(0), nodes[1]?.licence.nodeId), []);
+    const [kept] = await reader().list(nodeId, { limit: 10 });
+    assert.deepEqual([kept?.model, kept?.verdict], [MODEL, "unjudged"]);
+    assert.deepEqual(await reader().list(nodeId, { before: kept?.id, limit: 10 }), []);
+    const models = (await reader().models(new Date(0))).map(({ checks: n, cost }) => [n, cost]);
+    assert.deepEqual(models, [[1, 308n]], "what a trap costs is a cost of checks");
   });
 });

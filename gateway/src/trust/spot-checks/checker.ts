@@ -47,7 +47,7 @@ export interface CheckMoney {
   /** Pays a verifier for one job, once for each id. */
   payCheck(id: Uuid, hostAccountId: Uuid, amount: Pico): Promise<void>;
   /** Withholds what the node earned since then. */
-  withhold(nodeId: Uuid, since: Date, reason: string): Promise<void>;
+  withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
 
 interface SpotCheckOptions {
@@ -311,7 +311,7 @@ class Checker implements SpotChecks {
     }
     this.#calibration.forget(hostAccountId);
     await this.#options.quarantine(node.id, { reason: "spot_check", evidence });
-    await money.withhold(nodeId, since, "spot_check");
+    await money.withhold(nodeId, since);
   }
 
   /** A free node in good standing of none of these accounts; of those that score better, one at random. */

@@ -15,9 +15,6 @@
  */
 import type { Sampling } from "@tollgate/protocol/frames.ts";
 
-/** How two answers are compared: `text`, `next`: scored by likelihood; the others: answered again (compare.ts). */
-export type CheckMethod = "text" | "next" | "meaning" | "words" | "vectors";
-
 export interface Score {
   mean: number;
   opening: number;

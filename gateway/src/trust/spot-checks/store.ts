@@ -3,10 +3,11 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import type { Pico } from "../../base/money.ts";
+import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
 import { inTransaction } from "../../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { Bench, Reading } from "./calibration.ts";
-import type { CheckMethod, Score } from "./score.ts";
+import type { Score } from "./score.ts";
 import { NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
 
 /** The migration that brings the tables. */
@@ -43,38 +44,13 @@ export interface CheckStore {
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
 }
 
-/** What a node's checks of one model came to. */
-const NodeCheckSums = row({
-  nodeId: column.uuid,
-  model: z.string(),
-  checks: column.count,
-  bad: column.count,
-  score: z.number().nullable(),
-  cost: column.pico,
-  strength: z.number().nullable(),
-  lastAt: column.moment,
-});
-export type NodeCheckSums = z.infer<typeof NodeCheckSums>;
-
-/** By node and model, since then; the strongest evidence first. */
-export const sumChecks = (pool: pg.Pool, since: Date, nodeId: Uuid | null): Promise<NodeCheckSums[]> =>
-  queryRows(
-    pool,
-    NodeCheckSums,
-    `select c.node_id as "nodeId", c.model, count(*)::int as checks, count(*) filter (where c.verdict = 'bad')::int as bad,
-            percentile_cont(0.5) within group (order by c.mean) as score, sum(c.cost_pico)::bigint as cost,
-            (select avg(e) from spot_check_test t, unnest(t.evidence) e where t.node_id = c.node_id and t.model = c.model)
-              as strength,
-            max(c.at) as "lastAt"
-       from spot_check c
-      where c.at >= $1 and ($2::uuid is null or c.node_id = $2) and c.verdict not like 'trap%'
-      group by c.node_id, c.model order by strength desc nulls last, c.node_id, c.model limit 500`,
-    [since, nodeId],
-  );
+/** Deletes checks before then. What they came to, the nodes' tests and counts, stays. Returns how many it deleted. */
+export const pruneChecks = async (pool: pg.Pool, before: Date): Promise<number> =>
+  (await pool.query("delete from spot_check where at < $1", [before])).rowCount ?? 0;
 
 const Calibrating = row({
   model: z.string(),
-  method: z.enum(["text", "next", "meaning", "words", "vectors"]),
+  method: z.enum(CHECK_METHODS),
   class: z.string(),
   identity: z.string(),
   mean: z.number(),

@@ -14,6 +14,7 @@
  * identities, drawn at random) to move it fast. Whoever only says "fine" of a friend is found by traps: now and then a verifier is
  * given the answer with its words shuffled, and has to find it bad.
  */
+import type { CheckFinding } from "../../base/states.ts";
 import { badness, type Factors, NO_FACTORS } from "./sequential-test.ts";
 
 /** A third is asked from here on: about one honest answer in eight. */
@@ -49,11 +50,8 @@ export function nextStep({ first, third, control }: Opinions): NextStep {
 }
 
 export interface CheckVerdict {
-  /**
-   * `ok`, `bad`: of the answer. `disputed`: the verifiers disagree. `unconfirmed`: bad, and there is no third. `odd`: the control
-   * is no better. `unjudged`: too little is known of such answers.
-   */
-  verdict: "ok" | "bad" | "disputed" | "unconfirmed" | "odd" | "unjudged";
+  /** `unconfirmed`: bad, and there is no third. `odd`: the control is no better. */
+  verdict: CheckFinding;
   factors: Factors;
   /** The first verifier stands alone against another. */
   verifierErred: boolean;

@@ -50,7 +50,7 @@ export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] 
   { title: "Receipt", hideTitle: true, align: "right", cell: ({ request_id }) => <Receipt requestId={request_id} /> },
 ];
 
-function Receipt({ requestId }: { requestId: string }) {
+export function Receipt({ requestId }: { requestId: string }) {
   const [busy, setBusy] = useState(false);
   const save = (): void => {
     setBusy(true);

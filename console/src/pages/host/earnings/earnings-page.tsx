@@ -15,6 +15,7 @@ import { SaveButton } from "../../../ui/save-button.tsx";
 import { Empty, Loaded } from "../../../ui/states.tsx";
 import { columnsFor } from "./earning-columns.tsx";
 import { EarningsChart } from "./earnings-chart.tsx";
+import { Withheld } from "./withheld.tsx";
 
 export function EarningsPage() {
   const { node } = useSearch({ from: "/app/host/earnings" });
@@ -80,7 +81,7 @@ export function EarningsPage() {
                   <Money of={newest.balance.earned_micro} as="balance" />
                 </Stat>
                 {parseMicro(newest.balance.withheld_micro) > 0n && (
-                  <Stat label="Withheld" note="Failed, silent or disputed answers. An operator can release them.">
+                  <Stat label="Withheld" note="Failed or silent answers, or failed spot checks">
                     <Money of={newest.balance.withheld_micro} as="balance" />
                   </Stat>
                 )}
@@ -89,6 +90,7 @@ export function EarningsPage() {
           }
         </Loaded>
         <EarningsChart node={node} nameOf={nameOf} />
+        <Withheld node={node} nameOf={nameOf} />
         <Card title="Requests" flush>
           <PagedTable
             query={earnings}

@@ -13,10 +13,12 @@ import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
 import { BackToNodes } from "../back-to-nodes.tsx";
+import { NodeChecks } from "./node-checks.tsx";
 import { NodeInsight } from "./node-insight.tsx";
 import { NodeJobs } from "./node-jobs.tsx";
 import { NodeMenu } from "./node-menu.tsx";
 import { NodeModels } from "./node-models.tsx";
+import { NodeRecord } from "./node-record.tsx";
 import { PauseButton } from "./pause-button.tsx";
 
 export function NodePage() {
@@ -58,6 +60,7 @@ function Details({ node }: { node: NodeDetail }) {
         )}
         <TrustNotice node={node} forHost />
         <Figures stats={stats} />
+        <NodeRecord stats={stats} />
         <NodeInsight id={id} />
         <NodeModels node={node} />
         <Card
@@ -83,6 +86,7 @@ function Details({ node }: { node: NodeDetail }) {
           </div>
         </Card>
         <NodeJobs node={node} />
+        <NodeChecks id={id} />
       </div>
     </>
   );

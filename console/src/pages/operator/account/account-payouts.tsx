@@ -32,6 +32,9 @@ export function AccountPayouts({ id }: { id: string }) {
           <Stat label="Set-off" note="Deducted for debts of its owners">
             <Money of={balance.set_off_micro} as="balance" />
           </Stat>
+          <Stat label="Withheld" note="Not released">
+            <Money of={balance.withheld_micro} as="balance" />
+          </Stat>
         </Stats>
       )}
       <Card title="Payouts" flush>

@@ -76,6 +76,11 @@ const ACTIONS: Record<string, Words> = {
   "node.quarantine": plain("Quarantine a node", "quarantined the node", "quarantine the node"),
   "node.release": plain("Release a node", "released the node", "release the node", { after: "from quarantine" }),
   "node.clear": plain("Clear a node", "cleared the node", "clear the node", { after: "to receive requests" }),
+  "withheld.release": plain(
+    "Release withheld shares",
+    "released the withheld share of",
+    "release the withheld share of",
+  ),
   "payout.create": plain("Create a payout", "created a payout", "create a payout", { alone: true }),
   "payout.paid": plain("Mark a payout as paid", "marked the payout", "mark the payout", { after: "as paid" }),
   "operator.create": plain("Make an operator", "made", "make", { after: "an operator" }),

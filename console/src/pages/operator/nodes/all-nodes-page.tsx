@@ -14,6 +14,7 @@ import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { NodeDrawer } from "./node-drawer.tsx";
 import { NodeSearchBar } from "./node-search-bar.tsx";
+import { SpotChecks } from "./spot-checks.tsx";
 
 export function AllNodesPage() {
   const { node: open, ...filter } = useSearch({ from: "/app/operator/nodes" });
@@ -30,19 +31,22 @@ export function AllNodesPage() {
         title="All nodes"
         about="The nodes of all hosts. A quarantined node receives no requests until it is released."
       />
-      <Card flush>
-        <NodeSearchBar key={searches} filter={filter} onChange={setFilter} hostName={ofHost?.account_name} />
-        <PagedTable
-          query={nodes}
-          label="Nodes"
-          columns={COLUMNS}
-          keyOf={({ id }) => id}
-          onOpen={({ id }) => show(id)}
-          isOpen={({ id }) => id === open}
-          faded={(node) => node.state === "retired"}
-          empty={<NoNodes filtered={Object.keys(filter).length > 0} />}
-        />
-      </Card>
+      <div className="flex flex-col gap-5">
+        <Card flush>
+          <NodeSearchBar key={searches} filter={filter} onChange={setFilter} hostName={ofHost?.account_name} />
+          <PagedTable
+            query={nodes}
+            label="Nodes"
+            columns={COLUMNS}
+            keyOf={({ id }) => id}
+            onOpen={({ id }) => show(id)}
+            isOpen={({ id }) => id === open}
+            faded={(node) => node.state === "retired"}
+            empty={<NoNodes filtered={Object.keys(filter).length > 0} />}
+          />
+        </Card>
+        <SpotChecks />
+      </div>
       <NodeDrawer
         id={open}
         onClose={() => show(undefined)}

@@ -66,6 +66,21 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
               ? "no jobs yet"
               : `${stats.reliability.failures} in the last ${stats.reliability.jobs} jobs`}
           </Fact>
+          <Fact name="Last 24 hours">
+            <Count of={stats.last_day.answers} /> answered well, <Count of={stats.last_day.failures} /> failed,{" "}
+            <Count of={stats.last_day.silences} /> silent, <Count of={stats.last_day.refusals} /> refused,{" "}
+            <Count of={stats.last_day.late_acceptances} /> accepted late
+          </Fact>
+          <Fact name="Money">
+            <Link
+              to="/operator/payouts"
+              search={{ node: id }}
+              hash="withheld"
+              className="text-accent underline-offset-2 hover:underline"
+            >
+              Withheld shares
+            </Link>
+          </Fact>
           <Fact name="Host">
             <Link
               to="/operator/accounts"

@@ -45,7 +45,7 @@ function Unpaid({ amount, what }: { amount: string; what: string }) {
 }
 
 function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] }) {
-  const { id, state, note, total_micro, held_back_micro, set_off_micro } = payout;
+  const { id, state, note, total_micro, held_back_micro, set_off_micro, withheld_micro } = payout;
   const { created_at, created_by, paid_at, paid_by } = payout;
   const [asking, setAsking] = useState(false);
   const markPaid = useMarkPaid(id);
@@ -74,6 +74,9 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         <Fact name="Set-off">
           <Money of={set_off_micro} exact />
         </Fact>
+        <Fact name="Withheld">
+          <Money of={withheld_micro} exact />
+        </Fact>
         <Fact name="Note">{note || "–"}</Fact>
         <Fact name="Created">
           <Time at={created_at} as="full" /> by {created_by}
@@ -96,7 +99,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
       </div>
       <DrawerSection title="Hosts">
         <ul aria-label="Hosts of the payout" className="flex flex-col rounded-md border border-line">
-          {lines.map(({ payout: line, name, owners, amount_micro, held_back_micro: young, set_off_micro: owed }) => (
+          {lines.map(({ payout: line, name, owners, amount_micro, ...unpaid }) => (
             <li
               key={line}
               className="flex items-baseline justify-between gap-4 border-b border-line px-3 py-2.5 last:border-b-0"
@@ -107,8 +110,9 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
               </div>
               <div className="text-right">
                 <Money of={amount_micro} places={places} />
-                <Unpaid amount={young} what="held back" />
-                <Unpaid amount={owed} what="deducted (set-off)" />
+                <Unpaid amount={unpaid.held_back_micro} what="held back" />
+                <Unpaid amount={unpaid.set_off_micro} what="deducted (set-off)" />
+                <Unpaid amount={unpaid.withheld_micro} what="withheld" />
               </div>
             </li>
           ))}

@@ -15,13 +15,16 @@ import type { Column } from "../../../ui/table.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
 import { CreatePayoutDialog } from "./create-payout.tsx";
 import { PayoutDrawer } from "./payout-drawer.tsx";
+import { WithheldShares } from "./withheld-shares.tsx";
 
 export function PayoutsPage() {
-  const { payout: open } = useSearch({ from: "/app/operator/payouts" });
+  const { payout: open, node } = useSearch({ from: "/app/operator/payouts" });
   const navigate = useNavigate({ from: "/operator/payouts" });
   const [creating, setCreating] = useState(false);
   const payouts = useInfiniteQuery(payoutsQuery);
-  const show = (payout: string | undefined): void => void navigate({ search: payout === undefined ? {} : { payout } });
+  const kept = node === undefined ? {} : { node };
+  const show = (payout: string | undefined): void =>
+    void navigate({ search: { ...kept, ...(payout !== undefined && { payout }) } });
   const create = (
     <Button look="primary" onClick={() => setCreating(true)}>
       <Plus aria-hidden className="size-4" />
@@ -35,21 +38,30 @@ export function PayoutsPage() {
         about="A payout collects the host earnings that are past the hold-back period. Export the CSV, send the money, then mark the payout as paid to record it in the ledger."
         actions={create}
       />
-      <Card flush>
-        <PagedTable
-          query={payouts}
-          label="Payouts"
-          columns={COLUMNS}
-          keyOf={({ id }) => id}
-          onOpen={({ id }) => show(id)}
-          isOpen={({ id }) => id === open}
-          empty={
-            <Empty icon={<Banknote aria-hidden />} title="No payouts yet" action={create}>
-              Create one when hosts are owed money.
-            </Empty>
+      <div className="flex flex-col gap-5">
+        <Card flush>
+          <PagedTable
+            query={payouts}
+            label="Payouts"
+            columns={COLUMNS}
+            keyOf={({ id }) => id}
+            onOpen={({ id }) => show(id)}
+            isOpen={({ id }) => id === open}
+            empty={
+              <Empty icon={<Banknote aria-hidden />} title="No payouts yet" action={create}>
+                Create one when hosts are owed money.
+              </Empty>
+            }
+          />
+        </Card>
+        <WithheldShares
+          key={node}
+          node={node}
+          onNode={(next) =>
+            void navigate({ search: next === undefined ? {} : { node: next }, replace: true, resetScroll: false })
           }
         />
-      </Card>
+      </div>
       {creating && <CreatePayoutDialog onClose={() => setCreating(false)} onCreated={show} />}
       <PayoutDrawer id={open} onClose={() => show(undefined)} />
     </>
@@ -74,6 +86,7 @@ const COLUMNS: Column<Payout>[] = [
   moneyColumn({ title: "Total", of: ({ total_micro }) => total_micro }),
   moneyColumn({ title: "Held back", from: "xl", of: ({ held_back_micro }) => held_back_micro }),
   moneyColumn({ title: "Set-off", from: "xl", of: ({ set_off_micro }) => set_off_micro }),
+  moneyColumn({ title: "Withheld", from: "xl", of: ({ withheld_micro }) => withheld_micro }),
   {
     title: "Created by",
     from: "lg",

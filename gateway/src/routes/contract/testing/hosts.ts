@@ -1,7 +1,7 @@
 /** For tests: everything a host can ask of the console, and what is refused for its own reasons. */
 import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { served } from "../../testing/past.ts";
+import { checked, served } from "../../testing/past.ts";
 import type { Coverage } from "./coverage.ts";
 import { emptySecrets, fillSecrets } from "./filled.ts";
 import type { Fixture } from "./fixture.ts";
@@ -148,4 +148,58 @@ export async function callEarnings({ platform, people, make }: Fixture, { ask }:
   const file = await ask(browser, 200, "exportEarnings", { query: `node=${node}` });
   assert.match(file.text, /^request_id,finished_at,.*\r\nreq_/);
   await ask(browser, 200, "getEarningReceipt", { id: request });
+
+  const lost = {
+    accountId: builderId,
+    charge: 1_000n,
+    host,
+    outcome: "upstream_failed",
+    withheld: "node_failed",
+  } as const;
+  const withheld = publicId("req", await served(platform, lost));
+  const shares = (await ask(browser, 200, "listWithheld", { query: `node=${node}` })).body.data as object[];
+  assert.equal(shares.length, 1);
+  assert.partialDeepStrictEqual(shares[0], {
+    request_id: withheld,
+    node,
+    outcome: "upstream_failed",
+    amount_micro: "0.000700",
+    reason: "node_failed",
+    explanation: "The node reported a failure.",
+    taken_back: false,
+    released_at: null,
+    note: null,
+  });
+  for (const query of ["node=none", "cursor=none", "limit=0"]) await ask(browser, 400, "listWithheld", { query });
+  const { balance } = (await ask(browser, 200, "listEarnings", { query: `node=${node}` })).body;
+  assert.notEqual((balance as { withheld_micro: string }).withheld_micro, "0.000000");
+  const receipt = (await ask(browser, 200, "getEarningReceipt", { id: withheld })).body;
+  assert.deepEqual([receipt.charge_pico, receipt.host_share_pico], ["1000", "0"]);
+}
+
+/** What others' nodes found of a node's answers; a trap is about its verifier and is not shown. */
+export async function callChecks({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.host;
+  const node = await make("node");
+  const nodeId = parseId("node", node) as Uuid;
+  const bad = await checked(platform, { nodeId, verdict: "bad", score: -6.204 });
+  await checked(platform, { nodeId, verdict: "unjudged", score: null });
+  await checked(platform, { nodeId, verdict: "trap_seen", score: -9 });
+  const { data, next_cursor } = (await ask(browser, 200, "listChecks", { id: node, query: "limit=1" })).body;
+  assert.deepEqual(
+    (data as { score: null; verdict: string }[]).map(({ score, verdict }) => [score, verdict]),
+    [[null, "unjudged"]],
+  );
+  const rest = (await ask(browser, 200, "listChecks", { id: node, query: `cursor=${next_cursor}` })).body;
+  const [shown, ...others] = rest.data as Record<string, unknown>[];
+  assert.deepEqual(others, []);
+  assert.partialDeepStrictEqual(shown, {
+    request_id: publicId("req", bad),
+    model: "tiny-3b",
+    method: "text",
+    score: -6.2,
+    verdict: "bad",
+    explanation: "The answer is not one that this model would give. It counts against the node.",
+  });
+  await ask(browser, 400, "listChecks", { id: node, query: "cursor=none" });
 }

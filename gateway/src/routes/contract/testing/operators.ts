@@ -1,6 +1,7 @@
 /** For tests: everything an operator can ask of the console, and what is refused for its own reasons. */
 import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { checked, served } from "../../testing/past.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
@@ -96,4 +97,72 @@ export async function callPayouts({ platform, people, make }: Fixture, { ask }: 
   await ask(browser, 200, "markPayoutPaid", { id });
   await ask(browser, 200, "listPayouts");
   assert.ok((await platform.parts.hostMoney(hostId)).paidOut > 0n);
+}
+
+/** Shares of one node, released one and then the rest; repeating releases nothing. */
+export async function callWithheld({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, email } = people.operator;
+  const [hostId, builderId] = [people.host.accountIds[0] as Uuid, people.builder.accountIds[0] as Uuid];
+  const node = await make("node");
+  const host = { accountId: hostId, nodeId: parseId("node", node) as Uuid };
+  const lost = {
+    accountId: builderId,
+    charge: 1_000n,
+    host,
+    outcome: "upstream_stall",
+    withheld: "node_silent",
+  } as const;
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push(publicId("req", await served(platform, lost)));
+  const list = async (query: string) =>
+    (await ask(browser, 200, "listPlatformWithheld", { query })).body as unknown as {
+      data: Record<string, unknown>[];
+      next_cursor: string | null;
+    };
+  const account = publicId("acc", hostId);
+  const first = await list(`node=${node}&open=true&limit=1`);
+  assert.partialDeepStrictEqual(first.data[0], { account, node, reason: "node_silent", released_by: null });
+  assert.equal((await list(`node=${node}&open=true&cursor=${first.next_cursor}`)).data.length, 2);
+  for (const query of ["node=none", "host=none", "open=maybe", "cursor=none"])
+    await ask(browser, 400, "listPlatformWithheld", { query });
+  const release = async (body: object) => (await ask(browser, 200, "releaseWithheld", { body })).body;
+  const note = "the failure was ours";
+  assert.deepEqual(await release({ requests: [ids[0]], note }), { shares: 1, amount_micro: "0.000700" });
+  assert.deepEqual(await release({ requests: [ids[0]], note }), { shares: 0, amount_micro: "0.000000" });
+  for (const body of [{ note }, { node, requests: [ids[1]], note }, { requests: [], note }, { node, note: "" }])
+    await ask(browser, 400, "releaseWithheld", { body });
+  assert.deepEqual(await release({ node, note }), { shares: 2, amount_micro: "0.001400" });
+  assert.deepEqual((await list(`node=${node}&open=true`)).data, []);
+  const released = (await list(`host=${account}&node=${node}`)).data;
+  assert.deepEqual(
+    released.map((share) => [share.released_by, share.note]),
+    Array(3).fill([email, note]),
+  );
+  const acts = (await ask(browser, 200, "listOperatorActions", { query: "action=withheld.release" })).body;
+  assert.deepEqual((acts.data as { subject: string }[]).map(({ subject }) => subject).slice(0, 3), [
+    node,
+    ids[0],
+    ids[0],
+  ]);
+}
+
+export async function callPlatformChecks({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.operator;
+  await make("request");
+  await platform.rollUp();
+  const node = await make("node");
+  const nodeId = parseId("node", node) as Uuid;
+  await checked(platform, { nodeId, verdict: "bad", score: -6.204 });
+  await checked(platform, { nodeId, verdict: "ok", score: -0.4 });
+  await checked(platform, { nodeId, verdict: "trap_seen", score: -9 });
+  const { data, models } = (await ask(browser, 200, "listPlatformChecks", { query: `node=${node}` })).body;
+  assert.equal((data as object[]).length, 1);
+  const account = publicId("acc", people.host.accountIds[0] as Uuid);
+  const expected = { node, account, model: "tiny-3b", checks: 2, bad: 1, score: -3.3, cost_micro: "3.000000" };
+  assert.partialDeepStrictEqual((data as object[])[0], expected);
+  const ofModel = (models as Record<string, string>[]).find(({ model }) => model === "tiny-3b");
+  assert.ok(Number(ofModel?.cost_micro) >= 4.5, "with the trap");
+  assert.ok(Number(ofModel?.charged_micro) >= 0.001, "beside what was charged");
+  await ask(browser, 200, "listPlatformChecks");
+  await ask(browser, 400, "listPlatformChecks", { query: "node=none" });
 }

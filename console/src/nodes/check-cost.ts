@@ -1,0 +1,8 @@
+/** What spot checks cost as a share of what builders were charged. Pure. */
+import { parseMicro } from "../money.ts";
+
+export function costShare({ cost_micro, charged_micro }: { cost_micro: string; charged_micro: string }): string {
+  const [cost, charged] = [parseMicro(cost_micro), parseMicro(charged_micro)];
+  if (charged === 0n) return "–";
+  return `${(Number((cost * 10_000n) / charged) / 100).toFixed(2)} %`;
+}

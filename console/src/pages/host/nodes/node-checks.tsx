@@ -1,0 +1,74 @@
+/** Answers of a node that other hosts' nodes checked: each with its score and verdict. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { SpotCheck } from "../../../api/types.ts";
+import { checksQuery } from "../../../data/host.ts";
+import { Badge, type Tone } from "../../../ui/badge.tsx";
+import { Card } from "../../../ui/card.tsx";
+import { ListChecks } from "../../../ui/icons.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
+import { Time } from "../../../ui/time.tsx";
+
+export function NodeChecks({ id }: { id: string }) {
+  const checks = useInfiniteQuery(checksQuery(id));
+  return (
+    <Card title="Spot checks" flush>
+      <PagedTable
+        query={checks}
+        label="Spot checks"
+        columns={COLUMNS}
+        keyOf={({ request_id, checked_at }) => `${request_id} ${checked_at}`}
+        empty={
+          <Empty icon={<ListChecks aria-hidden />} title="No spot checks yet">
+            A sample of the node's answers is checked by nodes of other hosts.
+          </Empty>
+        }
+      />
+    </Card>
+  );
+}
+
+const TONES: Record<SpotCheck["verdict"], Tone> = {
+  ok: "good",
+  bad: "bad",
+  disputed: "neutral",
+  unconfirmed: "warn",
+  odd: "neutral",
+  unjudged: "neutral",
+};
+
+const COLUMNS: Column<SpotCheck>[] = [
+  {
+    title: "Checked",
+    cell: ({ checked_at, model }) => (
+      <>
+        <span className="font-medium whitespace-nowrap">
+          <Time at={checked_at} />
+        </span>
+        <span className="block text-xs text-ink-soft @lg:hidden">{model}</span>
+      </>
+    ),
+  },
+  { title: "Model", from: "sm", cell: ({ model }) => model },
+  {
+    title: "Verdict",
+    cell: ({ verdict, explanation }) => (
+      <>
+        <Badge tone={TONES[verdict]}>{verdict}</Badge>
+        <span className="mt-0.5 block text-xs text-ink-soft">{explanation}</span>
+      </>
+    ),
+  },
+  {
+    title: "Score",
+    from: "sm",
+    align: "right",
+    cell: ({ score, method }) => <span title={`Method: ${method}`}>{score === null ? "–" : score.toFixed(2)}</span>,
+  },
+  {
+    title: "Request",
+    from: "lg",
+    cell: ({ request_id }) => <code className="font-mono text-xs">{request_id}</code>,
+  },
+];

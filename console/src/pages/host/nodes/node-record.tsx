@@ -1,0 +1,37 @@
+/** What the gateways saw of a node in the last 24 hours. */
+import type { NodeDetail } from "../../../api/types.ts";
+import { Stat, Stats } from "../../../ui/card.tsx";
+import { Notice } from "../../../ui/notice.tsx";
+import { Count } from "../../../ui/time.tsx";
+
+export function NodeRecord({ stats: { last_day: seen, agent_outdated } }: Pick<NodeDetail, "stats">) {
+  return (
+    <>
+      {agent_outdated && (
+        <Notice tone="bad" title="The agent is outdated">
+          <p>
+            A node on probation must accept requests before it has the prompt, which this agent cannot. It gets no
+            requests until you install a newer tollgate-host.
+          </p>
+        </Notice>
+      )}
+      <Stats label="Record of the last 24 hours">
+        <Stat label="Good answers" note="Last 24 hours">
+          <Count of={seen.answers} />
+        </Stat>
+        <Stat label="Failed jobs" note="Last 24 hours">
+          <Count of={seen.failures} />
+        </Stat>
+        <Stat label="Silences" note="No output for 2 s">
+          <Count of={seen.silences} />
+        </Stat>
+        <Stat label="Refusals" note="With a free slot">
+          <Count of={seen.refusals} />
+        </Stat>
+        <Stat label="Late acceptances" note="After more than 250 ms">
+          <Count of={seen.late_acceptances} />
+        </Stat>
+      </Stats>
+    </>
+  );
+}

@@ -1,0 +1,168 @@
+/** Withheld shares of all hosts: found by node, and released one by one or all of a node, with a note that the host sees. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { PlatformWithheldShare, ReleaseRequest } from "../../../api/types.ts";
+import { platformWithheldQuery, useReleaseShares } from "../../../data/payouts.ts";
+import { exactDollars, parseMicro } from "../../../money.ts";
+import { Button } from "../../../ui/button.tsx";
+import { Card } from "../../../ui/card.tsx";
+import { HandCoins } from "../../../ui/icons.tsx";
+import { moneyColumn } from "../../../ui/money.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { SearchField } from "../../../ui/search-field.tsx";
+import { Segmented } from "../../../ui/segmented.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { toast } from "../../../ui/toast.tsx";
+import { ReasonDialog } from "../reason-dialog.tsx";
+
+type Shown = "open" | "all";
+/** What an operator is about to release. */
+type Asked = { requests: string[] } | { node: string };
+
+interface Props {
+  node: string | undefined;
+  onNode: (node: string | undefined) => void;
+}
+
+export function WithheldShares({ node, onNode }: Props) {
+  const [shown, setShown] = useState<Shown>("open");
+  const [text, setText] = useState(node ?? "");
+  const [asked, setAsked] = useState<Asked>();
+  const shares = useInfiniteQuery(
+    platformWithheldQuery({ ...(node !== undefined && { node }), ...(shown === "open" && { open: "true" }) }),
+  );
+  const hasOpen = shares.data?.pages.some(({ data }) => data.some(({ released_at }) => released_at === null)) ?? false;
+  const lookFor = (wanted: string): void => {
+    if (wanted === "") onNode(undefined);
+    else if (/^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(wanted)) onNode(wanted);
+  };
+  return (
+    <Card
+      id="withheld"
+      title="Withheld shares"
+      flush
+      aside={
+        <div className="flex flex-wrap items-center gap-2">
+          <SearchField
+            label="Node of the withheld shares"
+            placeholder="Node: node_…"
+            text={text}
+            onText={setText}
+            onPause={lookFor}
+          />
+          <Segmented label="Withheld shares shown" value={shown} options={SHOWN} onChange={setShown} />
+          {node !== undefined && hasOpen && (
+            <Button size="small" onClick={() => setAsked({ node })}>
+              Release all of this node
+            </Button>
+          )}
+        </div>
+      }
+    >
+      <PagedTable
+        query={shares}
+        label="Withheld shares"
+        columns={columnsFor((share) => setAsked({ requests: [share.request_id] }))}
+        keyOf={({ request_id }) => request_id}
+        faded={({ released_at }) => released_at !== null}
+        empty={
+          <Empty icon={<HandCoins aria-hidden />} title="No withheld shares">
+            Shares of failed or silent answers, and of nodes that failed spot checks, appear here.
+          </Empty>
+        }
+      />
+      {asked !== undefined && <Release asked={asked} onClose={() => setAsked(undefined)} />}
+    </Card>
+  );
+}
+
+const SHOWN: { value: Shown; label: string }[] = [
+  { value: "open", label: "Withheld" },
+  { value: "all", label: "With released" },
+];
+
+function Release({ asked, onClose }: { asked: Asked; onClose: () => void }) {
+  const release = useReleaseShares();
+  const submit = (note: string): void =>
+    release.mutate({ ...asked, note } as ReleaseRequest, {
+      onSuccess: ({ shares, amount_micro }) => {
+        onClose();
+        const sum = exactDollars(parseMicro(amount_micro));
+        toast(`Released ${shares} ${shares === 1 ? "share" : "shares"}, ${sum}`);
+      },
+    });
+  return (
+    <ReasonDialog
+      title={"node" in asked ? "Release all withheld shares of this node?" : "Release this share?"}
+      about="The reserve pays the host. It cannot be undone."
+      hint="Shown to the host and recorded in the audit log."
+      action="Release"
+      danger={false}
+      onClose={onClose}
+      onSubmit={submit}
+      busy={release.isPending}
+      error={release.error}
+    />
+  );
+}
+
+const columnsFor = (onRelease: (share: PlatformWithheldShare) => void): Column<PlatformWithheldShare>[] => [
+  {
+    title: "Withheld",
+    cell: ({ withheld_at, request_id }) => (
+      <>
+        <span className="font-medium whitespace-nowrap">
+          <Time at={withheld_at} />
+        </span>
+        <code className="block font-mono text-xs break-all text-ink-soft">{request_id}</code>
+      </>
+    ),
+  },
+  {
+    title: "Node",
+    from: "sm",
+    className: "max-w-48",
+    cell: ({ node, node_name, account_name }) => (
+      <>
+        <Link
+          to="/operator/nodes"
+          search={{ node }}
+          className="block truncate text-accent underline-offset-2 hover:underline"
+        >
+          {node_name ?? node}
+        </Link>
+        <span className="block truncate text-xs text-ink-soft">{account_name}</span>
+      </>
+    ),
+  },
+  {
+    title: "Reason",
+    from: "md",
+    cell: ({ explanation, released_at, released_by, note }) => (
+      <>
+        {explanation}
+        {released_at !== null && (
+          <span className="block text-xs text-ink-soft">
+            Released <Time at={released_at} as="day" /> by {released_by}
+            {note !== null && `: ${note}`}
+          </span>
+        )}
+      </>
+    ),
+  },
+  moneyColumn({ title: "Share", of: ({ amount_micro }) => amount_micro }),
+  {
+    title: "Release",
+    hideTitle: true,
+    align: "right",
+    cell: (share) =>
+      share.released_at === null && (
+        <Button size="small" aria-label={`Release ${share.request_id}`} onClick={() => onRelease(share)}>
+          Release
+        </Button>
+      ),
+  },
+];

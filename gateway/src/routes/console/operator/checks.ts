@@ -1,0 +1,59 @@
+/** Spot checks of all nodes: by node and model, and what they cost beside what was charged. */
+import type { operatorCheckRoutes } from "@tollgate/api/console/operator-checks.ts";
+import { publicId } from "../../../base/ids.ts";
+import { exactMicro, type Pico, ZERO } from "../../../base/money.ts";
+import { DAY_MS, seconds } from "../../../base/time.ts";
+import { whole } from "../../../http/lists/pages.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import { rounded } from "../../nodes/checks.ts";
+import { namedNode } from "../../nodes/earnings.ts";
+import type { NodeParts } from "../../nodes/parts.ts";
+import type { SiteParts } from "../../parts.ts";
+
+const DAYS = 30;
+
+export function operatorCheckHandlers(
+  parts: Pick<NodeParts, "checks"> & Pick<OperatorParts, "spend"> & Pick<SiteParts, "now">,
+): Handlers<typeof operatorCheckRoutes> {
+  const { checks, spend, now } = parts;
+  return {
+    async listPlatformChecks({ query }) {
+      const to = new Date(now());
+      const from = new Date(to.getTime() - DAYS * DAY_MS);
+      const [nodes, models, charged] = await Promise.all([
+        checks.sums(from, namedNode(query)),
+        checks.models(from),
+        spend.models({ from, to }),
+      ]);
+      const chargeOf = new Map<string, Pico>(charged.map(({ model, charge }) => [model, charge]));
+      return {
+        ...whole(
+          nodes.map(
+            ({ nodeId, nodeName, hostId, hostName, model, checks: count, bad, score, strength, cost, lastAt }) => ({
+              node: publicId("node", nodeId),
+              node_name: nodeName,
+              account: publicId("acc", hostId),
+              account_name: hostName,
+              model,
+              checks: count,
+              bad,
+              cost_micro: exactMicro(cost),
+              score: rounded(score),
+              evidence: rounded(strength),
+              last_at: seconds(lastAt),
+            }),
+          ),
+        ),
+        from: seconds(from),
+        models: models.map(({ model, checks: count, bad, cost }) => ({
+          model,
+          checks: count,
+          bad,
+          cost_micro: exactMicro(cost),
+          charged_micro: exactMicro(chargeOf.get(model) ?? ZERO),
+        })),
+      };
+    },
+  };
+}

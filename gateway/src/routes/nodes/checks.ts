@@ -1,0 +1,48 @@
+/** The spot checks of a node, with their verdicts in words. */
+import type { SpotCheck, SpotCheckList } from "@tollgate/api/nodes/answers.ts";
+import type { z } from "zod";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import type { CheckFinding } from "../../base/states.ts";
+import { seconds } from "../../base/time.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { NodeCheck } from "../../trust/spot-checks/reader.ts";
+import type { SiteParts } from "../parts.ts";
+import type { NodeParts } from "./parts.ts";
+
+export type ChecksParts = Pick<NodeParts, "checks"> & Pick<SiteParts, "cursors">;
+
+const VERDICTS: Record<CheckFinding, string> = {
+  ok: "The answer is one that this model would give.",
+  bad: "The answer is not one that this model would give. It counts against the node.",
+  disputed: "One verifier doubted the answer, another did not. It does not count.",
+  unconfirmed: "One verifier doubted the answer, and no other was free to confirm it. It hardly counts.",
+  odd: "The request is unusual: another node's answer looked the same. It does not count.",
+  unjudged: "The answer was too short, or too few answers of its kind are known. It does not count.",
+};
+
+export const checksPage = (
+  { checks, cursors }: ChecksParts,
+  nodeId: Uuid,
+  query: { cursor?: string | undefined; limit: number },
+): Promise<z.input<typeof SpotCheckList>> =>
+  page({
+    cursors,
+    list: `checks ${nodeId}`,
+    query,
+    read: (before, limit) => checks.list(nodeId, { before: before as Uuid | undefined, limit }),
+    position: ({ id }) => id,
+    show: checkObject,
+  });
+
+const checkObject = ({ requestId, model, at, method, score, verdict }: NodeCheck): z.input<typeof SpotCheck> => ({
+  request_id: publicId("req", requestId),
+  model,
+  checked_at: seconds(at),
+  method,
+  score: rounded(score),
+  verdict,
+  explanation: VERDICTS[verdict],
+});
+
+/** Two digits say all that a score does. */
+export const rounded = (score: number | null): number | null => (score === null ? null : Math.round(score * 100) / 100);

@@ -1,0 +1,83 @@
+/** What spot checks found and cost, for hosts and operators. Traps are no checks of the node that answered: only their cost counts. */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../../base/ids.ts";
+import { CHECK_METHODS, CHECK_VERDICTS } from "../../base/states.ts";
+import { column, queryRows, row } from "../../db/rows.ts";
+
+const NodeCheck = row({
+  id: column.uuid,
+  requestId: column.uuid,
+  model: z.string(),
+  method: z.enum(CHECK_METHODS),
+  /** Null where the answer was too short to have one. */
+  score: z.number().nullable(),
+  verdict: z.enum(CHECK_VERDICTS),
+  at: column.moment,
+});
+export type NodeCheck = z.infer<typeof NodeCheck>;
+
+/** What a node's checks of one model came to. */
+const NodeCheckSums = row({
+  nodeId: column.uuid,
+  nodeName: z.string(),
+  hostId: column.uuid,
+  hostName: z.string(),
+  model: z.string(),
+  checks: column.count,
+  bad: column.count,
+  score: z.number().nullable(),
+  cost: column.pico,
+  /** Of the evidence against the node. */
+  strength: z.number().nullable(),
+  lastAt: column.moment,
+});
+export type NodeCheckSums = z.infer<typeof NodeCheckSums>;
+
+const ModelCheckSums = row({ model: z.string(), checks: column.count, bad: column.count, cost: column.pico });
+type ModelCheckSums = z.infer<typeof ModelCheckSums>;
+
+export interface CheckReader {
+  /** The checks of a node's answers, the newest first. `before` continues a page. */
+  list(nodeId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<NodeCheck[]>;
+  /** By node and model, since then; the strongest evidence first. */
+  sums(since: Date, nodeId?: Uuid): Promise<NodeCheckSums[]>;
+  /** By model, since then, with what traps cost. */
+  models(since: Date): Promise<ModelCheckSums[]>;
+}
+
+const NO_TRAP = "c.verdict not like 'trap%'";
+const ROWS_MAX = 500;
+
+/** `isThere`: whether the database has the tables yet. */
+export function openCheckReader({ pool, isThere }: { pool: pg.Pool; isThere: () => boolean }): CheckReader {
+  return {
+    async list(nodeId, { before, limit }) {
+      if (!isThere()) return [];
+      const text = `select c.id, c.request_id as "requestId", c.model, c.method, c.mean as score, c.verdict, c.at
+         from spot_check c where c.node_id = $1 and ($2::uuid is null or c.id < $2) and ${NO_TRAP}
+        order by c.id desc limit $3`;
+      return await queryRows(pool, NodeCheck, text, [nodeId, before ?? null, limit]);
+    },
+    async sums(since, nodeId) {
+      if (!isThere()) return [];
+      const text = `select c.node_id as "nodeId", n.name as "nodeName", a.id as "hostId", a.name as "hostName", c.model,
+              count(*)::int as checks, count(*) filter (where c.verdict = 'bad')::int as bad,
+              percentile_cont(0.5) within group (order by c.mean) as score, sum(c.cost_pico)::bigint as cost,
+              (select avg(e) from spot_check_test t, unnest(t.evidence) e where t.node_id = c.node_id and t.model = c.model)
+                as strength,
+              max(c.at) as "lastAt"
+         from spot_check c join node n on n.id = c.node_id join account a on a.id = n.account_id
+        where c.at >= $1 and ($2::uuid is null or c.node_id = $2) and ${NO_TRAP}
+        group by c.node_id, n.name, a.id, c.model order by strength desc nulls last, c.node_id, c.model limit ${ROWS_MAX}`;
+      return await queryRows(pool, NodeCheckSums, text, [since, nodeId ?? null]);
+    },
+    async models(since) {
+      if (!isThere()) return [];
+      const text = `select c.model, count(*) filter (where ${NO_TRAP})::int as checks,
+              count(*) filter (where c.verdict = 'bad')::int as bad, sum(c.cost_pico)::bigint as cost
+         from spot_check c where c.at >= $1 group by c.model order by c.model`;
+      return await queryRows(pool, ModelCheckSums, text, [since]);
+    },
+  };
+}
