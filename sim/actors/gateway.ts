@@ -2,6 +2,7 @@
  * A gateway: the real one, put together by `assemble`, on simulated ports. It has no listener: clients call `serve`. A machine keeps
  * its disk when its gateway dies, and nothing else.
  */
+
 import type { Ports } from "../../gateway/src/assemble/ports.ts";
 import { testSettings, testStore } from "../../gateway/src/assemble/testing.ts";
 import { assemble } from "../../gateway/src/assemble.ts";
@@ -15,10 +16,14 @@ import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { openPayouts, type Payouts } from "../../gateway/src/operators/payouts.ts";
 import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import { type Taken, takeIn } from "../../gateway/src/payments/receive.ts";
+import { SPOT_CHECKS_SCHEMA } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
 import { clockOf, type Life } from "../world/life.ts";
 import type { World } from "../world/world.ts";
 import { logOf } from "./log.ts";
+
+const WITHOUT_SPOT_CHECKS = SPOT_CHECKS_SCHEMA - 1;
+const NEVER = new Promise<void>(() => {});
 
 export const PEPPER = "a pepper of the simulated world";
 const SPOOL = "/data/spool";
@@ -98,7 +103,15 @@ function portsOf(
     gatewayId: suffixOf(newId()),
     log,
     tracing: noTracing,
-    store: { ...testStore({ pool: world.store.pool(life) }), broadcast: world.store.broadcast(life) },
+    store: {
+      ...testStore({ pool: world.store.pool(life) }),
+      broadcast: world.store.broadcast(life),
+      // The simulated store has no tables for spot checks: sim/hosts plays their rules.
+      schema: {
+        number: WITHOUT_SPOT_CHECKS,
+        reached: (number) => (number <= WITHOUT_SPOT_CHECKS ? Promise.resolve() : NEVER),
+      },
+    },
     models: { catalogue, meter: () => meter, reader: { read: noLargeBody }, parseForm: noLargeBody },
     plane: world.network.gateway(name, { life, originMs }),
     deployment: Promise.resolve("simulated"),

@@ -85,6 +85,8 @@ function billOf(known: Case): Bill | typeof FREE | string {
       return FREE;
     case "upstream_failed":
       if (last === undefined) return "it failed upstream, and no node had accepted it";
+      // Of a format that no grammar can be built from, nobody pays; from outside it looks like any failure of such a request.
+      if (isFailure && last.isFormatted && last.thought + last.said === "" && record.charge === 0n) return FREE;
       // Reported by the node, or the protocol broken by it.
       if (isFailure) return { least: said, most: said, share: "withheld" };
       return delivered > 0 ? { least: delivered, most: answered, share: "none" } : partlySeen(known, answered, "none");

@@ -177,6 +177,7 @@ const ANSWERS: [RegExp, Answer][] = [
           accountId,
           hash,
           overrides: { requestsPerMinute, tokensPerMinute, inFlight },
+          spotChecks: true,
           own: null,
           models: null,
           until: null,

@@ -9,6 +9,7 @@ import { decode, encode } from "@tollgate/protocol/codec.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -67,10 +68,18 @@ describe("a part of the plane fails under requests", { skip: skipWithoutNats }, 
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();
-      const plane = await openTestPlane(t, own, { publicUrl: first.url, clock });
+      // Servers are asked whether they live by the machine's clock: their answers take time, too.
+      let asked = 0;
+      const every: Clock["every"] = (ms, run) =>
+        systemClock.every(ms, () => {
+          asked += 1;
+          run();
+        });
+      const plane = await openTestPlane(t, own, { publicUrl: first.url, clock: { ...clock, every } });
       const { dispatcher, states } = openGateway(t, plane, clock);
       const node = new Node(await plane.mint("n1"));
       await node.connect(t);
+      await eventually("every server has answered", () => asked >= 4);
       await eventually("the node is known", () => {
         node.report();
         return dispatcher.slots(MODEL) === 1;
@@ -84,9 +93,15 @@ describe("a part of the plane fails under requests", { skip: skipWithoutNats }, 
       await lost;
       node.credentials = { ...node.credentials, url: second.url };
       await node.connect(t);
+      // What nobody else saw counts only with the gateway's own evidence.
+      await eventually("the gateway knows that the server is dead", () => {
+        const server = plane.movedFrom("n1");
+        return server !== undefined && !plane.answers(server);
+      });
       // A report is lost while the server does not know yet who subscribes on the others; the agent repeats it every few seconds.
       await eventually("it is tried again", () => {
         if (node.running.size === 0) node.report();
+        clock.advance(100);
         return node.running.size === 1;
       });
       node.finish();
