@@ -3,7 +3,6 @@
  * endings are paid. All of these are the gateway's code; only the answers, the verifiers' machines and the time are simulated.
  */
 import { judge } from "../../gateway/src/inference/endings.ts";
-import { Declines } from "../../gateway/src/trust/declines.ts";
 import { Reliability } from "../../gateway/src/trust/reliability.ts";
 import { type Bench, Calibration } from "../../gateway/src/trust/spot-checks/calibration.ts";
 import { isDrawn, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
@@ -89,7 +88,6 @@ interface Identity {
   jobs: number;
   answers: number;
   reliability: Reliability;
-  declines: Declines;
   test: TestState;
   dueAt: number;
   /** What was paid, by when: taken back from the first bad score on. */
@@ -100,7 +98,6 @@ const newIdentity = (): Identity => ({
   jobs: 0,
   answers: 0,
   reliability: new Reliability(),
-  declines: new Declines(),
   test: NEW_TEST,
   dueAt: 0,
   paid: [],
@@ -120,10 +117,8 @@ interface Job {
 /** Why the host is barred, if this job was one too many. */
 function serve(job: Job): string | undefined {
   const { life, identity, act, asked, now } = job;
-  if (act.does === "decline") {
-    return identity.declines.note("node", "declined", now) === undefined ? undefined : "declines";
-  }
-  identity.declines.note("node", "taken", now);
+  // It is asked last from then on, and paid nothing.
+  if (act.does === "decline") return undefined;
   life.tokensServed += asked.tokens;
   const ending = judge(ENDS[act.does], { accepted: true, hadOutput: true, reachedClient: true, waitExplained: true });
   if (ending.share === "paid") {

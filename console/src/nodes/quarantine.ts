@@ -12,10 +12,6 @@ const REASONS: Record<string, Words> = {
     title: "Too many recent jobs failed",
     remedy: "Check the engine's log. Run tollgate-host doctor to test the engine.",
   },
-  declined: {
-    title: "The node declined most offers although it had free slots",
-    remedy: "Set the node's slots to what the engine can serve at a time.",
-  },
   refused_prompts: {
     title: "The node rejected too many prompts as too long or invalid",
     remedy: "Configure the engine with the model's full context length.",
@@ -56,7 +52,6 @@ const NAMES: Record<string, string> = {
   probe: "Platform probe",
   asked: "Canary requests since the first failure",
   offers: "Offers within an hour",
-  declined: "Declined",
   since: "First bad score",
   bad_scores: "Bad scores",
   strength: "Evidence",

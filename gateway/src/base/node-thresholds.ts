@@ -40,13 +40,6 @@ export const REFUSALS = {
   forgottenMs: 10 * 60_000,
 } as const;
 
-/** Of the offers of the last hour: with so many refused or accepted late, and more than this part of all, a node is quarantined. */
-export const DECLINED = { windowMs: 60 * 60_000, countMin: 40, partMax: 0.8 } as const;
-
-export function declinesTooMuch({ offers, declined }: { offers: number; declined: number }): boolean {
-  return declined >= DECLINED.countMin && declined > offers * DECLINED.partMax;
-}
-
 export function shunMs(refusalsInARow: number): number {
   return Math.min(REFUSALS.shunMsMax, REFUSALS.shunMs * 2 ** Math.max(0, refusalsInARow - 1));
 }

@@ -57,7 +57,7 @@ export const NODE_STANDINGS = [
 export type NodeStanding = (typeof NODE_STANDINGS)[number];
 
 /** Why the platform itself puts a node into quarantine; an operator writes reasons of their own. */
-const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts", "declined", "spot_check"] as const;
+const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts", "spot_check"] as const;
 export type QuarantineReason = (typeof QUARANTINE_REASONS)[number];
 
 /** Each says more about the money than those before it: a payment that was made outweighs news that it was not. */

@@ -1,6 +1,6 @@
 /**
  * Trust in nodes: watches how every job ends and how fast answers come, asks canaries, and puts a node in quarantine when
- * it failed or declined too often, was faster than its model can be, or gave answers that its model would not. Each quarantine keeps
+ * it failed too often, was faster than its model can be, or gave answers that its model would not. Each quarantine keeps
  * its evidence; an operator releases.
  */
 import type { Clock } from "../base/clock.ts";
@@ -17,7 +17,6 @@ import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
-import { Declines } from "./declines.ts";
 import { type LengthEvidence, Lengths } from "./lengths.ts";
 import { keepProbing } from "./probes.ts";
 import { Shapes } from "./questions/shapes.ts";
@@ -87,7 +86,6 @@ export function watchNodes(options: TrustOptions): Trust {
       .quarantine(nodeId, verdict)
       .then(() => {
         records.startAnew(nodeId);
-        declines.startAnew(nodeId);
       })
       .catch((error) => log.error({ err: error, node: nodeId, ...verdict }, "quarantining a node failed"))
       .finally(() => barring.delete(nodeId));
@@ -125,7 +123,6 @@ export function watchNodes(options: TrustOptions): Trust {
   };
 
   const tally = keepTally({ ...options, dispatcher, activeModel, write: options.record });
-  const declines = new Declines();
   const note = (nodeId: string, modelId: string, end: JobEnd & { job: string }): void => {
     const { failure } = end;
     if (failure !== null && failure !== "prompt") tally.saw(nodeId, failure === "silent" ? "silences" : "failures");
@@ -152,7 +149,6 @@ export function watchNodes(options: TrustOptions): Trust {
     if (state === "cut") return;
     // What a refusal means is said apart (`onRefused`); only a node that did not even answer failed.
     if (acceptedAt === null && seen === null) return;
-    declines.note(node.id, "taken", clock.monotonic());
     const failure = state === "cancelled" ? null : seen;
     const endedAt = clock.monotonic();
     const end = { job, failure, offeredAt, endedAt, origin: originOf(origin, activeModel(model)) };
@@ -163,8 +159,6 @@ export function watchNodes(options: TrustOptions): Trust {
   roster.onGone((nodeId) => settle(nodeId, "lost"));
   dispatcher.onRefused((nodeId, how) => {
     tally.saw(nodeId, how === "late" ? "late" : "refusals");
-    const evidence = declines.note(nodeId, "declined", clock.monotonic());
-    if (evidence !== undefined) suspect(nodeId, { reason: "declined", evidence });
   });
   roster.onJoin(({ id }) => {
     options

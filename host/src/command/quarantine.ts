@@ -27,10 +27,6 @@ const REASONS: Record<string, Explained | undefined> = {
       "other hosts' nodes found its answers too unlikely for this model (spot checks); what it earned since the first bad one is withheld",
     remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
   },
-  declined: {
-    words: "it declined most of what it was offered although it had free slots",
-    remedy: "set the slots to what the engine can take at a time",
-  },
   refused_prompts: {
     words: "it refused too many prompts that fit the model's context",
     remedy: "give the engine the context that the catalogue promises; docs/hosts/engines.md lists it",

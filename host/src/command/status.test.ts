@@ -21,7 +21,7 @@ test("a node that serves", async (t) => {
 });
 
 test("every reason of the platform's own is in words, with what to do", () => {
-  for (const reason of ["failures", "speed", "canary", "refused_prompts", "declined", "spot_check"]) {
+  for (const reason of ["failures", "speed", "canary", "refused_prompts", "spot_check"]) {
     assert.notEqual(quarantineReason({ reason }), reason);
     assert.ok(!quarantineRemedy({ reason }).startsWith("put the cause right"), reason);
   }
