@@ -68,7 +68,9 @@ class Flow {
   }
 
   get words(): number {
-    return [...this.text.matchAll(/"content":"[^"]/g)].length;
+    // What comes together is one event.
+    const said = [...this.text.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text).join("");
+    return said.split(/\s+/).filter((word) => word !== "").length;
   }
 
   /** False at its end. */

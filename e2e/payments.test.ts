@@ -181,7 +181,10 @@ describe("npm start -- --payments demo", () => {
     await balanceIs(platform, START + 60n);
     await eventually("the owner gets an email about low credit", () => wasWritten(/balance is below \$84\.00/));
 
+    const off = (await buyer.credits()).top_up;
+    assert.deepEqual([off.enabled, off.failure], [false, "refunded"], "a purchase of its own was taken back");
     await buyer.saveCard("0341");
+    await buyer.topUp({ mark: 90, amount: 20, max: 1000 });
     // Ten minutes later.
     await platform.query("update auto_topup set begun_at = begun_at - interval '10 minutes'");
     await eventually("it turned itself off", async () => (await buyer.credits()).top_up.failure === "declined");

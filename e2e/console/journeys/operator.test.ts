@@ -238,7 +238,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     ]);
     assert.match(
       await readFile(await download.path(), "utf8"),
-      /^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro\r\npay_\w+,acc_/,
+      /^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro\r\npay_\w+,acc_/,
     );
     await drawer.getByRole("button", { name: "Mark as paid" }).click();
     await page
