@@ -127,6 +127,7 @@ describe("the node API", () => {
       set_off_micro: "0.000000",
       pending_micro: balance,
       held_back_micro: balance,
+      withheld_micro: "0.000000",
     });
     const next = await call<{ data: { request_id: string }[] }>("GET", `/earnings?limit=1&cursor=${body.next_cursor}`);
     assert.notEqual(next.body.data[0]?.request_id, `req_${suffix}`);

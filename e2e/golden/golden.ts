@@ -60,11 +60,26 @@ export async function assertGoldenAnswer(name: string, got: Got): Promise<void> 
   await assertGolden(`${name}.json`, `${JSON.stringify({ status, headers, body }, null, 2)}\n`);
 }
 
-/** Status, headers and every byte of a stream. */
+/** Status, headers and every byte of a stream. Pieces of an answer that follow each other are one: what comes together is one event. */
 export async function assertGoldenStream(name: string, got: Got): Promise<void> {
   const { status, headers, text } = settled(got);
   const head = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
-  await assertGolden(`${name}.txt`, `${status}\n${head.join("")}\n${text}`);
+  await assertGolden(`${name}.txt`, `${status}\n${head.join("")}\n${joined(text)}`);
+}
+
+/** The text of a piece in a chunk that says nothing else. */
+const PIECE = /"(?:content|text)":"((?:[^"\\]|\\.)+)"(?=[^"]*(?:"finish_reason":null|,"logprobs"|\}))/;
+
+function joined(stream: string): string {
+  const events: string[] = [];
+  for (const event of stream.split("\n\n")) {
+    const before = events.at(-1);
+    const [piece, earlier] = [PIECE.exec(event)?.[1], PIECE.exec(before ?? "")?.[1]];
+    const isSame = before?.replace(PIECE, "") === event.replace(PIECE, "");
+    if (before === undefined || piece === undefined || earlier === undefined || !isSame) events.push(event);
+    else events[events.length - 1] = before.replace(`"${earlier}"`, () => `"${earlier}${piece}"`);
+  }
+  return events.join("\n\n");
 }
 
 /** In an update the first answer makes the file, and the others that share it are held to it as ever. */
