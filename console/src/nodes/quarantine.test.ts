@@ -5,7 +5,7 @@ import { evidenceOf, wordsOf } from "./quarantine.ts";
 const quarantine = (reason: string, evidence: Record<string, unknown> = {}) => ({ reason, evidence, at: 1 });
 
 test("the platform's own reasons have words and a remedy; an operator's are quoted", () => {
-  for (const reason of ["failures", "refused_prompts", "speed", "canary", "declined", "spot_check"]) {
+  for (const reason of ["failures", "refused_prompts", "speed", "canary", "spot_check"]) {
     const { title, remedy, byOperator } = wordsOf(quarantine(reason));
     assert.equal(byOperator, false);
     assert.notEqual(title, reason);

@@ -201,7 +201,11 @@ function literals(values: readonly unknown[], schema: Schema): string {
 
 /** One of these texts, sorted, with what they begin with in common written once: llama.cpp follows every alternative at once. */
 function oneOf(texts: readonly string[]): string {
-  const groups = Map.groupBy(texts, (text) => String.fromCodePoint(text.codePointAt(0) as number));
+  const groups = new Map<string, string[]>();
+  for (const text of texts) {
+    const first = String.fromCodePoint(text.codePointAt(0) as number);
+    groups.set(first, [...(groups.get(first) ?? []), text]);
+  }
   return [...groups.values()].map(fromCommonBeginning).join(" | ");
 }
 
