@@ -96,11 +96,16 @@ describe("trust in nodes", () => {
       lastDay: async () => ({ ...NOTHING_SEEN, ...lastDay }),
       newId: newIds(clock, random),
       clock,
-      random,
+      random: { ...random, below: (bound) => below?.(bound) ?? random.below(bound) },
       log,
     });
   };
-  beforeEach(() => start());
+  /** In the place of chance, where a test needs to know when the next canary is due. */
+  let below: ((bound: number) => number) | undefined;
+  beforeEach(() => {
+    below = undefined;
+    start();
+  });
 
   /** A node that reports itself, and again every few seconds as the clock goes on. */
   const join = async (): Promise<FakeNode> => {
@@ -132,6 +137,8 @@ describe("trust in nodes", () => {
   const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
 
   test("a node is probed when it joins, has a baseline then, and is left alone while that is fresh", async () => {
+    // The next canary in two hours, the next probe as soon as may be.
+    below = () => 0;
     const node = await join();
     const header = await answer(node, 1, "it is 12 and some more words here");
     assert.equal(header?.endpoint, "chat");
