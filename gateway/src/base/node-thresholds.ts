@@ -33,7 +33,7 @@ export const ACCEPT_MS_MAX = 250;
 export const REFUSALS = {
   shunMs: 500,
   shunMsMax: 10 * 60_000,
-  slotBackMs: 250,
+  slotBackMs: 10_000,
   /** More than so many in a row: prompts no longer travel with the offer. */
   inGoodStandingMax: 3,
   /** What lies this long back does not count any more. */

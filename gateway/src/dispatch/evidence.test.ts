@@ -204,7 +204,7 @@ describe("the gateways' own evidence", () => {
         node.report({ models: [MODEL], slots: 8 });
         await turn();
       }
-      assert.equal(roster.find("a")?.slots, 8);
+      assert.equal(roster.find("a")?.slots, 5);
       await Promise.all(running.slice(0, 2));
     });
 
