@@ -221,7 +221,7 @@ export class Attempts {
     const own = roster.ownWorkOn(node.id);
     const judge = (): void => {
       if (how === "busy" && !roster.hadSlotFree(node.id, { own, slots })) return;
-      roster.declined(node);
+      roster.declined(node, how);
       refused(node.id, how);
     };
     if (how === "late" || gateways() === 1) judge();

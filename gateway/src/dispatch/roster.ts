@@ -171,11 +171,13 @@ export class Roster {
     return own + this.#outstanding.besidesLately(nodeId, this.#options.clock.monotonic()) < slots;
   }
 
-  /** It declined though it had a slot: it is asked for less for a while. */
-  declined(node: RosterNode): void {
+  /** It declined though it had a slot, or accepted late: it is asked last, and one that says it is full for less for a while. */
+  declined(node: RosterNode, how: "busy" | "late"): void {
     const now = this.#options.clock.monotonic();
     const known = this.#nodes.get(node.id) ?? node;
-    const shunMs = this.#conducts.refused(node.id, this.#outstanding.of(node.id), now);
+    // Late says nothing of how much it can run: a burst takes any agent a moment.
+    const ran = how === "busy" ? this.#outstanding.of(node.id) : Number.POSITIVE_INFINITY;
+    const shunMs = this.#conducts.refused(node.id, ran, now);
     known.shunnedUntil = Math.max(known.shunnedUntil, now + shunMs);
     this.#assess(known, known.licence);
     this.#refile(known);
