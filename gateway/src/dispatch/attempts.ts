@@ -43,6 +43,8 @@ interface AttemptOptions {
   acceptBy?: number | undefined;
   /** Whether another node could be asked now, in place of one that is late. Absent: there is none. */
   mayPassOver?: () => boolean;
+  /** The node refused this request before: refusals of one request count once. */
+  refusedBefore?: boolean;
   /** How long progress is a sign of life. */
   prefillMsMax?: number;
   /** Called when the attempt is over, before its slot is free for the next. */
@@ -152,6 +154,7 @@ export class Attempts {
           signal.removeEventListener("abort", onAbort);
           ending();
           this.#ended(attempt, end);
+          if (attempt.refusal !== null && options.refusedBefore !== true) this.#judge(node, attempt.refusal);
           resolve(attempt);
         },
       };
@@ -210,7 +213,6 @@ export class Attempts {
     if (isSilent) this.#blame.fellSilent(node);
     if (end === "finished") roster.served(node);
     roster.ended(node, { cancelled: !isOver && attempt.refusal !== "busy" });
-    if (attempt.refusal !== null) this.#judge(node, attempt.refusal);
   }
 
   /** Whether a refusal counts. This gateway's own trouble, and work that another gave the node meanwhile, are not the node's. */

@@ -259,6 +259,8 @@ class Run {
   readonly #tried = new Set<string>();
   /** Nodes that declined it just now: asked again later. */
   readonly #declined = new Set<string>();
+  /** Nodes that ever declined it: it counts against them once. */
+  readonly #refusedBy = new Set<string>();
   /** Nodes that fell silent with this request. */
   readonly #silent = new Set<string>();
   readonly #need: Need;
@@ -300,6 +302,7 @@ class Run {
         signal,
         acceptBy,
         mayPassOver,
+        refusedBefore: this.#refusedBy.has(turn.node.id),
         prefillMsMax,
         ending: () => this.#o.queue.ended(this.#need, this.#account),
       });
@@ -312,6 +315,7 @@ class Run {
       const decision = decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft });
       if (end === "declined") {
         this.#declined.add(turn.node.id);
+        this.#refusedBy.add(turn.node.id);
       } else if (decision === "again") {
         cut = attempt;
         if (!this.#mayTryAgain(attempt)) break;

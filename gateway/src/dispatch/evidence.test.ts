@@ -233,15 +233,19 @@ describe("the gateways' own evidence", () => {
     test("who declines again and again is asked less and less, and gets no prompt with an offer", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { accepts_early: true });
-      void ask(dispatcher);
       for (let nth = 1; nth <= 4; nth++) {
+        // A request's refusals count once, so each is of another request, whose client then leaves.
+        const gone = new AbortController();
+        const left = ask(dispatcher, new TextSink(), gone.signal);
         const job = await node.job(nth);
         assert.equal(prompted(node), nth, "in good standing: the prompt travels along");
         node.say({ kind: "busy", job });
         await turn();
+        gone.abort();
         clock.advance(250);
-        await turn();
+        await left;
       }
+      void ask(dispatcher);
       assert.equal(roster.find("a")?.inGoodStanding, false);
       assert.ok((roster.find("a")?.shunnedUntil ?? 0) - clock.monotonic() > 2_000);
       const job = await node.job(5);
