@@ -14,7 +14,6 @@ import { ask, script } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { SHARING_MS } from "../gateway/src/limits/limits.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 const SLOTS = 8;
@@ -29,6 +28,10 @@ describe("endings", { concurrency: 3 }, () => {
   describe("endings, on the embedded hub", { concurrency: 1 }, () => suite("hub"));
   describe("endings, on NATS", { skip: skipWithoutNats, concurrency: 1 }, () => suite("nats"));
   describe("a job that lasts longer than JOB_MAX_S", jobTimeout);
+  describe("a request whose client goes away before a node takes it", { concurrency: 1 }, () => {
+    describe("on the embedded hub", () => clientLeaves("hub"));
+    describe("on NATS", { skip: skipWithoutNats }, () => clientLeaves("nats"));
+  });
 });
 
 function suite(plane: "hub" | "nats"): void {
@@ -330,23 +333,32 @@ function suite(plane: "hub" | "nats"): void {
     assert.ok(record);
     assert.deepEqual([record.endpoint, record.outcome, record.completion_tokens], ["embedding", "ok", 0]);
   });
+}
 
-  // The last one: nodes may still count its streams as running when it ends.
-  test("a request whose client goes away before a node takes it is free", async () => {
+/** Alone on its platform: an account that shares the model's ceiling with others who asked lately could not fill every slot. */
+function clientLeaves(plane: "hub" | "nats"): void {
+  let stage: InProcessStage;
+  before(async () => {
+    const node = { models: ["tiny-3b"], slots: SLOTS };
+    stage = await openStage({ as: "in-process", plane, clock: "running", nodes: [node, node] });
+  });
+  after(() => stage?.close());
+
+  test("is free", async () => {
+    const builder = await stage.builder();
+    const post = (orders: object, more: object, signal: AbortSignal) =>
+      ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more }, signal).catch(() => undefined);
     const slots = 2 * SLOTS;
-    // Nobody else asked lately, so the account need not share the model's ceiling.
-    stage.clock.advance(SHARING_MS + 1);
     const hogs = Array.from({ length: slots }, () => new AbortController());
-    const before = await stage.balance(builder.account);
     const running = hogs.map((hog) =>
-      post({ tokens: 5_000, delta_ms: 500 }, { stream: true, max_tokens: 300 }, hog.signal).catch(() => undefined),
+      post({ tokens: 5_000, delta_ms: 500 }, { stream: true, max_tokens: 300 }, hog.signal),
     );
     await eventually(
       "the hogs hold their credit",
       async () => (await stage.query("select id from hold")).length === slots,
     );
     const waiting = new AbortController();
-    const asked = post({ text: "x" }, { max_tokens: 5 }, waiting.signal).catch(() => undefined);
+    const asked = post({ text: "x" }, { max_tokens: 5 }, waiting.signal);
     await eventually("it waits", async () => (await stage.query("select id from hold")).length === slots + 1);
     waiting.abort();
     await asked;
@@ -359,7 +371,8 @@ function suite(plane: "hub" | "nats"): void {
     assert.equal(record.charge_pico, "0");
     for (const hog of hogs) hog.abort();
     await Promise.all(running);
-    assert.ok((await stage.balance(builder.account)) <= before);
+    await stage.noHolds();
+    await assertBalanced(stage);
   });
 }
 
