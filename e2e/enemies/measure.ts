@@ -85,15 +85,14 @@ interface Gains {
 }
 
 async function gains(stage: InProcessStage, { hosts, builders, worked }: Loot): Promise<Gains> {
-  const [row] = await stage.query<{ earned: string; served: string }>(
-    `select coalesce(sum(r.host_pico) filter (where r.id <> all($3)), 0) as earned, count(*) as served
-       from request r join node n on n.id = r.node_id where n.account_id = any($1) and r.account_id <> all($2)`,
+  const [row] = await stage.query<{ earned: string; withheld: string; served: string }>(
+    `select coalesce(sum(r.host_pico) filter (where r.id <> all($3) and w.taken_by is null), 0) as earned,
+            coalesce(sum(w.amount_pico), 0) as withheld, count(*) as served
+       from request r join node n on n.id = r.node_id left join withheld_share w on w.request_id = r.id
+      where n.account_id = any($1) and r.account_id <> all($2)`,
     [hosts, builders, worked.map((suffix) => requestUuid(`req_${suffix}`))],
   );
-  const [table] = await stage.query<{ name: string | null }>("select to_regclass('withheld_share') as name");
-  const sum = "select coalesce(sum(amount), 0) as sum from withheld_share where host_account_id = any($1)";
-  const [kept] = table?.name == null ? [] : await stage.query<{ sum: string }>(sum, [hosts]);
-  return { earned: BigInt(row?.earned ?? 0), withheld: BigInt(kept?.sum ?? 0), served: Number(row?.served ?? 0) };
+  return { earned: BigInt(row?.earned ?? 0), withheld: BigInt(row?.withheld ?? 0), served: Number(row?.served ?? 0) };
 }
 
 interface EnemyProcess {
