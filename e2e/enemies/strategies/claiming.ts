@@ -82,13 +82,16 @@ export const claiming: Strategy[] = [
     async attack(enemy) {
       const host = await enemy.host();
       const { key } = await enemy.builder();
-      const drags = unlessCanary(async (job) => {
+      const answers = says();
+      // Its own request alone: what the platform asks first ends as it should.
+      const drags: Behaviour = async (job) => {
+        if (job.prompt !== "Go on.") return answers(job);
         job.accept();
         while (!job.cancelled.aborted && !enemy.isOver) {
           job.deltas([" well"]);
           await pause(1_000);
         }
-      });
+      };
       const { id } = await enemy.node(drags, { host, models: ["mid-14b"] });
       const credentials = await credentialsOf(enemy, host, id);
       const answer = await enemy.chat(key, { ...user("Go on."), model: "mid-14b", stream: true });

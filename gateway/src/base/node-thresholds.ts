@@ -40,9 +40,19 @@ export const REFUSALS = {
   forgottenMs: 10 * 60_000,
 } as const;
 
-export function shunMs(refusalsInARow: number): number {
-  return Math.min(REFUSALS.shunMsMax, REFUSALS.shunMs * 2 ** Math.max(0, refusalsInARow - 1));
-}
+const doubling = (firstMs: number, timesInARow: number, msMax: number): number =>
+  Math.min(msMax, firstMs * 2 ** Math.max(0, timesInARow - 1));
+
+export const shunMs = (refusalsInARow: number): number => doubling(REFUSALS.shunMs, refusalsInARow, REFUSALS.shunMsMax);
+
+/** A node that failed a job is asked last for so long, twice as long each time until a job of it ends well. */
+export const failedShunMs = (failuresInARow: number): number => doubling(15_000, failuresInARow, 2 * 60_000);
+
+/** A stream slower than that is of no use to anybody: its node is asked last for a minute, one more each time. */
+export const CRAWL = { framesPerSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as const;
+
+/** A node on probation that still reads the prompt after this time is passed over where another is free. */
+export const FIRST_OUTPUT_MS_MAX = 2_000;
 
 /** So many of its last jobs count, and so many failures among them are too many. */
 export const JOBS_WINDOW = 20;

@@ -146,7 +146,10 @@ export class AttemptFrames {
     step(attempt, hearOutput(attempt, times, now));
     if (isOver(attempt.state)) return;
     attempt.aliveAt = now;
-    attempt.firstOutputAt ??= now;
+    if (attempt.firstOutputAt === null) {
+      attempt.firstOutputAt = now;
+      attempt.began();
+    }
     attempt.lastOutputAt = now;
     const answer = take(attempt.sink);
     if (answer === "broken") step(attempt, "broken");

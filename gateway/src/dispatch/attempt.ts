@@ -58,7 +58,8 @@ const next = {
     broken: "declined",
     cancel: "cancelled",
   },
-  accepted: { progress: "accepted", output: "producing", ...ends },
+  // A new node that reads the prompt for long is passed over, too.
+  accepted: { progress: "accepted", output: "producing", late: "declined", ...ends },
   // Progress reports the reading of the prompt; once output flows it means nothing and keeps nobody waiting.
   producing: { progress: "producing", output: "producing", ...ends },
 } as const satisfies Record<string, Partial<Record<AttemptEvent, AttemptState>>>;

@@ -8,14 +8,14 @@ import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
-import { ACCEPT_MS_MAX, PREFILL_MS_MAX, stuckMsMax } from "../base/node-thresholds.ts";
+import { ACCEPT_MS_MAX, CRAWL, PREFILL_MS_MAX, stuckMsMax } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { AttemptEnd } from "./attempt.ts";
 import { AttemptFrames } from "./attempt-frames.ts";
 import { Blame } from "./blame.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { Roster } from "./roster.ts";
-import type { RosterNode } from "./roster-node.ts";
+import { isOnProbation, type RosterNode } from "./roster-node.ts";
 import { type Attempt, type RunningAttempt, RunningAttempts, step } from "./running-attempt.ts";
 import { waitOn } from "./silence.ts";
 import { watch } from "./watch.ts";
@@ -47,6 +47,8 @@ interface AttemptOptions {
   refusedBefore?: boolean;
   /** How long progress is a sign of life. */
   prefillMsMax?: number;
+  /** Called when the first output comes. */
+  began?: () => void;
   /** Called when the attempt is over, before its slot is free for the next. */
   ending?: () => void;
 }
@@ -139,8 +141,10 @@ export class Attempts {
         formatted: order.formatted ?? false,
         sink,
         rest,
+        began: options.began ?? (() => {}),
         own: { toldMs: 0, aliveMs: 0 },
         lateAt: mayPassOver === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + ACCEPT_MS_MAX,
+        isNew: isOnProbation(node.licence),
         reading: {
           fraction: 0,
           grewAt: Number.NEGATIVE_INFINITY,
@@ -209,9 +213,10 @@ export class Attempts {
     if (end === "cut" && plane.health.isAway) this.#uncancelled.push(attempt);
     else if (!isOver) this.#cancel(attempt);
     if (end === "cut" || isSilent) this.#troubledAt = clock.monotonic();
-    if (isSilent || (end === "cut" && !plane.reaches(node.id))) roster.shun(node);
+    if (end === "cut" && !plane.reaches(node.id)) roster.shun(node);
     if (isSilent) this.#blame.fellSilent(node);
-    if (end === "finished") roster.served(node);
+    if (hasCrawled(attempt)) roster.failed(node, "crawled");
+    else if (end === "finished") roster.served(node);
     roster.ended(node, { cancelled: !isOver && attempt.refusal !== "busy" });
   }
 
@@ -233,4 +238,11 @@ export class Attempts {
   #cancel(attempt: Attempt): void {
     this.#options.plane.publish(toNode(attempt.node.id), encode({ kind: "cancel", job: attempt.job }));
   }
+}
+
+/** What is not streamed comes in few large pieces, and says nothing of that. */
+function hasCrawled({ stream, seq, firstOutputAt, lastOutputAt }: Attempt): boolean {
+  if (!stream || firstOutputAt === null || lastOutputAt === null) return false;
+  const spanMs = lastOutputAt - firstOutputAt;
+  return spanMs >= CRAWL.spanMsMin && seq * 1000 < CRAWL.framesPerSecond * spanMs;
 }

@@ -3,7 +3,7 @@
  * that declines is asked for less, and gets more again little by little. Pure; the numbers are in base/node-thresholds.ts. It outlives
  * a node's connection: who leaves and comes back is the same.
  */
-import { REFUSALS, shunMs } from "../base/node-thresholds.ts";
+import { CRAWL, failedShunMs, REFUSALS, shunMs } from "../base/node-thresholds.ts";
 
 interface Conduct {
   /** In a row, nearly: a job that ends well takes back half of them. */
@@ -13,8 +13,15 @@ interface Conduct {
   ran: number;
 }
 
+/** Jobs that failed, or crawled, since one ended well. */
+interface Failing {
+  times: number;
+  at: number;
+}
+
 export class Conducts {
   readonly #nodes = new Map<string, Conduct>();
+  readonly #failing = new Map<string, Failing>();
 
   /** Returns for how long the node is asked last. */
   refused(nodeId: string, ran: number, now: number): number {
@@ -23,7 +30,15 @@ export class Conducts {
     return shunMs(refusals);
   }
 
+  /** Returns for how long the node is asked last. */
+  failed(nodeId: string, how: "failed" | "crawled", now: number): number {
+    const times = (this.#failing.get(nodeId)?.times ?? 0) + 1;
+    this.#failing.set(nodeId, { times, at: now });
+    return how === "failed" ? failedShunMs(times) : CRAWL.shunMs * times;
+  }
+
   served(nodeId: string): void {
+    this.#failing.delete(nodeId);
     const conduct = this.#nodes.get(nodeId);
     if (conduct !== undefined) conduct.refusals >>= 1;
   }
@@ -42,5 +57,6 @@ export class Conducts {
   /** Forgets what does not count any more. Slots that were taken away are back by then, unless there were more than sixty. */
   sweep(now: number): void {
     for (const [id, { refusedAt }] of this.#nodes) if (now - refusedAt >= REFUSALS.forgottenMs) this.#nodes.delete(id);
+    for (const [id, { at }] of this.#failing) if (now - at >= REFUSALS.forgottenMs) this.#failing.delete(id);
   }
 }

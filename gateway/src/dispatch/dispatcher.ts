@@ -160,6 +160,9 @@ export function openDispatcher(options: {
   const over = (attempt: Attempt): void => {
     // It says nothing about the node.
     if (attempt.unbuilt) return;
+    const { node, state, failure } = attempt;
+    if (failure !== null && failure !== "prompt" && state !== "cancelled" && state !== "cut")
+      roster.failed(node, "failed");
     for (const run of attemptListeners) run(attempt);
   };
   const attempts = new Attempts({
@@ -263,6 +266,8 @@ class Run {
   readonly #refusedBy = new Set<string>();
   /** Nodes that fell silent with this request. */
   readonly #silent = new Set<string>();
+  /** Whether the first silence counts against its node. */
+  #isSilenceJudged = false;
   readonly #need: Need;
   /** The platform's own jobs are one account's. */
   readonly #account: string;
@@ -304,15 +309,15 @@ class Run {
         mayPassOver,
         refusedBefore: this.#refusedBy.has(turn.node.id),
         prefillMsMax,
+        began: () => first && this.#judgeSilence(first),
         ending: () => this.#o.queue.ended(this.#need, this.#account),
       });
       this.#note(attempt);
       const end = attempt.state as AttemptEnd;
-      // An empty one is judged with the second opinion.
-      if (end !== "empty") this.#o.over(attempt);
+      const decision = decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft });
+      this.#judge(attempt, first, decision === "retry");
       // It may be the request that does it to them.
       if (this.#silent.size >= SILENT_NODES_MAX && end === "declined") return this.#result("quiet", first ?? attempt);
-      const decision = decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft });
       if (end === "declined") {
         this.#declined.add(turn.node.id);
         this.#refusedBy.add(turn.node.id);
@@ -331,8 +336,45 @@ class Run {
       }
     }
     if (first?.state === "empty") return this.#result("unconfirmed", first, first);
+    if (first !== undefined && !this.#hasOtherHosts(first)) this.#judgeSilence(first);
     if (cut !== undefined) return this.#result("cut", cut);
     return first === undefined ? this.#result("no_capacity", undefined) : this.#result("quiet", first);
+  }
+
+  /**
+   * A node may have fallen silent because of the request. It is blamed once another node has output for the same request, or where no
+   * other host serves the model. When another host's node falls silent as well, neither is.
+   */
+  #judge(attempt: Attempt, first: Attempt | undefined, isRetried: boolean): void {
+    const { state } = attempt;
+    // An empty one is judged with the second opinion.
+    if (state === "empty") return;
+    if (first?.state !== "quiet") {
+      if (state !== "quiet" || !isRetried) this.#o.over(attempt);
+      return;
+    }
+    if (state === "quiet") {
+      const isKin = attempt.node.licence.hostAccountId === first.node.licence.hostAccountId;
+      if (!isKin && !this.#isSilenceJudged) return;
+      this.#judgeSilence(first);
+    }
+    this.#o.over(attempt);
+  }
+
+  #judgeSilence(first: Attempt): void {
+    if (first.state !== "quiet" || this.#isSilenceJudged) return;
+    this.#isSilenceJudged = true;
+    this.#o.over(first);
+  }
+
+  /** Whether a node of another host could answer, be it busy. */
+  #hasOtherHosts({ node }: Attempt): boolean {
+    return this.#o.roster.serves(this.#need, this.#kinOf(node));
+  }
+
+  #kinOf({ licence: { hostAccountId } }: Attempt["node"]): Set<string> {
+    const kin = this.#o.roster.nodes().filter(({ licence }) => licence.hostAccountId === hostAccountId);
+    return new Set(kin.map(({ id }) => id));
   }
 
   #note({ acceptedAt, firstOutputAt, aliveAt, failure, node }: Attempt): void {
@@ -387,14 +429,11 @@ class Run {
     }
   }
 
-  /** A second opinion is asked of another host's node where there is one: a host must not confirm its own empty answers. */
+  /** A second node is another host's where there is one: a host must not confirm its own empty answers, nor excuse its silences. */
   #ruledOut(first: Attempt | undefined): Set<string> {
-    if (first?.state !== "empty") return this.#tried;
-    const { roster } = this.#o;
-    const { hostAccountId } = first.node.licence;
-    const kin = roster.nodes().filter(({ licence }) => licence.hostAccountId === hostAccountId);
-    const all = this.#tried.union(new Set(kin.map(({ id }) => id)));
-    return roster.serves(this.#need, all) ? all : this.#tried;
+    if (first === undefined) return this.#tried;
+    const all = this.#tried.union(this.#kinOf(first.node));
+    return this.#o.roster.serves(this.#need, all) ? all : this.#tried;
   }
 
   /** `unjudged`: an empty attempt that is judged by now. */

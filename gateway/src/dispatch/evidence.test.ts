@@ -328,4 +328,126 @@ describe("the gateways' own evidence", () => {
     node.delta(job, 0, "whole");
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
   };
+
+  /** Which attempts count, and how. */
+  const judged = (dispatcher: Dispatcher): string[] => {
+    const seen: string[] = [];
+    dispatcher.onAttempt(({ node, failure }) => seen.push(`${node.id} ${failure}`));
+    return seen;
+  };
+  /** Offers a request to two nodes of two hosts, the first of which falls silent. */
+  const silentFirst = async (gone = new AbortController().signal) => {
+    const { roster, dispatcher } = open("gw1");
+    const seen = judged(dispatcher);
+    const nodes = [await online("a"), await online("b")];
+    const running = ask(dispatcher, new TextSink(), gone);
+    await turn();
+    const first = nodes.find((node) => jobs(node) === 1) as FakeNode;
+    const second = nodes.find((node) => node !== first) as FakeNode;
+    first.say({ kind: "accepted", job: await first.job() });
+    clock.advance(2_300);
+    await turn();
+    assert.equal(jobs(second), 1, "another node is asked");
+    assert.deepEqual(seen, []);
+    return { roster, seen, running, first, second };
+  };
+
+  test("a silence counts against its node once another node has output for the same request", async () => {
+    const { roster, seen, running, first, second } = await silentFirst();
+    const job = await second.job();
+    second.say({ kind: "accepted", job });
+    second.delta(job, 0, "it can be answered");
+    assert.deepEqual(seen, [`${first.id} silent`]);
+    assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) > clock.monotonic(), "it is asked last");
+    second.say({ kind: "done", job, seq: 1, finish: "stop" });
+    assert.equal((await running).end, "finished");
+    assert.deepEqual(seen, [`${first.id} silent`, `${second.id} null`]);
+  });
+
+  test("a request on which nodes of two hosts fall silent counts against neither", async () => {
+    const { roster, seen, running, first, second } = await silentFirst();
+    second.say({ kind: "accepted", job: await second.job() });
+    clock.advance(2_300);
+    assert.equal((await running).end, "quiet");
+    assert.deepEqual(seen, []);
+    for (const { id } of [first, second]) assert.equal(roster.find(id)?.shunnedUntil, 0);
+  });
+
+  test("a silence counts against nobody when the client leaves before another node has output", async () => {
+    const client = new AbortController();
+    const { seen, running, first } = await silentFirst(client.signal);
+    client.abort();
+    assert.equal((await running).end, "cancelled");
+    assert.ok(seen.every((one) => one !== `${first.id} silent`));
+  });
+
+  test("a silence counts where no other host serves the model, and on both nodes of one host", async () => {
+    licences = { a: { hostAccountId: "one" as Uuid }, b: { hostAccountId: "one" as Uuid } };
+    const { seen, running, first, second } = await silentFirst();
+    second.say({ kind: "accepted", job: await second.job() });
+    clock.advance(2_300);
+    assert.equal((await running).end, "quiet");
+    assert.deepEqual(seen, [`${first.id} silent`, `${second.id} silent`]);
+  });
+
+  test("a node on probation that only reports progress is passed over after two seconds, and is not blamed", async () => {
+    licences = { new: { answersOwed: 20 } };
+    const { dispatcher } = open("gw1");
+    const seen = judged(dispatcher);
+    const node = await online("new", { accepts_early: true });
+    const running = ask(dispatcher);
+    const job = await node.job();
+    node.say({ kind: "accepted", job });
+    const other = await online("known");
+    for (let step = 1; step <= 4; step++) {
+      clock.advance(500);
+      node.say({ kind: "progress", job, fraction: step / 10 });
+    }
+    clock.advance(250);
+    await turn();
+    assert.equal(jobs(other), 1);
+    answer(other, await other.job());
+    assert.equal((await running).end, "finished");
+    assert.deepEqual(seen, ["new null", "known null"]);
+    assert.deepEqual(refused, ["new late"]);
+  });
+
+  test("a node that fails is asked last for 15 s, then for 30 s, until a job of it ends well", async () => {
+    const { roster, dispatcher } = open("gw1");
+    const node = await online("n");
+    let nth = 0;
+    const runJob = async (end: (job: string) => void) => {
+      const running = ask(dispatcher);
+      const job = await node.job(++nth);
+      node.say({ kind: "accepted", job });
+      end(job);
+      await running;
+      return Math.max(0, (roster.find("n")?.shunnedUntil ?? 0) - clock.monotonic());
+    };
+    const fails = (job: string): void => node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "" });
+    assert.equal(await runJob(fails), 15_000);
+    assert.equal(await runJob(fails), 30_000);
+    const works = (job: string): void => {
+      node.delta(job, 0, "whole");
+      node.say({ kind: "done", job, seq: 1, finish: "stop" });
+    };
+    assert.equal(await runJob(works), 0);
+    assert.equal(await runJob(fails), 15_000);
+  });
+
+  test("a node whose stream crawls is asked last for a minute, also when the client gives up", async () => {
+    const { roster, dispatcher } = open("gw1");
+    const node = await online("n");
+    const client = new AbortController();
+    const running = ask(dispatcher, new TextSink(), client.signal);
+    const job = await node.job();
+    node.say({ kind: "accepted", job });
+    for (let seq = 0; seq < 4; seq++) {
+      node.delta(job, seq, "x");
+      clock.advance(1_500);
+    }
+    client.abort();
+    assert.equal((await running).end, "cancelled");
+    assert.equal((roster.find("n")?.shunnedUntil ?? 0) - clock.monotonic(), 60_000);
+  });
 });

@@ -7,7 +7,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock, turn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
-import { InService, serveFairly } from "./fair-shares.ts";
+import { Askers, InService, serveFairly, slotsOfOne } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -123,4 +123,20 @@ test("on a node's slots an account with many requests leaves others their turn",
       : [],
   );
   assert.equal(order.join(""), "aabcabaaa");
+});
+
+test("one account may have all slots but one in eight while others ask, and always one", () => {
+  assert.deepEqual([1, 2, 4, 8, 9, 16, 64].map(slotsOfOne), [1, 1, 3, 7, 7, 14, 56]);
+});
+
+test("an account is alone until another asks, and again ten seconds after", () => {
+  const askers = new Askers();
+  askers.asked("a", 0);
+  assert.equal(askers.isAnother("a", 1), false);
+  askers.asked("b", 1_000);
+  askers.asked("a", 2_000);
+  assert.equal(askers.isAnother("a", 10_999), true);
+  assert.equal(askers.isAnother("a", 11_000), false);
+  assert.equal(askers.isAnother("b", 11_999), true);
+  assert.equal(askers.isAnother("c", 11_999), true);
 });

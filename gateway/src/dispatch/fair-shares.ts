@@ -1,8 +1,33 @@
 /**
  * Who is served next of those that wait for one model: the account that is served least now, among equals the one that was not
- * served for longest, and of its requests the oldest. So no
- * account has more slots than another that waits, a free slot is never kept back, and an account alone has all of them.
+ * served for longest, and of its requests the oldest. So no account has more slots than another that waits, and an account alone has
+ * all of them. While another asked lately, one account leaves an eighth of the slots free, so that the other need not wait for an end.
  */
+
+/** An account that asked within this time is expected to ask again. */
+const LATELY_MS = 10_000;
+/** One slot in so many is left to others. */
+const LEFT_ONE_IN = 8;
+
+/** How many slots one account may have while others ask, too. */
+export const slotsOfOne = (slots: number): number => Math.max(1, slots - Math.ceil(slots / LEFT_ONE_IN));
+
+/** Who asked for a model last, and who before: enough to know whether anybody else did lately. */
+export class Askers {
+  #last = { account: "", at: Number.NEGATIVE_INFINITY };
+  #other = this.#last;
+
+  asked(account: string, at: number): void {
+    if (account !== this.#last.account) this.#other = this.#last;
+    this.#last = { account, at };
+  }
+
+  /** Whether another account than this asked lately. */
+  isAnother(account: string, now: number): boolean {
+    const { at } = this.#last.account === account ? this.#other : this.#last;
+    return now - at < LATELY_MS;
+  }
+}
 
 /** More accounts than that in one rush start over as equals. */
 const REMEMBERED_MAX = 10_000;

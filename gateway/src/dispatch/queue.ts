@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
-import { InService, serveFairly } from "./fair-shares.ts";
+import { Askers, InService, serveFairly, slotsOfOne } from "./fair-shares.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import type { Need } from "./shelves.ts";
@@ -39,6 +39,7 @@ export class NodeQueue {
   readonly #waiting = new Map<string, Set<Waiting>>();
   /** By model. */
   readonly #inService = new Map<string, InService>();
+  readonly #askers = new Map<string, Askers>();
 
   constructor(options: QueueOptions) {
     this.#roster = options.roster;
@@ -57,6 +58,7 @@ export class NodeQueue {
   ): Promise<Turn> {
     const { account, excluded, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
+    this.#asked(need.model, account);
     const line = this.#waiting.get(need.model) ?? new Set<Waiting>();
     const wanted = { account, need, excluded };
     const node = this.#takePast(line, wanted);
@@ -124,7 +126,24 @@ export class NodeQueue {
     return inService;
   }
 
+  /** The platform's own jobs take nobody's share. */
+  #asked(model: string, account: string): void {
+    if (account === "") return;
+    const known = this.#askers.get(model);
+    const askers = known ?? new Askers();
+    if (known === undefined) this.#askers.set(model, askers);
+    askers.asked(account, this.#clock.monotonic());
+  }
+
+  /** The account has all the slots that one may have while others ask. */
+  #hasItsShare({ account, need: { model } }: Wanted): boolean {
+    const has = this.#inServiceOf(model).of(account);
+    if (has < slotsOfOne(this.#roster.capacity(model).slots)) return false;
+    return this.#askers.get(model)?.isAnother(account, this.#clock.monotonic()) ?? false;
+  }
+
   #take(wanted: Wanted): RosterNode | undefined {
+    if (this.#hasItsShare(wanted)) return undefined;
     const node = this.#pick(wanted);
     if (node === undefined) return undefined;
     this.#roster.sent(node);

@@ -30,7 +30,7 @@ export interface RosterNode {
   inGoodStanding: boolean;
   draining: boolean;
   seenAt: number;
-  /** It left a job without a sign of life: until then others are asked first. */
+  /** It declined, failed or crawled: until then others are asked first. */
   shunnedUntil: number;
 }
 

@@ -178,7 +178,7 @@ export class Roster {
     // Late says nothing of how much it can run: a burst takes any agent a moment.
     const ran = how === "busy" ? this.#outstanding.of(node.id) : Number.POSITIVE_INFINITY;
     const shunMs = this.#conducts.refused(node.id, ran, now);
-    known.shunnedUntil = Math.max(known.shunnedUntil, now + shunMs);
+    this.#shunUntil(known, now + shunMs);
     this.#assess(known, known.licence);
     this.#refile(known);
     this.#notify();
@@ -190,9 +190,20 @@ export class Roster {
     this.#conducts.served(node.id);
   }
 
-  /** The node fell silent: for a moment it gets work only if nobody else serves the model. */
+  /** The plane cannot reach the node: for a moment it gets work only if nobody else serves the model. */
   shun(node: RosterNode): void {
-    node.shunnedUntil = this.#options.clock.monotonic() + SHUNNED_FOR_MS;
+    this.#shunUntil(node, this.#options.clock.monotonic() + SHUNNED_FOR_MS);
+  }
+
+  /** The node failed a job, or crawled: it is asked last, longer each time until a job ends well. */
+  failed(node: RosterNode, how: "failed" | "crawled"): void {
+    const now = this.#options.clock.monotonic();
+    this.#shunUntil(node, now + this.#conducts.failed(node.id, how, now));
+  }
+
+  #shunUntil(node: RosterNode, until: number): void {
+    const known = this.#nodes.get(node.id) ?? node;
+    known.shunnedUntil = Math.max(known.shunnedUntil, until);
   }
 
   /** Resolves once the node is connected and may work. */

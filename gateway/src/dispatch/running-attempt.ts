@@ -45,6 +45,7 @@ export interface RunningAttempt extends Attempt, Heard {
   rest: [head: Uint8Array, rest?: Uint8Array][];
   formatted: boolean;
   sink: DispatchSink;
+  began: () => void;
   stopTimer: () => void;
   over: (end: AttemptEnd) => void;
 }

@@ -10,7 +10,7 @@
  */
 
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
-import { ACCEPT_MS_MAX } from "../base/node-thresholds.ts";
+import { ACCEPT_MS_MAX, FIRST_OUTPUT_MS_MAX } from "../base/node-thresholds.ts";
 
 /** To accept, while nobody else could be asked. */
 const ACCEPT_ALONE_MS_MAX = 2_000;
@@ -40,8 +40,10 @@ export interface Heard {
   /** The last sign of life. */
   aliveAt: number;
   readonly own: OwnTimes;
-  /** When the offer is looked at next, because another node may be free. */
+  /** When the attempt is looked at next, because another node may be free: before it is accepted, and of a new node before it has output. */
   lateAt: number;
+  /** The node is on probation. */
+  readonly isNew: boolean;
   readonly reading: Reading;
 }
 
@@ -96,7 +98,7 @@ function readTimes(
 
 /** How long the node may still say nothing, and what it is when that has passed. */
 export function patience(
-  attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt">,
+  attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt" | "isNew" | "lastOutputAt">,
   now: number,
   jobMsMax: number,
 ): { leftMs: number; event: "quiet" | "late" | "expire" | "cut" } {
@@ -113,6 +115,10 @@ export function patience(
   }
   const untilQuietMs = attempt.aliveAt + SILENCE_MS_MAX - now;
   const untilOverMs = attempt.acceptedAt + jobMsMax - now;
+  if (attempt.isNew && attempt.lastOutputAt === null) {
+    const untilLateMs = Math.max(attempt.lateAt, attempt.acceptedAt + FIRST_OUTPUT_MS_MAX) - now;
+    if (untilLateMs < Math.min(untilQuietMs, untilOverMs)) return { leftMs: untilLateMs, event: "late" };
+  }
   return untilQuietMs <= Math.max(0, untilOverMs)
     ? { leftMs: untilQuietMs, event: "quiet" }
     : { leftMs: untilOverMs, event: "expire" };

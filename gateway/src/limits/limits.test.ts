@@ -171,23 +171,26 @@ function suite(openBench: () => Promise<Bench>): void {
     assert.equal(await other.enterModel("m", "d", 2), false);
   });
 
-  withBench("an account fills a model alone, and has its equal share while others ask", async (bench, limits) => {
-    const other = await bench.gateway();
-    const enter = (on: Limits, account: string, id: string) => on.enterModel("m", `${account}${id}`, 6, account);
-    for (let i = 0; i < 6; i++) assert.ok(await enter(limits, "a", `${i}`), "nobody else asks");
-    assert.equal(await enter(other, "b", "0"), false, "full");
-    for (let i = 0; i < 4; i++) await limits.leaveModel("m", `a${i}`);
-    assert.ok(await enter(limits, "a", "6"), "three of six");
-    assert.equal(await enter(limits, "a", "7"), false, "its share");
-    for (let i = 1; i < 4; i++) assert.ok(await enter(other, "b", `${i}`));
-    assert.equal(await enter(other, "b", "4"), false);
-    await limits.leaveModel("m", "a6");
-    assert.equal(await enter(other, "b", "4"), false, "the free place is for the other");
-    assert.ok(await enter(limits, "c", "0"));
-    await bench.pass(10_000);
-    await limits.leaveModel("m", "c0");
-    assert.ok(await enter(other, "b", "4"), "nobody else asked for a while");
-  });
+  withBench(
+    "an account fills a model alone, and leaves the last quarter to others that asked lately",
+    async (bench, limits) => {
+      const other = await bench.gateway();
+      const enter = (on: Limits, account: string, id: number) => on.enterModel("m", `${account}${id}`, 8, account);
+      for (let i = 0; i < 8; i++) assert.ok(await enter(limits, "a", i), "nobody else asks");
+      assert.equal(await enter(other, "b", 0), false, "full");
+      for (let i = 0; i < 4; i++) await limits.leaveModel("m", `a${i}`);
+      for (let i = 8; i < 10; i++) assert.ok(await enter(limits, "a", i), "more than its share, of what nobody needs");
+      assert.equal(await enter(limits, "a", 10), false, "six of eight");
+      for (let i = 1; i < 3; i++) assert.ok(await enter(other, "b", i));
+      assert.equal(await enter(other, "b", 3), false, "full");
+      await limits.leaveModel("m", "a8");
+      assert.equal(await enter(limits, "a", 11), false, "the free place is for the other");
+      assert.ok(await enter(other, "b", 3));
+      await bench.pass(10_000);
+      await other.leaveModel("m", "b3");
+      assert.ok(await enter(limits, "a", 11), "nobody else asked for a while");
+    },
+  );
 
   withBench("a living gateway keeps its slots, a dead one's are free after 60 s", async (bench, living) => {
     const dying = await bench.gateway();

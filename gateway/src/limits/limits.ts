@@ -85,7 +85,7 @@ export interface Limits {
   leave(keyId: string, id: string, tokens: number): Promise<void>;
   /**
    * Takes one of the model's places, which count what is in flight and what is queued on the whole platform. False: the
-   * model is at its ceiling, or the account has its share of it (`placesEach`). Rejects with `LimitsUnavailable`.
+   * model is at its ceiling, or the account has its share while places are scarce (`mayEnter`). Rejects with `LimitsUnavailable`.
    */
   enterModel(model: string, id: string, ceiling: number, account?: string): Promise<boolean>;
   leaveModel(model: string, id: string): Promise<void>;
@@ -96,9 +96,15 @@ export interface Limits {
 /** An account that asked for a model within this time shares its places with the others that did, admitted or not. */
 export const SHARING_MS = 10_000;
 
-/** How many of a model's places one account may hold while so many share them. Alone it may hold all. */
-export const placesEach = (ceiling: number, accounts: number): number =>
-  Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
+/**
+ * Whether an account may take one more of a model's places. One that has its equal share leaves the last quarter to the others that
+ * asked lately; alone it may hold all.
+ */
+export function mayEnter(held: { places: number; own: number }, ceiling: number, accounts: number): boolean {
+  const each = Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
+  if (held.places >= ceiling) return false;
+  return held.own < each || held.places < Math.floor((ceiling * 3) / 4);
+}
 
 /** What kept the counts from being asked: no answer in time, no connection, or an answer that was an error. */
 export type UnavailableCause = "timeout" | "disconnected" | "error";

@@ -15,7 +15,7 @@ import {
   LEASE_MS,
   type Limits,
   MINUTE_MS,
-  placesEach,
+  mayEnter,
   SHARING_MS,
 } from "./limits.ts";
 
@@ -150,9 +150,8 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
       const sharing = `${group}:accounts`;
       board.lease(sharing, account, at, SHARING_MS);
       const places = board.living(group, at);
-      const each = placesEach(ceiling, board.living(sharing, at).size);
-      const isFull = places.size >= ceiling || board.living(own, at).size >= each;
-      if (!places.has(id) && isFull) return false;
+      const held = { places: places.size, own: board.living(own, at).size };
+      if (!places.has(id) && !mayEnter(held, ceiling, board.living(sharing, at).size)) return false;
       take(group, id, at);
       take(own, id, at);
       owners.set(`${group} ${id}`, own);

@@ -84,14 +84,15 @@ end
 return removed
 `;
 
-/** KEYS: places, the account's own, the accounts that share them. ARGV: time, id, ceiling, account. The rule is `placesEach`. */
+/** KEYS: places, the account's own, the accounts that share them. ARGV: time, id, ceiling, account. The rule is `mayEnter`. */
 const ENTER_MODEL = `${TIME}${LEASE}
 redis.call('ZADD', KEYS[3], string.format('%.0f', now + ${SHARING_MS}), ARGV[4])
 redis.call('PEXPIRE', KEYS[3], ${SHARING_MS})
 if not holds(KEYS[1], ARGV[2]) then
   local ceiling = tonumber(ARGV[3])
   local each = math.max(1, math.floor(ceiling / count(KEYS[3])))
-  if count(KEYS[1]) >= ceiling or count(KEYS[2]) >= each then return 0 end
+  local places = count(KEYS[1])
+  if places >= ceiling or (count(KEYS[2]) >= each and places >= math.floor(ceiling * 3 / 4)) then return 0 end
 end
 lease(KEYS[1], ARGV[2])
 lease(KEYS[2], ARGV[2])

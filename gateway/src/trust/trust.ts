@@ -148,7 +148,7 @@ export function watchNodes(options: TrustOptions): Trust {
     // The plane lost the node: that says nothing of it, good or bad.
     if (state === "cut") return;
     // What a refusal means is said apart (`onRefused`); only a node that did not even answer failed.
-    if (acceptedAt === null && seen === null) return;
+    if (seen === null && (acceptedAt === null || state === "declined")) return;
     const failure = state === "cancelled" ? null : seen;
     const endedAt = clock.monotonic();
     const end = { job, failure, offeredAt, endedAt, origin: originOf(origin, activeModel(model)) };
