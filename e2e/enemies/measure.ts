@@ -56,7 +56,8 @@ interface Honest {
 /** The same load as in every other phase, and what it cost and brought. */
 async function phase(stage: InProcessStage, { hosts, builders }: Honest, seconds: number): Promise<Phase> {
   const earnings = async (): Promise<bigint> => {
-    const sum = "select coalesce(sum(balance), 0) as sum from ledger_account where id = any($1)";
+    // By requests: what checks of others' answers pay follows how many were drawn.
+    const sum = "select coalesce(sum(host_pico), 0) as sum from request where host_account_id = any($1)";
     const [row] = await stage.query<{ sum: string }>(sum, [hosts]);
     return BigInt(row?.sum ?? 0);
   };

@@ -51,9 +51,6 @@ export const failedShunMs = (failuresInARow: number): number => doubling(15_000,
 /** A stream slower than that is of no use to anybody: its node is asked last for a minute, one more each time. */
 export const CRAWL = { framesPerSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as const;
 
-/** A node on probation that still reads the prompt after this time is passed over where another is free. */
-export const FIRST_OUTPUT_MS_MAX = 2_000;
-
 /** So many of its last jobs count, and so many failures among them are too many. */
 export const JOBS_WINDOW = 20;
 export const FAILURES_MAX = 5;
@@ -79,6 +76,15 @@ const STUCK_MS_MAX = 10_000;
 const STUCK_MS_PER_TOKEN = 20;
 export const stuckMsMax = (promptTokens: number): number =>
   Math.min(PREFILL_MS_MAX, STUCK_MS_MAX + promptTokens * STUCK_MS_PER_TOKEN);
+
+/**
+ * A node that reads the prompt for longer than this, and for much longer than the model's nodes take for as many tokens, is passed over
+ * where another is free. It is not blamed.
+ */
+export const READ_MS_MIN = 2_000;
+const READ_TIMES_MAX = 4;
+export const readMsMax = (usualMs: number | null, promptTokens: number): number =>
+  READ_MS_MIN + READ_TIMES_MAX * (usualMs ?? promptTokens * STUCK_MS_PER_TOKEN);
 
 /** A retired node keeps its credentials for what the gateways gave it, and no longer than this. */
 export const RETIRED_MS_MAX = 30_000;

@@ -58,7 +58,7 @@ const next = {
     broken: "declined",
     cancel: "cancelled",
   },
-  // A new node that reads the prompt for long is passed over, too.
+  // One that reads the prompt for long is passed over, too.
   accepted: { progress: "accepted", output: "producing", late: "declined", ...ends },
   // Progress reports the reading of the prompt; once output flows it means nothing and keeps nobody waiting.
   producing: { progress: "producing", output: "producing", ...ends },

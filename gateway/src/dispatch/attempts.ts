@@ -8,14 +8,14 @@ import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
-import { ACCEPT_MS_MAX, CRAWL, PREFILL_MS_MAX, stuckMsMax } from "../base/node-thresholds.ts";
+import { ACCEPT_MS_MAX, CRAWL, PREFILL_MS_MAX, readMsMax, stuckMsMax } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { AttemptEnd } from "./attempt.ts";
 import { AttemptFrames } from "./attempt-frames.ts";
 import { Blame } from "./blame.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { Roster } from "./roster.ts";
-import { isOnProbation, type RosterNode } from "./roster-node.ts";
+import type { RosterNode } from "./roster-node.ts";
 import { type Attempt, type RunningAttempt, RunningAttempts, step } from "./running-attempt.ts";
 import { waitOn } from "./silence.ts";
 import { watch } from "./watch.ts";
@@ -34,6 +34,8 @@ interface AttemptsOptions {
   refused: (nodeId: string, how: "busy" | "late") => void;
   /** How many gateways give the nodes work, with this one. */
   gateways: () => number;
+  /** How long the model's nodes usually take to read so many tokens; null where that was not measured. */
+  readMs: (model: string, promptTokens: number) => number | null;
 }
 
 /** How one attempt differs from others. */
@@ -144,7 +146,6 @@ export class Attempts {
         began: options.began ?? (() => {}),
         own: { toldMs: 0, aliveMs: 0 },
         lateAt: mayPassOver === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + ACCEPT_MS_MAX,
-        isNew: isOnProbation(node.licence),
         reading: {
           fraction: 0,
           grewAt: Number.NEGATIVE_INFINITY,
@@ -170,12 +171,22 @@ export class Attempts {
         jobMsMax,
         passed: (event) => {
           if (event === "quiet") this.#blame.orCut(attempt, event);
-          else if (event === "late" && mayPassOver?.() !== true) waitOn(attempt, clock.monotonic());
+          else if (event === "late" && (!this.#isOverdue(attempt) || mayPassOver?.() !== true))
+            waitOn(attempt, clock.monotonic());
           else step(attempt, event);
         },
       });
       if (signal.aborted) onAbort();
     });
+  }
+
+  /** It did not accept in time; or it did, and reads the prompt for longer than it may. */
+  #isOverdue({ acceptedAt, endpoint, model, origin }: Attempt): boolean {
+    if (acceptedAt === null) return true;
+    if (endpoint === "embedding") return false;
+    const { clock, readMs } = this.#options;
+    const promptTokens = origin?.promptTokens ?? 0;
+    return clock.monotonic() - acceptedAt >= readMsMax(readMs(model, promptTokens), promptTokens);
   }
 
   get isTroubled(): boolean {

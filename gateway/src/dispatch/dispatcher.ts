@@ -160,9 +160,7 @@ export function openDispatcher(options: {
   const over = (attempt: Attempt): void => {
     // It says nothing about the node.
     if (attempt.unbuilt) return;
-    const { node, state, failure } = attempt;
-    if (failure !== null && failure !== "prompt" && state !== "cancelled" && state !== "cut")
-      roster.failed(node, "failed");
+    if (hasFailed(attempt)) roster.failed(attempt.node, "failed");
     for (const run of attemptListeners) run(attempt);
   };
   const attempts = new Attempts({
@@ -175,6 +173,10 @@ export function openDispatcher(options: {
       for (const run of refusedListeners) run(nodeId, how);
     },
     gateways: () => peers?.gateways() ?? 1,
+    readMs: (model, promptTokens) => {
+      const { ttftMsPerToken } = speeds.ofModel(roster.serving({ model }), model);
+      return ttftMsPerToken == null ? null : ttftMsPerToken * promptTokens;
+    },
   });
   const speeds = new Speeds();
   const tellSpeed = peers?.exchange(speeds.topic((nodeId) => roster.find(nodeId) !== undefined));
@@ -448,6 +450,12 @@ const needOf = (model: string, keywords: readonly KeywordUse[]): Need => ({
   formatted: true,
   keywords: keywords.map(({ needs }) => needs),
 });
+
+/** A prompt that a node refuses may be the builder's fault, but not after output. */
+function hasFailed({ state, failure, firstOutputAt }: Attempt): boolean {
+  if (failure === null || state === "cancelled" || state === "cut") return false;
+  return failure !== "prompt" || firstOutputAt !== null;
+}
 
 /** How an attempt that is the request's last ends the request. */
 function endOf({ state, enough, unbuilt }: Attempt): DispatchResult["end"] {

@@ -7,7 +7,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock, turn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
-import { Askers, InService, serveFairly, slotsOfOne } from "./fair-shares.ts";
+import { Crowd, InService, serveFairly } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -125,18 +125,24 @@ test("on a node's slots an account with many requests leaves others their turn",
   assert.equal(order.join(""), "aabcabaaa");
 });
 
-test("one account may have all slots but one in eight while others ask, and always one", () => {
-  assert.deepEqual([1, 2, 4, 8, 9, 16, 64].map(slotsOfOne), [1, 1, 3, 7, 7, 14, 56]);
+test("an account with more than half of the slots leaves others what they used at once lately, and one more", () => {
+  const crowd = new Crowd();
+  const leaves = (has: number, others: number, now: number) => crowd.leaves("a", { has, others }, 16, now);
+  crowd.asked("a", 0);
+  assert.equal(leaves(15, 0, 0), false, "it is alone");
+  crowd.asked("b", 1_000);
+  assert.deepEqual([leaves(14, 0, 1_000), leaves(15, 0, 1_000)], [false, true]);
+  assert.deepEqual([leaves(9, 5, 2_000), leaves(10, 5, 2_000)], [false, true]);
+  assert.deepEqual([leaves(9, 0, 3_000), leaves(10, 0, 3_000)], [false, true], "they may ask for as many again");
+  assert.deepEqual([leaves(11, 0, 7_000), leaves(12, 0, 7_000)], [false, true], "less and less");
+  assert.equal(leaves(7, 9, 7_000), false, "half is its own");
+  assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
-test("an account is alone until another asks, and again ten seconds after", () => {
-  const askers = new Askers();
-  askers.asked("a", 0);
-  assert.equal(askers.isAnother("a", 1), false);
-  askers.asked("b", 1_000);
-  askers.asked("a", 2_000);
-  assert.equal(askers.isAnother("a", 10_999), true);
-  assert.equal(askers.isAnother("a", 11_000), false);
-  assert.equal(askers.isAnother("b", 11_999), true);
-  assert.equal(askers.isAnother("c", 11_999), true);
+test("an account that has one of two slots leaves the other while another account asks", () => {
+  const crowd = new Crowd();
+  crowd.asked("b", 0);
+  crowd.asked("a", 0);
+  assert.equal(crowd.leaves("a", { has: 1, others: 0 }, 2, 0), true);
+  assert.equal(crowd.leaves("a", { has: 0, others: 0 }, 1, 0), false, "a single slot is anybody's");
 });

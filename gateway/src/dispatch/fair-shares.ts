@@ -1,31 +1,34 @@
 /**
  * Who is served next of those that wait for one model: the account that is served least now, among equals the one that was not
  * served for longest, and of its requests the oldest. So no account has more slots than another that waits, and an account alone has
- * all of them. While another asked lately, one account leaves an eighth of the slots free, so that the other need not wait for an end.
+ * all of them. One that has more than half leaves the others that asked lately as many free slots as they used at once, so that these
+ * need not wait for an end.
  */
 
 /** An account that asked within this time is expected to ask again. */
 const LATELY_MS = 10_000;
-/** One slot in so many is left to others. */
-const LEFT_ONE_IN = 8;
 
-/** How many slots one account may have while others ask, too. */
-export const slotsOfOne = (slots: number): number => Math.max(1, slots - Math.ceil(slots / LEFT_ONE_IN));
-
-/** Who asked for a model last, and who before: enough to know whether anybody else did lately. */
-export class Askers {
+/** What accounts use of a model's slots, so far as it bounds one that has more than half of them. */
+export class Crowd {
   #last = { account: "", at: Number.NEGATIVE_INFINITY };
+  /** Of another account than the last. */
   #other = this.#last;
+  #peak = { slots: 0, at: Number.NEGATIVE_INFINITY };
 
   asked(account: string, at: number): void {
     if (account !== this.#last.account) this.#other = this.#last;
     this.#last = { account, at };
   }
 
-  /** Whether another account than this asked lately. */
-  isAnother(account: string, now: number): boolean {
+  /** Whether the account leaves the slots that are free to others. `has` and `others`: what it and all others have in service. */
+  leaves(account: string, { has, others }: { has: number; others: number }, slots: number, now: number): boolean {
+    if (2 * has < slots) return false;
     const { at } = this.#last.account === account ? this.#other : this.#last;
-    return now - at < LATELY_MS;
+    if (now - at >= LATELY_MS) return false;
+    // It falls to nothing while nobody uses as many again.
+    const left = this.#peak.slots * Math.max(0, 1 - (now - this.#peak.at) / LATELY_MS);
+    if (others >= left) this.#peak = { slots: others, at: now };
+    return has >= slots - Math.ceil(Math.max(others, left)) - 1;
   }
 }
 
@@ -37,6 +40,8 @@ export class InService {
   readonly #counts = new Map<string, number>();
   readonly #turns = new Map<string, number>();
   #turn = 0;
+  /** Of all accounts. */
+  total = 0;
 
   of(account: string): number {
     return this.#counts.get(account) ?? 0;
@@ -50,12 +55,14 @@ export class InService {
 
   began(account: string): void {
     this.#counts.set(account, this.of(account) + 1);
+    this.total += 1;
     if (this.#turns.size >= REMEMBERED_MAX) this.#turns.clear();
     this.#turns.set(account, ++this.#turn);
   }
 
   ended(account: string): void {
     const left = this.of(account) - 1;
+    if (left >= 0) this.total -= 1;
     if (left > 0) this.#counts.set(account, left);
     else this.#counts.delete(account);
   }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
-import { Askers, InService, serveFairly, slotsOfOne } from "./fair-shares.ts";
+import { Crowd, InService, serveFairly } from "./fair-shares.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import type { Need } from "./shelves.ts";
@@ -39,7 +39,7 @@ export class NodeQueue {
   readonly #waiting = new Map<string, Set<Waiting>>();
   /** By model. */
   readonly #inService = new Map<string, InService>();
-  readonly #askers = new Map<string, Askers>();
+  readonly #crowds = new Map<string, Crowd>();
 
   constructor(options: QueueOptions) {
     this.#roster = options.roster;
@@ -129,21 +129,24 @@ export class NodeQueue {
   /** The platform's own jobs take nobody's share. */
   #asked(model: string, account: string): void {
     if (account === "") return;
-    const known = this.#askers.get(model);
-    const askers = known ?? new Askers();
-    if (known === undefined) this.#askers.set(model, askers);
-    askers.asked(account, this.#clock.monotonic());
+    const known = this.#crowds.get(model);
+    const crowd = known ?? new Crowd();
+    if (known === undefined) this.#crowds.set(model, crowd);
+    crowd.asked(account, this.#clock.monotonic());
   }
 
-  /** The account has all the slots that one may have while others ask. */
-  #hasItsShare({ account, need: { model } }: Wanted): boolean {
-    const has = this.#inServiceOf(model).of(account);
-    if (has < slotsOfOne(this.#roster.capacity(model).slots)) return false;
-    return this.#askers.get(model)?.isAnother(account, this.#clock.monotonic()) ?? false;
+  /** The account has so many slots that it leaves the free ones to others. */
+  #leaves({ account, need: { model } }: Wanted): boolean {
+    const inService = this.#inServiceOf(model);
+    const has = inService.of(account);
+    if (has === 0) return false;
+    const { slots } = this.#roster.capacity(model);
+    const counts = { has, others: inService.total - has };
+    return this.#crowds.get(model)?.leaves(account, counts, slots, this.#clock.monotonic()) ?? false;
   }
 
   #take(wanted: Wanted): RosterNode | undefined {
-    if (this.#hasItsShare(wanted)) return undefined;
+    if (this.#leaves(wanted)) return undefined;
     const node = this.#pick(wanted);
     if (node === undefined) return undefined;
     this.#roster.sent(node);

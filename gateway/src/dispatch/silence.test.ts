@@ -14,20 +14,18 @@ const accepted = (at = 0): Heard => ({
   aliveAt: at,
   own: { toldMs: 0, aliveMs: 0 },
   lateAt: Number.POSITIVE_INFINITY,
-  isNew: false,
   reading: { fraction: 0, grewAt: Number.NEGATIVE_INFINITY, msMax: 60_000, stuckMsMax: 10_000 },
 });
 const HOUR_MS = 3_600_000;
 
 describe("how long a node may say nothing", () => {
-  test("a node on probation that reads the prompt for two seconds is looked at again while another could be asked", () => {
-    const reads = { ...accepted(100), lateAt: 250, isNew: true };
+  test("a node that reads the prompt for two seconds is looked at again while another could be asked", () => {
+    const reads = { ...accepted(100), lateAt: 250 };
     hearProgress(reads, 0.5, 1_500);
     assert.deepEqual(patience(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
     waitOn(reads, 2_100);
     assert.deepEqual(patience(reads, 2_100, HOUR_MS), { leftMs: 250, event: "late" });
     assert.equal(patience({ ...reads, lastOutputAt: 1_500 }, 1_500, HOUR_MS).event, "quiet");
-    assert.equal(patience({ ...reads, isNew: false }, 1_500, HOUR_MS).event, "quiet");
   });
 
   test("250 ms to accept while another can be asked, 2 s while none can, 2.3 s after that, and no job for ever", () => {

@@ -10,7 +10,7 @@
  */
 
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
-import { ACCEPT_MS_MAX, FIRST_OUTPUT_MS_MAX } from "../base/node-thresholds.ts";
+import { ACCEPT_MS_MAX, READ_MS_MIN } from "../base/node-thresholds.ts";
 
 /** To accept, while nobody else could be asked. */
 const ACCEPT_ALONE_MS_MAX = 2_000;
@@ -40,10 +40,8 @@ export interface Heard {
   /** The last sign of life. */
   aliveAt: number;
   readonly own: OwnTimes;
-  /** When the attempt is looked at next, because another node may be free: before it is accepted, and of a new node before it has output. */
+  /** When the attempt is looked at next, because another node may be free: before it is accepted, and before it has output. */
   lateAt: number;
-  /** The node is on probation. */
-  readonly isNew: boolean;
   readonly reading: Reading;
 }
 
@@ -98,7 +96,7 @@ function readTimes(
 
 /** How long the node may still say nothing, and what it is when that has passed. */
 export function patience(
-  attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt" | "isNew" | "lastOutputAt">,
+  attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt" | "lastOutputAt">,
   now: number,
   jobMsMax: number,
 ): { leftMs: number; event: "quiet" | "late" | "expire" | "cut" } {
@@ -115,16 +113,18 @@ export function patience(
   }
   const untilQuietMs = attempt.aliveAt + SILENCE_MS_MAX - now;
   const untilOverMs = attempt.acceptedAt + jobMsMax - now;
-  if (attempt.isNew && attempt.lastOutputAt === null) {
-    const untilLateMs = Math.max(attempt.lateAt, attempt.acceptedAt + FIRST_OUTPUT_MS_MAX) - now;
-    if (untilLateMs < Math.min(untilQuietMs, untilOverMs)) return { leftMs: untilLateMs, event: "late" };
+  // It reads the prompt: one that shows no sign of life is silent.
+  if (attempt.lastOutputAt === null && attempt.aliveAt > attempt.acceptedAt) {
+    const untilLateMs = Math.max(attempt.lateAt, attempt.acceptedAt + READ_MS_MIN) - now;
+    const untilEndMs = Math.min(untilQuietMs, untilOverMs);
+    if (untilEndMs > 0 && untilLateMs < untilEndMs) return { leftMs: untilLateMs, event: "late" };
   }
   return untilQuietMs <= Math.max(0, untilOverMs)
     ? { leftMs: untilQuietMs, event: "quiet" }
     : { leftMs: untilOverMs, event: "expire" };
 }
 
-/** The node did not accept in time, and nobody else can be asked now: it is looked at again. */
+/** The node is late, but not to be passed over now: it is looked at again. */
 export function waitOn(heard: Pick<Heard, "lateAt">, now: number): void {
   heard.lateAt = now + ACCEPT_MS_MAX;
 }

@@ -97,13 +97,13 @@ export interface Limits {
 export const SHARING_MS = 10_000;
 
 /**
- * Whether an account may take one more of a model's places. One that has its equal share leaves the last quarter to the others that
- * asked lately; alone it may hold all.
+ * Whether an account may take one more of a model's places. One that has its equal share leaves the second half, in which
+ * requests wait for slots, to the others that asked lately; alone it may hold all.
  */
 export function mayEnter(held: { places: number; own: number }, ceiling: number, accounts: number): boolean {
   const each = Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
   if (held.places >= ceiling) return false;
-  return held.own < each || held.places < Math.floor((ceiling * 3) / 4);
+  return held.own < each || held.places < Math.floor(ceiling / 2);
 }
 
 /** What kept the counts from being asked: no answer in time, no connection, or an answer that was an error. */

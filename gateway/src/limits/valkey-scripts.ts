@@ -92,7 +92,7 @@ if not holds(KEYS[1], ARGV[2]) then
   local ceiling = tonumber(ARGV[3])
   local each = math.max(1, math.floor(ceiling / count(KEYS[3])))
   local places = count(KEYS[1])
-  if places >= ceiling or (count(KEYS[2]) >= each and places >= math.floor(ceiling * 3 / 4)) then return 0 end
+  if places >= ceiling or (count(KEYS[2]) >= each and places >= math.floor(ceiling / 2)) then return 0 end
 end
 lease(KEYS[1], ARGV[2])
 lease(KEYS[2], ARGV[2])
