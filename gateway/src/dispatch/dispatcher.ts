@@ -451,10 +451,10 @@ const needOf = (model: string, keywords: readonly KeywordUse[]): Need => ({
   keywords: keywords.map(({ needs }) => needs),
 });
 
-/** A prompt that a node refuses may be the builder's fault, but not after output. */
+/** Whether it is asked last for it. A builder can bring about misses, and refusals of a prompt before there is output. */
 function hasFailed({ state, failure, firstOutputAt }: Attempt): boolean {
   if (failure === null || state === "cancelled" || state === "cut") return false;
-  return failure !== "prompt" || firstOutputAt !== null;
+  return failure === "prompt" ? firstOutputAt !== null : failure !== "miss";
 }
 
 /** How an attempt that is the request's last ends the request. */
