@@ -2,9 +2,19 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { chargeObject, disputeObject, refundObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
 import type { Reversal, Sale } from "@tollgate/demo-provider/sale.ts";
+import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
-import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { openPayments } from "./payments.ts";
+import {
+  assertLedgerBalances,
+  deliver,
+  eventBody,
+  openTestPayments,
+  silentLog,
+  stripeAt,
+  type TestPayments,
+} from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -227,5 +237,22 @@ test("live and test mode do not mix", async () => {
     message: /live mode.*test mode/,
   });
   assert.equal(await outcomeOf("evt_live"), undefined);
+  assert.equal(await dollarsOf(account), 0);
+});
+
+test("a gateway in live mode refuses an event of test mode and credits nothing", async () => {
+  const { account, paid } = await bought();
+  const { outbox, newId } = t;
+  const live = openPayments({
+    ...{ pool: t.db.pool, outbox, newId, clock: systemClock, log: silentLog(), origin: "http://console.test" },
+    provider: { ...stripeAt(t.demo), live: true },
+  });
+  const body = eventBody("checkout.session.completed", sessionObject(paid), { id: "evt_test_mode" });
+  await assert.rejects(deliver(live, t.demo, body), {
+    name: "Fault",
+    status: 400,
+    message: /This is a test mode event; this gateway uses live mode/,
+  });
+  assert.equal(await outcomeOf("evt_test_mode"), undefined);
   assert.equal(await dollarsOf(account), 0);
 });
