@@ -5,6 +5,7 @@ import type { Reversal, Sale } from "@tollgate/demo-provider/sale.ts";
 import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
+import { holdOf } from "../ledger/testing.ts";
 import { openPayments } from "./payments.ts";
 import {
   assertLedgerBalances,
@@ -142,6 +143,37 @@ describe("what a payment does to the account", () => {
       assert.equal(await dollarsOf(account), balance, result);
     }
   });
+
+  type DisputeNews = "paid" | "opened" | "withdrawn" | "lost";
+  const orders: DisputeNews[][] = [
+    ["paid", "opened", "withdrawn", "lost"],
+    ["paid", "lost"],
+    ["lost", "paid"],
+    ["opened", "lost", "paid", "opened", "paid"],
+    ["paid", "lost", "withdrawn", "opened", "lost"],
+  ];
+  for (const order of orders) {
+    test(`a lost dispute takes the purchase back once, in the order ${order.join(", ")}`, async () => {
+      const { account, id, paid } = await bought();
+      const dispute = (status: string) => disputeObject(paid, reversal(`du_${id}`, 2000, status));
+      const news: Record<DisputeNews, () => Promise<void>> = {
+        paid: () => send("checkout.session.completed", sessionObject(paid)),
+        opened: () => send("charge.dispute.created", dispute("needs_response")),
+        withdrawn: () => send("charge.dispute.funds_withdrawn", dispute("needs_response")),
+        lost: () => send("charge.dispute.closed", dispute("lost"), { created: 1_900_000_001 }),
+      };
+      for (const each of order) await news[each]();
+      assert.equal(await dollarsOf(account), 0);
+      assert.deepEqual(await t.ledger.hold(holdOf(account, 1n)), { kind: "no_credit" });
+      const text = "select kind, amount from payment_move where checkout_id = $1 order by ordinal";
+      assert.deepEqual((await t.db.pool.query(text, [id])).rows, [
+        { kind: "purchase", amount: dollars(20) },
+        { kind: "dispute", amount: dollars(-20) },
+      ]);
+      const [listed] = await t.receivers[0].list(account, { before: undefined, limit: 1 });
+      assert.deepEqual([listed?.kind, listed?.state], ["dispute", "lost"]);
+    });
+  }
 
   test("an inquiry takes nothing; the dispute that it becomes does", async () => {
     const { account, id, paid } = await bought();
