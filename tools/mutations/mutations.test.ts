@@ -1,4 +1,4 @@
-/** Sources move on: a bug whose place is gone would be planted nowhere, and a test that is gone would notice nothing. */
+/** Sources move on: a bug whose place is gone would be planted nowhere, and prove nothing. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -7,10 +7,11 @@ import { MUTATIONS } from "./mutations.ts";
 const sourceOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
 describe("every bug has one place to be planted in", () => {
-  for (const { name, file, find, replace } of MUTATIONS) {
+  for (const { name, file, find, replace, test: noticed } of MUTATIONS) {
     test(name, () => {
       assert.equal(sourceOf(file).split(find).length - 1, 1, `places in ${file}`);
       assert.notEqual(find, replace);
+      assert.notEqual(sourceOf(noticed), "", "the test that must notice it");
     });
   }
 
