@@ -12,6 +12,7 @@ const STEPS: Record<string, string[]> = {
   sim: ["run", "sim", "--", "--seeds", "1-200", "--fresh", "1000"],
   "sim:hosts": ["run", "sim:hosts"],
   "sim:mutations": ["run", "sim:mutations"],
+  mutations: ["run", "mutations"],
   chaos: ["run", "chaos", "--", "--minutes", "60", "--strict"],
   fuzz: ["run", "fuzz", "--", "--requests", "100000"],
   "fuzz:plane": ["run", "fuzz:plane", "--", "--frames", "1000000"],

@@ -21,12 +21,13 @@ if (chosen.length === 0) {
 }
 let missed = 0;
 console.log("| Bug | Noticed by the rule | Worlds |\n|---|---|---|");
-for (const { name } of chosen) {
-  const args = ["--import", "./sim/mutations/plant.ts", "sim/run.ts", ...WORLDS];
+for (const bug of chosen) {
+  const { name } = bug;
+  const args = ["--import", "./tools/mutations/plant.ts", "sim/run.ts", ...WORLDS];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: "utf8",
-    env: { ...process.env, SIM_MUTATION: name },
+    env: { ...process.env, PLANTED_BUG: JSON.stringify(bug) },
   });
   const found = /^seed (\d+) fails at step \d+: (.*?): /m.exec(stdout);
   if (status === 1 && found !== null) console.log(`| ${name} | ${found[2]} | ${found[1]} |`);

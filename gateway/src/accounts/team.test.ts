@@ -112,6 +112,22 @@ test("a link ends with its week, with its withdrawal, with another to the same a
   assert.equal(await identities.team.accept(orphaned, guest), "not_found");
 });
 
+test("who is removed and invited again has the new role alone, whatever they were or were offered before", async () => {
+  const { owner, accountId } = await owned();
+  const [member, second] = [await joined(accountId, "member", owner), await joined(accountId, "owner", owner)];
+  const offered = await invite(accountId, member, "owner", owner);
+  for (const who of [member, second]) {
+    assert.equal(await identities.team.remove(accountId, who.identityId, owner), "removed");
+  }
+  assert.equal(await identities.team.accept(offered, member), "not_found", "the offer to become an owner ended");
+  for (const who of [member, second]) {
+    const joining = await identities.team.accept(await invite(accountId, who, "viewer", owner), who);
+    assert.equal(typeof joining === "string" ? joining : joining.role, "viewer");
+  }
+  assert.equal(await identities.team.accept(offered, member), "not_found");
+  assert.deepEqual(await rolesIn(accountId), ["owner", "viewer", "viewer"]);
+});
+
 test("an account keeps an owner, however many leave at once", async () => {
   const { owner, accountId } = await owned();
   const owners = [owner, await joined(accountId, "owner", owner), await joined(accountId, "owner", owner)];

@@ -80,7 +80,8 @@ async function take({ what, ago, minutes, builder, model }: Step): Promise<void>
     );
     return;
   }
-  const hold = { ...holdOf(account), id, keyId: key, model: MODELS[model] as string };
+  const label = minutes % 2 === 0 ? null : `team ${model}`;
+  const hold = { ...holdOf(account), id, keyId: key, model: MODELS[model] as string, label };
   assert.deepEqual(await ledger.hold(hold), { kind: "held" });
   const settlement = { ...settlementOf(hold, host), ttftMs: 20 * (minutes + 1), durationMs: 30 * (minutes + 1) };
   if (what === "serve") return void assert.equal(await ledger.settle(settlement), "settled");
@@ -131,8 +132,8 @@ async function told(pool: pg.Pool) {
   return answers;
 }
 
-const differing = async (): Promise<string[]> =>
-  (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0).map(({ name }) => name);
+const differences = async () => (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
+const differing = async (): Promise<string[]> => (await differences()).map(({ name }) => name);
 
 const closedDays = async (what = "usage"): Promise<string[]> => {
   const text = `select day from closed_day c where what = $1
@@ -247,6 +248,53 @@ describe("days that are closed", () => {
     });
   }
 
+  const HISTOGRAM = "array[(5::bigint << 40) | 1 + greatest($1::int, 0)]";
+  for (const [table, name, text] of [
+    [
+      "label_day",
+      "the rollups by label are the sums of their requests",
+      "update label_day set charge_pico = charge_pico + $1::int where account_id = $2",
+    ],
+    [
+      "performance",
+      "the performance rollups are the sums of their requests",
+      "update performance set completion_tokens = completion_tokens + $1::int where subject = $2 and grain = 'day'",
+    ],
+    [
+      "performance, a histogram",
+      "the performance rollups are the sums of their requests",
+      `update performance set ttft = case when $1::int > 0 then ttft || ${HISTOGRAM} else ttft[:cardinality(ttft) - 1] end where subject = $2`,
+    ],
+    [
+      "performance_all",
+      "the sums in performance_all are the sums of their rollups",
+      "update performance_all set busy_ms = busy_ms + $1::int where subject = $2",
+    ],
+    [
+      "performance_day",
+      "the sums in performance_day are the sums of their rollups",
+      `update performance_day set duration = case when $1::int > 0 then duration || '\\x000000000001'
+         else substring(duration for length(duration) - 6) end where subject = $2`,
+    ],
+  ] as const) {
+    test(`finds a figure of ${table} that was changed by hand, and says which day it is of`, async () => {
+      await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
+      await take({ what: "roll up", ago: 0, minutes: 0, builder: 0, model: 0 });
+      await closing.run();
+      assert.deepEqual(await differences(), []);
+      await db.pool.query(text, [1, builders[0]]);
+      const found = await differences();
+      assert.deepEqual(
+        found.map((one) => one.name),
+        [name],
+      );
+      for (const line of found[0]?.differences ?? []) assert.ok(line.startsWith(dayOf(noonAgo(3))), line);
+      await db.pool.query(text, [-1, builders[0]]);
+      await closing.run();
+      assert.deepEqual(await differences(), []);
+    });
+  }
+
   test("a row that is missing is found too", async () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     await closing.run();
@@ -255,6 +303,19 @@ describe("days that are closed", () => {
     await take({ what: "serve", ago: 3, minutes: 2, builder: 0, model: 0 });
     await closing.run();
     assert.deepEqual(await differing(), []);
+  });
+
+  test("finds rows of labels and performance that are missing, and none while their requests wait for the roll-up", async () => {
+    await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
+    assert.deepEqual(await differing(), [], "waits");
+    await take({ what: "roll up", ago: 0, minutes: 0, builder: 0, model: 0 });
+    await closing.run();
+    await db.pool.query("delete from label_day where account_id = $1", [builders[0]]);
+    await db.pool.query("delete from performance where subject = $1 and grain = 'hour'", [builders[0]]);
+    assert.deepEqual((await differing()).slice(0, 2), [
+      "the rollups by label are the sums of their requests",
+      "the performance rollups are the sums of their requests",
+    ]);
   });
 });
 

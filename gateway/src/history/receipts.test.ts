@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import { newIds } from "../base/ids.ts";
-import { pico } from "../base/money.ts";
+import { newIds, publicId, timeOf } from "../base/ids.ts";
+import { dollars, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import type { RequestRecord } from "./history.ts";
+import { openLedger } from "../ledger/ledger.ts";
+import { COST, holdOf, patientClock, settlementOf } from "../ledger/testing.ts";
+import { openHistory, type RequestRecord } from "./history.ts";
 import { openReceipts, verifyReceipt } from "./receipts.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -58,6 +60,46 @@ describe("usage receipts", () => {
     assert.deepEqual(verifyReceipt(reordered, keys), { valid: true });
     assert.equal(receipt.hold_pico, "10000000000000000000");
     for (const secret of ["nodeId", "keyName", "accountId", "node_id"]) assert.ok(!(secret in receipt));
+  });
+
+  test("say what the record of the request says, its start and its end too", async () => {
+    const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+    const account = newId();
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [account]);
+    await ledger.transfer({ id: newId(), kind: "grant", accountId: account, amount: dollars(1), reason: "test" });
+    const hold = holdOf(account);
+    await ledger.hold(hold);
+    const moment = async (): Promise<Date> => (await db.pool.query("select clock_timestamp() as at")).rows[0].at;
+    const before = await moment();
+    await ledger.settle(settlementOf(hold, null));
+    const after = await moment();
+    const found = await openHistory({ pool: db.pool }).find(account, hold.id);
+    assert.ok(found !== undefined);
+    assert.ok(found.finishedAt >= before && found.finishedAt <= after, "it ends when it is settled");
+    assert.equal(found.createdAt.getTime(), timeOf(hold.id));
+    const receipts = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
+    const { key_id, signature, ...facts } = receipts.of({ ...found, hostShare: pico(7n), reasoningTokens: 2 });
+    assert.deepEqual(facts, {
+      object: "usage.receipt",
+      version: 1,
+      request_id: publicId("req", hold.id),
+      endpoint: "chat",
+      model: "tiny-3b",
+      build: "tiny-3b-q4-1",
+      tokenizer: "llama3",
+      outcome: "ok",
+      finish_reason: "stop",
+      prompt_tokens: 3,
+      completion_tokens: 5,
+      reasoning_tokens: 2,
+      price_version: 1,
+      hold_pico: "1000000",
+      charge_pico: COST.toString(),
+      host_share_pico: "7",
+      created_at: new Date(timeOf(hold.id)).toISOString(),
+      finished_at: found.finishedAt.toISOString(),
+    });
+    assert.notEqual(facts.created_at, facts.finished_at);
   });
 
   test("any change of any field is noticed", async () => {

@@ -249,6 +249,33 @@ describe("rollups of performance", () => {
     assert.equal(await rollups.run(), 0);
   });
 
+  test("adds a late charge to the label's day, whether the lost request was counted before or not", async () => {
+    for (const countedBefore of [true, false]) {
+      const account = await openAccount();
+      const label = "team red";
+      const [inTime, lost] = [
+        { ...holdOf(account), label },
+        { ...holdOf(account), label },
+      ];
+      for (const hold of [inTime, lost]) await ledger.hold(hold);
+      await ledger.settle(settlementOf(inTime, null));
+      await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
+      assert.equal(await ledger.expire(), 1);
+      const labelled = async () => {
+        await rollups.run();
+        const text =
+          "select label, requests, prompt_tokens, completion_tokens, charge_pico from label_day where account_id = $1";
+        return (await db.pool.query(text, [account])).rows;
+      };
+      const of = (charges: bigint) => [
+        { label, requests: 2n, prompt_tokens: 6n, completion_tokens: 5n * charges, charge_pico: COST * charges },
+      ];
+      if (countedBefore) assert.deepEqual(await labelled(), of(1n));
+      assert.equal(await ledger.settle(settlementOf(lost, null)), "late");
+      assert.deepEqual(await labelled(), of(2n));
+    }
+  });
+
   test("a late settlement takes the place of the lost request, counted before or not", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();

@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createLog } from "../base/log.ts";
+import { pico } from "../base/money.ts";
 import { Fault } from "../faults.ts";
+import type { HoldOutcome } from "../ledger/hold.ts";
 import { holdAmount } from "../ledger/rules.ts";
 import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
 import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { completions } from "../routes/openai/completions.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
-import { countPrompt, outputCap, outputRoom } from "./admit.ts";
+import { countPrompt, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Ask } from "./endpoint.ts";
+import type { Gateway } from "./gateway.ts";
 import { quote } from "./quote.ts";
 
 /** What clients look for in a refusal, as their sources have it (2026-11). */
@@ -127,5 +130,36 @@ describe("prompts and the context", () => {
     const quoted = await quote(gw, { endpoint: chat, call, payer: "a" });
     assert.equal(quoted.outputTokensMax, LIMIT);
     assert.equal(quoted.hold, holdAmount(model.prices, { prompt: quoted.promptTokens, outputMax: LIMIT }));
+  });
+});
+
+describe("the amounts of a 402", () => {
+  /** One prompt token at a price of 1.000001 µ, and a store that has so much left. */
+  const refusal = async (outcome: HoldOutcome): Promise<Fault> => {
+    const gw = { ledger: { hold: async () => outcome }, unfunded: { count() {} } };
+    const model = { id: "m", kind: "embedding", prices: { in: pico(1_000_001n), out: pico(0n) }, build: {} };
+    const parts = { call: {}, key: { name: "k" }, endpoint: {}, ask: {}, model, meter: {}, promptTokens: 1 };
+    const refused = await placeHold(gw as unknown as Gateway, parts as unknown as Parameters<typeof placeHold>[1]).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    assert.ok(refused instanceof Fault && refused.status === 402, String(refused));
+    return refused;
+  };
+
+  for (const [what, outcome] of [
+    ["the balance", { kind: "exceeds_balance", available: pico(999_999n) }],
+    ["a budget", { kind: "exceeds_budget", of: "day", available: pico(999_999n) }],
+  ] as const) {
+    test(`rounds required_micro up and available_micro down when ${what} is too small`, async () => {
+      const { code, required_micro, available_micro, message } = (await refusal(outcome)).body().error;
+      assert.deepEqual([code, required_micro, available_micro], ["hold_exceeds_balance", 2, 0]);
+      assert.match(String(message), /\b2 microdollars/);
+    });
+  }
+
+  test("shows no available amount below zero", async () => {
+    const { available_micro } = (await refusal({ kind: "exceeds_balance", available: pico(-1n) })).body().error;
+    assert.equal(available_micro, 0);
   });
 });

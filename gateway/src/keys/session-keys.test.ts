@@ -141,6 +141,24 @@ describe("keys of sessions", () => {
     assert.ok(await works(good.token));
   });
 
+  for (const role of ["billing", "viewer"]) {
+    test(`stops working when its member gets the role ${role}, and works on while the role is member`, async () => {
+      const shared = await newAccount();
+      const join = "insert into account_member (account_id, identity_id, role) values ($1, $2, 'member')";
+      await db.pool.query(join, [shared, identity]);
+      const { token } = await issue(await begin(), shared);
+      const set = "update account_member set role = $3 where account_id = $1 and identity_id = $2";
+      await db.pool.query(set, [shared, identity, "member"]);
+      assert.ok(await works(token));
+      await db.pool.query(set, [shared, identity, role]);
+      const { rows } = await db.pool.query("select from api_key where account_id = $1 and revoked_at is null", [
+        shared,
+      ]);
+      assert.deepEqual(rows, []);
+      await eventually("it no longer works", async () => !(await works(token)));
+    });
+  }
+
   test("it ends after 12 hours, or when its session would", async () => {
     const [long, short] = [await issue(await begin()), await issue(await begin("1 hour"))];
     assert.ok(Math.abs(long.expiresAt.getTime() - Date.now() - 12 * HOUR_MS) < HOUR_MS / 2);

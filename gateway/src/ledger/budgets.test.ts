@@ -12,7 +12,7 @@ import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { COST, holdOf, newId, patientClock, settlementOf } from "./testing.ts";
+import { COST, holdOf, newId, patientClock, settlementOf, untilOneWaits } from "./testing.ts";
 
 const DAY_MS = 86_400_000;
 /** What a hold of these tests takes. */
@@ -86,6 +86,16 @@ describe("a key's budget", () => {
       month_held: 37n * HOLD,
     });
   });
+
+  for (const period of ["day", "month"] as const) {
+    test(`of a ${period} takes a hold of exactly what it has left, and not a picodollar more`, async () => {
+      const key = await openKey({ [period === "day" ? "budgetDay" : "budgetMonth"]: pico(2n * HOLD) });
+      const more = { ...holdBy(key), amount: pico(HOLD + 1n) };
+      assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
+      assert.deepEqual(await ledger.hold(more), { kind: "exceeds_budget", of: period, available: HOLD });
+      assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
+    });
+  }
 
   test("has room again for what a request did not take, or was given back", async () => {
     const key = await openKey({ budgetMonth: pico(HOLD + COST) });
@@ -198,6 +208,30 @@ describe("a key's budget", () => {
     const { rows } = await db.pool.query("select charge_pico, short_pico from request where id = $1", [lost.id]);
     assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: COST }]);
   });
+
+  for (const [what, others] of [
+    ["a hold", 0],
+    ["a batch of holds", 1],
+  ] as const) {
+    test(`refuses ${what} that waited for the account while the budget was set`, async () => {
+      const key = await openKey({});
+      const setting = await db.pool.connect();
+      try {
+        await setting.query("begin");
+        await setting.query("select key_budget_set($1, $2, 0, null)", [key.accountId, key.keyId]);
+        const holds = [holdBy(key), ...Array.from({ length: others }, () => holdOf(key.accountId, HOLD))];
+        const asked = Promise.all(holds.map((hold) => ledger.hold(hold)));
+        await untilOneWaits(db.pool, "%ledger_hold%");
+        await setting.query("commit");
+        const [outcome, ...rest] = await asked;
+        assert.deepEqual(outcome, { kind: "exceeds_budget", of: "day", available: 0n });
+        for (const other of rest) assert.deepEqual(other, { kind: "held" });
+      } finally {
+        await setting.query("rollback");
+        setting.release();
+      }
+    });
+  }
 
   test("set by a clock that is behind, it counts what was spent in the day that has begun", async () => {
     const key = await openKey({});

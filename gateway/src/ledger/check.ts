@@ -5,9 +5,16 @@
 import type pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
-import { hasClosedDays } from "../db/closed-days.ts";
+import { hasClosedDays, hasDaysByModel } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { booksOf } from "./books.ts";
+import {
+  CHECK_OF_PERFORMANCE,
+  CHECK_OF_PERFORMANCE_DAYS,
+  CHECKS_OF_DAYS,
+  type Check,
+  rollupChecks,
+} from "./check-rollups.ts";
 import { hasReserve } from "./reserve.ts";
 
 interface CheckResult {
@@ -15,13 +22,6 @@ interface CheckResult {
   /** How many things were looked at, and those that differ (the first few, described). */
   checked: bigint;
   differences: string[];
-}
-
-interface Check {
-  name: string;
-  counts: string;
-  /** Selects one text column: a line per difference. */
-  differs: string;
 }
 
 const Count = row({ count: column.bigint });
@@ -281,27 +281,6 @@ const CHECKS_OF_RESERVE: Check[] = [
   },
 ];
 
-const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
-const ADDED = AMOUNTS.replaceAll(/\w+/g, "sum($&)");
-
-/** Closed days have sums beside their hours. Those into which something was written since are not read, nor compared. */
-const ofDays = (table: string, keys: string, day: string): Check => ({
-  name: `the sums in ${table} are the sums of their hours`,
-  counts: `select count(*) from ${table}`,
-  differs: `select format('%s, %s: %s, hours %s', coalesce(s.day, h.day), coalesce(s.keys, h.keys), s.sums, h.sums)
-              from (select ${day} as day, (${keys})::text as keys, (${AMOUNTS})::text as sums from ${table}) s
-              full join (select (hour at time zone 'UTC')::date as day, (${keys})::text as keys, (${ADDED})::text as sums
-                           from usage_hour group by 1, ${keys}) h on h.day = s.day and h.keys = s.keys
-             where s.sums is distinct from h.sums
-               and coalesce(s.day, h.day) in (select day from closed_day where what = 'usage'
-                                              except select day from late_day where what = 'usage')`,
-});
-const CHECKS_OF_DAYS: Check[] = [
-  ofDays("usage_day", "account_id, key_id, model, outcome", "day"),
-  ofDays("usage_day_account", "account_id, outcome", "day"),
-  ofDays("usage_hour_all", "hour, model, outcome", "(hour at time zone 'UTC')::date"),
-];
-
 interface Stoppable {
   /** Asked before every statement. */
   signal: AbortSignal;
@@ -319,10 +298,14 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     onBackend?.((await queryOne(client, Backend, "select pg_backend_pid() as pid")).pid);
     // A large history takes longer than a request may.
     await client.query("set local statement_timeout = 0");
+    // Sums over all records fit into memory so; there is one proof at a time.
+    await client.query("set local work_mem = '64MB'");
     const books = await booksOf(client);
     const results: CheckResult[] = [];
     const checks = [...CHECKS, ...((await hasReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE)];
-    if (await hasClosedDays(client)) checks.push(...CHECKS_OF_DAYS);
+    checks.push(...rollupChecks(KEPT_FROM));
+    if (await hasClosedDays(client)) checks.push(...CHECKS_OF_DAYS, CHECK_OF_PERFORMANCE);
+    if (await hasDaysByModel(client)) checks.push(CHECK_OF_PERFORMANCE_DAYS);
     for (const { name, counts, differs } of checks) {
       signal?.throwIfAborted();
       const { count: checked } = await queryOne(client, Count, `${books}select (${counts}) as count`);

@@ -45,6 +45,19 @@ test("the second begins with the look, not with its answer; a look that takes lo
   assert.equal(credit.has(ONE), true, "the older answer does not take the place of the newer");
 });
 
+test("an answer that took its time counts from when it was asked for: a second later it is looked up again", async () => {
+  const { clock, credit, looks, answer } = open();
+  const slow = credit.has(ONE);
+  clock.advance(600);
+  answer(true);
+  assert.equal(await slow, true);
+  clock.advance(399);
+  assert.equal(credit.has(ONE), true);
+  clock.advance(1);
+  void credit.has(ONE);
+  assert.equal(looks.length, 1, "it is a second old");
+});
+
 test("what a hold found saves the look, unless something newer is known", async () => {
   const { clock, credit, looks } = open();
   const begun = clock.monotonic();

@@ -13,7 +13,7 @@ import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
-import { COST, holdOf, newId, patientClock, settlementOf } from "./testing.ts";
+import { COST, holdOf, newId, patientClock, settlementOf, untilOneWaits } from "./testing.ts";
 
 const LEASE_S = 60;
 
@@ -248,6 +248,33 @@ describe("leases", () => {
     assert.equal(await sweep("6 seconds"), 0, "of a short lease");
     assert.equal(await sweep("6 seconds"), 0);
   });
+
+  for (const [what, meanwhile, expired] of [
+    ["renewed", "select ledger_renew(array[$1]::uuid[], '1 minute')", 0],
+    ["released", "select ledger_void(array[$1]::uuid[])", 0],
+    ["left alone", "select $1::uuid", 1],
+  ] as const) {
+    test(`a sweep that waited for the account ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
+      const [hold] = (await away(1, [0])) as [Uuid];
+      await still.query("commit");
+      const client = await db.pool.connect();
+      try {
+        await client.query("begin");
+        await client.query("select from ledger_account where id = $1 for no key update", [builder]);
+        // A lease so long that no machine is too slow for it.
+        const sweeping = sweep("1 hour");
+        await untilOneWaits(db.pool, "%ledger_expire%");
+        await client.query(meanwhile, [hold]);
+        await client.query("commit");
+        assert.equal(await sweeping, expired);
+        const { rows } = await db.pool.query("select outcome from request where id = $1", [hold]);
+        assert.equal(rows.length, expired, "a record of a lost gateway");
+      } finally {
+        await client.query("rollback");
+        client.release();
+      }
+    });
+  }
 
   test("a hold that is just ending is passed over, and nobody waits for it", async () => {
     const [ending, lasting] = (await away(100, [45, 45])) as [Uuid, Uuid];

@@ -199,6 +199,18 @@ describe("the ledger", () => {
     assert.equal((await balance(builder)).held, 3700n);
   });
 
+  test("a batch that does not fit as a whole takes the holds that use up the balance exactly", async () => {
+    const builder = await openAccount("builder", pico(1000n));
+    const outcomes = await Promise.all([600n, 401n, 400n, 1n].map((amount) => ledger.hold(order(builder, amount))));
+    assert.deepEqual(outcomes, [
+      { kind: "held" },
+      { kind: "exceeds_balance", available: 400n },
+      { kind: "held" },
+      { kind: "exceeds_balance", available: 0n },
+    ]);
+    assert.deepEqual(await balance(builder), { balance: 1000n, held: 1000n });
+  });
+
   test("a bad operation does not fail its neighbours", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [good, bad, alsoGood] = [order(builder, 10n), order(builder, 10n), order(builder, 10n)];

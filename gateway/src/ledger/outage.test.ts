@@ -9,7 +9,7 @@ import { Away } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
@@ -234,6 +234,55 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
+  test("a spooled settlement that proves a bug stays on the disk while giving it up cannot be written down", async (t) => {
+    const { ledger, clock, trouble, directory, spool } = await open(t);
+    const hold = await held(ledger);
+    trouble.before = () => coded("57P03");
+    await ledger.secure({ ...settlementOf(hold, host), charge: pico(hold.amount + 1n) });
+    assert.deepEqual(await onDisk(directory), [hold.id]);
+    t.mock.method(spool, "giveUp", async () => {
+      throw coded("ENOSPC");
+    });
+    without(trouble);
+    await passing("it is given up", clock, () => ledger.tallies.givenUp === 1);
+    await eventually("nothing waits", () => ledger.unsettled().length === 0);
+    await spool.close();
+    assert.deepEqual(await onDisk(directory), [hold.id]);
+
+    // So it is where another gateway finds it.
+    const other = await open(t, { directory });
+    const giveUp = t.mock.method(other.spool, "giveUp", async () => {
+      throw coded("ENOSPC");
+    });
+    const replay = openReplay({ ...other, log: createLog("silent"), isAlive: () => false });
+    t.after(() => replay.stop());
+    await replay.run();
+    assert.equal(giveUp.mock.callCount(), 1);
+    assert.deepEqual(await onDisk(directory), [hold.id]);
+    giveUp.mock.restore();
+    await replay.run();
+    assert.deepEqual(await onDisk(directory), [], "written down");
+    await ledger.void(hold.id);
+    await assertBooks();
+  });
+
+  test("a ledger that closes waits for the settlements that are on their way to the store", async (t) => {
+    const { ledger, trouble, directory } = await open(t);
+    const hold = await held(ledger);
+    const hanging = Promise.withResolvers<void>();
+    trouble.hangs = hanging.promise;
+    const secured = ledger.secure(settlementOf(hold, host));
+    let isClosed = false;
+    const closed = ledger.close().then(() => {
+      isClosed = true;
+    });
+    for (let turns = 0; turns < 10; turns++) await turn();
+    assert.equal(isClosed, false);
+    hanging.resolve();
+    await Promise.all([secured, closed]);
+    assert.deepEqual([await chargesOf(hold.id), await onDisk(directory)], [[COST], []]);
+  });
+
   test("what went on with a function that a migration had replaced meanwhile is tried again, not given up", async (t) => {
     const { ledger, trouble } = await open(t);
     const [mine, anothers] = [await held(ledger), await held(ledger)];
@@ -286,6 +335,26 @@ describe("a store in trouble", () => {
     assert.deepEqual(done, ["ledger_hold_one", "ledger_void"]);
     assert.equal((await ledger.balance(builder))?.held, 0n);
     await assertBooks();
+  });
+
+  test("credit that a slow hold found counts from when the hold was asked for", async (t) => {
+    const { ledger, clock, trouble, asked } = await open(t);
+    const hanging = Promise.withResolvers<void>();
+    trouble.hangs = hanging.promise;
+    const hold = holdOf(builder);
+    const holding = ledger.hold(hold);
+    await eventually("the database is asked", () => asked.includes("ledger_hold_one"));
+    clock.advance(600);
+    without(trouble);
+    hanging.resolve();
+    assert.deepEqual(await holding, { kind: "held" });
+    clock.advance(399);
+    assert.equal(await ledger.hasCredit(builder), true);
+    assert.ok(!asked.includes("ledger_credit"));
+    clock.advance(1);
+    assert.equal(await ledger.hasCredit(builder), true);
+    assert.ok(asked.includes("ledger_credit"), "what the hold found is a second old");
+    await ledger.void(hold.id);
   });
 
   test("away, it refuses holds at once", async (t) => {

@@ -3,6 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type pg from "pg";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
@@ -60,6 +62,17 @@ export const settlementOf = (hold: Pick<HoldOrder, "id" | "accountId">, paidHost
   ttftMs: 2,
   durationMs: 3,
 });
+
+/** Until a statement like this one waits for a lock that another transaction has. */
+export const untilOneWaits = (pool: pg.Pool, statement: string): Promise<unknown> =>
+  eventually(`${statement} waits for a lock`, async () => {
+    const { rowCount } = await pool.query(
+      `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+      [statement],
+    );
+    return (rowCount ?? 0) > 0;
+  });
 
 export async function newDirectory(t: Pick<TestContext, "after">): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));

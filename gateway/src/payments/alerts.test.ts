@@ -1,14 +1,15 @@
 /** The low-credit alert: once for each fall, over two gateways, and no letter lost. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { sessionObject } from "@tollgate/demo-provider/objects.ts";
 import { openIdentities } from "../accounts/identities.ts";
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
+import { untilOneWaits } from "../ledger/testing.ts";
 import { type Alerts, openAlerts } from "./alerts.ts";
-import { openTestPayments, silentLog, type TestPayments } from "./testing.ts";
+import { deliver, eventBody, openTestPayments, silentLog, type TestPayments } from "./testing.ts";
 
 const HOUR_MS = 3_600_000;
 const clock = manualClock(Date.now());
@@ -122,6 +123,33 @@ describe("an alert", () => {
     assert.equal(await look(), 3);
   });
 
+  test("stays off while a purchase is not committed, and is reset by its commit alone", async () => {
+    const id = await account(dollars(10));
+    await first().set(id, dollars(5));
+    await move(id, dollars(-6));
+    assert.equal(await look(), 1);
+    const { sale } = await t.start(id);
+    const paid = { ...sale, state: "paid", payment: `pi_${id}`, charge: `ch_${id}` } as const;
+    // The purchase waits for the account, with all else that it does done.
+    const client = await t.db.pool.connect();
+    await client.query("begin");
+    await client.query("select from ledger_account where id = $1 for update", [id]);
+    const bought = deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", sessionObject(paid)));
+    try {
+      await untilOneWaits(t.db.pool, "%ledger_transfer%");
+      assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });
+      assert.equal(await look(), 1, "the balance is as low as it was when it was told");
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+    await bought;
+    assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: false });
+    assert.equal(await look(), 1);
+    await move(id, dollars(-20));
+    assert.equal(await look(), 2, "the next fall");
+  });
+
   test("a rise while a gateway is about to tell is not overlooked", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
@@ -131,7 +159,7 @@ describe("an alert", () => {
     await client.query("begin");
     await client.query("select from credit_alert where account_id = $1 for update", [id]);
     const looking = first().look();
-    await waiting("%update credit_alert%");
+    await untilOneWaits(t.db.pool, "%update credit_alert%");
     await client.query("update credit_alert set fallen = false, rises = rises + 1 where account_id = $1", [id]);
     await client.query("commit");
     client.release();
@@ -139,12 +167,6 @@ describe("an alert", () => {
     assert.equal(await look(), 1, "the balance is still low, and is told by the next look");
   });
 });
-
-async function waiting(query: string): Promise<void> {
-  const text = `select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
-  await eventually(`${query} waits`, async () => ((await t.db.pool.query(text, [query])).rowCount ?? 0) > 0);
-}
 
 describe("a letter", () => {
   const letters = async (): Promise<number> => {

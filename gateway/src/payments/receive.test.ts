@@ -2,9 +2,20 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { chargeObject, disputeObject, refundObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
 import type { Reversal, Sale } from "@tollgate/demo-provider/sale.ts";
+import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
-import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { holdOf } from "../ledger/testing.ts";
+import { openPayments } from "./payments.ts";
+import {
+  assertLedgerBalances,
+  deliver,
+  eventBody,
+  openTestPayments,
+  silentLog,
+  stripeAt,
+  type TestPayments,
+} from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -133,6 +144,37 @@ describe("what a payment does to the account", () => {
     }
   });
 
+  type DisputeNews = "paid" | "opened" | "withdrawn" | "lost";
+  const orders: DisputeNews[][] = [
+    ["paid", "opened", "withdrawn", "lost"],
+    ["paid", "lost"],
+    ["lost", "paid"],
+    ["opened", "lost", "paid", "opened", "paid"],
+    ["paid", "lost", "withdrawn", "opened", "lost"],
+  ];
+  for (const order of orders) {
+    test(`a lost dispute takes the purchase back once, in the order ${order.join(", ")}`, async () => {
+      const { account, id, paid } = await bought();
+      const dispute = (status: string) => disputeObject(paid, reversal(`du_${id}`, 2000, status));
+      const news: Record<DisputeNews, () => Promise<void>> = {
+        paid: () => send("checkout.session.completed", sessionObject(paid)),
+        opened: () => send("charge.dispute.created", dispute("needs_response")),
+        withdrawn: () => send("charge.dispute.funds_withdrawn", dispute("needs_response")),
+        lost: () => send("charge.dispute.closed", dispute("lost"), { created: 1_900_000_001 }),
+      };
+      for (const each of order) await news[each]();
+      assert.equal(await dollarsOf(account), 0);
+      assert.deepEqual(await t.ledger.hold(holdOf(account, 1n)), { kind: "no_credit" });
+      const text = "select kind, amount from payment_move where checkout_id = $1 order by ordinal";
+      assert.deepEqual((await t.db.pool.query(text, [id])).rows, [
+        { kind: "purchase", amount: dollars(20) },
+        { kind: "dispute", amount: dollars(-20) },
+      ]);
+      const [listed] = await t.receivers[0].list(account, { before: undefined, limit: 1 });
+      assert.deepEqual([listed?.kind, listed?.state], ["dispute", "lost"]);
+    });
+  }
+
   test("an inquiry takes nothing; the dispute that it becomes does", async () => {
     const { account, id, paid } = await bought();
     const inquiry = reversal(`du_${id}`, 2000, "warning_needs_response");
@@ -227,5 +269,22 @@ test("live and test mode do not mix", async () => {
     message: /live mode.*test mode/,
   });
   assert.equal(await outcomeOf("evt_live"), undefined);
+  assert.equal(await dollarsOf(account), 0);
+});
+
+test("a gateway in live mode refuses an event of test mode and credits nothing", async () => {
+  const { account, paid } = await bought();
+  const { outbox, newId } = t;
+  const live = openPayments({
+    ...{ pool: t.db.pool, outbox, newId, clock: systemClock, log: silentLog(), origin: "http://console.test" },
+    provider: { ...stripeAt(t.demo), live: true },
+  });
+  const body = eventBody("checkout.session.completed", sessionObject(paid), { id: "evt_test_mode" });
+  await assert.rejects(deliver(live, t.demo, body), {
+    name: "Fault",
+    status: 400,
+    message: /This is a test mode event; this gateway uses live mode/,
+  });
+  assert.equal(await outcomeOf("evt_test_mode"), undefined);
   assert.equal(await dollarsOf(account), 0);
 });

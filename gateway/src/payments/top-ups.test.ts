@@ -289,11 +289,12 @@ describe("a purchase that is taken back", () => {
     eventBody("charge.dispute.created", disputeObject(sale, { id: `du_${sale.payment}`, cents: 2000, status }));
   const refunded = (sale: Sale): string =>
     eventBody("refund.created", refundObject(sale, { id: `re_${sale.payment}`, cents: 700, status: "succeeded" }));
-  for (const [failure, body, words] of [
-    ["disputed", (sale: Sale) => disputed(sale, "needs_response"), /was disputed with the card's bank/],
-    ["refunded", refunded, /was refunded/],
+  for (const [what, failure, body, words] of [
+    ["disputed", "disputed", (sale: Sale) => disputed(sale, "needs_response"), /was disputed with the card's bank/],
+    ["lost in a dispute", "disputed", (sale: Sale) => disputed(sale, "lost"), /was disputed with the card's bank/],
+    ["refunded", "refunded", refunded, /was refunded/],
   ] as const) {
-    test(`turns automatic top-up off and emails the owners once when it is ${failure}`, async () => {
+    test(`turns automatic top-up off and emails the owners once when it is ${what}`, async () => {
       const id = await account();
       await run();
       const [sale] = intents(id) as [Sale];

@@ -68,7 +68,7 @@ const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000
     payments,
     demo,
     eventBody(
-      status === "won" ? "charge.dispute.closed" : "charge.dispute.created",
+      status === "needs_response" ? "charge.dispute.created" : "charge.dispute.closed",
       disputeObject(sale, { id: `dp_${sale.session}`, cents: 10_000, status }),
       { created },
     ),
@@ -199,6 +199,25 @@ describe("bought by card, spent on one's own node, charged back", () => {
     assert.equal((await create()).body.set_off_micro, usd(70));
     await disputed(sale, "won", 1_900_000_001);
     assert.deepEqual([await balance(builder), await balance(host)], [dollars(70), 0n]);
+  });
+
+  test("a dispute that is lost later takes nothing more: what was set off stays, and so does the rest of the debt", async () => {
+    const { person, builder, host } = await both();
+    const sale = await buy(person);
+    await spend(builder, host, 10);
+    await disputed(sale);
+    assert.equal((await create()).body.set_off_micro, usd(70));
+    await disputed(sale, "lost", 1_900_000_001);
+    assert.deepEqual([await balance(builder), await balance(host)], [-dollars(30), 0n]);
+    await pass(30 * DAY_MS);
+    assertRefused(await create(), 409, "nothing_owed");
+    // What the host earns from others pays the rest.
+    const stranger = await both();
+    await buy(stranger.person);
+    await spend(stranger.builder, host, 5);
+    assert.deepEqual(sumsOf(await create()), { hosts: 0, paid: NOTHING, heldBack: usd(5), setOff: usd(30) });
+    assert.deepEqual([await balance(builder), await balance(host)], [0n, dollars(5)]);
+    assert.equal(await paidOut(), "0");
   });
 });
 

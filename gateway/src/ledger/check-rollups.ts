@@ -1,0 +1,172 @@
+/** The checks of the rollups: labels, performance and the sums of closed days, each worked out again from what lies below it. */
+
+export interface Check {
+  name: string;
+  counts: string;
+  /** Selects one text column: a line per difference. */
+  differs: string;
+}
+
+/**
+ * What roll-ups have counted of each request so far: its record, less what still waits in `unrolled`. A request that was lost counts
+ * without node, output and charge, as `history_roll_up` has it, until its late settlement is counted.
+ */
+const counted = (keptFrom: string): string => `(
+  select sign, outcome, account_id, key_id, model, label, created_at, prompt_tokens, ttft_ms, duration_ms, queue_ms,
+         case when outcome <> 'gateway_lost' then node_id end as node_id,
+         case when outcome <> 'gateway_lost' then completion_tokens else 0 end as completion_tokens,
+         case when outcome <> 'gateway_lost' then charge_pico else 0 end as charge_pico
+    from (select 1 as sign, r.outcome, r.account_id, r.key_id, r.model, r.label, r.created_at, r.prompt_tokens, r.ttft_ms,
+                 r.duration_ms, r.queue_ms, r.node_id, r.completion_tokens, r.charge_pico
+            from request r where not starts_with(r.outcome, 'rate_limit_')
+          union all
+          select -u.sign, u.outcome, r.account_id, r.key_id, r.model, r.label, r.created_at, r.prompt_tokens, r.ttft_ms,
+                 r.duration_ms, r.queue_ms, r.node_id, r.completion_tokens, r.charge_pico
+            from unrolled u join request r on r.id = u.request_id) line
+   where created_at >= ${keptFrom})`;
+
+const NOBODY = "'00000000-0000-0000-0000-000000000000'::uuid";
+const FIGURES = "requests, ok, closed, failed, prompt_tokens, completion_tokens, flow_tokens, flow_ms, busy_ms".split(
+  ", ",
+);
+/** Of a histogram: how many numbers it has, and the sum of their buckets. */
+const numbersOf = (histogram: string): string =>
+  `(select coalesce(sum(n & ((1::bigint << 40) - 1)), 0), coalesce(sum((n >> 40) * (n & ((1::bigint << 40) - 1))), 0) from unnest(${histogram}) as n)`;
+
+const NUMBERS = ["ttft_numbers", "ttft_buckets", "duration_numbers", "duration_buckets"];
+/** For how long slots of five minutes and hours are compared: a day less than they are kept, for they are deleted meanwhile. */
+const [FIVES_KEPT, HOURS_KEPT] = ["interval '2 days'", "interval '99 days'"];
+const ORIGIN = "timestamptz '2000-01-01 00:00Z'";
+
+/** Of milliseconds: by a way of its own, so that it would show a fault of the function `histogram_bucket`. Seven digits count, in bits. */
+const bucketOf = (ms: string): string => {
+  const shift = `(26 - position(B'1' in greatest(${ms}, 64)::bit(32)))`;
+  return `(64 * ${shift} + (greatest(${ms}, 0) >> ${shift}))`;
+};
+
+/** What was counted, by key, node and model, in the shortest slots that are compared: of all that is older than two days, hours. */
+const slots = (keptFrom: string): string => `(
+  select account_id, key_id, node_id, model,
+         date_bin(case when date_bin('5 minutes', created_at, ${ORIGIN}) >= now() - ${FIVES_KEPT} then interval '5 minutes' else '1 hour' end,
+                  created_at, ${ORIGIN}) as slot,
+         sum(sign) as requests,
+         coalesce(sum(sign) filter (where outcome = 'ok'), 0) as ok,
+         coalesce(sum(sign) filter (where outcome = 'client_closed'), 0) as closed,
+         coalesce(sum(sign) filter (where outcome not in ('ok', 'client_closed')), 0) as failed,
+         sum(sign * prompt_tokens) as prompt_tokens, sum(sign * completion_tokens) as completion_tokens,
+         coalesce(sum(sign * (completion_tokens - 1)) filter (where flows), 0) as flow_tokens,
+         coalesce(sum(sign * (duration_ms - ttft_ms)) filter (where flows), 0) as flow_ms,
+         coalesce(sum(sign * greatest(0, duration_ms - coalesce(queue_ms, 0))) filter (where node_id is not null), 0) as busy_ms,
+         coalesce(sum(sign) filter (where outcome = 'ok' and ttft_ms is not null), 0) as ttft_numbers,
+         coalesce(sum(sign * ${bucketOf("ttft_ms")}) filter (where outcome = 'ok'), 0) as ttft_buckets,
+         coalesce(sum(sign) filter (where outcome = 'ok' and duration_ms is not null), 0) as duration_numbers,
+         coalesce(sum(sign * ${bucketOf("duration_ms")}) filter (where outcome = 'ok'), 0) as duration_buckets
+    from ${counted(keptFrom)} c
+   cross join lateral (select outcome = 'ok' and completion_tokens > 1 and duration_ms > ttft_ms) f (flows)
+   group by 1, 2, 3, 4, 5)`;
+
+/** `keptFrom`: the first moment whose records are all there. */
+export const rollupChecks = (keptFrom: string): Check[] => [
+  {
+    name: "the rollups by label are the sums of their requests",
+    counts: "select count(*) from label_day",
+    differs: `select format('%s, account %s, label %s: rollup %s, requests %s', coalesce(d.day, r.day), coalesce(d.account_id, r.account_id),
+                            coalesce(d.label, r.label), d.sums, r.sums)
+                from (select account_id, day, label, (requests, prompt_tokens, completion_tokens, charge_pico)::text as sums
+                        from label_day where day >= (${keptFrom} at time zone 'UTC')::date) d
+                full join (select account_id, (created_at at time zone 'UTC')::date as day, label,
+                                  (sum(sign), sum(sign * prompt_tokens), sum(sign * completion_tokens), sum(sign * charge_pico))::text as sums
+                             from ${counted(keptFrom)} c where label is not null group by 1, 2, 3
+                           having sum(sign) <> 0 or sum(sign * charge_pico) <> 0) r
+                  on (r.account_id, r.day, r.label) = (d.account_id, d.day, d.label)
+               where r.sums is distinct from d.sums`,
+  },
+  {
+    name: "the performance rollups are the sums of their requests",
+    counts: "select count(*) from performance",
+    differs: `select format('%s (%s of %s), %s %s, key %s, %s: rollup %s, requests %s', (coalesce(p.slot, r.slot) at time zone 'UTC')::date,
+                            coalesce(p.grain, r.grain), coalesce(p.slot, r.slot) at time zone 'UTC', coalesce(p.scope, r.scope),
+                            coalesce(p.subject, r.subject), coalesce(p.key_id, r.key_id), coalesce(p.model, r.model), p.sums, r.sums)
+                from (select scope, subject, grain, slot, key_id, model,
+                             (${FIGURES.join(", ")}, t.numbers, t.buckets, d.numbers, d.buckets)::text as sums
+                        from performance p
+                       cross join lateral ${numbersOf("p.ttft")} as t (numbers, buckets)
+                       cross join lateral ${numbersOf("p.duration")} as d (numbers, buckets)
+                       where slot >= ${keptFrom}
+                         and slot >= now() - case grain when '5min' then ${FIVES_KEPT} when 'hour' then ${HOURS_KEPT} else '1000 years' end) p
+                full join (
+                  select s.scope, s.subject, g.grain, date_bin(g.length, c.slot, ${ORIGIN}) as slot, s.key_id, c.model,
+                         (${[...FIGURES, ...NUMBERS].map((figure) => `sum(${figure})`).join(", ")})::text as sums
+                    from ${slots(keptFrom)} c
+                   cross join lateral (values ('account', account_id, key_id), ('account', account_id, ${NOBODY}), ('node', node_id, ${NOBODY}),
+                                              ('platform', ${NOBODY}, ${NOBODY})) s (scope, subject, key_id)
+                   cross join (values ('5min', interval '5 minutes', ${FIVES_KEPT}), ('hour', '1 hour', ${HOURS_KEPT}),
+                                      ('day', '1 day', '1000 years')) g (grain, length, kept)
+                   where s.subject is not null and date_bin(g.length, c.slot, ${ORIGIN}) >= now() - g.kept
+                   group by 1, 2, 3, 4, 5, 6
+                  having sum(requests) <> 0 or sum(completion_tokens) <> 0) r
+                  on (r.scope, r.subject, r.grain, r.slot, r.key_id, r.model) = (p.scope, p.subject, p.grain, p.slot, p.key_id, p.model)
+               where r.sums is distinct from p.sums`,
+  },
+];
+
+/** The days of a rollup whose sums are right: those into which something was written since are not read, nor compared. */
+const closedDays = (what: "usage" | "performance"): string =>
+  `(select day from closed_day where what = '${what}' except select day from late_day where what = '${what}')`;
+
+const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
+const ADDED = AMOUNTS.replaceAll(/\w+/g, "sum($&)");
+
+const ofUsage = (table: string, keys: string, day: string): Check => ({
+  name: `the sums in ${table} are the sums of their hours`,
+  counts: `select count(*) from ${table}`,
+  differs: `select format('%s, %s: %s, hours %s', coalesce(s.day, h.day), coalesce(s.keys, h.keys), s.sums, h.sums)
+              from (select ${day} as day, (${keys})::text as keys, (${AMOUNTS})::text as sums from ${table}) s
+              full join (select (hour at time zone 'UTC')::date as day, (${keys})::text as keys, (${ADDED})::text as sums
+                           from usage_hour group by 1, ${keys}) h on h.day = s.day and h.keys = s.keys
+             where s.sums is distinct from h.sums and coalesce(s.day, h.day) in ${closedDays("usage")}`,
+});
+
+/** Closed days have sums beside their hours. */
+export const CHECKS_OF_DAYS: Check[] = [
+  ofUsage("usage_day", "account_id, key_id, model, outcome", "day"),
+  ofUsage("usage_day_account", "account_id, outcome", "day"),
+  ofUsage("usage_hour_all", "hour, model, outcome", "(hour at time zone 'UTC')::date"),
+];
+
+/** A histogram as closed days have it, of the arrays of all rows with the same keys. */
+const packed = (histogram: string, keys: string, rows: string): string => `(
+  select ${keys}, string_agg(int2send(bucket::int2) || int4send(count::int4), '' order by bucket) as bytes
+    from (select ${keys}, n >> 40 as bucket, sum(n & ((1::bigint << 40) - 1)) as count
+            from performance p, unnest(p.${histogram}) as n where ${rows} group by ${keys}, n >> 40) numbers
+   group by ${keys})`;
+
+/** `rows`: which of the rollup's rows the sums are made of. */
+const ofPerformance = (table: string, keys: string, rows: string, kept = "true"): Check => ({
+  name: `the sums in ${table} are the sums of their rollups`,
+  counts: `select count(*) from ${table}`,
+  differs: `select format('%s, %s: %s, rollups %s', (coalesce(s.slot, p.slot) at time zone 'UTC')::date,
+                          coalesce(s.keys, p.keys), s.sums, p.sums)
+              from (select slot, (${keys})::text as keys, (${FIGURES.join(", ")}, md5(ttft), md5(duration))::text as sums
+                      from ${table} where ${kept}) s
+              full join (select slot, (${keys})::text as keys,
+                                (${FIGURES.join(", ")}, md5(coalesce(t.bytes, '')), md5(coalesce(d.bytes, '')))::text as sums
+                           from (select ${keys}, ${FIGURES.map((figure) => `sum(${figure}) as ${figure}`).join(", ")}
+                                   from performance where (${rows}) and ${kept} group by ${keys}) p
+                           left join ${packed("ttft", keys, rows)} t using (${keys})
+                           left join ${packed("duration", keys, rows)} d using (${keys})) p on p.slot = s.slot and p.keys = s.keys
+             where s.sums is distinct from p.sums
+               and (coalesce(s.slot, p.slot) at time zone 'UTC')::date in ${closedDays("performance")}`,
+});
+
+export const CHECK_OF_PERFORMANCE: Check = ofPerformance(
+  "performance_all",
+  "scope, subject, grain, slot, key_id",
+  `grain = 'day' or grain = 'hour' and key_id = ${NOBODY}`,
+  `(grain = 'day' or slot >= now() - ${HOURS_KEPT})`,
+);
+export const CHECK_OF_PERFORMANCE_DAYS: Check = ofPerformance(
+  "performance_day",
+  "scope, subject, slot, key_id, model",
+  "grain = 'day'",
+);

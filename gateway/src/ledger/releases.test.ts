@@ -1,0 +1,43 @@
+/** Holds that are given back: tried until the store has done it, and again where nobody knows whether it took the hold. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { manualClock, turn } from "../base/testing.ts";
+import { openReleases } from "./releases.ts";
+
+const ID = "a hold" as Uuid;
+const [SECOND_MS, LEASE_MS] = [1_000, 60_000];
+
+/** `there`: at which of the looks the hold is found, from 1 on. */
+function open(there: number) {
+  const clock = manualClock();
+  let looks = 0;
+  const release = async (): Promise<boolean> => ++looks === there;
+  const releases = openReleases({ clock, log: createLog("silent"), holdLeaseMs: LEASE_MS, release });
+  const after = async (ms: number): Promise<number> => {
+    await turn();
+    clock.advance(ms);
+    await turn();
+    return looks;
+  };
+  return { releases, after };
+}
+
+test("a hold in doubt is looked up at once, after a second, and after a quarter of its lease", async () => {
+  const { releases, after } = open(0);
+  releases.doubtful(ID);
+  assert.equal(await after(0), 1);
+  assert.equal(await after(SECOND_MS - 1), 1);
+  assert.equal(await after(1), 2);
+  assert.equal(await after(LEASE_MS / 4 - 1), 2);
+  assert.equal(await after(1), 3);
+  assert.equal(await after(LEASE_MS), 3, "what is left ends with its lease");
+});
+
+test("a hold in doubt that was found and given back is not looked up again", async () => {
+  const { releases, after } = open(2);
+  releases.doubtful(ID);
+  assert.equal(await after(SECOND_MS), 2);
+  assert.equal(await after(LEASE_MS), 2);
+});

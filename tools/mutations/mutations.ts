@@ -1,0 +1,239 @@
+/** Bugs to plant, one at a time: each is a change of one place in the sources that the named test must notice. */
+
+interface Mutation {
+  name: string;
+  /** From the root. */
+  file: string;
+  find: string;
+  replace: string;
+  /** The test file that fails, from the root, and the title of the test in it. */
+  test: string;
+  title: string;
+}
+
+const SQL = "gateway/sql/functions/";
+const SRC = "gateway/src/";
+
+export const MUTATIONS: Mutation[] = [
+  {
+    name: "a budget set while a hold waits for the account's lock is passed over",
+    file: `${SQL}ledger_hold_one.sql`,
+    find: "not exists (select from request where id = p_id) and not exists (select from key_budget where key_id = p_key)",
+    replace: "not exists (select from request where id = p_id)",
+    test: `${SRC}ledger/budgets.test.ts`,
+    title: "refuses a hold that waited for the account while the budget was set",
+  },
+  {
+    name: "a sweep ends a hold that was renewed while it waited for the account's lock",
+    file: `${SQL}ledger_expire.sql`,
+    find: "delete from hold where id = any (ids) and expires_at < now()",
+    replace: "delete from hold where id = any (ids)",
+    test: `${SRC}ledger/late.test.ts`,
+    title: "a sweep that waited for the account ends no hold that was renewed meanwhile",
+  },
+  {
+    name: "the low-credit alert is reset before the purchase commits",
+    file: `${SRC}payments/receive.ts`,
+    find: "  return await inTransaction(options.pool, async (client) => {\n    await client.query(IDLE_MAX);\n    const taken",
+    replace:
+      '  await options.pool.query("update credit_alert set fallen = false, rises = rises + 1");\n' +
+      "  return await inTransaction(options.pool, async (client) => {\n    await client.query(IDLE_MAX);\n    const taken",
+    test: `${SRC}payments/alerts.test.ts`,
+    title: "stays off while a purchase is not committed, and is reset by its commit alone",
+  },
+  {
+    name: "earnings leave the hold-back an hour early",
+    file: `${SQL}payout_held_back.sql`,
+    find: "p_hold_days * 24 + 1)",
+    replace: "p_hold_days * 24)",
+    test: `${SRC}operators/payouts.test.ts`,
+    title: "earnings are held back until the whole hour they were made in is older than the hold-back",
+  },
+  {
+    name: "a label's rollup loses a late charge",
+    file: `${SQL}history_roll_up.sql`,
+    find: "          charge_pico = d.charge_pico + excluded.charge_pico\n  )",
+    replace:
+      "          charge_pico = greatest(d.charge_pico, excluded.charge_pico) * (excluded.requests > 0)::int\n  )",
+    test: `${SRC}history/rollups.test.ts`,
+    title: "adds a late charge to the label's day, whether the lost request was counted before or not",
+  },
+  {
+    name: "a member who becomes a billing contact keeps a playground key",
+    file: `${SQL}leaving_ends_session_keys.sql`,
+    find: "if to_jsonb(new) ->> 'role' = 'member' then",
+    replace: "if to_jsonb(new) ->> 'role' in ('member', 'billing') then",
+    test: `${SRC}keys/session-keys.test.ts`,
+    title: "stops working when its member gets the role billing, and works on while the role is member",
+  },
+  {
+    name: "a hold in doubt is looked up only once",
+    file: `${SRC}ledger/releases.ts`,
+    find: "for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {",
+    replace: "for (const delayMs of [] as number[]) {",
+    test: `${SRC}ledger/releases.test.ts`,
+    title: "a hold in doubt is looked up at once, after a second, and after a quarter of its lease",
+  },
+  {
+    name: "a spooled settlement is dropped when giving up cannot be written down",
+    file: `${SRC}ledger/settling-tries.ts`,
+    find: 'log.error({ request, err: failure }, "recording a given-up settlement failed");\n      return false;',
+    replace: 'log.error({ request, err: failure }, "recording a given-up settlement failed");\n      return true;',
+    test: `${SRC}ledger/outage.test.ts`,
+    title: "a spooled settlement that proves a bug stays on the disk while giving it up cannot be written down",
+  },
+  {
+    name: "a credit look counts as new from its answer on",
+    file: `${SRC}ledger/credit.ts`,
+    find: "if (looking.get(accountId) === one) learned(accountId, has, now);",
+    replace: "if (looking.get(accountId) === one) learned(accountId, has, clock.monotonic());",
+    test: `${SRC}ledger/credit.test.ts`,
+    title: "an answer that took its time counts from when it was asked for: a second later it is looked up again",
+  },
+  {
+    name: "unseen thinking is billed after a plane cut",
+    file: `${SRC}inference/serve.ts`,
+    find: 'const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";',
+    replace: 'const onlyDelivered = end === "broken" || end === "stopped";',
+    test: `${SRC}inference/serve.test.ts`,
+    title: "bills no thinking that the client did not see when a stream ends as cut",
+  },
+  {
+    name: "required_micro of a 402 is rounded down",
+    file: `${SRC}inference/admit.ts`,
+    find: "required_micro: Number(ceilMicro(amount))",
+    replace: "required_micro: Number(floorMicro(amount))",
+    test: `${SRC}inference/admit.test.ts`,
+    title: "rounds required_micro up and available_micro down when the balance is too small",
+  },
+  {
+    name: "the top-up month follows the process's time zone",
+    file: `${SRC}base/time.ts`,
+    find: "new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1))",
+    replace: "new Date(date.getFullYear(), date.getMonth(), 1)",
+    test: `${SRC}base/time.test.ts`,
+    title: "days and months begin at midnight UTC when the process's time zone is America/Los_Angeles",
+  },
+  {
+    name: "a live gateway takes test-mode payment events",
+    file: `${SRC}payments/payments.ts`,
+    find: "if (event.live !== provider.live) {",
+    replace: "if (event.live && !provider.live) {",
+    test: `${SRC}payments/receive.test.ts`,
+    title: "a gateway in live mode refuses an event of test mode and credits nothing",
+  },
+  {
+    name: "a removed member comes back as owner by an older invitation",
+    file: `${SRC}accounts/team.ts`,
+    find: "        await revokeOpen(client, accountId, member.email);\n",
+    replace: "",
+    test: `${SRC}accounts/team.test.ts`,
+    title: "who is removed and invited again has the new role alone, whatever they were or were offered before",
+  },
+  {
+    name: "a receipt has the request's start as its end",
+    file: `${SRC}history/receipts.ts`,
+    find: "finished_at: record.finishedAt.toISOString()",
+    replace: "finished_at: record.createdAt.toISOString()",
+    test: `${SRC}history/receipts.test.ts`,
+    title: "say what the record of the request says, its start and its end too",
+  },
+  {
+    name: "a drain does not wait for settlements",
+    file: `${SRC}ledger/ledger.ts`,
+    find: "await Promise.all([holds.idle(), settling.close(), releases.close()]);",
+    replace: "await Promise.all([holds.idle(), releases.close()]);",
+    test: `${SRC}ledger/outage.test.ts`,
+    title: "a ledger that closes waits for the settlements that are on their way to the store",
+  },
+  {
+    name: "a gateway that stops does not close its ledger",
+    file: `${SRC}assemble/money.ts`,
+    find: "  onClose(() => ledger.close());\n",
+    replace: "",
+    test: `${SRC}assemble/money.test.ts`,
+    title: "a gateway that closes waits for the settlements that are on their way to the database",
+  },
+  {
+    name: "another gateway's spooled settlement is dropped when giving up cannot be written down",
+    file: `${SRC}ledger/settling-tries.ts`,
+    find: 'if (provesBug(result) && (await this.giveUp(settlement, result))) return "given_up";',
+    replace: 'if (provesBug(result)) return this.giveUp(settlement, result).then(() => "given_up" as const);',
+    test: `${SRC}ledger/outage.test.ts`,
+    title: "a spooled settlement that proves a bug stays on the disk while giving it up cannot be written down",
+  },
+  {
+    name: "credit that a hold found counts as new from its answer on",
+    file: `${SRC}ledger/ledger.ts`,
+    find: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);',
+    replace: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf && clock.monotonic());',
+    test: `${SRC}ledger/outage.test.ts`,
+    title: "credit that a slow hold found counts from when the hold was asked for",
+  },
+  {
+    name: "unseen thinking is billed when the gateway stops",
+    file: `${SRC}inference/serve.ts`,
+    find: 'const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";',
+    replace: 'const onlyDelivered = end === "broken" || end === "cut";',
+    test: `${SRC}inference/serve.test.ts`,
+    title: "bills no thinking that the client did not see when a stream ends as stopped",
+  },
+  {
+    name: "the record of a request is read with its start as its end",
+    file: `${SRC}history/history.ts`,
+    find: 'finished_at as "finishedAt"',
+    replace: 'created_at as "finishedAt"',
+    test: `${SRC}history/receipts.test.ts`,
+    title: "say what the record of the request says, its start and its end too",
+  },
+  {
+    name: "a budget of a day refuses a hold of exactly what is left",
+    file: `${SQL}ledger_hold.sql`,
+    find: "if p_amount[i] > day_room then",
+    replace: "if p_amount[i] >= day_room then",
+    test: `${SRC}ledger/budgets.test.ts`,
+    title: "of a day takes a hold of exactly what it has left, and not a picodollar more",
+  },
+  {
+    name: "a budget of a month refuses a hold of exactly what is left",
+    file: `${SQL}ledger_hold.sql`,
+    find: "elsif p_amount[i] > month_room then",
+    replace: "elsif p_amount[i] >= month_room then",
+    test: `${SRC}ledger/budgets.test.ts`,
+    title: "of a month takes a hold of exactly what it has left, and not a picodollar more",
+  },
+  {
+    name: "the check of the ledger passes over the rollups by label",
+    file: `${SRC}ledger/check.ts`,
+    find: "    checks.push(...rollupChecks(KEPT_FROM));\n",
+    replace: "",
+    test: `${SRC}history/closing-days.test.ts`,
+    title: "finds a figure of label_day that was changed by hand, and says which day it is of",
+  },
+  {
+    name: "the check of the ledger passes over the closed days of performance",
+    file: `${SRC}ledger/check.ts`,
+    find: "    if (await hasDaysByModel(client)) checks.push(CHECK_OF_PERFORMANCE_DAYS);\n",
+    replace: "",
+    test: `${SRC}history/closing-days.test.ts`,
+    title: "finds a figure of performance_day that was changed by hand, and says which day it is of",
+  },
+  {
+    name: "the slow hold path refuses a hold of exactly what is left",
+    file: `${SQL}ledger_hold.sql`,
+    find: "if p_amount[i] <= available[i] then",
+    replace: "if p_amount[i] < available[i] then",
+    test: `${SRC}ledger/ledger.test.ts`,
+    title: "a batch that does not fit as a whole takes the holds that use up the balance exactly",
+  },
+  {
+    name: "a promised payout is set off again",
+    file: `${SQL}payout_create.sql`,
+    find:
+      "least(earned.balance - coalesce((select sum(p.amount) from payout p join payout_batch b on b.id = p.batch_id\n" +
+      "                                             where p.account_id = earned.id and b.paid_at is null), 0),",
+    replace: "least(earned.balance,",
+    test: `${SRC}operators/payouts.test.ts`,
+    title: "what an open batch promised a host is not set off against its owner's debt",
+  },
+];

@@ -1,0 +1,31 @@
+/**
+ * Loaded before everything else (`node --import`): plants the bug of PLANTED_BUG, as JSON, while its file is read. Modules are changed as
+ * they are loaded, SQL as it is read; the files themselves stay as they are. For `npm run mutations` and `npm run sim:mutations`.
+ */
+import fs from "node:fs/promises";
+import { registerHooks, syncBuiltinESMExports } from "node:module";
+import { fileURLToPath } from "node:url";
+
+const bug = JSON.parse(process.env.PLANTED_BUG ?? "{}") as Record<"name" | "file" | "find" | "replace", string>;
+const path = fileURLToPath(new URL(`../../${bug.file}`, import.meta.url));
+
+function planted(source: string): string {
+  // Twice the same place would be two bugs, and none at all would prove nothing.
+  if (source.split(bug.find).length !== 2) throw new Error(`${bug.name}: its place is not in ${bug.file}`);
+  return source.replace(bug.find, () => bug.replace);
+}
+
+registerHooks({
+  load(url, context, next) {
+    const loaded = next(url, context);
+    if (!url.startsWith("file:") || fileURLToPath(url) !== path) return loaded;
+    return { ...loaded, source: planted(Buffer.from(loaded.source as Uint8Array).toString("utf8")) };
+  },
+});
+
+const { readFile } = fs;
+fs.readFile = (async (...args: Parameters<typeof readFile>) => {
+  const read = await readFile(...args);
+  return args[0] === path ? planted(String(read)) : read;
+}) as typeof readFile;
+syncBuiltinESMExports();
