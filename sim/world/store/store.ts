@@ -18,6 +18,21 @@ import { Transactions } from "./transactions.ts";
 const NOTICED_MS_MAX = 1_500;
 const NOTIFY_MS_MAX = 50;
 
+/** What the store did at one moment: a statement, or all that a transaction committed. */
+export interface Done {
+  /** Virtual milliseconds. */
+  atMs: number;
+  isTransaction: boolean;
+  statements: Statement[];
+}
+
+/** One statement as a gateway sent it, with what it was answered: rows, or the SQLSTATE of a refusal. */
+export interface Statement {
+  text: string;
+  values: unknown[];
+  answer: Record<string, unknown>[] | string;
+}
+
 type Heard = Map<string, ((text: string | undefined) => void)[]>;
 
 export class Store {
@@ -40,6 +55,8 @@ export class Store {
   /** Of a hundred statements, so many lose their connection. */
   lossPercent = 0;
   statements = 0;
+  /** Told of all that is done, in the order in which it was. */
+  recorded: ((done: Done) => void) | undefined;
 
   constructor(options: {
     tables: Tables;
@@ -56,7 +73,10 @@ export class Store {
     this.#committed = options.committed;
     this.#lost = options.lost;
     const { books, payments } = options.tables;
-    this.#transactions = new Transactions({ books, payments, run: (life, text, what) => this.run(life, text, what) });
+    this.#transactions = new Transactions({
+      ...{ books, payments, run: (life, text, what) => this.run(life, text, what) },
+      committed: (statements) => this.#record({ isTransaction: true, statements }),
+    });
   }
 
   /** Nothing is done any more; soon that is noticed. */
@@ -100,11 +120,28 @@ export class Store {
   }
 
   pool(life: Life): pg.Pool {
-    const query = (query: string | { text: string; values: unknown[] }, values?: unknown[]) =>
-      typeof query === "string"
-        ? this.run(life, query, () => answer(this.tables, query, values ?? []))
-        : this.run(life, query.text, () => answer(this.tables, query.text, query.values));
+    const query = (query: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
+      typeof query === "string" ? this.#single(life, query, values) : this.#single(life, query.text, query.values);
     return { query, connect: () => this.#transactions.connect(life) } as unknown as pg.Pool;
+  }
+
+  #single(life: Life, text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> {
+    const note = (answer: Statement["answer"]): void =>
+      this.#record({ isTransaction: false, statements: [{ text, values, answer }] });
+    return this.run(life, text, () => {
+      try {
+        const result = answer(this.tables, text, values);
+        note(result.rows);
+        return result;
+      } catch (error) {
+        note((error as { code?: string }).code ?? String(error));
+        throw error;
+      }
+    });
+  }
+
+  #record(done: Omit<Done, "atMs">): void {
+    this.recorded?.({ atMs: this.#scheduler.nowMs, ...done });
   }
 
   /** Does `what` as one statement. */
