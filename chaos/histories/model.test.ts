@@ -23,7 +23,7 @@ const chat = (n: number, changes: Partial<Sight> = {}): Sight => ({
 
 const record = (n: number, changes: Partial<BookRecord> = {}): BookRecord => ({
   ...{ id: uuidOf(n), account: ACCOUNT, endpoint: "chat", model: "tiny-3b", stream: false, outcome: "ok", status: 200 },
-  ...{ promptTokens: 10, completionTokens: 3, hold: 1_400n, charge: CHARGE, hostShare: 224n, hasHost: true },
+  ...{ promptTokens: 10, completionTokens: 3, hold: 1_400n, charge: CHARGE, short: 0n, hostShare: 224n, hasHost: true },
   prices: { in: 20n, out: 40n },
   ...changes,
 });
@@ -53,6 +53,7 @@ function ledger(changes: Partial<Ledger> & { balance?: bigint } = {}): Ledger {
     accounts: [{ id: ACCOUNT, kind: "builder", balance, held: 0n, sum: balance, granted: 1_000n }],
     credits: [{ mark: "first", kind: "grant", account: ACCOUNT, amount: 1_000n }],
     keys: new Map(records.map(({ id }) => [id, KEY])),
+    late: new Set(),
     records,
     ...more,
   };
@@ -60,6 +61,17 @@ function ledger(changes: Partial<Ledger> & { balance?: bigint } = {}): Ledger {
 
 const found = (calls: History, kept: Ledger): ModelRule[] => checkHistory(calls, kept).map(({ rule }) => rule);
 const SECOND = { mark: "second", kind: "grant", account: ACCOUNT, amount: 5n };
+
+test("finds nothing in a late charge that took what there was, of credit that came after the answer", () => {
+  const calls = history({ credits: [credit({ amount: 100n, calledAt: 500, returnedAt: 510 })] });
+  const kept = ledger({
+    credits: [{ ...SECOND, mark: "first", amount: 100n }],
+    records: [record(1, { charge: 100n, short: CHARGE - 100n })],
+    late: new Set([uuidOf(1)]),
+    balance: 0n,
+  });
+  assert.deepEqual(checkHistory(calls, kept), []);
+});
 
 test("finds nothing in a history that the ledger explains", () => {
   const calls = history({
@@ -115,6 +127,16 @@ const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
     ["double", "balance"],
     history(),
     ledger({ credits: [...ledger().credits, SECOND], balance: 1_005n - CHARGE }),
+  ],
+  [
+    "a late charge of more than there was",
+    ["overspent"],
+    history({ credits: [credit({ amount: 100n })] }),
+    ledger({
+      credits: [{ ...SECOND, mark: "first", amount: 100n }],
+      records: [record(1, { short: 200n })],
+      balance: -20n,
+    }),
   ],
   ["a charge that a lost update undid", ["balance"], history(), ledger({ balance: 1_000n })],
   [

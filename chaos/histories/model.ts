@@ -39,6 +39,8 @@ export interface Ledger extends Pick<Books, "records" | "accounts"> {
   credits: readonly Credit[];
   /** The key of each record, by the record's id. */
   keys: ReadonlyMap<string, string>;
+  /** Records that were settled after their lease had run out. */
+  late: ReadonlySet<string>;
 }
 
 interface Charge {
@@ -53,8 +55,9 @@ export function checkHistory(history: History, ledger: Ledger): Finding[] {
   const charges = pairs.flatMap(({ sight, record }): Charge[] =>
     record === undefined ? [] : [{ sight, record, amount: costOf(sight, record) }],
   );
+  // What is settled late is collected later than it is answered, of what came in by then.
   const answeredFirst = charges
-    .filter(({ sight }) => sight.end === "complete")
+    .filter(({ sight, record }) => sight.end === "complete" && !ledger.late.has(record.id))
     .sort((a, b) => a.sight.endedAt - b.sight.endedAt);
   for (const { id, balance } of ledger.accounts.filter(({ kind }) => kind === "builder")) {
     const [incoming, spent] = [credits.filter(({ account }) => account === id), ofAccount(charges, id)];
@@ -99,10 +102,13 @@ function checkCredits(
   return { found, credits };
 }
 
-/** What the client was told it used, at the record's prices; of every other ending, what the record says. */
-function costOf({ end, usage }: Sight, { prices, charge }: BookRecord): bigint {
+/**
+ * What the client was told it used, at the record's prices; of every other ending, what the record says. A gateway that was away for
+ * longer than its lease settles late, and collects what there is by then: the auditor sees to it that only who has little pays less.
+ */
+function costOf({ end, usage }: Sight, { prices, charge, short }: BookRecord): bigint {
   if (end !== "complete" || usage === null || prices === null) return charge;
-  return BigInt(usage.prompt) * prices.in + BigInt(usage.completion) * prices.out;
+  return BigInt(usage.prompt) * prices.in + BigInt(usage.completion) * prices.out - short;
 }
 
 /** Of answers in the order of their returns, at no moment more than could have been there. */

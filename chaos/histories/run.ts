@@ -20,7 +20,7 @@ import { CONTROLS } from "./controls.ts";
 import { PAST_LEASE, POSTGRES_KILLED, STRIKES } from "./faults.ts";
 import { type Credit, checkHistory, type Finding } from "./model.ts";
 import { gather } from "./people.ts";
-import { type HistoryStage, openStage } from "./stage.ts";
+import { type HistoryStage, LATE_TABLE, openStage } from "./stage.ts";
 
 const USAGE = `Usage: npm run histories -- [flags]
   --seconds S       how long calls are made and parts are struck (default 60)
@@ -52,6 +52,8 @@ interface Judged {
   calls: number;
   acknowledged: number;
   strikes: number;
+  /** Requests whose gateway was away for longer than its lease. */
+  late: number;
 }
 
 interface RunOptions {
@@ -129,7 +131,7 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
     const { findings, ...counts } = await judge(stage, calls, { now, strikes });
     await writeFile(join(stage.directory, "history.jsonl"), linesOf(calls.history));
     say(`${counts.calls} calls, ${counts.acknowledged} acknowledged, ${strikes} strikes, PostgreSQL ${stage.version}`);
-    say(told(calls.history));
+    say(`${told(calls.history)}; settled late: ${counts.late}`);
     tellFindings(findings);
     const isFound = findings.some(({ rule }) => control?.foundBy.includes(rule) === true);
     asItShould = control === undefined ? findings.length === 0 : isFound;
@@ -189,6 +191,7 @@ async function judge(
        from transfer t left join payment_move m on m.transfer_id = t.id`,
   );
   const keys = await stage.query<{ id: string; key: string }>("select id, key_id as key from request");
+  const late = await stage.query<{ id: string }>(`select distinct id from ${LATE_TABLE}`);
   // Parts die all the time: one fault from the first call to the last.
   const always: Episode = {
     ...{ fault: "history", struckAt: 0, healedAt: 0, calmAt: now(), recovered: true, recoversWithinMs: now() },
@@ -199,6 +202,7 @@ async function judge(
     ...books,
     credits: credits.map((row) => ({ ...row, amount: BigInt(row.amount) })),
     keys: new Map(keys.map(({ id, key }) => [id, key])),
+    late: new Set(late.map(({ id }) => id)),
   });
   const { chats, credits: called, budgets, balances } = history;
   return {
@@ -206,6 +210,7 @@ async function judge(
     calls: chats.length + called.length + budgets.length + balances.length,
     acknowledged: acknowledged(),
     strikes,
+    late: late.length,
   };
 }
 

@@ -24,6 +24,17 @@ export const MODEL = "tiny-3b";
 const [DATABASE, ROLE] = ["tollgate", "tollgate"];
 export const WEBHOOK_SECRET = "whsec_histories";
 
+/** Which requests were settled after their lease had run out: a record does not tell. */
+export const LATE_TABLE = "history.settled_late";
+const NOTE_LATE = `
+  create schema history;
+  create table ${LATE_TABLE} (id uuid);
+  create function history.note() returns trigger language plpgsql security definer as $$
+    begin insert into ${LATE_TABLE} values (new.id); return null; end $$;
+  create trigger note_late after update on request for each row
+    when (old.outcome = 'gateway_lost' and new.outcome <> 'gateway_lost') execute function history.note();
+  grant usage on schema history to public`;
+
 export interface HistoryStage {
   postgres: PostgresServer;
   gateways: Gateway[];
@@ -75,6 +86,7 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
   const [first, ...others] = gateways as [Gateway, ...Gateway[]];
   await untilServing(first);
   await Promise.all(others.map(untilServing));
+  await query(NOTE_LATE);
   let agents: Awaited<ReturnType<typeof makeAgents>>["agents"] = [];
   const [row] = await query<{ version: string }>("select current_setting('server_version') as version");
   return {
