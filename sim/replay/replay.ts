@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { EPOCH_MS } from "../world/life.ts";
-import type { Done, Statement } from "../world/store/store.ts";
+import type { Done } from "../world/store/store.ts";
+import type { Statement } from "../world/store/transactions.ts";
 import type { Left, Recording } from "./record.ts";
 
 const CLOCK = `

@@ -13,7 +13,7 @@ import type { Broadcast } from "../../../gateway/src/db/broadcast.ts";
 import type { Life } from "../life.ts";
 import type { Scheduler } from "../scheduler.ts";
 import { answer, type Tables } from "./statements.ts";
-import { Transactions } from "./transactions.ts";
+import { type Statement, Transactions } from "./transactions.ts";
 
 /** How long the watch over the store takes to see that it is away. */
 const NOTICED_MS_MAX = 1_500;
@@ -25,13 +25,6 @@ export interface Done {
   atMs: number;
   isTransaction: boolean;
   statements: Statement[];
-}
-
-/** One statement as a gateway sent it, with what it was answered: rows, or the SQLSTATE of a refusal. */
-export interface Statement {
-  text: string;
-  values: unknown[];
-  answer: Record<string, unknown>[] | string;
 }
 
 /** What a standby refuses. */

@@ -6,7 +6,13 @@ import type pg from "pg";
 import type { Life } from "../life.ts";
 import type { Books } from "./books.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
-import type { Statement } from "./store.ts";
+
+/** One statement as a gateway sent it, with what it was answered: rows, or the SQLSTATE of a refusal. */
+export interface Statement {
+  text: string;
+  values: unknown[];
+  answer: Record<string, unknown>[] | string;
+}
 
 interface TransactionsOptions {
   books: Books;
