@@ -4,6 +4,7 @@ import { Chance } from "@tollgate/stage/chance.ts";
 import { addPeople } from "./people.ts";
 import { type AccountPlan, type Ask, type Item, NODE_KINDS, type NodePlan, type Plan } from "./plan.ts";
 import { addScenes } from "./scenes.ts";
+import { addStoreFaults, storeFault } from "./store-faults.ts";
 
 export interface PlanOptions {
   minutes: number;
@@ -56,7 +57,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   for (let i = 0; i < asks; i++)
     plan.items.push({ atMs: chance.below(endMs), do: "ask", ask: askPlan(chance, { gateways, accounts, isCalm }) });
   for (let i = 0; i < faults; i++)
-    plan.items.push(isDense ? briefly(chance, faultPlan(chance, plan)) : faultPlan(chance, plan));
+    plan.items.push(isDense ? briefly(chance, denseFault(chance, plan)) : faultPlan(chance, plan));
   // What is answered while the store is away is on one disk alone, and then its gateway dies.
   if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
@@ -65,6 +66,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   addPeople(new Chance(`people ${seed}`), plan);
   addCompletions(new Chance(`completions ${seed}`), plan);
   if (!isCalm) addScenes(new Chance(`scenes ${seed}`), plan);
+  if (!isDense) addStoreFaults(new Chance(`store ${seed}`), plan);
   plan.items.sort((a, b) => a.atMs - b.atMs);
   return plan;
 }
@@ -183,6 +185,9 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
       return { atMs, do: "disk full", gateway, forMs: chance.pick([1_000, 30_000]) };
   }
 }
+
+const denseFault = (chance: Chance, plan: Plan): Item =>
+  chance.oneIn(5) ? storeFault(chance, plan) : faultPlan(chance, plan);
 
 /** Most faults are over in a moment, so that there is something to strike for the next one. */
 function briefly(chance: Chance, item: Item): Item {

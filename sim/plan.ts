@@ -74,6 +74,17 @@ export interface Ask {
   script: Script;
 }
 
+/** Statements whose answer a gateway may not live to hear. */
+export const COMMIT_KINDS = [
+  "ledger_hold",
+  "ledger_settle",
+  "ledger_transfer",
+  "payout_create",
+  "payout_paid",
+  "commit",
+] as const;
+type CommitKind = (typeof COMMIT_KINDS)[number];
+
 export type Item = { atMs: number } & (
   | { do: "ask"; ask: Ask }
   | { do: "crash gateway"; gateway: number; fuse: number; downMs: number; powerLoss: boolean }
@@ -86,6 +97,13 @@ export type Item = { atMs: number } & (
   | { do: "store cut"; gateway: number; forMs: number }
   | { do: "store loses"; percent: number; forMs: number }
   | { do: "store slow"; delayMsMax: number; forMs: number }
+  | { do: "store crashes"; forMs: number }
+  /** Commits hang for so long, then a standby is there, and after so long it takes writes. */
+  | { do: "store fails over"; hangMs: number; forMs: number }
+  | { do: "store answers late"; delayMsMax: number; forMs: number }
+  | { do: "store refuses"; percent: number; forMs: number }
+  /** The gateway dies between a commit of its next statement with these words and the answer. */
+  | { do: "crash at commit"; gateway: number; of: CommitKind; downMs: number; powerLoss: boolean }
   | { do: "disk full"; gateway: number; forMs: number }
   | { do: "limits away"; how: "hangs" | "dies"; forMs: number }
   | { do: "transfer"; account: number; kind: "grant" | "purchase" | "refund" | "dispute"; amount: string }

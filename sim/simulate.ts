@@ -38,7 +38,17 @@ export interface Outcome {
   outcomes: Record<string, number>;
 }
 
-export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false } = {}): Promise<Outcome> {
+interface SimulateOptions {
+  keepsTrace?: boolean;
+  /** Told of the world before anybody acts in it. */
+  begun?: (world: World) => void;
+}
+
+export async function simulate(
+  plan: Plan,
+  tokens: Tokens,
+  { keepsTrace = false, begun }: SimulateOptions = {},
+): Promise<Outcome> {
   const guard = forbidOutsideWorld();
   const world = new World(plan.seed, { keepsTrace });
   const onRejection = (error: unknown): void =>
@@ -46,6 +56,7 @@ export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false 
   process.on("unhandledRejection", onRejection);
   try {
     const stage = new Stage(world, plan, tokens.meter);
+    begun?.(world);
     await live(stage, plan, tokens);
     if (guard.attempts.length > 0)
       world.fail("nothing in the simulated world reaches outside", [...new Set(guard.attempts)].join(", "));

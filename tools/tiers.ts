@@ -38,7 +38,7 @@ const unit: Group = {
     "stage/{*,load/*}.test.ts",
     "tools/**/*.test.ts",
     "bench/**/*.test.ts",
-    "chaos/{*,audit/*}.test.ts",
+    "chaos/{*,audit/*,histories/*}.test.ts",
     "sim/**/*.test.ts",
     "engines/*.test.ts",
     ...NO_PLATFORM,

@@ -37,7 +37,14 @@ const record = (changes: Partial<BookRecord> = {}): BookRecord => {
       outcome: "ok",
       status: 200,
     },
-    ...{ promptTokens: PROMPT_TOKENS, completionTokens: 3, hold: 12_200_000n, charge: CHARGE, hostShare: 0n },
+    ...{
+      promptTokens: PROMPT_TOKENS,
+      completionTokens: 3,
+      hold: 12_200_000n,
+      charge: CHARGE,
+      short: 0n,
+      hostShare: 0n,
+    },
     ...{ hasHost: true, prices: PRICES, ...changes },
   };
   return { ...whole, hostShare: changes.hostShare ?? (whole.hasHost ? (whole.charge * 7n) / 10n : 0n) };
@@ -83,6 +90,8 @@ test("a good run passes", () => {
     sight({ end: "lost", requestId: idOf(5), received: "time", usage: null }),
     sight({ end: "hung up", requestId: idOf(6), received: "time", usage: null }),
     sight({ ...REFUSED, status: 402, code: "insufficient_credits", isPoor: true, requestId: idOf(7) }),
+    // Settled late, when there was nothing left.
+    sight({ isPoor: true, requestId: idOf(9) }),
     sight({ kind: "models", endpoint: "reading", account: null, requestId: idOf(8), received: "" }),
   ];
   const free = { charge: 0n, completionTokens: 0 };
@@ -93,6 +102,7 @@ test("a good run passes", () => {
     record({ id: uuidOf(4), outcome: "gateway_lost", hold: 12_240_000n, hasHost: false, ...free }),
     record({ id: uuidOf(5) }),
     record({ id: uuidOf(6), outcome: "client_closed", completionTokens: 2, charge: 280_000n }),
+    record({ id: uuidOf(9), charge: 1n, short: CHARGE - 1n }),
   ];
   assert.deepEqual(audit({ sights, books: books(records), episodes: SHOWS, epoch: EPOCH }), []);
 });
@@ -104,6 +114,12 @@ const cases: [what: string, rules: Rule[], sights: Sight[], books: Books, episod
     ["lost"],
     [sight()],
     books([record({ outcome: "gateway_lost", completionTokens: 0, charge: 0n, hasHost: false })]),
+  ],
+  [
+    "answered late, and somebody who has it paid less",
+    ["lost"],
+    [sight()],
+    books([record({ charge: CHARGE - 1n, short: 1n })]),
   ],
   ["a word of the answer is missing", ["text"], [sight({ received: "time people" })], books([record()])],
   ["charged a picodollar more", ["charge"], [sight()], books([record({ charge: CHARGE + 1n })])],

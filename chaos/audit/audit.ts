@@ -186,6 +186,8 @@ function answered(sight: Sight, record: BookRecord | undefined): Wrong[] {
   if (usage !== null && (usage.prompt !== counted.prompt || usage.completion !== counted.completion)) {
     wrong.push(["tokens", `the client was told ${JSON.stringify(usage)}, the record says ${JSON.stringify(counted)}`]);
   }
+  if (record.short > 0n && !sight.isPoor)
+    wrong.push(["lost", `answered, and ${record.short} was not collected from somebody who has it`]);
   if (sight.endpoint !== "embedding" && wordsIn(sight.text) !== counted.completion) {
     wrong.push(["tokens", `${wordsIn(sight.text)} tokens were ordered, ${counted.completion} are on the record`]);
   }

@@ -13,6 +13,8 @@ export interface BookRecord {
   completionTokens: number;
   hold: bigint;
   charge: bigint;
+  /** What a late settlement could not collect, because the account or the key's budget had no more. */
+  short: bigint;
   hostShare: bigint;
   hasHost: boolean;
   /** Of the version that the request was charged at; null where nothing was ever held. */
@@ -61,7 +63,7 @@ export async function readBooks(query: Query): Promise<Omit<Books, "ledgerCheck"
   const records = await query<Raw<Omit<BookRecord, "prices">> & { price_in: string | null; price_out: string | null }>(
     `select r.id, r.account_id as account, endpoint, r.model, stream, outcome, http_status as status,
             prompt_tokens as "promptTokens", completion_tokens as "completionTokens", hold_pico::text as hold,
-            charge_pico::text as charge, host_pico::text as "hostShare", host_account_id is not null as "hasHost",
+            charge_pico::text as charge, short_pico::text as short, host_pico::text as "hostShare", host_account_id is not null as "hasHost",
             p.price_in_pico::text as price_in, p.price_out_pico::text as price_out
        from request r left join price p on p.version = r.price_version and p.model = r.model`,
   );
@@ -81,7 +83,8 @@ export async function readBooks(query: Query): Promise<Omit<Books, "ledgerCheck"
   return {
     records: records.map(({ price_in, price_out, ...rest }) => ({
       ...rest,
-      ...{ hold: BigInt(rest.hold), charge: BigInt(rest.charge), hostShare: BigInt(rest.hostShare) },
+      ...{ hold: BigInt(rest.hold), charge: BigInt(rest.charge), short: BigInt(rest.short) },
+      hostShare: BigInt(rest.hostShare),
       prices: price_in === null || price_out === null ? null : { in: BigInt(price_in), out: BigInt(price_out) },
     })),
     operations: operations.map((row) => ({ ...row, charged: BigInt(row.charged), sum: BigInt(row.sum) })),

@@ -21,12 +21,12 @@ const BY_OUTCOME: Record<string, Rule> = {
 
 /** What is wrong with the charge; undefined where nothing is. */
 export function wrongCharge(record: BookRecord): string | undefined {
-  const { outcome, charge, hold, promptTokens, completionTokens, prices } = record;
+  const { outcome, charge, short, hold, promptTokens, completionTokens, prices } = record;
   const rule = BY_OUTCOME[outcome] ?? (outcome.startsWith("rate_limit_") ? free : undefined);
   if (rule === undefined) return `has the unknown outcome ${outcome}`;
   const all = prices === null ? 0n : BigInt(promptTokens) * prices.in + BigInt(completionTokens) * prices.out;
   const due = { all: [all], nothing: [0n], either: [0n, all] }[rule(record)];
-  if (!due.includes(charge)) return `(${outcome}) cost ${charge}, and not ${due.join(" or ")}`;
+  if (!due.includes(charge + short)) return `(${outcome}) cost ${charge + short}, and not ${due.join(" or ")}`;
   if (charge > hold) return `(${outcome}) cost ${charge}, and only ${hold} was held`;
   const share = record.hasHost ? (charge * 7n) / 10n : 0n;
   if (record.hostShare !== share) return `(${outcome}) paid the host ${record.hostShare}, and not ${share}`;

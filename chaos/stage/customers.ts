@@ -21,9 +21,14 @@ export async function openAccounts(admin: Admin): Promise<People> {
     payers(RICH, CREDIT.rich),
     payers(POOR, CREDIT.poor),
     openHost(admin),
-    ask(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password),
+    openOperator(admin),
   ]);
   return { rich, poor, hostToken };
+}
+
+/** Who `signIn` signs in. */
+export async function openOperator(admin: Admin): Promise<void> {
+  await ask(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password);
 }
 
 /** The session's cookie. */
@@ -48,7 +53,8 @@ async function openPayer(admin: Admin, credit: string): Promise<Payer> {
   return { account: uuidOf("acc", id), key: key.secret };
 }
 
-async function openHost(admin: Admin): Promise<string> {
+/** Its token. */
+export async function openHost(admin: Admin): Promise<string> {
   const { id } = await ask<{ id: string }>(admin, ["account", "open", "host", "a host"]);
   return (await ask<{ secret: string }>(admin, ["host-token", "create", id, "a token"])).secret;
 }

@@ -48,6 +48,29 @@ const DEEDS: Deeds = {
     stage.setPace({ storeMs: delayMsMax });
     later(stage, forMs, () => stage.setPace());
   },
+  "store crashes": (stage, { forMs }) => {
+    const { store } = stage.world;
+    return store.crash() && later(stage, forMs, () => store.comeBack());
+  },
+  "store fails over": (stage, { hangMs, forMs }) => {
+    const { store } = stage.world;
+    if (!store.losePrimary()) return false;
+    later(stage, hangMs, () => store.promote());
+    return later(stage, hangMs + forMs, () => store.comeBack());
+  },
+  "store answers late": (stage, { delayMsMax, forMs }) => {
+    stage.setPace({ replyMs: delayMsMax });
+    later(stage, forMs, () => stage.setPace());
+  },
+  "store refuses": (stage, { percent, forMs }) => {
+    stage.setPace({ refusalPercent: percent });
+    later(stage, forMs, () => stage.setPace());
+  },
+  "crash at commit": (stage, { gateway, of, downMs, powerLoss }) => {
+    const machine = stage.machines[gateway];
+    if (machine === undefined) return false;
+    stage.world.store.ambush(gateway, of, () => machine.crash({ fuse: 0, downMs, powerLoss }));
+  },
   "disk full": (stage, { gateway, forMs }) => {
     const disk = stage.machines[gateway]?.disk;
     if (disk === undefined || disk.isFull) return false;

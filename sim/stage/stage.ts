@@ -85,11 +85,25 @@ export class Stage {
     });
   }
 
-  setPace({ planeMs = PLANE_MS, storeMs = STORE_MS, lossPercent = 0 } = {}): void {
+  setPace({
+    planeMs = PLANE_MS,
+    storeMs = STORE_MS,
+    replyMs,
+    lossPercent = 0,
+    refusalPercent = 0,
+  }: {
+    planeMs?: number;
+    storeMs?: number;
+    replyMs?: number;
+    lossPercent?: number;
+    refusalPercent?: number;
+  } = {}): void {
     const { network, store } = this.world;
     network.delayMsMax = planeMs;
     store.delayMsMax = storeMs;
+    store.replyMsMax = replyMs;
     store.lossPercent = lossPercent;
+    store.refusalPercent = refusalPercent;
   }
 
   heal(): void {
@@ -98,6 +112,7 @@ export class Stage {
     trace.add("plan", "everything heals");
     this.setPace();
     store.comeBack();
+    store.forgetAmbushes();
     limitsServer.comeBack();
     for (const machine of this.machines) {
       machine.disk.isFull = false;

@@ -5,6 +5,8 @@ export type FaultKind =
   | "struck"
   /** A statement whose connection was lost before it was done, or after. */
   | "statement lost"
+  /** A statement that was given no connection, or one to a standby. */
+  | "connection refused"
   /** A job that a node failed, or lied about. */
   | "job failed"
   /** A client that left before its answer was complete. */
@@ -17,6 +19,7 @@ export type FaultCounts = Record<FaultKind, number>;
 export const noFaults = (): FaultCounts => ({
   struck: 0,
   "statement lost": 0,
+  "connection refused": 0,
   "job failed": 0,
   "client left": 0,
   "write refused": 0,

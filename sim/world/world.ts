@@ -68,8 +68,8 @@ export class World {
       scheduler,
       chance: this.chance.of("store"),
       committed: (text) => this.committed(text),
-      lost: () => {
-        this.faults["statement lost"] += 1;
+      lost: (how) => {
+        this.faults[how] += 1;
       },
     });
   }

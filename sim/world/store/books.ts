@@ -249,6 +249,16 @@ export class Books {
     this.entries.push({ operation: id, account: builder, kind: "setoff", amount });
   }
 
+  /** Shares of a host's that the reserve has. */
+  withheldFrom(host: Uuid): bigint {
+    return this.entries
+      .filter(({ account, kind, operation }) => {
+        const isWithheld = account === RESERVE && kind === "withheld";
+        return isWithheld && this.requests.get(operation)?.withheld?.host === host;
+      })
+      .reduce((sum, { amount }) => sum + amount, 0n);
+  }
+
   /** What a key spent, and what is held for it, of requests made in that day or month. */
   #used(key: Uuid, isIn: (id: Uuid) => boolean): bigint {
     let used = 0n;

@@ -338,8 +338,8 @@ class History {
       const payouts = openPayouts({ pool, newId: () => id, holdDays });
       const batch = await payouts.create({ note: "", by: "differential", minimum });
       if (batch === undefined) return undefined;
-      const { hosts, total, heldBack, setOff, paidAt } = batch;
-      return { hosts, total, heldBack, setOff, isPaid: paidAt !== null };
+      const { hosts, total, heldBack, setOff, withheld, paidAt } = batch;
+      return { hosts, total, heldBack, setOff, withheld, isPaid: paidAt !== null };
     });
   }
 

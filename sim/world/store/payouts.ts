@@ -11,6 +11,8 @@ interface PayoutLine {
   amount: bigint;
   heldBack: bigint;
   setOff: bigint;
+  /** What is withheld from the host when the batch is made. */
+  withheld: bigint;
 }
 
 export interface Batch {
@@ -58,7 +60,8 @@ export class PayoutBooks {
       const payable = free - heldBack;
       const setOff = moved.get(host) ?? 0n;
       if (payable < minimum && heldBack === 0n && setOff === 0n) return [];
-      return [{ id: this.#newId(), account: host, amount: payable >= minimum ? payable : 0n, heldBack, setOff }];
+      const amount = payable >= minimum ? payable : 0n;
+      return [{ id: this.#newId(), account: host, amount, heldBack, setOff, withheld: this.#books.withheldFrom(host) }];
     });
     const batch: Batch = { id, note, by, createdMs: this.#now(), paidMs: null, lines };
     const paid = paidBy(batch);

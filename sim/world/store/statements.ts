@@ -99,7 +99,8 @@ function endedOf(values: unknown[], [withheld, reason]: unknown[] = values.slice
 }
 
 function batchRow({ id, note, by, createdMs, paidMs, lines }: Batch): Record<string, unknown> {
-  const sum = (of: "amount" | "heldBack" | "setOff"): bigint => lines.reduce((total, line) => total + line[of], 0n);
+  const sum = (of: "amount" | "heldBack" | "setOff" | "withheld"): bigint =>
+    lines.reduce((total, line) => total + line[of], 0n);
   return {
     id,
     note,
@@ -111,6 +112,7 @@ function batchRow({ id, note, by, createdMs, paidMs, lines }: Batch): Record<str
     total: sum("amount"),
     heldBack: sum("heldBack"),
     setOff: sum("setOff"),
+    withheld: sum("withheld"),
   };
 }
 
@@ -143,7 +145,9 @@ const ANSWERS: [RegExp, Answer][] = [
   [/select ledger_void\(/, ({ books }, [literal]) => [{ codes: writeArray(books.void(ids(literal as string))) }]],
   [
     /select ledger_renew\(/,
-    ({ books }, [literal, lease]) => [{ renewed: books.renew(ids(literal as string), milliseconds(lease as string)) }],
+    ({ books }, [literal, lease]) => [
+      { ledger_renew: books.renew(ids(literal as string), milliseconds(lease as string)) },
+    ],
   ],
   [/select ledger_expire\(/, ({ books }, [lease]) => [{ expired: books.expire(1000, milliseconds(lease as string)) }]],
   [

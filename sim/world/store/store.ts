@@ -1,8 +1,9 @@
 /**
  * The database as gateways reach it: an object that looks like a pool of connections, with what happens on the way. A statement is
- * done at one moment, whole or not at all. A connection may be lost before that moment or after it, the answer may be slow, and
- * the store may be away, from everybody or from one machine: then whoever waits is cut off, done or not, and whoever comes is
- * refused.
+ * done at one moment, whole or not at all. A connection may be refused, or lost before that moment or after it; the statement or its
+ * answer may be slow. The store may be away, from everybody or from one machine: then whoever waits is cut off, done or not, and
+ * whoever comes is refused. It may crash, which everybody who waits learns at once, and it may fail over to a standby, which has all
+ * that was answered and takes no writes at first.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -12,11 +13,29 @@ import type { Broadcast } from "../../../gateway/src/db/broadcast.ts";
 import type { Life } from "../life.ts";
 import type { Scheduler } from "../scheduler.ts";
 import { answer, type Tables } from "./statements.ts";
-import { Transactions } from "./transactions.ts";
+import { type Statement, Transactions } from "./transactions.ts";
 
 /** How long the watch over the store takes to see that it is away. */
 const NOTICED_MS_MAX = 1_500;
 const NOTIFY_MS_MAX = 50;
+
+/** What the store did at one moment: a statement, or all that a transaction committed. */
+export interface Done {
+  /** Virtual milliseconds. */
+  atMs: number;
+  isTransaction: boolean;
+  statements: Statement[];
+}
+
+/** What a standby refuses. */
+const WRITES =
+  /ledger_(hold|settle|void|renew|expire|transfer)|payout_(create|paid)|history_refuse|\b(begin|commit|insert|update|pg_notify)\b/;
+
+const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code });
+const reset = (): Error => failure("ECONNRESET", "Connection terminated unexpectedly");
+const noConnection = (): Error => failure("ECONNREFUSED", "connect ECONNREFUSED");
+const readOnly = (): Error => failure("25006", "cannot execute in a read-only transaction");
+const shutDown = (): Error => failure("57P01", "terminating connection due to administrator command");
 
 type Heard = Map<string, ((text: string | undefined) => void)[]>;
 
@@ -25,11 +44,20 @@ export class Store {
   readonly #scheduler: Scheduler;
   readonly #chance: Chance;
   readonly #committed: (text: string) => void;
-  readonly #lost: () => void;
+  readonly #lost: (how: "statement lost" | "connection refused") => void;
   readonly #transactions: Transactions;
   readonly #listeners = new Set<{ life: Life; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
+  /** It crashed, and nobody listens on its port. */
+  #isDown = false;
+  /** The primary answers nobody, and what it did is on its standby, or is not. */
+  #isLosing = false;
+  /** A standby that does not take over yet is in its place. */
+  #isStandby = false;
+  /** Which life of the server it is: what was on its way in one before is not done any more. */
+  #life = 0;
+  readonly #ambushes: { machine: number; of: string; run: () => void }[] = [];
   /** Machines that do not reach it, and whether they have seen that. */
   readonly #unreached = new Map<number, { isKnown: boolean }>();
   /** When which machine did not reach it, in virtual milliseconds; the last may not be over. */
@@ -37,9 +65,15 @@ export class Store {
   /** Who waits for an answer, and is cut off when the store is seen to be away. */
   readonly #waiting = new Map<(error: Error) => void, Life>();
   delayMsMax = 6;
+  /** How long an answer may take, where it is not as long as a statement. */
+  replyMsMax: number | undefined;
   /** Of a hundred statements, so many lose their connection. */
   lossPercent = 0;
+  /** And so many are given none. */
+  refusalPercent = 0;
   statements = 0;
+  /** Told of all that is done, in the order in which it was. */
+  recorded: ((done: Done) => void) | undefined;
 
   constructor(options: {
     tables: Tables;
@@ -47,8 +81,8 @@ export class Store {
     chance: Chance;
     /** Runs after every statement that was done. */
     committed: (text: string) => void;
-    /** Runs for every statement that loses its connection. */
-    lost: () => void;
+    /** Runs for every statement that loses its connection, or is given none. */
+    lost: (how: "statement lost" | "connection refused") => void;
   }) {
     this.tables = options.tables;
     this.#scheduler = options.scheduler;
@@ -56,23 +90,61 @@ export class Store {
     this.#committed = options.committed;
     this.#lost = options.lost;
     const { books, payments } = options.tables;
-    this.#transactions = new Transactions({ books, payments, run: (life, text, what) => this.run(life, text, what) });
+    this.#transactions = new Transactions({
+      ...{ books, payments, run: (life, text, what) => this.run(life, text, what) },
+      committed: (statements) => this.#record({ isTransaction: true, statements }),
+    });
   }
 
   /** Nothing is done any more; soon that is noticed. */
   goAway(): boolean {
-    if (this.#isAway) return false;
+    if (this.#isAway || this.#isStandby) return false;
     this.#isAway = true;
     this.#scheduler.after(this.#chance.between(1, NOTICED_MS_MAX), () => this.#notice());
     return true;
   }
 
+  /** Its processes die. Whoever waits is cut off now, done or not, and whoever comes finds nobody. */
+  crash(): boolean {
+    if (!this.goAway()) return false;
+    this.#isDown = true;
+    this.#endLife(reset);
+    return true;
+  }
+
+  /** The primary answers no commit any more, and its standby gets some of them; `promote` is to follow. */
+  losePrimary(): boolean {
+    this.#isLosing = this.goAway();
+    return this.#isLosing;
+  }
+
+  /** The standby is in the primary's place: reads are answered, writes are refused until `comeBack`. */
+  promote(): void {
+    if (!this.#isLosing) return;
+    this.#isLosing = false;
+    this.#isAway = false;
+    this.#isStandby = true;
+    this.#endLife(shutDown);
+  }
+
   comeBack(): void {
-    if (!this.#isAway) return;
+    if (!this.#isAway && !this.#isStandby) return;
     this.#notice();
     this.#isAway = false;
     this.#isKnownAway = false;
+    this.#isDown = false;
+    this.#isLosing = false;
+    this.#isStandby = false;
     this.#tellMissed((life) => !this.#unreached.has(life.machine));
+  }
+
+  /** Runs when the next statement of this machine with these words is done, before its answer leaves. */
+  ambush(machine: number, of: string, run: () => void): void {
+    this.#ambushes.push({ machine, of, run });
+  }
+
+  forgetAmbushes(): void {
+    this.#ambushes.length = 0;
   }
 
   /** One machine does not reach it any more; soon that is noticed there. */
@@ -100,11 +172,28 @@ export class Store {
   }
 
   pool(life: Life): pg.Pool {
-    const query = (query: string | { text: string; values: unknown[] }, values?: unknown[]) =>
-      typeof query === "string"
-        ? this.run(life, query, () => answer(this.tables, query, values ?? []))
-        : this.run(life, query.text, () => answer(this.tables, query.text, query.values));
+    const query = (query: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
+      typeof query === "string" ? this.#single(life, query, values) : this.#single(life, query.text, query.values);
     return { query, connect: () => this.#transactions.connect(life) } as unknown as pg.Pool;
+  }
+
+  #single(life: Life, text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> {
+    const note = (answer: Statement["answer"]): void =>
+      this.#record({ isTransaction: false, statements: [{ text, values, answer }] });
+    return this.run(life, text, () => {
+      try {
+        const result = answer(this.tables, text, values);
+        note(result.rows);
+        return result;
+      } catch (error) {
+        note((error as { code?: string }).code ?? String(error));
+        throw error;
+      }
+    });
+  }
+
+  #record(done: Omit<Done, "atMs">): void {
+    this.recorded?.({ atMs: this.#scheduler.nowMs, ...done });
   }
 
   /** Does `what` as one statement. */
@@ -112,9 +201,14 @@ export class Store {
     if (!life.mayAct()) return life.never();
     if (this.#isKnownAway || this.#unreached.get(life.machine)?.isKnown === true)
       return Promise.reject(new Away("database", "it does not answer"));
+    if (this.#isDown) return this.#refuse(life, noConnection);
+    if (this.#isStandby && WRITES.test(text)) return this.#refuse(life, readOnly);
+    if (this.refusalPercent > 0 && this.#chance.below(100) < this.refusalPercent)
+      return this.#refuse(life, noConnection);
     const loss =
       this.#chance.below(100) < this.lossPercent ? this.#chance.pick(["before", "after"] as const) : undefined;
-    if (loss !== undefined) this.#lost();
+    if (loss !== undefined) this.#lost("statement lost");
+    const serverLife = this.#life;
     return new Promise<T>((resolve, reject) => {
       let isOver = false;
       const end = (tell: () => void): void => {
@@ -125,11 +219,11 @@ export class Store {
       };
       const cutOff = (error: Error): void => end(() => reject(error));
       this.#waiting.set(cutOff, life);
-      const lost = (): void =>
-        cutOff(Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" }));
+      const lost = (): void => cutOff(reset());
       this.#scheduler.after(this.#delayMs(), () => {
         if (loss === "before") return lost();
-        if (this.#isAwayFor(life)) return;
+        const isUnheard = this.#isLosing && !this.#unreached.has(life.machine) && this.#chance.oneIn(2);
+        if ((this.#isAwayFor(life) && !isUnheard) || this.#life !== serverLife) return;
         this.statements += 1;
         let result: T;
         try {
@@ -139,7 +233,8 @@ export class Store {
           return;
         }
         this.#committed(text);
-        this.#scheduler.after(this.#delayMs(), () => {
+        this.#spring(life.machine, text);
+        this.#scheduler.after(this.#replyMs(), () => {
           if (loss === "after") return lost();
           if (!this.#isAwayFor(life)) end(() => resolve(result));
         });
@@ -167,6 +262,25 @@ export class Store {
     }
   }
 
+  #refuse<T>(life: Life, why: () => Error): Promise<T> {
+    this.#lost("connection refused");
+    return new Promise<T>((_, reject) => {
+      this.#scheduler.after(this.#delayMs(), () => {
+        if (life.hears) reject(why());
+      });
+    });
+  }
+
+  #endLife(why: () => Error): void {
+    this.#life += 1;
+    for (const cutOff of [...this.#waiting.keys()]) cutOff(why());
+  }
+
+  #spring(machine: number, text: string): void {
+    const at = this.#ambushes.findIndex((one) => one.machine === machine && text.includes(one.of));
+    if (at >= 0) this.#ambushes.splice(at, 1)[0]?.run();
+  }
+
   #notice(): void {
     if (!this.#isAway || this.#isKnownAway) return;
     this.#isKnownAway = true;
@@ -192,5 +306,9 @@ export class Store {
 
   #delayMs(): number {
     return this.#chance.between(1, this.delayMsMax);
+  }
+
+  #replyMs(): number {
+    return this.#chance.between(1, this.replyMsMax ?? this.delayMsMax);
   }
 }

@@ -7,11 +7,20 @@ import type { Life } from "../life.ts";
 import type { Books } from "./books.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
 
+/** One statement as a gateway sent it, with what it was answered: rows, or the SQLSTATE of a refusal. */
+export interface Statement {
+  text: string;
+  values: unknown[];
+  answer: Record<string, unknown>[] | string;
+}
+
 interface TransactionsOptions {
   books: Books;
   payments: PaymentTables;
   /** Does one statement, with all that may happen on the way. */
   run: <T>(life: Life, text: string, what: () => T) => Promise<T>;
+  /** Told of the statements of each transaction that is committed. */
+  committed?: (statements: Statement[]) => void;
 }
 
 export class Transactions {
@@ -45,6 +54,7 @@ class Connection {
   readonly #options: TransactionsOptions;
   readonly #life: Life;
   #draft: PaymentDraft | undefined;
+  #statements: Statement[] = [];
   #isLost = false;
 
   constructor(all: Transactions, options: TransactionsOptions, life: Life) {
@@ -78,15 +88,24 @@ class Connection {
 
   /** At the moment in which the store does it. */
   #do(text: string, values: unknown[]): unknown[] {
-    const { payments, books } = this.#options;
+    const { payments, books, committed } = this.#options;
     // Whoever lost its connection, or its life, lost the transaction.
     if (this.#isLost) return [];
-    if (text === "begin") this.#draft = new PaymentDraft(payments, books);
-    else if (text === "commit" || text === "rollback") {
-      if (text === "commit") this.#draft?.commit();
+    if (text === "begin") {
+      this.#draft = new PaymentDraft(payments, books);
+      this.#statements = [];
+    } else if (text === "commit" || text === "rollback") {
+      if (text === "commit" && this.#draft !== undefined) {
+        this.#draft.commit();
+        committed?.(this.#statements);
+      }
       this.#draft = undefined;
       this.#all.end(this);
-    } else return (this.#draft as PaymentDraft).answer(text, values);
+    } else {
+      const answer = (this.#draft as PaymentDraft).answer(text, values);
+      this.#statements.push({ text, values, answer });
+      return answer;
+    }
     return [];
   }
 }

@@ -1,0 +1,52 @@
+/**
+ * A history: every operation of a run with the moments of its call and its return, in milliseconds since the run began. Chats are
+ * the sights of ../../stage/load; the rest is here. Amounts are picodollars.
+ */
+import type { Sight } from "@tollgate/stage/load/sight.ts";
+
+interface Call {
+  calledAt: number;
+  returnedAt: number;
+  /** `unknown`: the connection broke, or the answer was a 5xx. It was done or it was not. */
+  outcome: "done" | "refused" | "unknown";
+}
+
+/** Credit that comes in: a grant of an operator, or a purchase that the payment provider tells of until somebody has taken it. */
+export interface CreditCall extends Call {
+  kind: "grant" | "purchase";
+  account: string;
+  amount: bigint;
+  /** What the ledger knows it by: a grant's reason, a purchase's checkout. */
+  mark: string;
+}
+
+export interface BudgetCall extends Call {
+  key: string;
+  dayMax: bigint;
+}
+
+export interface BalanceCall extends Call {
+  account: string;
+  /** Null unless it is done. */
+  found: { balance: bigint; held: bigint } | null;
+}
+
+export interface History {
+  chats: readonly Sight[];
+  credits: readonly CreditCall[];
+  budgets: readonly BudgetCall[];
+  balances: readonly BalanceCall[];
+}
+
+/** One line for each operation, by the moment of its call. */
+export function linesOf({ chats, credits, budgets, balances }: History): string {
+  const all = [
+    ...chats.map((sight) => ({ op: "chat", ...sight, calledAt: sight.beganAt })),
+    ...credits.map((call) => ({ op: "credit", ...call })),
+    ...budgets.map((call) => ({ op: "budget", ...call })),
+    ...balances.map((call) => ({ op: "balance", ...call })),
+  ];
+  all.sort((a, b) => a.calledAt - b.calledAt);
+  const text = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+  return all.map((call) => `${JSON.stringify(call, text)}\n`).join("");
+}

@@ -1,0 +1,76 @@
+/** What strikes while calls are made: kill and freeze of gateways and of PostgreSQL, alone and together, in an order that the seed decides. */
+import type { Chance } from "@tollgate/stage/chance.ts";
+import type { HistoryStage } from "./stage.ts";
+
+interface Strike {
+  name: string;
+  /** Resolves when it is healed. */
+  strike(stage: HistoryStage, chance: Chance): Promise<void>;
+}
+
+/** The longest is longer than a lease: its gateway's requests have ended when it goes on. */
+const FROZEN_MS = [100, 1_000, 3_000];
+const DOWN_MS = [0, 500, 2_500];
+
+export const PAST_LEASE: Strike = {
+  name: "gateway frozen past its lease",
+  strike: ({ gateways }, by) => freezeFor(by.pick(gateways), 25_000),
+};
+
+export const POSTGRES_KILLED: Strike = {
+  name: "PostgreSQL killed",
+  async strike({ postgres }, by) {
+    await postgres.process.kill();
+    await pause(by.pick(DOWN_MS));
+    await postgres.process.start();
+  },
+};
+
+export const STRIKES: readonly Strike[] = [
+  POSTGRES_KILLED,
+  {
+    name: "PostgreSQL frozen",
+    strike: ({ postgres }, by) =>
+      freezeFor({ freeze: postgres.process.stop, thaw: postgres.process.cont }, by.pick(FROZEN_MS)),
+  },
+  { name: "gateway killed", strike: ({ gateways }, by) => by.pick(gateways).kill() },
+  { name: "gateway frozen", strike: ({ gateways }, by) => freezeFor(by.pick(gateways), by.pick(FROZEN_MS)) },
+  {
+    name: "gateway killed while PostgreSQL is frozen",
+    async strike({ gateways, postgres }, by) {
+      postgres.process.stop();
+      await pause(by.pick(FROZEN_MS));
+      await by.pick(gateways).kill();
+      postgres.process.cont();
+    },
+  },
+  {
+    name: "gateway killed while PostgreSQL is down",
+    async strike({ gateways, postgres }, by) {
+      await postgres.process.kill();
+      // What runs ends meanwhile, on a gateway's disk.
+      await pause(by.pick(FROZEN_MS));
+      await by.pick(gateways).kill();
+      await postgres.process.start();
+    },
+  },
+  {
+    name: "gateway frozen while PostgreSQL is killed",
+    async strike({ gateways, postgres }, by) {
+      const one = by.pick(gateways);
+      one.freeze();
+      await postgres.process.kill();
+      await pause(by.pick(DOWN_MS));
+      await postgres.process.start();
+      one.thaw();
+    },
+  },
+];
+
+async function freezeFor(part: { freeze(): void; thaw(): void }, ms: number): Promise<void> {
+  part.freeze();
+  await pause(ms);
+  part.thaw();
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

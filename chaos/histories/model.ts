@@ -1,0 +1,167 @@
+/**
+ * A model of the ledger, which is told the history alone: an account has what came in less what was answered, a key has spent what
+ * its requests cost. Where a call's outcome is unknown, the ledger says whether it was done, and may say so once. Pure, and it
+ * shares no code with the product. What each chat costs by its ending is the auditor's part (../audit/audit.ts).
+ */
+import type { Sight } from "@tollgate/stage/load/sight.ts";
+import type { BookRecord, Books } from "../audit/books.ts";
+import { match } from "../audit/match.ts";
+import type { BalanceCall, CreditCall, History } from "./calls.ts";
+
+export type ModelRule =
+  /** Acknowledged, and not in the ledger. */
+  | "lost"
+  /** In the ledger twice, or refused and there all the same, or called by nobody. */
+  | "double"
+  /** An account has not what the history leaves it. */
+  | "balance"
+  /** More was spent than had come in. */
+  | "overspent"
+  /** More was spent with a key than its budgets ever allowed. */
+  | "budget"
+  /** A balance was read that no order of the calls explains. */
+  | "read";
+
+export interface Finding {
+  rule: ModelRule;
+  what: string;
+}
+
+/** What the ledger says of credit that came in, by the mark of its call. */
+export interface Credit {
+  mark: string;
+  kind: string;
+  account: string;
+  amount: bigint;
+}
+
+export interface Ledger extends Pick<Books, "records" | "accounts"> {
+  credits: readonly Credit[];
+  /** The key of each record, by the record's id. */
+  keys: ReadonlyMap<string, string>;
+  /** Records that were settled after their lease had run out. */
+  late: ReadonlySet<string>;
+}
+
+interface Charge {
+  sight: Sight;
+  record: BookRecord;
+  amount: bigint;
+}
+
+export function checkHistory(history: History, ledger: Ledger): Finding[] {
+  const { found, credits } = checkCredits(history.credits, ledger.credits);
+  const { pairs } = match(history.chats, ledger.records);
+  const charges = pairs.flatMap(({ sight, record }): Charge[] =>
+    record === undefined ? [] : [{ sight, record, amount: costOf(sight, record) }],
+  );
+  // What is settled late is collected later than it is answered, of what came in by then.
+  const answeredFirst = charges
+    .filter(({ sight, record }) => sight.end === "complete" && !ledger.late.has(record.id))
+    .sort((a, b) => a.sight.endedAt - b.sight.endedAt);
+  for (const { id, balance } of ledger.accounts.filter(({ kind }) => kind === "builder")) {
+    const [incoming, spent] = [credits.filter(({ account }) => account === id), ofAccount(charges, id)];
+    const due = sum(incoming) - sum(spent);
+    if (balance !== due)
+      found.push({ rule: "balance", what: `${id} has ${balance}, and the history leaves it ${due}` });
+    found.push(
+      ...checkSpending(ofAccount(answeredFirst, id), (at) => sum(incoming.filter(({ calledAt }) => calledAt < at)), {
+        rule: "overspent",
+        who: id,
+      }),
+      ...history.balances
+        .filter(({ account }) => account === id)
+        .flatMap((read) => checkRead(read, { incoming, charges: spent })),
+    );
+  }
+  return [...found, ...checkBudgets(history, answeredFirst, ledger.keys)];
+}
+
+/** Credit that came in, as far as the calls explain it. */
+function checkCredits(
+  calls: readonly CreditCall[],
+  entered: readonly Credit[],
+): { found: Finding[]; credits: CreditCall[] } {
+  const found: Finding[] = [];
+  const byMark = Map.groupBy(entered, ({ mark }) => mark);
+  const credits = calls.filter((call) => {
+    const same = byMark.get(call.mark) ?? [];
+    byMark.delete(call.mark);
+    const name = `${call.kind} ${call.mark} of ${call.amount}`;
+    if (same.length > 1) found.push({ rule: "double", what: `${name} was entered ${same.length} times` });
+    if (call.outcome === "refused" && same.length > 0)
+      found.push({ rule: "double", what: `${name} was refused, and entered` });
+    if (call.outcome === "done" && same.length === 0)
+      found.push({ rule: "lost", what: `${name} was acknowledged, and is not there` });
+    for (const { kind, account, amount } of same)
+      if (kind !== call.kind || account !== call.account || amount !== call.amount)
+        found.push({ rule: "double", what: `${name} was entered as ${kind} of ${amount} for ${account}` });
+    return call.outcome === "done" || (call.outcome === "unknown" && same.length > 0);
+  });
+  for (const mark of byMark.keys()) found.push({ rule: "double", what: `nobody called for the credit ${mark}` });
+  return { found, credits };
+}
+
+/**
+ * What the client was told it used, at the record's prices; of every other ending, what the record says. A gateway that was away for
+ * longer than its lease settles late, and collects what there is by then: the auditor sees to it that only who has little pays less.
+ */
+function costOf({ end, usage }: Sight, { prices, charge, short }: BookRecord): bigint {
+  if (end !== "complete" || usage === null || prices === null) return charge;
+  return BigInt(usage.prompt) * prices.in + BigInt(usage.completion) * prices.out - short;
+}
+
+/** Of answers in the order of their returns, at no moment more than could have been there. */
+function checkSpending(
+  answered: readonly Charge[],
+  mostBefore: (at: number) => bigint,
+  { rule, who }: { rule: ModelRule; who: string },
+): Finding[] {
+  let spent = 0n;
+  for (const { sight, amount } of answered) {
+    spent += amount;
+    const most = mostBefore(sight.endedAt);
+    if (spent > most)
+      return [{ rule, what: `${who}: ${spent} was spent when ${sight.requestId} was answered, of at most ${most}` }];
+  }
+  return [];
+}
+
+/**
+ * A balance that was read lies between two: all that came in for certain less all that may have been charged, and all that may have
+ * come in. Charges of answers may be on their gateway's disk alone at that moment, so they bound nothing from above.
+ */
+function checkRead(
+  { found, calledAt, returnedAt, account }: BalanceCall,
+  { incoming, charges }: { incoming: readonly CreditCall[]; charges: readonly Charge[] },
+): Finding[] {
+  if (found === null) return [];
+  const { balance, held } = found;
+  const say = (what: string): Finding[] => [{ rule: "read", what: `${account} had ${balance}, ${held} held: ${what}` }];
+  if (balance < 0n || held < 0n || held > balance) return say("spending took it below zero");
+  const certain = incoming.filter((call) => call.outcome === "done" && call.returnedAt < calledAt);
+  const least = sum(certain) - sum(charges.filter(({ sight }) => sight.beganAt < returnedAt));
+  if (balance < least) return say(`at least ${least} had to be there`);
+  const most = sum(incoming.filter((call) => call.calledAt < returnedAt));
+  return balance > most ? say(`at most ${most} could be there`) : [];
+}
+
+/** Budgets are only ever raised: nobody spends more in a day than the highest that was called for by then. */
+function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: Ledger["keys"]): Finding[] {
+  return [...Map.groupBy(budgets, ({ key }) => key)].flatMap(([key, calls]) => {
+    const mostBefore = (at: number): bigint =>
+      calls.filter(({ calledAt }) => calledAt < at).reduce((most, { dayMax }) => (dayMax > most ? dayMax : most), 0n);
+    const own = answered.filter(({ record }) => keys.get(record.id) === key);
+    return [...Map.groupBy(own, ({ record }) => dayOf(record.id))].flatMap(([day, charges]) =>
+      checkSpending(charges, mostBefore, { rule: "budget", who: `key ${key} on day ${day}` }),
+    );
+  });
+}
+
+/** Days since 1970, of a request's own time. */
+const dayOf = (uuid: string): number =>
+  Math.floor(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) / 86_400_000);
+const ofAccount = (charges: readonly Charge[], id: string): Charge[] =>
+  charges.filter(({ record }) => record.account === id);
+const sum = (amounts: readonly { amount: bigint }[]): bigint =>
+  amounts.reduce((total, { amount }) => total + amount, 0n);

@@ -1,0 +1,68 @@
+/** Who calls in a history: an operator who owns builder accounts, their keys, and a host. Made through the console, before any fault. */
+
+import { openHost, openOperator, signIn } from "../stage/customers.ts";
+import { uuidOf } from "../uuid-of.ts";
+import type { HistoryStage } from "./stage.ts";
+
+const RICH = 2;
+const TIGHT = 3;
+/** More than a history asks for: what limits refuse is not the subject. */
+const WIDE = { requests_per_minute: 1_000_000, tokens_per_minute: 100_000_000, in_flight: 10_000 };
+
+export interface Account {
+  /** As the database knows it, and as the console does. */
+  id: string;
+  name: string;
+  /** It has little, so that its requests compete for it. */
+  isTight: boolean;
+  key: Key;
+}
+
+export interface Key {
+  id: string;
+  name: string;
+  secret: string;
+}
+
+export interface People {
+  cookie: string;
+  accounts: Account[];
+  /** A key of the first account's that is given a budget. */
+  budgeted: Key;
+}
+
+export async function gather(stage: HistoryStage): Promise<People> {
+  const { admin, gateways } = stage;
+  const baseUrl = `http://127.0.0.1:${gateways[0]?.port}`;
+  await openOperator(admin);
+  const cookie = await signIn(baseUrl);
+  const console_ = async <T>(method: string, path: string, body: object, account?: string): Promise<T> => {
+    const response = await fetch(`${baseUrl}/console/api/${path}`, {
+      method,
+      headers: consoleHeaders(cookie, account),
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  };
+  const newKey = async (account: string): Promise<Key> => {
+    const { id, secret } = await console_<{ id: string; secret: string }>("POST", "keys", { name: "a key" }, account);
+    await console_("PUT", `operator/keys/${id}/limits`, WIDE);
+    return { id: uuidOf("key", id), name: id, secret };
+  };
+  const accounts: Account[] = [];
+  for (let i = 0; i < RICH + TIGHT; i++) {
+    const { id: name } = await console_<{ id: string }>("POST", "accounts", { kind: "builder", name: `builder ${i}` });
+    accounts.push({ id: uuidOf("acc", name), name, isTight: i >= RICH, key: await newKey(name) });
+  }
+  const budgeted = await newKey((accounts[0] as Account).name);
+  await stage.startAgents(await openHost(admin));
+  return { cookie, accounts, budgeted };
+}
+
+export const consoleHeaders = (cookie: string, account?: string): Record<string, string> => ({
+  cookie,
+  "sec-fetch-site": "same-origin",
+  "content-type": "application/json",
+  ...(account !== undefined && { "x-tollgate-account": account }),
+});

@@ -1,0 +1,242 @@
+/**
+ * `npm run histories`: several gateways and one PostgreSQL are killed and frozen while every call and its return are written down; then
+ * the history is checked against a model of the ledger. `--controls` runs platforms that are wrong on purpose as well, and fails
+ * where one is not found out. The verdict is about outcomes alone: a slow machine makes a shorter history.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { Chance } from "@tollgate/stage/chance.ts";
+import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
+import { natsReleases } from "../../tools/nats-servers.ts";
+import { ensureServers } from "../../tools/servers.ts";
+import { audit, type Episode, isJudged } from "../audit/audit.ts";
+import { type Books, readBooks } from "../audit/books.ts";
+import { type History, linesOf } from "./calls.ts";
+import { type Calls, startCalls } from "./clients.ts";
+import { CONTROLS } from "./controls.ts";
+import { PAST_LEASE, POSTGRES_KILLED, STRIKES } from "./faults.ts";
+import { type Credit, checkHistory, type Finding } from "./model.ts";
+import { gather } from "./people.ts";
+import { type HistoryStage, LATE_TABLE, openStage } from "./stage.ts";
+
+const USAGE = `Usage: npm run histories -- [flags]
+  --seconds S       how long calls are made and parts are struck (default 60)
+  --seed N          which calls and strikes (default: of the time)
+  --controls        the platforms that are wrong on purpose, too: each has to be found out
+  --control NAME    one of them alone: ${Object.keys(CONTROLS).join(", ")}
+  --postgres MAJOR  18 (npm's, default) or 15 (Debian's)
+  --keep            keeps the logs and the history, also of a good run`;
+
+const LEASE_S = 10;
+/** From so long on a gateway is also frozen for longer than a lease. */
+const LONG_S = 120;
+const PAST_LEASE_ONE_IN = 12;
+/** Calls that are acknowledged between two strikes: a slow machine has fewer strikes, and not fewer calls for each. */
+const LEAD_CALLS = { least: 2, most: 60 };
+const SHOWN_OF_EACH = 4;
+/** A control is struck so many times, each time after so many more calls were acknowledged. */
+const CONTROL_STRIKES = 4;
+const CONTROL_CALLS = 60;
+
+/** What clients may be told while parts die: everything that says plainly that they were not served. */
+const MAY_SHOW = [
+  ...["503", "503 no_capacity", "event no_capacity", "502 upstream_stall", "event upstream_stall"],
+  ...["connection lost", "no answer"],
+];
+
+interface Judged {
+  findings: { rule: string; what: string }[];
+  calls: number;
+  acknowledged: number;
+  strikes: number;
+  /** Requests whose gateway was away for longer than its lease. */
+  late: number;
+}
+
+interface RunOptions {
+  seed: number;
+  seconds: number;
+  major: number;
+  keep: boolean;
+  control: string | undefined;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "60" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    controls: { type: "boolean", default: false },
+    control: { type: "string" },
+    postgres: { type: "string", default: "18" },
+    keep: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (flags.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+if (flags.control !== undefined && CONTROLS[flags.control] === undefined)
+  throw new Error(`--control must be one of ${Object.keys(CONTROLS).join(", ")}`);
+// Many processes load the same sources: they are stripped of their types and compiled once.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
+ensureServers();
+const options = {
+  seed: numberOf("seed", flags.seed),
+  seconds: numberOf("seconds", flags.seconds),
+  major: numberOf("postgres", flags.postgres),
+  keep: flags.keep,
+};
+const without = natsReleases().length === 0 ? "nats-server is not installed" : await whyNoPostgres(options.major);
+if (without !== undefined) {
+  console.log(`left out: npm run histories (${without})`);
+  process.exit(0);
+}
+let passed = true;
+if (flags.control === undefined) passed = (await run({ ...options, control: undefined })) && passed;
+const wanted = flags.controls ? Object.keys(CONTROLS) : flags.control === undefined ? [] : [flags.control];
+for (const control of wanted) passed = (await run({ ...options, control })) && passed;
+process.exit(passed ? 0 : 1);
+
+/** Whether it is as it should be: nothing found, or of a control what it is for. */
+async function run({ seed, seconds, major, keep, control: name }: RunOptions): Promise<boolean> {
+  const control = name === undefined ? undefined : CONTROLS[name];
+  const begun = performance.now();
+  const now = (): number => performance.now() - begun;
+  const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
+  say(`${name === undefined ? "history" : `control ${name}`}, seed ${seed}`);
+  const stage = await openStage({
+    ...{ major, holdLeaseS: LEASE_S, server: control?.server ?? {}, gateways: control?.gateways ?? {} },
+    connections: control?.connections,
+  });
+  let asItShould = false;
+  try {
+    const people = await gather(stage);
+    const prepared = async (): Promise<void> => await control?.plant(stage);
+    const calls = await startCalls({ stage, people, chance: new Chance(`calls ${seed}`), now, prepared });
+    say(`calls are made; logs: ${stage.directory}`);
+    const chance = new Chance(`strikes ${seed}`);
+    const strikes =
+      name === undefined
+        ? await strikeFor(stage, { chance, calls, endsAt: now() + seconds * 1000, isLong: seconds >= LONG_S, now, say })
+        : await strikeAfterCalls(stage, { chance, calls, strikes: name === "synchronous_commit" });
+    await calls.stop();
+    say("every call has returned; waiting for the last holds");
+    // The checker tells which are left.
+    const noHold = async (): Promise<boolean> => (await stage.query("select 1 from hold limit 1")).length === 0;
+    await eventually("no hold is left", noHold).catch(() => undefined);
+    const { findings, ...counts } = await judge(stage, calls, { now, strikes });
+    await writeFile(join(stage.directory, "history.jsonl"), linesOf(calls.history));
+    say(`${counts.calls} calls, ${counts.acknowledged} acknowledged, ${strikes} strikes, PostgreSQL ${stage.version}`);
+    say(`${told(calls.history)}; settled late: ${counts.late}`);
+    tellFindings(findings);
+    const isFound = findings.some(({ rule }) => control?.foundBy.includes(rule) === true);
+    asItShould = control === undefined ? findings.length === 0 : isFound;
+    if (control === undefined) say(asItShould ? "no violation" : `${findings.length} VIOLATIONS`);
+    else say(isFound ? `control ${name}: found` : `control ${name}: NOT FOUND`);
+    return asItShould;
+  } finally {
+    if (!asItShould || keep) console.log(`logs and history are kept: ${stage.directory}`);
+    await stage.close({ keep: keep || !asItShould });
+  }
+}
+
+interface Striking {
+  chance: Chance;
+  calls: Calls;
+  endsAt: number;
+  isLong: boolean;
+  now: () => number;
+  say: (line: string) => void;
+}
+
+async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, now, say }: Striking): Promise<number> {
+  let struck = 0;
+  for (;;) {
+    const due = calls.acknowledged() + chance.between(LEAD_CALLS.least, LEAD_CALLS.most);
+    await eventually("more calls are acknowledged", () => calls.acknowledged() >= due || now() >= endsAt);
+    if (now() >= endsAt) return struck;
+    const strike = isLong && chance.oneIn(PAST_LEASE_ONE_IN) ? PAST_LEASE : chance.pick(STRIKES);
+    say(strike.name);
+    await strike.strike(stage, chance);
+    struck += 1;
+  }
+}
+
+/** Of a control: what is counted are calls and not seconds, so that there is something to lose on any machine. */
+async function strikeAfterCalls(
+  stage: HistoryStage,
+  { chance, calls, strikes }: { chance: Chance; calls: Calls; strikes: boolean },
+): Promise<number> {
+  for (let i = 0; i < CONTROL_STRIKES; i++) {
+    const due = calls.acknowledged() + CONTROL_CALLS;
+    await eventually("more calls are acknowledged", () => calls.acknowledged() >= due);
+    if (strikes) await POSTGRES_KILLED.strike(stage, chance);
+  }
+  return strikes ? CONTROL_STRIKES : 0;
+}
+
+async function judge(
+  stage: HistoryStage,
+  { history, acknowledged }: Calls,
+  { now, strikes }: { now: () => number; strikes: number },
+): Promise<Judged> {
+  const { code, output } = await stage.admin(["ledger", "check"]);
+  const books: Books = { ...(await readBooks((sql) => stage.query(sql))), ledgerCheck: code === 0 ? null : output };
+  const credits = await stage.query<Omit<Credit, "amount"> & { amount: string }>(
+    `select t.kind, t.account_id as account, t.amount::text, coalesce(m.checkout_id::text, t.reason) as mark
+       from transfer t left join payment_move m on m.transfer_id = t.id`,
+  );
+  const keys = await stage.query<{ id: string; key: string }>("select id, key_id as key from request");
+  const late = await stage.query<{ id: string }>(`select distinct id from ${LATE_TABLE}`);
+  // Parts die all the time: one fault from the first call to the last.
+  const always: Episode = {
+    ...{ fault: "history", struckAt: 0, healedAt: 0, calmAt: now(), recovered: true, recoversWithinMs: now() },
+    ...{ mayShow: MAY_SHOW, mayWait: true, mayBar: true },
+  };
+  const audited = audit({ sights: history.chats, books, episodes: [always], epoch: 0 });
+  const modelled: Finding[] = checkHistory(history, {
+    ...books,
+    credits: credits.map((row) => ({ ...row, amount: BigInt(row.amount) })),
+    keys: new Map(keys.map(({ id, key }) => [id, key])),
+    late: new Set(late.map(({ id }) => id)),
+  });
+  const { chats, credits: called, budgets, balances } = history;
+  return {
+    findings: [...audited.filter((one) => isJudged(one, { strict: false })), ...modelled],
+    calls: chats.length + called.length + budgets.length + balances.length,
+    acknowledged: acknowledged(),
+    strikes,
+    late: late.length,
+  };
+}
+
+/** Some of each rule: one mistake has many consequences. */
+function tellFindings(findings: Judged["findings"]): void {
+  for (const [rule, all] of Map.groupBy(findings, (finding) => finding.rule)) {
+    for (const { what } of all.slice(0, SHOWN_OF_EACH)) console.log(`         ${rule}: ${what}`);
+    if (all.length > SHOWN_OF_EACH) console.log(`         ${rule}: and ${all.length - SHOWN_OF_EACH} more`);
+  }
+}
+
+/** How the calls ended, by kind. */
+function told({ chats, credits, budgets, balances }: History): string {
+  const counts = (list: readonly string[]): string =>
+    Object.entries(Object.groupBy(list, (name) => name))
+      .map(([name, all]) => `${name} ${all?.length}`)
+      .join(", ");
+  const outcomes = (list: readonly { outcome: string }[]): string => counts(list.map(({ outcome }) => outcome));
+  return (
+    `chats: ${counts(chats.map(({ end, status }) => (end === "refused" ? `${status}` : end)))}; credits: ${outcomes(credits)}; ` +
+    `budgets: ${outcomes(budgets)}; balances: ${outcomes(balances)}`
+  );
+}
+
+function numberOf(flag: string, value: string): number {
+  const number = Number(value);
+  if (!Number.isFinite(number) || number < 0) throw new Error(`--${flag} must be a number from 0 on`);
+  return number;
+}

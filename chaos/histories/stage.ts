@@ -1,0 +1,152 @@
+/**
+ * The stage of a history: one PostgreSQL, one NATS server, three gateways and two agents, each a process that can be killed and
+ * frozen. No standby and no balancer: every call goes to a gateway of its own choice, and every crash is one that has to be survived.
+ */
+import { randomBytes } from "node:crypto";
+import { chown, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { openNats } from "@tollgate/stage/plane.ts";
+import { newPostgresServer, type PostgresServer } from "@tollgate/stage/servers/postgres-server.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { chooseRunAs } from "../../gateway/src/db/embedded/user.ts";
+import { binariesOf } from "../../gateway/src/db/testing/versions.ts";
+import { type Admin, adminOf } from "../stage/admin.ts";
+import { makeAgents } from "../stage/agent.ts";
+import { type Gateway, makeGateways, untilServing } from "../stage/gateway.ts";
+
+const GATEWAYS = 3;
+const AGENTS = 2;
+const SLOTS = 24;
+export const MODEL = "tiny-3b";
+const [DATABASE, ROLE] = ["tollgate", "tollgate"];
+export const WEBHOOK_SECRET = "whsec_histories";
+
+/** Which requests were settled after their lease had run out: a record does not tell. */
+export const LATE_TABLE = "history.settled_late";
+const NOTE_LATE = `
+  create schema history;
+  create table ${LATE_TABLE} (id uuid);
+  create function history.note() returns trigger language plpgsql security definer as $$
+    begin insert into ${LATE_TABLE} values (new.id); return null; end $$;
+  create trigger note_late after update on request for each row
+    when (old.outcome = 'gateway_lost' and new.outcome <> 'gateway_lost') execute function history.note();
+  grant usage on schema history to public`;
+
+export interface HistoryStage {
+  postgres: PostgresServer;
+  gateways: Gateway[];
+  admin: Admin;
+  /** In the gateways' database, as its superuser. */
+  query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
+  /** Where every log is. */
+  directory: string;
+  version: string;
+  startAgents(hostToken: string): Promise<void>;
+  /** Ends everything. `keep`: the logs stay. */
+  close(options: { keep: boolean }): Promise<void>;
+}
+
+interface StageOptions {
+  major: number;
+  holdLeaseS: number;
+  /** Of the server, by `alter system`. */
+  server: Record<string, string>;
+  /** Of the gateways. `options` of the connections, as in `-c synchronous_commit=off`. */
+  gateways: Record<string, string>;
+  connections: string | undefined;
+}
+
+export async function openStage(options: StageOptions): Promise<HistoryStage> {
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-history-"));
+  const { postgres, url, remove } = await startPostgres(options);
+  const nats = await openNats();
+  const query: HistoryStage["query"] = (sql, values) => postgres.query(sql, values, { database: DATABASE });
+  const settings = {
+    ...nats.env,
+    DATABASE_URL: options.connections === undefined ? url : `${url}?options=${encodeURIComponent(options.connections)}`,
+    KEY_PEPPER: randomBytes(32).toString("hex"),
+    RECEIPT_SEED: randomBytes(32).toString("base64url"),
+    // The scripted engine answers no canary.
+    CATALOGUE_FILE: await writeCatalogue(directory, { [MODEL]: { canaries: [] } }),
+    PROBATION_ANSWERS: "0",
+    AUTO_QUARANTINE: "false",
+    HOLD_LEASE_S: String(options.holdLeaseS),
+    DRAIN_DELAY_S: "0",
+    STRIPE_SECRET_KEY: "sk_test_histories",
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    // Nothing is bought at the provider's: its news are all that comes.
+    STRIPE_API_BASE: "http://127.0.0.1:9",
+    ...options.gateways,
+  };
+  const place = { directory, root: ROOT, settings, clock: undefined, cuts: false, needed: [] };
+  const { gateways } = await makeGateways(GATEWAYS, place);
+  const [first, ...others] = gateways as [Gateway, ...Gateway[]];
+  await untilServing(first);
+  await Promise.all(others.map(untilServing));
+  await query(NOTE_LATE);
+  let agents: Awaited<ReturnType<typeof makeAgents>>["agents"] = [];
+  const [row] = await query<{ version: string }>("select current_setting('server_version') as version");
+  return {
+    ...{ postgres, gateways, query, directory },
+    admin: adminOf(settings, () => ROOT),
+    version: row?.version ?? "",
+    async startAgents(hostToken) {
+      const gatewayUrl = `http://127.0.0.1:${first.port}`;
+      const what = {
+        gatewayUrl,
+        hostToken,
+        models: [MODEL],
+        slots: SLOTS,
+        authority: undefined,
+        cuts: false,
+        needed: [],
+      };
+      ({ agents } = await makeAgents(AGENTS, { directory, ...what }));
+      await Promise.all(agents.map((agent) => agent.start()));
+      await eventually("every agent is online", async () => (await online(gatewayUrl, hostToken)) === AGENTS);
+    },
+    async close({ keep }) {
+      for (const part of [...agents, ...gateways]) {
+        part.thaw();
+        await part.end();
+      }
+      await nats.close();
+      await remove();
+      if (!keep) await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startPostgres({ major, server }: StageOptions) {
+  const runAs = await chooseRunAs();
+  // Not the system's temporary directory: that may be too long for a socket's path, or closed to other users.
+  const directory = await mkdtemp("/tmp/tollgate-history-pg-");
+  if (runAs) await chown(directory, runAs.uid, runAs.gid);
+  const binaries = await binariesOf(major, { runAs, place: directory });
+  const postgres = await newPostgresServer({ name: "postgres", directory, binaries, runAs, diskMb: 1024 });
+  await postgres.create();
+  await postgres.process.start();
+  await postgres.set(server);
+  const password = randomBytes(16).toString("hex");
+  await postgres.query(`create role ${ROLE} login password '${password}'`);
+  await postgres.query(`create database ${DATABASE} owner ${ROLE}`);
+  return {
+    postgres,
+    url: `postgres://${ROLE}:${password}@127.0.0.1:${postgres.port}/${DATABASE}`,
+    async remove() {
+      postgres.process.cont();
+      await postgres.process.end("SIGQUIT", 10_000);
+      await postgres.disk.remove();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function online(baseUrl: string, hostToken: string): Promise<number> {
+  const response = await fetch(`${baseUrl}/node/v1/nodes`, { headers: { authorization: `Bearer ${hostToken}` } });
+  const { data = [] } = (await response.json()) as { data?: { state: string }[] };
+  return data.filter(({ state }) => state === "online").length;
+}

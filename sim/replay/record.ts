@@ -1,0 +1,91 @@
+/** A world's ledger as a recording: who was there at the beginning, all that the store did and answered, and what was left. */
+import type { Uuid } from "../../gateway/src/base/ids.ts";
+import type { Plan } from "../plan.ts";
+import { simulate } from "../simulate.ts";
+import type { Tokens } from "../tokens.ts";
+import type { Entry } from "../world/store/books.ts";
+import type { Done } from "../world/store/store.ts";
+import type { World } from "../world/world.ts";
+
+export interface Recording {
+  seed: number;
+  accounts: { id: Uuid; kind: string }[];
+  /** The grants that accounts begin with. */
+  credits: Entry[];
+  keys: {
+    id: Uuid;
+    accountId: Uuid;
+    reference: string;
+    hash: Buffer;
+    budget: { day: bigint | null; month: bigint | null };
+  }[];
+  /** Builder accounts of the same owner, by host account. */
+  ownedWith: [host: Uuid, builders: Uuid[]][];
+  checkouts: { id: Uuid; accountId: Uuid; pack: string; amount: bigint; session: string }[];
+  done: Done[];
+  end: Left;
+}
+
+/** What is left in the ledger, each list in an order of its own making: both stores give it alike. */
+export interface Left {
+  accounts: { id: string; balance: bigint; held: bigint; overdrawn: boolean; granted: bigint }[];
+  requests: {
+    id: string;
+    outcome: string;
+    charge: bigint;
+    short: bigint;
+    share: bigint;
+    granted: bigint;
+    host: string | null;
+  }[];
+  entries: { operation: string; account: string; kind: string; amount: bigint }[];
+  holds: { id: string; expiresMs: number }[];
+}
+
+/** Accounts that no table of accounts has: their balances are what their entries come to. */
+const OWN = new Set(["platform", "outside", "reserve"]);
+
+export async function record(plan: Plan, tokens: Tokens): Promise<Recording> {
+  const done: Done[] = [];
+  let world: World | undefined;
+  let start: Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> | undefined;
+  // Whether a rule was broken is `npm run sim`'s to say: such a world ends early, and its ledger is as good as any.
+  await simulate(plan, tokens, {
+    begun(begun) {
+      world = begun;
+      start = startOf(begun);
+      begun.store.recorded = (one) => void done.push(one);
+    },
+  });
+  if (world === undefined || start === undefined) throw new Error("the world did not begin");
+  const checkouts = [...world.store.tables.payments.checkouts.values()];
+  return { seed: plan.seed, ...start, checkouts, done, end: leftIn(world) };
+}
+
+function startOf({ books, store }: World): Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> {
+  const people = [...books.accounts.values()].filter(({ kind }) => !OWN.has(kind));
+  const isPerson = new Set(people.map(({ id }) => id));
+  return {
+    accounts: people.map(({ id, kind }) => ({ id, kind })),
+    credits: books.entries.filter(({ account }) => isPerson.has(account)),
+    keys: store.tables.keys.map(({ id, accountId, reference, hash }) => {
+      const { dayMax = null, monthMax = null } = books.budgets.get(id) ?? {};
+      return { id, accountId, reference, hash, budget: { day: dayMax, month: monthMax } };
+    }),
+    ownedWith: [...store.tables.payouts.ownedWith],
+  };
+}
+
+function leftIn({ books }: World): Left {
+  return {
+    accounts: [...books.accounts.values()].map(({ id, kind, balance, held, overdrawn, granted }) => {
+      // The database brings it down to the balance when it is read, as this one does when it is used.
+      return { id, balance, held, overdrawn: kind === "builder" && overdrawn, granted };
+    }),
+    requests: [...books.requests.values()].map(({ id, outcome, charge, short, share, granted, host }) => ({
+      ...{ id, outcome, charge, short, share, granted, host },
+    })),
+    entries: books.entries.map(({ operation, account, kind, amount }) => ({ operation, account, kind, amount })),
+    holds: [...books.holds.values()].map(({ id, expiresMs }) => ({ id, expiresMs })),
+  };
+}

@@ -1,0 +1,72 @@
+/** What simulated worlds did to their ledger, done again by the real SQL: `npm run sim:replay` has 200 of them. */
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { openTestDatabase } from "../../gateway/src/db/testing.ts";
+import { makePlan } from "../draw.ts";
+import { loadTokens, type Tokens } from "../tokens.ts";
+import { type Recording, record } from "./record.ts";
+import { replay } from "./replay.ts";
+
+const WORLDS = 20;
+const MINUTES = 0.5;
+
+let tokens: Tokens;
+before(async () => {
+  tokens = await loadTokens();
+});
+
+/** `planted`: what is done to the database first. */
+async function replayed(recording: Recording, planted = "select"): Promise<string[]> {
+  const db = await openTestDatabase();
+  const client = await db.pool.connect();
+  try {
+    await client.query(planted);
+    return await replay(client, recording);
+  } finally {
+    client.release(true);
+    await db.close();
+  }
+}
+
+describe("a recorded world on PostgreSQL", () => {
+  for (let seed = 1; seed <= WORLDS; seed++) {
+    test(`seed ${seed} has the same answers and leaves the same ledger`, async () => {
+      assert.deepEqual(await replayed(await record(makePlan(seed, { minutes: MINUTES }), tokens)), []);
+    });
+  }
+});
+
+describe("a difference is found", () => {
+  /** Leases run out in it, and settlements come late. */
+  const SEED = 16;
+  const WITHOUT_PAYOUTS = 6;
+  let recording: Recording;
+  before(async () => {
+    recording = await record(makePlan(SEED, { minutes: MINUTES }), tokens);
+  });
+
+  test("in an answer", async () => {
+    const done = recording.done.map((one) => ({
+      ...one,
+      statements: one.statements.map((statement) =>
+        /ledger_settle_one\(/.test(statement.text) ? { ...statement, answer: [{ code: 2 }] } : statement,
+      ),
+    }));
+    assert.match((await replayed({ ...recording, done }))[0] as string, /ledger_settle_one[\s\S]*"code":"1"/);
+  });
+
+  test("in a balance that no answer tells of", async () => {
+    const [differs] = await replayed(
+      await record(makePlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
+      "create or replace function host_share(charge bigint) returns bigint language sql as $$ select charge $$",
+    );
+    assert.match(differs as string, /^accounts of PostgreSQL alone/);
+  });
+
+  test("in the moment at which a lease runs out", async () => {
+    const isSweep = ({ statements }: Recording["done"][number]): boolean =>
+      statements.some(({ text }) => text.includes("ledger_expire("));
+    const done = recording.done.map((one) => (isSweep(one) ? { ...one, atMs: 0 } : one));
+    assert.match((await replayed({ ...recording, done }))[0] as string, /ledger_expire/);
+  });
+});

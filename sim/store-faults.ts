@@ -1,0 +1,60 @@
+/**
+ * What a database does beside being away: crashes, fails over, answers late, refuses connections, or commits for a gateway that dies before
+ * it hears of it. Drawn from a stream of its own, for worlds in which such things go wrong already: the others keep their sharper rules.
+ */
+
+import type { Chance } from "@tollgate/stage/chance.ts";
+import { COMMIT_KINDS, type Item, type Plan } from "./plan.ts";
+import { plainAsk } from "./scenes.ts";
+
+/** Asked around the moment of a fault, so that there is something to lose. */
+const ASKS = 4;
+
+export function addStoreFaults(chance: Chance, plan: Plan): void {
+  const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
+  if (has(/^crash gateway/) && chance.oneIn(2)) plan.items.push(crashAtCommit(chance, plan));
+  if (!has(/^store/)) return;
+  const faults = chance.between(0, 3);
+  for (let i = 0; i < faults; i++) {
+    const fault = storeFault(chance, plan);
+    plan.items.push(fault, ...asksAround(chance, plan, fault));
+  }
+}
+
+function asksAround(chance: Chance, { accounts, gateways }: Plan, { atMs, ...fault }: Item): Item[] {
+  const hangMs = "hangMs" in fault ? fault.hangMs : 100;
+  return Array.from({ length: ASKS }, (): Item => {
+    const [account, gateway] = [chance.below(accounts.length), chance.below(gateways.length)];
+    const ask = plainAsk({ account, gateway, lastsMs: chance.between(100, 2_000), stream: chance.oneIn(2) });
+    return { atMs: Math.max(0, atMs + chance.between(-10, hangMs)), do: "ask", ask };
+  });
+}
+
+export function storeFault(chance: Chance, plan: Plan): Item {
+  const atMs = chance.below(plan.endMs);
+  switch (chance.below(5)) {
+    case 0:
+      return { atMs, do: "store crashes", forMs: chance.pick([200, 3_000, 15_000]) };
+    case 1: {
+      const [hangMs, forMs] = [chance.pick([100, 300, 1_000, 8_000]), chance.pick([10, 1_000, 6_000])];
+      return { atMs, do: "store fails over", hangMs, forMs };
+    }
+    case 2:
+      return { atMs, do: "store answers late", delayMsMax: chance.pick([500, 2_900]), forMs: 20_000 };
+    case 3:
+      return { atMs, do: "store refuses", percent: chance.pick([5, 40, 100]), forMs: chance.pick([1_000, 15_000]) };
+    default:
+      return crashAtCommit(chance, plan);
+  }
+}
+
+function crashAtCommit(chance: Chance, { endMs, gateways }: Plan): Item {
+  return {
+    atMs: chance.below(endMs),
+    do: "crash at commit",
+    gateway: chance.below(gateways.length),
+    of: chance.pick(["ledger_hold", "ledger_settle", ...COMMIT_KINDS]),
+    downMs: chance.pick([10, 5_000, 90_000]),
+    powerLoss: chance.oneIn(2),
+  };
+}
