@@ -119,7 +119,7 @@ export async function pinnedPython(packageName: string, file = "requirements.txt
   return new RegExp(`^${packageName}(?:\\[.*\\])?==(\\S+)`, "m").exec(pins)?.[1] ?? "";
 }
 
-async function run(command: string, args: string[], cwd = at(".")): Promise<{ code: number; output: string }> {
+export async function run(command: string, args: string[], cwd = at(".")): Promise<{ code: number; output: string }> {
   // Only npm is a script there that needs a shell.
   const shell = process.platform === "win32" && command === "npm";
   const child = spawn(command, args, { cwd, shell, stdio: ["ignore", "pipe", "pipe"] });
