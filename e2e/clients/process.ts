@@ -22,7 +22,8 @@ export async function processClient(program: string, args: string[]): Promise<Cl
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, NO_PROXY: "127.0.0.1", PYTHONDONTWRITEBYTECODE: "1" },
   });
-  const ended = new Promise((resolve) => child.once("close", resolve));
+  // A program that is not there closes its output too, and the first read says so.
+  const ended = new Promise((resolve) => child.once("close", resolve).once("error", resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const read = async <T>(): Promise<T> => {
     const { value: line, done } = await lines.next();
