@@ -77,7 +77,16 @@ export const installExamples = (): Promise<Python> => {
 export const installProgram = (name: string): Promise<Python> =>
   installEnvironment(environment(name), ["--no-deps", "-r", at(`python/${name}.txt`)], `python/${name}.txt`);
 
-async function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
+const environments = new Map<string, Promise<Python>>();
+
+/** Programs that share an environment wait for the same install. */
+function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
+  const installing = environments.get(home) ?? makeEnvironment(home, what, pins);
+  environments.set(home, installing);
+  return installing;
+}
+
+async function makeEnvironment(home: string, what: string[], pins: string): Promise<Python> {
   const interpreter = process.platform === "win32" ? `${home}/Scripts/python.exe` : `${home}/bin/python`;
   const stamp = `${home}/.tollgate-install`;
   const wanted = await digestOf(pins);
