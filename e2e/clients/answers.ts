@@ -4,15 +4,20 @@ import { type Behaviour, NONE, script } from "./behaviour.ts";
 
 const INPUT = ["first", "second"];
 
+/** Base64, and the vectors of some languages, have single precision. */
+const single = (vectors: number[][]): number[][] => vectors.map((vector) => vector.map(Math.fround));
+
 export const answers: Behaviour[] = [
   {
     name: "chat, whole",
     column: "chat",
     check: async ({ client, world }) => {
       const ask = { model: "tiny-3b", prompt: script({ text: "one two three" }), maxTokens: 50 };
-      const { reasoning, ...answer } = await client.chat(world.connection(), ask);
-      assert.deepEqual(answer, { text: "one two three", finish: "stop", tokens: 3 });
+      const { reasoning, finish, ...answer } = await client.chat(world.connection(), ask);
+      assert.deepEqual(answer, { text: "one two three", tokens: 3 });
       assert.equal(reasoning ?? undefined, undefined);
+      if (finish === null) return "without a finish reason";
+      assert.equal(finish, "stop");
       return undefined;
     },
   },
@@ -20,7 +25,8 @@ export const answers: Behaviour[] = [
     name: "chat, streamed",
     column: "stream",
     check: async ({ client, world }) => {
-      const ask = { model: "tiny-3b", prompt: script({ text: "one two three" }), maxTokens: 50 };
+      // Pieces that arrive together are one event, so they come apart.
+      const ask = { model: "tiny-3b", prompt: script({ text: "one two three", delta_ms: 100 }), maxTokens: 50 };
       const pieces: string[] = [];
       await client.stream(world.connection(), ask, (text) => pieces.push(text));
       assert.equal(pieces.join(""), "one two three");
@@ -66,15 +72,11 @@ export const answers: Behaviour[] = [
   {
     name: "embeddings have the values of raw HTTP",
     column: "embeddings",
-    check: async ({ client, traits, world }) => {
+    check: async ({ client, world }) => {
       if (client.embed === undefined) return NONE;
-      const ask = { model: "embed-m3", input: INPUT };
-      const exact = await world.rawEmbeddings(INPUT);
-      const plain = await client.embed(world.connection(), ask);
-      if (!traits.corruptsFloats) return void assert.deepEqual(plain, exact);
-      assert.ok(plain.every((vector) => vector.length === 256 && vector.every((value) => value === 0)));
-      assert.deepEqual(await client.embedSafely?.(world.connection(), ask), exact);
-      return "corrupt unless floats are asked for";
+      const vectors = await client.embed(world.connection(), { model: "embed-m3", input: INPUT });
+      assert.deepEqual(single(vectors), single(await world.rawEmbeddings(INPUT)));
+      return undefined;
     },
   },
   {
@@ -91,7 +93,7 @@ export const answers: Behaviour[] = [
   {
     name: "structured output",
     column: "structured",
-    check: async ({ client, world }) => {
+    check: async ({ client, traits, world }) => {
       const { structured } = client;
       if (structured === undefined) return NONE;
       // A prompt that is no script: the engine's own words, in the form that arrives.
@@ -103,8 +105,9 @@ export const answers: Behaviour[] = [
         required: ["n"],
         additionalProperties: false,
       };
-      assert.deepEqual(await structured(world.connection(), ask, schema), { n: 7 });
-      return undefined;
+      const answer = await structured(world.connection(), ask, schema);
+      assert.deepEqual(answer, { n: traits.losesBounds ? 0 : 7 });
+      return traits.losesBounds && "its schemas have no bounds";
     },
   },
   {

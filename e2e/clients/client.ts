@@ -13,7 +13,8 @@ export interface Ask {
 
 interface Answer {
   text: string;
-  finish: string;
+  /** Null where the client does not tell it. */
+  finish: string | null;
   /** Completion tokens as the client reports them. */
   tokens: number;
   reasoning?: string | null;
@@ -44,12 +45,10 @@ export interface Client {
   /** By the Responses API, which does not exist here; only where the client could choose it. */
   responses?(at: Connection, ask: Ask): Promise<unknown>;
   embed?(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
-  /** As `embed`, said in the way that is right with every version; only where the plain way is not. */
-  embedSafely?(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
   complete?(at: Connection, ask: Ask): Promise<string>;
   models?(at: Connection): Promise<string[]>;
-  /** What the AI SDK's `textStream` shows of a stream, and what it tells elsewhere. */
-  streamText?(at: Connection, ask: Ask): Promise<{ text: string; errors: unknown[]; finish: string }>;
+  /** What the AI SDK's `textStream` shows of a stream and raises, and what `onError` tells. */
+  streamText?(at: Connection, ask: Ask): Promise<{ text: string; errors: unknown[]; raised?: string }>;
   /** With retries on, yet none of what was billed. */
   chatCarefully?(at: Connection, ask: Ask): Promise<unknown>;
   seen(error: unknown): Seen;
@@ -58,18 +57,22 @@ export interface Client {
 
 /** What is particular to a client, and asserted: a version that no longer has it fails. */
 export interface Traits {
-  /** What an error event inside a stream is raised as. */
+  /** What a stream that fails is raised as. */
   streamRaises: string;
   /** What a prompt that is too long is raised as, where the client has a class for it. */
   contextRaises?: string;
-  /** It asks for base64 without being told to, and misreads the floats that come. */
-  corruptsFloats?: true;
   /** It does not read `x-should-retry`, so that its retries repeat a billed failure. */
   repeatsBilled?: true;
-  /** It makes a dialogue of a completion's prompt, and `textStream` keeps a failure to itself. */
+  /** It makes a dialogue of a completion's prompt, and `textStream` raises a failure without its code. */
   isAiSdk?: true;
   /** Leaving its stream does not end the request: it runs on, and is paid for. */
   runsOn?: true;
   /** Its errors have the status and the message, not the code. */
   losesCode?: true;
+  /** It ignores the error event of a stream, and raises because the connection ends before the body does. */
+  ignoresErrorEvent?: true;
+  /** It retries nothing. */
+  neverRetries?: true;
+  /** Its types for schemas have no `minimum`. */
+  losesBounds?: true;
 }

@@ -77,7 +77,16 @@ export const installExamples = (): Promise<Python> => {
 export const installProgram = (name: string): Promise<Python> =>
   installEnvironment(environment(name), ["--no-deps", "-r", at(`python/${name}.txt`)], `python/${name}.txt`);
 
-async function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
+const environments = new Map<string, Promise<Python>>();
+
+/** Programs that share an environment wait for the same install. */
+function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
+  const installing = environments.get(home) ?? makeEnvironment(home, what, pins);
+  environments.set(home, installing);
+  return installing;
+}
+
+async function makeEnvironment(home: string, what: string[], pins: string): Promise<Python> {
   const interpreter = process.platform === "win32" ? `${home}/Scripts/python.exe` : `${home}/bin/python`;
   const stamp = `${home}/.tollgate-install`;
   const wanted = await digestOf(pins);
@@ -119,7 +128,7 @@ export async function pinnedPython(packageName: string, file = "requirements.txt
   return new RegExp(`^${packageName}(?:\\[.*\\])?==(\\S+)`, "m").exec(pins)?.[1] ?? "";
 }
 
-async function run(command: string, args: string[], cwd = at(".")): Promise<{ code: number; output: string }> {
+export async function run(command: string, args: string[], cwd = at(".")): Promise<{ code: number; output: string }> {
   // Only npm is a script there that needs a shell.
   const shell = process.platform === "win32" && command === "npm";
   const child = spawn(command, args, { cwd, shell, stdio: ["ignore", "pipe", "pipe"] });

@@ -16,7 +16,7 @@ export interface Program {
   id: string;
   name: string;
   version: string;
-  /** Whether `npm test` drives it, and not `npm run clients` alone. */
+  /** Whether `matrix.test.ts` drives it, and not `npm run clients` alone. */
   inTests: boolean;
   traits: Traits;
   /** Starts it, or says why it cannot be had here. */

@@ -1,5 +1,8 @@
 /** The clients, what each needs to be driven, and its traps. */
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { aider } from "./aider.ts";
+import { type Built, buildGo, buildJava } from "./build.ts";
 import type { Client, Traits } from "./client.ts";
 import {
   installPackages,
@@ -11,8 +14,8 @@ import {
 } from "./install.ts";
 import { litellmProxy } from "./litellm-proxy.ts";
 import { openWebUi } from "./open-webui.ts";
+import { processClient } from "./process.ts";
 import type { Program } from "./program.ts";
-import { pythonClient } from "./python.ts";
 
 const npmVersion = await pinnedVersions();
 
@@ -38,7 +41,7 @@ async function python(
 ): Promise<Program> {
   return {
     id,
-    name: `${packageName} for Python`,
+    name: `${packageName.replace(/-slim$/, "")} for Python`,
     version: await pinnedPython(packageName, `python/${id.replace(/-py$/, "")}.txt`),
     inTests: false,
     traits: { streamRaises: "APIError", ...traits },
@@ -46,20 +49,53 @@ async function python(
   };
 }
 
-const fromPython = (made: Python, adapter: string): Client | { missing: string } =>
-  "missing" in made ? made : pythonClient(made.interpreter, adapter);
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+const fromPython = async (made: Python, adapter: string): Promise<Client | { missing: string }> =>
+  "missing" in made ? made : processClient(made.interpreter, [here(`adapters/${adapter}.py`)]);
+
+/** A client in Go or Java; `pin` finds its version in the file that names it. */
+async function compiled(
+  id: string,
+  name: string,
+  { build, file, pin }: { build: () => Promise<Built>; file: string; pin: RegExp },
+  traits: Traits,
+): Promise<Program> {
+  return {
+    id,
+    name,
+    version: pin.exec(await readFile(here(file), "utf8"))?.[1] ?? "",
+    inTests: false,
+    traits,
+    load: async () => {
+      const built = await build();
+      return "missing" in built ? built : processClient(built.program, [...built.args, id]);
+    },
+  };
+}
+
+const go = (module: string) => ({
+  build: buildGo,
+  file: "go/go.mod",
+  pin: new RegExp(`\\b${module}(?:/v\\d+)? v(\\S+)`),
+});
+const java = (artifact: string) => ({
+  build: buildJava,
+  file: "java/pom.xml",
+  pin: new RegExp(`<artifactId>${artifact}</artifactId>\\s*<version>(.*)</version>`),
+});
 
 const aiSdk = { streamRaises: "AI_StreamProviderError", repeatsBilled: true, isAiSdk: true } as const;
 
 export const programs: Program[] = [
   npm("openai", "openai", "openai"),
-  npm("openai-v6", "openai", "openai-v6", { corruptsFloats: true }),
-  npm("openai-v5", "openai", "openai-v5", { corruptsFloats: true }),
-  npm("openai-v4", "openai", "openai-v4", { corruptsFloats: true }),
+  npm("openai-v6", "openai", "openai-v6"),
+  npm("openai-v5", "openai", "openai-v5"),
+  npm("openai-v4", "openai", "openai-v4"),
   npm("ai-sdk", "ai-sdk", "@ai-sdk/openai", aiSdk),
   npm("ai-sdk-compatible", "ai-sdk", "@ai-sdk/openai-compatible", aiSdk),
   npm("langchain", "langchain", "@langchain/openai", { repeatsBilled: true, contextRaises: "ContextOverflowError" }),
-  npm("llamaindex", "llamaindex", "@llamaindex/openai", { corruptsFloats: true, runsOn: true }),
+  npm("llamaindex", "llamaindex", "@llamaindex/openai", { runsOn: true }),
   {
     id: "openai-py",
     name: "openai for Python",
@@ -77,6 +113,28 @@ export const programs: Program[] = [
     contextRaises: "ContextWindowExceededError",
     losesCode: true,
     runsOn: true,
+  }),
+  await python("pydantic-ai-py", "with_pydantic_ai", "pydantic-ai-slim", {
+    streamRaises: "ModelAPIError",
+    contextRaises: "ModelContextWindowExceededError",
+  }),
+  await python("instructor-py", "with_instructor", "instructor"),
+  await python("openai-agents-py", "with_openai_agents", "openai-agents"),
+  await compiled("openai-go", "openai-go", go("github.com/openai/openai-go"), {
+    streamRaises: "*ssestream.StreamError",
+  }),
+  await compiled("langchaingo", "langchaingo", go("github.com/tmc/langchaingo"), {
+    streamRaises: "*fmt.wrapError",
+    ignoresErrorEvent: true,
+    losesCode: true,
+    neverRetries: true,
+    losesBounds: true,
+  }),
+  await compiled("openai-java", "openai-java", java("openai-java"), { streamRaises: "SseException" }),
+  await compiled("langchain4j", "LangChain4j", java("langchain4j-open-ai"), {
+    streamRaises: "LangChain4jException",
+    ignoresErrorEvent: true,
+    repeatsBilled: true,
   }),
   {
     id: "litellm-proxy",

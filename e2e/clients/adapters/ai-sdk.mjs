@@ -42,13 +42,17 @@ export async function load(packageName) {
         if (part.type === "error") throw part.error;
       }
     },
-    /** The text alone, and what `onError` and `finishReason` told beside it. */
+    /** The text alone, what it raises, and what `onError` tells beside it. */
     async streamText(at, ask) {
       const errors = [];
       const result = start(at, ask, { onError: ({ error }) => errors.push(error) });
       let text = "";
-      for await (const piece of result.textStream) text += piece;
-      return { text, errors, finish: await result.finishReason };
+      try {
+        for await (const piece of result.textStream) text += piece;
+      } catch (error) {
+        return { text, errors, raised: error.name };
+      }
+      return { text, errors };
     },
     async streamUsage(at, ask) {
       const result = start(at, ask);

@@ -26,14 +26,15 @@ def class_of(schema):
     return create_model(schema["title"], **fields)
 
 
-def serve(operations):
-    """Each takes the connection, what is asked, and where pieces of text go; it returns a value or raises openai's errors."""
+def serve(operations, errors=openai.APIError, read=read_error):
+    """Each operation takes the connection, the request and where pieces of text go. It returns a value or raises one of `errors`."""
     by_name = {operation.__name__: operation for operation in operations}
+    print(json.dumps({"operations": list(by_name)}), flush=True)
     for line in sys.stdin:
         request, pieces = json.loads(line), []
         try:
             value = by_name[request["operation"]](request["at"], request.get("ask"), pieces.append)
             answer = {"value": value}
-        except openai.APIError as error:
-            answer = read_error(error)
+        except errors as error:
+            answer = read(error)
         print(json.dumps({**answer, "pieces": pieces}), flush=True)

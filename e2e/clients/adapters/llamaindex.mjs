@@ -1,6 +1,5 @@
 /** LlamaIndex's OpenAI package. */
 import { OpenAI, OpenAIEmbedding, OpenAIResponses } from "@llamaindex/openai";
-import CurrentOpenAI from "openai";
 import { readError } from "./openai.mjs";
 
 const options = ({ baseURL, apiKey, maxRetries }, { model, maxTokens }) => ({
@@ -36,9 +35,6 @@ export async function load() {
     },
     responses: (at, ask) => new OpenAIResponses(options(at, ask)).chat({ messages: messages(ask) }),
     embed: (at, { model, input }) => new OpenAIEmbedding(options(at, { model })).getTextEmbeddings(input),
-    /** It brings an older `openai`; handed a current one as its session, it uses that. */
-    embedSafely: (at, { model, input }) =>
-      new OpenAIEmbedding({ model, session: new CurrentOpenAI(at) }).getTextEmbeddings(input),
     seen: readError,
   };
 }

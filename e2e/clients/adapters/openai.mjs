@@ -7,10 +7,6 @@ export async function load(packageName) {
     messages: [{ role: "user", content: prompt }],
     ...(maxTokens && { max_tokens: maxTokens }),
   });
-  const embed = async (at, ask) => {
-    const { data } = await connect(at).embeddings.create(ask);
-    return data.map(({ embedding }) => embedding);
-  };
   return {
     async chat(at, ask) {
       const { choices, usage } = await connect(at).chat.completions.create(body(ask));
@@ -50,8 +46,10 @@ export async function load(packageName) {
     async complete(at, { model, prompt }) {
       return (await connect(at).completions.create({ model, prompt })).choices[0].text;
     },
-    embed,
-    embedSafely: (at, ask) => embed(at, { ...ask, encoding_format: "float" }),
+    async embed(at, ask) {
+      const { data } = await connect(at).embeddings.create(ask);
+      return data.map(({ embedding }) => embedding);
+    },
     async models(at) {
       return (await Array.fromAsync(connect(at).models.list())).map(({ id }) => id);
     },

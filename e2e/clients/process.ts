@@ -1,23 +1,14 @@
-/** Python clients as the others are: `adapters/with_X.py` does the calls, one line of JSON each way. */
+/** Clients in other languages, as processes: the adapter reads and answers one line of JSON for each call. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import type { Client, Connection, Seen } from "./client.ts";
-
-/** What the adapters serve; a script that has not all of them is told by its name. */
-const OFFERS: Record<string, readonly (keyof Client)[]> = {
-  with_openai: ["streamUsage", "cancel", "structured", "responses", "complete", "embed", "models"],
-  with_langchain: ["streamUsage", "cancel", "structured", "responses", "complete", "embed"],
-  with_llamaindex: ["streamUsage", "cancel", "structured", "complete", "embed"],
-  with_litellm: ["streamUsage", "cancel", "structured", "complete", "embed"],
-};
 
 interface Reply extends Partial<Seen> {
   value?: unknown;
   pieces: string[];
 }
 
-class PythonError extends Error {
+class ClientError extends Error {
   readonly seen: Seen;
   constructor(seen: Seen) {
     super(seen.message);
@@ -25,21 +16,26 @@ class PythonError extends Error {
   }
 }
 
-export function pythonClient(interpreter: string, adapter: keyof typeof OFFERS): Client {
-  const child = spawn(interpreter, [fileURLToPath(new URL(`adapters/${adapter}.py`, import.meta.url))], {
+/** Starts the adapter. Its first line lists the operations that it has. */
+export async function processClient(program: string, args: string[]): Promise<Client> {
+  const child = spawn(program, args, {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, NO_PROXY: "127.0.0.1", PYTHONDONTWRITEBYTECODE: "1" },
   });
-  const ended = new Promise((resolve) => child.once("close", resolve));
-  const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  // A program that is not there closes its output too, and the first read says so.
+  const ended = new Promise((resolve) => child.once("close", resolve).once("error", resolve));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const read = async <T>(): Promise<T> => {
+    const { value: line, done } = await lines.next();
+    if (done) throw new Error(`the adapter has stopped: ${args.join(" ")}`);
+    return JSON.parse(line) as T;
+  };
   const call = async (operation: string, at: Connection, ask?: unknown, onText?: (text: string) => void) => {
     child.stdin.write(`${JSON.stringify({ operation, at, ask })}\n`);
-    const { value: line, done } = await replies.next();
-    if (done) throw new Error("the Python client has stopped");
-    const reply = JSON.parse(line) as Reply;
+    const reply = await read<Reply>();
     for (const piece of reply.pieces) onText?.(piece);
     const { raised, message = "" } = reply;
-    if (raised !== undefined) throw new PythonError({ ...reply, raised, message });
+    if (raised !== undefined) throw new ClientError({ ...reply, raised, message });
     return reply.value;
   };
   const all: Required<
@@ -53,13 +49,13 @@ export function pythonClient(interpreter: string, adapter: keyof typeof OFFERS):
     embed: async (at, ask) => (await call("embed", at, ask)) as number[][],
     models: async (at) => (await call("models", at)) as string[],
   };
-  const offered = Object.entries(all).filter(([name]) => OFFERS[adapter]?.includes(name as keyof Client));
+  const { operations } = await read<{ operations: string[] }>();
   return {
     chat: async (at, ask) => (await call("chat", at, ask)) as Awaited<ReturnType<Client["chat"]>>,
     stream: async (at, ask, onText) => void (await call("stream", at, ask, onText)),
-    ...Object.fromEntries(offered),
+    ...Object.fromEntries(Object.entries(all).filter(([name]) => operations.includes(name))),
     seen: (error) => {
-      if (error instanceof PythonError) return error.seen;
+      if (error instanceof ClientError) return error.seen;
       throw error;
     },
     close: async () => {

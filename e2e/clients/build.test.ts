@@ -1,0 +1,22 @@
+/** Adapters in Go and Java: what this machine lacks is named, and a mistake in their sources is not passed over. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { whyNotHere } from "./build.ts";
+
+test("a missing or old tool and an unreachable registry are reasons to leave clients out", () => {
+  const reasons: [string, string, string][] = [
+    ["go", "spawn go ENOENT", "go is not installed"],
+    ["go", "go: go.mod requires go >= 1.26.0 (running go 1.22.1; GOTOOLCHAIN=local)", "go: requires go >= 1.26.0"],
+    ["go", "reading https://…/list: dial tcp: lookup proxy: no such host", "go cannot reach its registry"],
+    ["mvn", "[ERROR] error: release version 17 not supported", "mvn: release version 17 not supported"],
+    ["mvn", "Could not transfer artifact com.openai:openai-java:pom:4.96.0", "mvn cannot reach its registry"],
+  ];
+  for (const [tool, output, reason] of reasons) assert.equal(whyNotHere(tool, output), reason);
+});
+
+test("an error in the sources of the adapters is thrown", () => {
+  assert.throws(
+    () => whyNotHere("go", "./openai.go:67:40: undefined: connect"),
+    /openai\.go:67:40: undefined: connect/,
+  );
+});

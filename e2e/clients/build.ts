@@ -1,0 +1,73 @@
+/**
+ * Builds the adapters in Go and Java, once for what their folders hold. Where the tools or their registries are missing, the reason
+ * comes back, and the suite names the clients as left out.
+ */
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildOnce, cacheFolder } from "../../tools/go-builds.ts";
+import { run } from "./install.ts";
+
+/** What starts an adapter: the program and its arguments, before the client's name. */
+export type Built = { program: string; args: string[] } | { missing: string };
+
+const UNREACHABLE = /no such host|dial tcp|i\/o timeout|Could not transfer artifact|Unknown host|Connection refused/;
+const TOO_OLD = /requires go >= \S+|release version \d+ not supported|No compiler is provided in this environment/;
+
+const built = new Map<string, Promise<Built>>();
+
+/** Clients of one language wait for the same build. */
+const once = (language: string, make: () => Promise<Built>): Promise<Built> => {
+  const building = built.get(language) ?? make();
+  built.set(language, building);
+  return building;
+};
+
+export const buildGo = (): Promise<Built> =>
+  once("go", async () => {
+    const { sources, cached } = placesOf("go");
+    const missing = await buildOnce(cached, "clients", (folder) =>
+      build("go", ["build", "-mod=readonly", "-o", join(folder, "clients"), "."], sources),
+    );
+    return missing === undefined ? { program: cached, args: [] } : { missing };
+  });
+
+export const buildJava = (): Promise<Built> =>
+  once("java", async () => {
+    const { sources, cached } = placesOf("java");
+    const missing = await buildOnce(cached, "target", (folder) => {
+      cpSync(sources, folder, { recursive: true });
+      const goals = ["compile", "dependency:copy-dependencies"];
+      return build("mvn", ["-B", "-q", ...goals, `-DoutputDirectory=${join(folder, "target", "lib")}`], folder);
+    });
+    if (missing !== undefined) return { missing };
+    const classes = [join(cached, "classes"), join(cached, "lib", "*")].join(delimiter);
+    // LangChain4j brings a log without a place to write to, which says so.
+    return { program: "java", args: ["-Dslf4j.internal.verbosity=ERROR", "-cp", classes, "clients.Main"] };
+  });
+
+function placesOf(language: string): { sources: string; cached: string } {
+  const sources = fileURLToPath(new URL(`${language}/`, import.meta.url));
+  const digest = createHash("sha256");
+  for (const entry of readdirSync(sources, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) digest.update(entry.name).update(readFileSync(join(entry.parentPath, entry.name)));
+  }
+  const folder = cacheFolder(`clients-${language}`);
+  mkdirSync(folder, { recursive: true });
+  return { sources, cached: join(folder, digest.digest("hex").slice(0, 16)) };
+}
+
+async function build(tool: string, args: string[], cwd: string): Promise<string | undefined> {
+  const { code, output } = await run(tool, args, cwd);
+  return code === 0 ? undefined : whyNotHere(tool, output);
+}
+
+/** Why the tool cannot build on this machine. An error of the sources is thrown. */
+export function whyNotHere(tool: string, output: string): string {
+  if (output === `spawn ${tool} ENOENT`) return `${tool} is not installed`;
+  const tooOld = TOO_OLD.exec(output)?.[0];
+  if (tooOld !== undefined) return `${tool}: ${tooOld}`;
+  if (UNREACHABLE.test(output)) return `${tool} cannot reach its registry`;
+  throw new Error(`${tool} could not build the adapters in e2e/clients:\n${output}`);
+}

@@ -1,0 +1,19 @@
+module tollgate.test/clients
+
+go 1.26.0
+
+require (
+	github.com/openai/openai-go/v3 v3.91.1
+	github.com/tmc/langchaingo v0.1.14
+)
+
+require (
+	github.com/coder/websocket v1.8.15 // indirect
+	github.com/dlclark/regexp2 v1.10.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/pkoukk/tiktoken-go v0.1.6 // indirect
+	github.com/tidwall/gjson v1.19.0 // indirect
+	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/pretty v1.2.1 // indirect
+	github.com/tidwall/sjson v1.2.5 // indirect
+)
