@@ -64,6 +64,7 @@ export class GatewayUnderTest {
     const { stop = [], stream = true, cap, vectorsDue = 0 } = options;
     const relay = new Relay({
       model,
+      endpoint: "chat",
       meter,
       outputTokensMax: cap,
       vectorsDue,
