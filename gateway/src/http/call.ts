@@ -189,6 +189,7 @@ class HttpCall implements OpenCall {
     const share = this.#door.bodies.budget.open(payer);
     this.#share = share;
     const pieces = await readPieces(this.request, {
+      clock: this.#door.clock,
       bytesMax,
       room: (bytes) => share.resize(bytes),
       begin: () => this.#goOn(),
