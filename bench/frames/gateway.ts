@@ -116,6 +116,7 @@ function joiningReply(): Reply {
     json: () => {},
     openStream: () => {},
     endStream: () => {},
+    failStream: () => {},
     event: (data) => {
       if (pending === "") queueMicrotask(flush);
       pending += `data: ${data}\n\n`;

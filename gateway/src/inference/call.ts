@@ -67,4 +67,6 @@ export interface Reply {
   /** One `data:` event. */
   event(data: string): void;
   endStream(): void;
+  /** The terminal error event, and an end that no client takes for the answer's. */
+  failStream(data: string): void;
 }

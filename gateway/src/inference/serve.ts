@@ -257,8 +257,7 @@ function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWr
   if (code === null) return;
   const failure = fault(code, isUnbuilt ? { message: UNBUILT } : detailsOf(code, billed));
   if (writer === null) throw failure;
-  call.reply.event(JSON.stringify(failure.body()));
-  call.reply.endStream();
+  call.reply.failStream(JSON.stringify(failure.body()));
 }
 
 const UNBUILT = "The node's engine could not build a grammar from response_format. Nothing is billed.";

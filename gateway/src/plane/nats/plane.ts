@@ -232,7 +232,10 @@ class NatsPlane implements Plane {
   }
 
   whenProven(nodeId: string, told: (isWell: boolean) => void): void {
-    if (!this.hears || !this.reaches(nodeId)) return told(false);
+    if (!this.hears || !this.reaches(nodeId)) {
+      told(false);
+      return;
+    }
     const connection = this.#connectedNodes.connectionOf(nodeId);
     const server = connection === undefined ? undefined : serverOf(connection);
     const mark = this.#servers.mark();
