@@ -87,6 +87,7 @@ describe("golden files", () => {
       ["400-field", () => post({ temperature: 2.5 })],
       ["400-nested-field", () => post({ messages: [...says("hi"), { role: "user", content: 5 }] })],
       ["400-tool_choice", () => post({ tools: [], tool_choice: "required" })],
+      ["400-function_call", () => post({ functions: [], function_call: { name: "f" } })],
       [
         "400-token-ids",
         () => ask({ path: "/v1/embeddings", body: JSON.stringify({ model: "embed-m3", input: [[1, 2], [3]] }) }),
@@ -152,20 +153,10 @@ describe("golden files", () => {
       assert.equal((await ask({ method: "GET", path: "/v1/models" }, keys.expired)).status, 401);
     });
 
-    test("a model that the key does not allow does not exist for it, in small bodies and large ones", async () => {
+    test("a model that the key does not allow is not found, in small bodies and large ones", async () => {
       await assertGoldenAnswer("errors/404-model_not_found", await post({}, keys.oneModel));
       const large = await post({ messages: says("x"), ignored: "x".repeat(100_000) }, keys.oneModel);
       await assertGoldenAnswer("errors/404-model_not_found", large);
-      await assertGoldenAnswer(
-        "errors/404-no-such-model",
-        await ask({ method: "GET", path: "/v1/models/tiny-3b" }, keys.oneModel),
-      );
-      const models = await ask({ method: "GET", path: "/v1/models" }, keys.oneModel);
-      const { data } = JSON.parse(models.text) as { data: { id: string }[] };
-      assert.deepEqual(
-        data.map(({ id }) => id),
-        ["embed-m3"],
-      );
       const body = JSON.stringify({ model: "embed-m3", input: "x".repeat(5) });
       assert.equal((await ask({ path: "/v1/embeddings", body }, keys.oneModel)).status, 200);
     });

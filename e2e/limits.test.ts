@@ -10,7 +10,7 @@ import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { clearOfMidnight } from "@tollgate/stage/periods.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { events, send } from "@tollgate/stage/raw-http.ts";
+import { events, send, textOf } from "@tollgate/stage/raw-http.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -34,7 +34,7 @@ interface Told {
 
 const header = (response: Response, name: string): string | null => response.headers.get(name);
 const codeOf = (text: string): string => (JSON.parse(text) as { error: { code: string } }).error.code;
-const told = async (response: Response): Promise<Told> => ({ response, text: await response.text() });
+const told = async (response: Response): Promise<Told> => ({ response, text: await textOf(response) });
 const statuses = (answers: Told[]): number[] => answers.map(({ response }) => response.status);
 const remaining = (answers: Told[], of: "requests" | "tokens"): (string | null)[] =>
   answers.map(({ response }) => header(response, `x-ratelimit-remaining-${of}`));

@@ -7,11 +7,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
+import { NO_LIMITS } from "@tollgate/stage/accounts.ts";
 import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
 import { newAgent, startNode } from "@tollgate/stage/nodes/agent.ts";
 import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
+import { partsOf, textOf } from "@tollgate/stage/raw-http.ts";
 import { ask, codeIn } from "@tollgate/stage/requests.ts";
 import { type Network, openNetwork, whyNoNetwork } from "@tollgate/stage/servers/network.ts";
 import { type Builder, HONEST_NODES, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
@@ -40,7 +42,7 @@ class Client {
 
   async serves(model: string): Promise<boolean> {
     const response = await this.chat({ text: "x" }, { model });
-    await response.text();
+    await textOf(response);
     return response.status === 200;
   }
 
@@ -60,11 +62,11 @@ class Client {
 class Flow {
   readonly response: Response;
   text = "";
-  readonly #reader: ReadableStreamDefaultReader<string>;
+  readonly #parts: AsyncGenerator<string, void>;
 
   constructor(response: Response) {
     this.response = response;
-    this.#reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+    this.#parts = partsOf(response);
   }
 
   get words(): number {
@@ -75,9 +77,9 @@ class Flow {
 
   /** False at its end. */
   async read(): Promise<boolean> {
-    const { value = "", done } = await this.#reader.read();
-    this.text += value;
-    return !done;
+    const { value, done } = await this.#parts.next();
+    this.text += value ?? "";
+    return done !== true;
   }
 
   async rest(): Promise<string> {
@@ -202,7 +204,7 @@ for (const plane of ["hub", "nats"] as const) {
         ...(await Promise.all([1, 2, 3].map(() => client.chat({ text: "alone" })))),
       ]);
       const refused = await client.chat({ text: "x" }, { model: "mid-14b" });
-      assert.deepEqual([refused.status, codeIn(await refused.text())], [503, "no_capacity"]);
+      assert.deepEqual([refused.status, codeIn(await textOf(refused))], [503, "no_capacity"]);
       assert.equal(stage.clock.now(), killedAt, "no time has passed");
     });
   });
@@ -257,7 +259,7 @@ describe("a node whose network is cut", { skip: noNetwork ?? false }, () => {
       return body.data[0]?.state !== "online";
     });
     const refused = await client.chat({ text: "x" });
-    assert.deepEqual([refused.status, codeIn(await refused.text())], [503, "no_capacity"]);
+    assert.deepEqual([refused.status, codeIn(await textOf(refused))], [503, "no_capacity"]);
     network.heal();
     await eventually("it serves again", () => client.serves("tiny-3b"));
     await stage.noHolds();
@@ -287,7 +289,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     const itsPlane = { ...nats.env, NATS_URL: cable.url, PLANE_PUBLIC_URL: url };
     const env = { ...HONEST_NODES, ...itsPlane, DISPATCH_DEADLINE_MS: String(DEADLINE_MS) };
     stage = await openStage({ as: "in-process", env });
-    client = new Client(stage, await stage.builder());
+    client = new Client(stage, await stage.builder(undefined, { ...NO_LIMITS, labels: true }));
     node = await stage.node({ models: ["tiny-3b"] });
   });
   after(async () => {
@@ -337,7 +339,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
       cable.cut();
       const response = await clockRuns(() => answer);
       assert.equal(response.status, 200);
-      assert.match(await clockRuns(() => response.text()), "stream" in more ? /\[DONE\]/ : /"finish_reason":"stop"/);
+      assert.match(await clockRuns(() => textOf(response)), "stream" in more ? /\[DONE\]/ : /"finish_reason":"stop"/);
       const record = await stage.record(response);
       assert.equal(record?.outcome, "ok");
       assert.equal(before - (await client.balance()), chargeOf(record));
@@ -361,7 +363,10 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
 
   test("for longer than the dispatch deadline: nothing is charged, and every new request is refused", async () => {
     const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
-    const running = [client.chat(IN_PIECES), client.chat(KEPT_BACK_ORDERS, KEPT_BACK_STREAM)];
+    const running = [client.chat(IN_PIECES), client.chat(KEPT_BACK_ORDERS, KEPT_BACK_STREAM)].map(async (asked) => {
+      const response = await asked;
+      return { response, text: await textOf(response) };
+    });
     await busy(2);
     cable.unplug();
     await eventually("new ones are refused", async () => !(await client.serves("tiny-3b")));
@@ -370,15 +375,15 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
       Array.from({ length: 24 }, (_, i) => client.chat({ text: "x" }, { stream: i % 2 === 0, user: "at the door" })),
     );
     for (const response of refused) {
-      assert.deepEqual([response.status, codeIn(await response.text())], [503, "no_capacity"]);
+      assert.deepEqual([response.status, codeIn(await textOf(response))], [503, "no_capacity"]);
       assert.ok(Number(response.headers.get("retry-after")) >= 1);
       assert.equal(response.headers.get("x-should-retry"), "true");
     }
     stage.clock.advance(DEADLINE_MS);
-    const [whole, streamed] = (await Promise.all(running)) as [Response, Response];
-    assert.equal(whole.status, 503);
-    for (const response of [whole, streamed]) {
-      assert.equal(codeIn(await response.text()), "no_capacity");
+    const ended = await Promise.all(running);
+    assert.equal(ended[0]?.response.status, 503);
+    for (const { response, text } of ended) {
+      assert.equal(codeIn(text), "no_capacity");
       const record = await stage.record(response);
       assert.deepEqual([record?.outcome, record?.http_status, record?.charge_pico], ["plane_lost", 503, "0"]);
     }

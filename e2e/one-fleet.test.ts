@@ -8,6 +8,7 @@ import { tollgate } from "@tollgate/stage/dev.ts";
 import type { RecordRow } from "@tollgate/stage/ledger-check.ts";
 import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import { partsOf } from "@tollgate/stage/raw-http.ts";
 import { ask, codeIn, said } from "@tollgate/stage/requests.ts";
 import { type Builder, HONEST_NODES, type InProcessStage, openStage, type StageNode } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -43,12 +44,12 @@ describe("one fleet", { skip }, () => {
   /** A stream whose output flows, and does for longer than anything here takes; `rest` reads it to its end. */
   const flowing = async (gateway: Gateway | undefined) => {
     const response = await chat(gateway, { tokens: 100_000, delta_ms: 50 }, { stream: true });
-    const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+    const parts = partsOf(response);
     let text = "";
     const more = async (): Promise<boolean> => {
-      const { value = "", done } = await reader.read();
-      text += value;
-      return !done;
+      const { value, done } = await parts.next();
+      text += value ?? "";
+      return done !== true;
     };
     while (text.split('"content":"').length < 5) assert.ok(await more(), text);
     return {

@@ -13,6 +13,7 @@ import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { ask as askPath, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import { partsOf, textOf } from "@tollgate/stage/raw-http.ts";
 import { ask, codeIn, said } from "@tollgate/stage/requests.ts";
 import type { Builder, ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -128,14 +129,14 @@ describe("replacing gateways", { skip }, () => {
     const stream = await chat(gateway, MODEL, ENDLESS, { stream: true });
     let text = "";
     const streamed = (async () => {
-      for await (const piece of (stream.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()))
-        text += piece;
+      for await (const piece of partsOf(stream)) text += piece;
     })();
     const whole = chat(gateway, MODEL, ENDLESS);
     await holds(2);
     // Both slots are taken: these wait for a node.
     const waiting = chat(gateway, MODEL, "#script {}");
     const waitingStream = await chat(gateway, MODEL, "#script {}", { stream: true });
+    const waitingText = textOf(waitingStream);
     await holds(4);
     assert.equal(await told(gateway, "/readyz"), "200 ready");
     await eventually("words have come", () => text.split('"content":').length > 15);
@@ -168,7 +169,7 @@ describe("replacing gateways", { skip }, () => {
       const { headers } = answer;
       assert.deepEqual([headers.get("x-should-retry"), headers.get("connection")], ["true", "close"]);
     }
-    assert.equal(codeIn(await waitingStream.text()), "no_capacity");
+    assert.equal(codeIn(await waitingText), "no_capacity");
     assert.equal(await stopped, 0);
     stage.gateways.delete(gateway);
 

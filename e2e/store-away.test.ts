@@ -12,6 +12,7 @@ import { openDatabase } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { textOf } from "@tollgate/stage/raw-http.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { z } from "zod";
@@ -85,7 +86,7 @@ describe("a store that is away", () => {
   };
   const isServed = async (): Promise<boolean> => {
     const response = await chat(platform, { text: "hello" });
-    await response.text();
+    await textOf(response);
     return response.status === 200;
   };
 

@@ -16,6 +16,7 @@ import { isDeepStrictEqual } from "node:util";
 import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { openDatabase } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "@tollgate/stage/dev.ts";
+import { textOf } from "@tollgate/stage/raw-http.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { fill, nameLine, readDashboards } from "../tools/dashboards/dashboards.ts";
@@ -125,7 +126,7 @@ describe("telling operators", () => {
 
   const load = async (): Promise<void> => {
     const remember = async (what: string, answer: Response): Promise<void> => {
-      await answer.text();
+      await textOf(answer);
       asked[what] = answer.headers.get("x-request-id") ?? assert.fail("no id");
     };
     await remember("ok", await chat(platform, { tokens: 5 }));
@@ -191,7 +192,7 @@ describe("telling operators", () => {
       body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }] }),
     });
     assert.equal(response.status, 200);
-    await response.text();
+    await textOf(response);
     const whole = await eventually("it is collected", () =>
       spans.find(({ traceId, name }) => traceId === TRACE && name === "chat"),
     );

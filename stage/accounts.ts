@@ -54,6 +54,8 @@ export interface KeyTraits {
   budgetDay?: bigint;
   budgetMonth?: bigint;
   models?: string[];
+  labels?: boolean;
+  reasoningContent?: boolean;
   /** In seconds from now; below zero: ago. */
   expiresInS?: number;
 }
@@ -76,7 +78,7 @@ export async function makeKey(query: Query, account: string, traits: KeyTraits =
     [account, reference, hash, requests, tokens, inFlight, revoked],
   );
   const id = row?.id as string;
-  const { budgetDay, budgetMonth, models, expiresInS } = traits;
+  const { budgetDay, budgetMonth, models, labels, reasoningContent, expiresInS } = traits;
   if (budgetDay !== undefined || budgetMonth !== undefined) {
     await query("select key_budget_set($1, $2, $3, $4)", [
       account,
@@ -84,6 +86,10 @@ export async function makeKey(query: Query, account: string, traits: KeyTraits =
       budgetDay?.toString() ?? null,
       budgetMonth?.toString() ?? null,
     ]);
+  }
+  if (labels === true || reasoningContent === true) {
+    const set = "update api_key set labels = $2, reasoning_content = $3 where id = $1";
+    await query(set, [id, labels ?? false, reasoningContent ?? false]);
   }
   if (models !== undefined) await query("update api_key set models = $2 where id = $1", [id, models]);
   if (expiresInS !== undefined) {

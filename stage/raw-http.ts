@@ -17,6 +17,8 @@ export interface Got {
   /** By lower-case name. */
   headers: Record<string, string>;
   text: string;
+  /** The body came to its end. One of a stream that failed does not. */
+  isWhole: boolean;
 }
 
 const CHUNK_CHARS = 256 * 1024;
@@ -49,10 +51,14 @@ export function send(baseUrl: string, sent: Sent): Promise<Got> {
       response.setEncoding("utf8").on("data", (part: string) => {
         text += part;
       });
-      response.on("error", reject);
-      response.on("end", () => {
+      const isStream = response.headers["content-type"]?.startsWith("text/event-stream") === true;
+      response.on("error", (error) => {
+        if (!isStream) reject(error);
+      });
+      response.on("close", () => {
         answered = true;
-        resolve({ status: response.statusCode ?? 0, headers: flat(response.headers), text });
+        const { complete: isWhole } = response;
+        resolve({ status: response.statusCode ?? 0, headers: flat(response.headers), text, isWhole });
         if (claimsBytes !== undefined) outgoing.destroy();
       });
     });
@@ -68,6 +74,40 @@ export function send(baseUrl: string, sent: Sent): Promise<Got> {
 function flat(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
+
+/**
+ * An answer as it comes. A stream that failed is cut off after it said why: that is its end. It is read at once, whoever asks for it
+ * when: of a body that breaks off, `fetch` forgets what nobody has read yet.
+ */
+export function partsOf(response: Response): AsyncGenerator<string, void> {
+  const parts: string[] = [];
+  let more = Promise.withResolvers<void>();
+  const over = (async (): Promise<{ error?: unknown }> => {
+    let text = "";
+    try {
+      for await (const part of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+        text += part;
+        parts.push(part);
+        more.resolve();
+      }
+    } catch (error) {
+      if (!text.includes('data: {"error":')) return { error };
+    }
+    return {};
+  })();
+  return (async function* () {
+    let end: { error?: unknown } | undefined;
+    while (end === undefined) {
+      end = (await Promise.race([more.promise, over])) ?? undefined;
+      more = Promise.withResolvers<void>();
+      yield* parts.splice(0);
+    }
+    if ("error" in end) throw end.error;
+  })();
+}
+
+export const textOf = async (response: Response): Promise<string> =>
+  (await Array.fromAsync(partsOf(response))).join("");
 
 /** The events of a stream's text. */
 export function events(text: string): string[] {

@@ -2,6 +2,7 @@
 
 import type { Stage } from "./common.ts";
 import type { Ready } from "./dev.ts";
+import { partsOf, textOf } from "./raw-http.ts";
 
 /** Where a builder sends requests, and with which key. */
 type Client = { ready: Pick<Ready, "gateway_url" | "api_key"> };
@@ -63,7 +64,7 @@ export function ask(
 
 /** The words of an answer, streamed or whole. */
 export async function said(response: Response): Promise<string> {
-  const text = await response.text();
+  const text = await textOf(response);
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
     const { choices } = JSON.parse(text) as { choices?: { message: { content: string } }[] };
     return choices?.[0]?.message.content ?? "";
@@ -76,12 +77,12 @@ export const codeIn = (text: string): string | undefined => /"code":\s*"([a-z_]+
 
 /** Reads a stream until the first words of a node are there. Resolves with what reads the rest, and gives all of it. */
 export async function begun(response: Response): Promise<() => Promise<string>> {
-  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  const parts = partsOf(response);
   let text = "";
   const more = async (): Promise<boolean> => {
-    const { done, value = "" } = await reader.read();
-    text += value;
-    return !done;
+    const { done, value } = await parts.next();
+    text += value ?? "";
+    return done !== true;
   };
   // The opening chunk, which has no content, comes before a node has the request.
   while (!/"content":"[^"]/.test(text))

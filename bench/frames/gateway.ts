@@ -64,6 +64,7 @@ export class GatewayUnderTest {
     const { stop = [], stream = true, cap, vectorsDue = 0 } = options;
     const relay = new Relay({
       model,
+      endpoint: "chat",
       meter,
       outputTokensMax: cap,
       vectorsDue,
@@ -115,6 +116,7 @@ function joiningReply(): Reply {
     json: () => {},
     openStream: () => {},
     endStream: () => {},
+    failStream: () => {},
     event: (data) => {
       if (pending === "") queueMicrotask(flush);
       pending += `data: ${data}\n\n`;

@@ -2,7 +2,9 @@
  * The thread of the honest users, so that attackers in the first thread do not slow them down: a request every few milliseconds,
  * streamed and whole in turn, whether or not the last one was answered. Started by run.ts.
  */
+
 import { parentPort, workerData } from "node:worker_threads";
+import { textOf } from "@tollgate/stage/raw-http.ts";
 
 export interface Orders {
   baseUrl: string;
@@ -33,7 +35,7 @@ async function use(stream: boolean): Promise<void> {
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model, stream, max_tokens: 20, messages }),
   });
-  const text = await response.text();
+  const text = await textOf(response);
   tookMs.push(performance.now() - from);
   if (response.status !== 200 || !text.includes(stream ? "data: [DONE]" : ANSWER)) wrong += 1;
 }

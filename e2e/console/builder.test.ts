@@ -349,7 +349,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
   test("the console shows performance by model and key, finds requests by label, ID and cost, and counts those refused for lack of credit", async () => {
     const headers = { "sec-fetch-site": "same-origin" };
-    const made = await page.request.post("/console/api/keys", { data: { name: "insight" }, headers });
+    const made = await page.request.post("/console/api/keys", { data: { name: "insight", labels: true }, headers });
     const { secret, id: keyId } = (await made.json()) as { secret: string; id: string };
     const send = (body: object, signal?: AbortSignal): Promise<Response> =>
       fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {

@@ -4,6 +4,7 @@
  * still while the machine does something else.
  */
 
+import { partsOf } from "@tollgate/stage/raw-http.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
 import { MODEL } from "./strategy.ts";
@@ -79,7 +80,7 @@ async function sendOne(stage: InProcessStage, builders: Builder[], i: number): P
   try {
     const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };
     const response = await ask(stage, key, order, patience.signal);
-    for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    for await (const part of partsOf(response)) {
       text += part;
       if (/"content":"[^"]/.test(text)) first ??= elapsed();
     }

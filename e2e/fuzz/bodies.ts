@@ -51,7 +51,9 @@ function sharedFields(random: Random): Body {
     ...maybe(0.2, () => ({
       stream_options: random.pick([{ include_usage: true }, { include_usage: null }, {}, null]),
     })),
-    ...maybe(0.05, () => ({ tool_choice: random.pick(["auto", "none", null]) })),
+    ...maybe(0.05, () => ({
+      [random.pick(["tool_choice", "function_call"])]: random.pick(["auto", "none", null]),
+    })),
     ...maybe(0.1, () => ({ response_format: random.pick(FORMATS) })),
     ...maybe(0.1, () => ({ [random.pick(IGNORED)]: random.pick([0, "x", [], {}, true]) })),
   };

@@ -19,6 +19,7 @@ const GENERATION_FIELDS = [
   "stream_options",
   "response_format",
   "tool_choice",
+  "function_call",
 ];
 /** What is looked at, by endpoint. */
 export const FIELDS: Record<Endpoint, string[]> = {

@@ -95,7 +95,7 @@ function brokenFields(endpoint: Endpoint, body: Body): string[] {
   check("stream", (v) => typeof v === "boolean");
   const { stop, stream_options: options, response_format: format, prompt } = body;
   if (stop != null) broken.push(...brokenTexts("stop", stop, { count: [0, 4], chars: 1, charsMax: STOP_CHARS_MAX }));
-  check("tool_choice", (v) => v === "auto" || v === "none");
+  for (const field of ["tool_choice", "function_call"]) check(field, (v) => v === "auto" || v === "none");
   if (body.stream === true) {
     check("stream_options", isObject);
     if (isObject(options) && options.include_usage != null && typeof options.include_usage !== "boolean") {

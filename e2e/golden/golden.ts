@@ -27,7 +27,7 @@ const HEADERS = [
 ];
 
 /** Ids, times, counts and names that no two answers share become what they are, in angle brackets. */
-function settled({ status, headers, text }: Got): Got {
+function settled({ status, headers, text, isWhole }: Got): Got {
   const waits = /"code":"rate_limit_(requests|tokens)"/.test(text);
   const compared = HEADERS.flatMap((name) => {
     const value = headers[name];
@@ -41,7 +41,7 @@ function settled({ status, headers, text }: Got): Got {
     .replace(/("(?:ttft_p50_ms|tps_p50)":)(?:null|[\d.]+)/g, '$1"<number or null>"')
     .replace(/("structured_output":)(?:true|false)/g, '$1"<boolean>"')
     .replace(/("embedding":)\[([-\d.e,]+)\]/g, (_, key, values) => `${key}"<${values.split(",").length} numbers>"`);
-  return { status, headers: Object.fromEntries(compared), text: steady };
+  return { status, headers: Object.fromEntries(compared), text: steady, isWhole };
 }
 
 function settledHeader(name: string, value: string, waits: boolean): string {
@@ -62,9 +62,12 @@ export async function assertGoldenAnswer(name: string, got: Got): Promise<void> 
 
 /** Status, headers and every byte of a stream. Pieces of an answer that follow each other are one: what comes together is one event. */
 export async function assertGoldenStream(name: string, got: Got): Promise<void> {
-  const { status, headers, text } = settled(got);
+  const { status, headers, text, isWhole } = settled(got);
   const head = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
-  await assertGolden(`${name}.txt`, `${status}\n${head.join("")}\n${joined(text)}`);
+  await assertGolden(
+    `${name}.txt`,
+    `${status}\n${head.join("")}\n${joined(text)}${isWhole ? "" : "<the connection is cut>\n"}`,
+  );
 }
 
 /** The text of a piece in a chunk that says nothing else. */

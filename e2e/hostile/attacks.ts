@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { whiteSpace } from "@tollgate/stage/nodes/behaviours.ts";
 import { HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw.ts";
-import { send } from "@tollgate/stage/raw-http.ts";
+import { send, textOf } from "@tollgate/stage/raw-http.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import type { Builder, Stage } from "@tollgate/stage/stage.ts";
 import { hangSignal, unlessHung } from "@tollgate/stage/wait.ts";
@@ -23,7 +23,7 @@ export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: s
   const read = async (stream: boolean): Promise<void> => {
     const order = { model: "reason-32b", prompt: "think", max_tokens: OUTPUT_CAP, stream };
     const response = await ask(stage, attacker.key, order, hangSignal());
-    await response.text();
+    await textOf(response);
     const record = await stage.record(response);
     assert.deepEqual([record?.outcome, record?.finish_reason], ["ok", "length"]);
     assert.ok((record?.completion_tokens ?? Number.POSITIVE_INFINITY) <= OUTPUT_CAP);

@@ -13,7 +13,7 @@ import { overrun } from "@tollgate/stage/nodes/behaviours.ts";
 import { dial, enrol, HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
-import { send } from "@tollgate/stage/raw-http.ts";
+import { send, textOf } from "@tollgate/stage/raw-http.ts";
 import { ask, codeIn } from "@tollgate/stage/requests.ts";
 import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
@@ -109,7 +109,7 @@ describe("floods", () => {
     try {
       for (const stream of [false, true]) {
         const response = await ask(stage, attacker.key, { model: "small-8b", prompt: "go", max_tokens: 50, stream });
-        await response.text();
+        await textOf(response);
         const record = await stage.record(response);
         assert.deepEqual([record?.finish_reason, record?.completion_tokens], ["length", 50]);
       }

@@ -25,6 +25,7 @@ import {
   WRONG_VECTORS,
 } from "@tollgate/stage/nodes/behaviours.ts";
 import { type Behaviour, HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { textOf } from "@tollgate/stage/raw-http.ts";
 import { ask, codeIn, type Generation, said } from "@tollgate/stage/requests.ts";
 import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
@@ -89,7 +90,7 @@ describe("trust in nodes", () => {
   };
   const asked = async (order: Generation, signal?: AbortSignal) => {
     const response = await ask(stage, builder.key, order, signal);
-    const text = await response.clone().text();
+    const text = await textOf(response);
     return { response, text, record: await stage.record(response), status: response.status };
   };
   const assertTrusted = async (...nodes: HandMadeNode[]): Promise<void> => {
@@ -267,7 +268,7 @@ describe("trust in nodes", () => {
         headers: { authorization: `Bearer ${builder.key}` },
         body: JSON.stringify({ model: "embed-m3", input: `${MARK} a text` }),
       });
-      assert.deepEqual([response.status, codeIn(await response.text())], [502, "upstream_failed"], what);
+      assert.deepEqual([response.status, codeIn(await textOf(response))], [502, "upstream_failed"], what);
       assert.equal((await stage.record(response))?.charge_pico, "0", what);
       assert.equal(await node.earned(), 0n, what);
       await depart();

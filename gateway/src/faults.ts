@@ -88,6 +88,14 @@ export function unsupportedEncoding(encoding: string, header?: string): Fault {
   return new Fault(compressedBody(encoding, header));
 }
 
+/** A body that comes too slowly. Its connection ends, because the rest of it may still come. */
+export function tooSlow(): Fault {
+  const headers = { connection: "close" };
+  return new Fault({ status: 408, retry: "never", type: "invalid_request_error", message: TOO_SLOW, headers });
+}
+
+export const TOO_SLOW = "The request took too long to arrive.";
+
 export function wrongMethod(allowed: readonly string[]): Fault {
   const allow = allowed.join(", ");
   const message = `This path does not support this method. Allowed: ${allow}.`;

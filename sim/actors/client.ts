@@ -98,6 +98,9 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
       else if (readEvent(sight, data)) end("refused");
     },
     endStream() {},
+    failStream(data) {
+      this.event(data);
+    },
   };
   const [endpoint, body] = requestOf(order);
   const call: Call = {

@@ -113,6 +113,7 @@ export class Network {
       movedFrom: (nodeId) => nodeId,
       answers: (server) => this.#nodes.get(server)?.movedAtMs === undefined,
       reaches: () => true,
+      whenProven: (_nodeId, told) => told(true),
       mint: () => Promise.reject(new Error("nobody asks a simulated plane for credentials")),
       revoke: (nodeId) =>
         done(() => {

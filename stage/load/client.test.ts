@@ -24,7 +24,9 @@ const ways: Record<string, (response: ServerResponse) => void> = {
   balancer: (response) =>
     response.writeHead(502, { "x-balancer": "the gateway broke off" }).end("the gateway broke off"),
   stream: (response) => response.end(chunk("time") + chunk(" people") + USAGE + DONE),
-  event: (response) => response.end(chunk("time") + STALL),
+  event: (response) => {
+    response.write(chunk("time") + STALL, () => response.destroy());
+  },
   closed: (response) => response.end(chunk("time")),
   cut: (response) => {
     response.write(chunk("time"), () => response.destroy());

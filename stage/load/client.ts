@@ -61,9 +61,10 @@ function tell(end: End, { answer, text, stream }: Got): Seen {
   if (status === 502 && headerOf(answer, "x-balancer") !== null) return { ...facts, status: null, end: "lost" };
   const isStream = stream && status === 200;
   const { isWhole, ...told } = isStream ? readEvents(text) : readWhole(text, end === "complete");
+  // The connection is cut after it.
+  if (isStream && told.code !== null && end === "lost") return { ...facts, ...told, end: "event" };
   if (end !== "complete") return { ...facts, ...told, code: null, end };
   if (status !== 200) return { ...facts, ...told, end: "refused" };
-  if (isStream && told.code !== null) return { ...facts, ...told, end: "event" };
   // What merely closes is no answer.
   return { ...facts, ...told, end: isWhole ? "complete" : "lost" };
 }

@@ -41,6 +41,8 @@ const Settings = {
     .max(200, "must contain at most 200 model IDs")
     .nullable(),
   spot_checks: z.boolean("must be true or false"),
+  labels: z.boolean("must be true or false"),
+  reasoning_content: z.boolean("must be true or false"),
   limits: OwnLimits,
 };
 export const KeyFields = z.object({ ...SecretName.shape, ...z.object(Settings).partial().shape });
@@ -84,6 +86,10 @@ export const ApiKey = z.strictObject({
     .describe(
       "false: no answer is checked by a second host, and only nodes with at least 1,000 checked answers serve the key.",
     ),
+  labels: z.boolean().describe("true: `metadata.label` of a request, or else `user`, is stored as its label."),
+  reasoning_content: z
+    .boolean()
+    .describe("true: thinking is also sent in `reasoning_content`, in streams as it is generated."),
   expires_at: Time.nullable().describe("When the key expires; null: never."),
   old_secret_until: Time.nullable().describe("After a rotation: until when the old secret still works; else null."),
   created_by: z
@@ -112,6 +118,9 @@ const KEY_WORDS = {
   models: "The models that the key may use; null: all models.",
   spot_checks:
     "false: no answer is checked by a second host, and only nodes with at least 1,000 checked answers serve the key. Default: true.",
+  labels: "true: `metadata.label` of a request, or else `user`, is stored as its label. Default: false.",
+  reasoning_content:
+    "true: thinking is also sent in `reasoning_content`, in streams as it is generated. Default: false.",
   limits:
     "The owner's own limits, up to the key's `limits_max`. A limit that is absent stays as it is. null, for one limit or for all, removes them.",
 };
@@ -140,6 +149,8 @@ export const sampleKey = {
   spend_this_month: { requests: 1204, charge_micro: "9830.400000" },
   models: ["small-8b"],
   spot_checks: true,
+  labels: false,
+  reasoning_content: false,
   expires_at: null,
   old_secret_until: null,
   created_by: { name: "Ada", email: "ada@example.com" },

@@ -66,7 +66,10 @@ export const Request = z
     ttft_ms: Milliseconds.describe("Time to first token."),
     duration_ms: Milliseconds,
     client: z.string().describe("The client, derived from the user agent; empty if there was none."),
-    label: z.string().nullable().describe("Your own label: `metadata.tag` or `user` of the request."),
+    label: z
+      .string()
+      .nullable()
+      .describe("Your own label: `metadata.label` or `user` of the request, where the key's labels are on."),
     count: z
       .int()
       .min(1)

@@ -23,6 +23,9 @@ const Finish = z
 const Reasoning = z
   .string()
   .describe("The model's thinking. Present only for a model whose build separates thinking from the answer.");
+const ReasoningContent = z
+  .string()
+  .describe("The same thinking, only with a key whose `reasoning_content` is on; in streams as it is generated.");
 const Price = z.int().min(0).nullable();
 
 export const Usage = z
@@ -52,6 +55,7 @@ export const ChatCompletion = z.strictObject({
           role: z.literal("assistant"),
           content: z.string().describe("The answer without the thinking."),
           vendor_reasoning_content: Reasoning.optional(),
+          reasoning_content: ReasoningContent.optional(),
         }),
         finish_reason: Finish,
       }),
@@ -74,6 +78,7 @@ export const ChatCompletionChunk = z
             role: z.literal("assistant").optional(),
             content: z.string().optional(),
             vendor_reasoning_content: Reasoning.optional(),
+            reasoning_content: ReasoningContent.optional(),
           }),
           finish_reason: Finish.nullable(),
         }),
@@ -161,6 +166,7 @@ export const ModelObject = z.strictObject({
       structured_output: z
         .boolean()
         .describe("Whether a node that serves the model now supports a `response_format` other than text."),
+      allowed: z.literal(false).optional().describe("Present where the key may not use the model."),
     })
     .describe("Fields that the OpenAI API does not have."),
 });

@@ -61,18 +61,27 @@ export const Message = z
   .object(
     {
       role: z.enum(ROLES, `must be one of ${ROLES.join(", ")}`),
-      content: Content.nullish().describe("Required. null is allowed only for an assistant message with tool_calls."),
+      content: Content.nullish().describe(
+        "Required. null is allowed only for an assistant message with tool_calls or function_call.",
+      ),
       tool_calls: z.array(z.unknown(), "must be an array").nullish().describe("Not passed to the model."),
+      function_call: z.looseObject({}, "must be an object").nullish().describe("Not passed to the model."),
     },
     "must be an object with role and content",
   )
   .superRefine((message, context) => {
     if (message.content != null) return;
-    if (message.role === "assistant" && message.tool_calls != null) return;
+    if (message.role === "assistant" && (message.tool_calls ?? message.function_call) != null) return;
     context.addIssue({ code: "custom", path: ["content"], message: "must be a string or an array of text parts" });
   });
 
 const Model = NonEmpty.describe("A model ID from GET /v1/models.");
+
+/** How the dialect asks for a tool call: today, and before. */
+const NoToolCall = z
+  .enum(["auto", "none"], 'must be "auto" or "none": tool calls are not supported')
+  .optional()
+  .describe("Ignored. A value that requires a tool call is refused, because tool calls are not supported.");
 
 const Generation = {
   model: Model,
@@ -103,10 +112,8 @@ const Generation = {
     .object({ include_usage: z.boolean("must be true or false").nullish() }, "must be an object")
     .optional()
     .describe("Ignored without stream."),
-  tool_choice: z
-    .enum(["auto", "none"], 'must be "auto" or "none": tool calls are not supported')
-    .optional()
-    .describe("Ignored. A value that requires a tool call is refused, because tool calls are not supported."),
+  tool_choice: NoToolCall,
+  function_call: NoToolCall,
   response_format: ResponseFormat.optional(),
 };
 

@@ -2,6 +2,8 @@
 export const IGNORED_FIELDS = [
   "tools",
   "tool_choice",
+  "functions",
+  "function_call",
   "parallel_tool_calls",
   "logprobs",
   "top_logprobs",
@@ -13,6 +15,14 @@ export const IGNORED_FIELDS = [
   "echo",
   "best_of",
   "suffix",
+  "service_tier",
+  "verbosity",
+  "modalities",
+  "audio",
+  "prediction",
+  "web_search_options",
+  "safety_identifier",
+  "prompt_cache_key",
 ] as const;
 
 /** Beside those: vectors are always floats at the model's native width. */

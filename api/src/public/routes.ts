@@ -11,9 +11,9 @@ import { Status, sampleStatus } from "./status.ts";
 const paragraphs = (...texts: string[]): string => texts.join("\n\n");
 
 const ignoring = (...more: string[]): string =>
-  `Accepted and ignored, like every unlisted field: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. The response header \`${IGNORED_HEADER}\` lists the ignored fields of a request. The string \`metadata.tag\`, or else \`user\`, is stored as the request's label in your history and usage sums if it has at most 64 plain characters. It does not affect the output.`;
+  `Accepted and ignored, like every unlisted field: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. The response header \`${IGNORED_HEADER}\` lists the ignored fields of a request. With a key whose \`labels\` are on, the string \`metadata.label\`, or else \`user\`, is stored as the request's label in your history and usage sums if it has at most 64 plain characters. It does not affect the output.`;
 const NO_TOOLS =
-  "Tool calls are not supported: a `tool_choice` that requires one (`required`, or a named tool) gets a 400.";
+  "Tool calls are not supported: a `tool_choice` or `function_call` that requires one (`required`, or a named tool) gets a 400.";
 
 const GENERATED = "The completion: one JSON object or, with `stream: true`, server-sent events.";
 
@@ -25,7 +25,7 @@ const eventsInOrder = (...first: string[]): string =>
       "- with `stream_options.include_usage`, one chunk with empty `choices` and the `usage`; all chunks before it have `usage: null`",
       "- `data: [DONE]`",
     ].join("\n"),
-    `The status is 200 before a node is chosen. A later failure is a terminal event, \`data: {"error":{"message","type","code"}}\`, with one of the codes ${STREAMED_CODES.map((code) => `\`${code}\``).join(", ")}. No \`finish_reason\` comes before it and no \`[DONE]\` after it.`,
+    `The status is 200 before a node is chosen. A later failure is a terminal event, \`data: {"error":{"message","type","code"}}\`, with one of the codes ${STREAMED_CODES.map((code) => `\`${code}\``).join(", ")}. No \`finish_reason\` comes before it and no \`[DONE]\` after it: the connection is closed without the end of the body.`,
     "While there is no output, a comment line `: keep-alive` is sent every 5 seconds.",
   );
 
@@ -42,7 +42,7 @@ export const publicRoutes = routes({
       ignoring(),
       NO_TOOLS,
       "With a `response_format` of type `json_object` or `json_schema`, the node's engine enforces the format. The format is not part of the prompt and is not billed, and the gateway does not repair output. If no connected node supports it for the model, the request gets a 503 `no_capacity`.",
-      "Thinking never appears in `content`. A model whose build separates it returns all of it in `vendor_reasoning_content`; it is billed as output.",
+      "Thinking never appears in `content`. A model whose build separates it returns all of it in `vendor_reasoning_content`; it is billed as output. With a key whose `reasoning_content` is on, it is also sent in the field `reasoning_content`, in streams as it is generated.",
     ),
     guard: "apiKey",
     body: {

@@ -1,5 +1,7 @@
 /** Requests as a product would send them: several keys, models and lengths; most end well, some do not. The same in every run. */
+
 import type { Platform } from "@tollgate/stage/dev.ts";
+import { textOf } from "@tollgate/stage/raw-http.ts";
 import type { Cast } from "./cast.ts";
 
 const AT_ONCE = 30;
@@ -134,7 +136,7 @@ async function sendOne(platform: Platform, order: Order, key: string): Promise<v
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "user-agent": client },
     body: JSON.stringify(body),
   });
-  if (!leaves) return void (await response.text());
+  if (!leaves) return void (await textOf(response));
   const reader = response.body?.getReader();
   for (let pieces = 0; pieces < PIECES_READ && (await reader?.read())?.done === false; pieces++);
   await reader?.cancel();

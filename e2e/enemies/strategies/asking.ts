@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { honest } from "@tollgate/stage/nodes/behaviours.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
-import { requestUuid } from "@tollgate/stage/raw-http.ts";
+import { requestUuid, textOf } from "@tollgate/stage/raw-http.ts";
 import { type Enemy, ordered, type Strategy, user } from "../strategy.ts";
 import { KNOWN, unlessCanary } from "./answering.ts";
 
@@ -33,7 +33,7 @@ async function recordOf(enemy: Enemy, response: Response): Promise<Settled | und
 /** Sends it, reads the answer, and counts it where it is a failure that was billed. */
 async function billedFailure(enemy: Enemy, key: string, body: object): Promise<void> {
   const response = await enemy.chat(key, body);
-  await response.text();
+  await textOf(response);
   const row = await recordOf(enemy, response);
   if (row !== undefined && row.outcome !== "ok" && row.charge_pico !== "0") enemy.takes("billed failures");
 }
@@ -41,7 +41,7 @@ async function billedFailure(enemy: Enemy, key: string, body: object): Promise<v
 /** Sends such a request, and counts the nodes that it troubled after the second. */
 async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise<void> {
   const response = await enemy.chat(key, ordered(orders));
-  await response.text();
+  await textOf(response);
   const { attempts = 0 } = (await recordOf(enemy, response)) ?? {};
   enemy.takes("nodes troubled after two", Math.max(0, attempts - 2));
 }
@@ -123,7 +123,7 @@ export const asking: Strategy[] = [
       enemy.keep(
         async () => {
           const response = await enemy.chat(key, body);
-          await response.text();
+          await textOf(response);
           const row = await recordOf(enemy, response);
           if (response.status === 200 && row?.charge_pico === "0") enemy.takes("answers for nothing");
         },
@@ -138,7 +138,7 @@ export const asking: Strategy[] = [
       const { key } = await enemy.builder();
       const stop = ["b", "c", "d", "e"].map((end) => `${"a".repeat(2_047)}${end}`);
       const body = { ...ordered({ text: "a".repeat(20_000) }), stop, max_tokens: 4_000, stream: true };
-      enemy.keep(async () => void (await (await enemy.chat(key, body)).text()), { lanes: 2 });
+      enemy.keep(async () => void (await textOf(await enemy.chat(key, body))), { lanes: 2 });
     },
   },
   {

@@ -1,12 +1,14 @@
 /** Builders that take more than their share of nodes, writes and records. */
+
 import { makeKey } from "@tollgate/stage/accounts.ts";
 import { pause } from "@tollgate/stage/nodes/pace.ts";
+import { partsOf, textOf } from "@tollgate/stage/raw-http.ts";
 import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
 import { KNOWN, unlessCanary } from "./answering.ts";
 
 /** Sends a chat and reads the whole answer. */
 const asks = async (enemy: Enemy, key: string, body: object): Promise<void> =>
-  void (await (await enemy.chat(key, body)).text());
+  void (await textOf(await enemy.chat(key, body)));
 
 export const crowding: Strategy[] = [
   {
@@ -59,8 +61,7 @@ export const crowding: Strategy[] = [
           const leaving = new AbortController();
           const body = { stream: true, ...user("Tell me a story.") };
           const response = await enemy.chat(key, body, AbortSignal.any([leaving.signal, enemy.over]));
-          for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? [])
-            if (/"content":"[^"]/.test(part)) break;
+          for await (const part of partsOf(response)) if (/"content":"[^"]/.test(part)) break;
           leaving.abort();
         },
         { lanes: 12, everyMs: 20 },

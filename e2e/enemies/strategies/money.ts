@@ -1,6 +1,7 @@
 /** Who takes money out of the platform that nobody paid in. */
 import { randomUUID } from "node:crypto";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
+import { textOf } from "@tollgate/stage/raw-http.ts";
 import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
 import { chargesAfterDispute } from "../top-up.ts";
 import { says } from "./answering.ts";
@@ -28,7 +29,7 @@ async function cashes(enemy: Enemy): Promise<void> {
 }
 
 const asks = async (enemy: Enemy, key: string): Promise<void> =>
-  void (await (await enemy.chat(key, { ...user("Tell me more."), model: OWN_MODEL })).text());
+  void (await textOf(await enemy.chat(key, { ...user("Tell me more."), model: OWN_MODEL })));
 
 async function asksItself(enemy: Enemy): Promise<void> {
   const host = await enemy.host();

@@ -2,6 +2,8 @@
  * Those who send requests during a run. Honest ones ask honest nodes for texts they know and must get exactly those; bait
  * goes to the hostile nodes and may fail in any defined way, but what it reads must be of its own request.
  */
+
+import { textOf } from "@tollgate/stage/raw-http.ts";
 import type { Random } from "../random.ts";
 import type { Target } from "../target.ts";
 import { EVIL } from "./recipes.ts";
@@ -34,7 +36,7 @@ export async function ask(target: Target, body: object): Promise<Answer> {
     headers: { authorization: `Bearer ${target.key}`, "content-type": "application/json" },
     body: JSON.stringify({ stream_options: { include_usage: true }, ...body }),
   });
-  const raw = await response.text();
+  const raw = await textOf(response);
   const lines = raw.startsWith("{")
     ? [raw]
     : raw.split("\n").flatMap((line) => (/^data: (?=\{)/.test(line) ? [line.slice(6)] : []));

@@ -44,12 +44,21 @@ export class AttemptFrames {
       this.#receive(nodeId, frame);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      // What a node says cannot be trusted in part: everything it runs for this gateway fails. The log gets the message
-      // alone, because a cause could quote what the node sent.
+      // The log gets the message alone, because a cause could quote what the node sent.
       this.#log.warn(nodeId, { node: nodeId, why: error.message }, "node sent a malformed frame");
-      for (const attempt of this.#running.on(nodeId)) step(attempt, "broken");
+      for (const attempt of this.#about(nodeId, payload)) step(attempt, "broken");
       rates.count(nodeId, "malformed");
     }
+  }
+
+  /**
+   * The jobs that a malformed frame names, wherever in it; where it names none, the only one that it can be about. Of several it tells
+   * nothing: if it was a part of one, that one's next frame shows the gap.
+   */
+  #about(nodeId: string, payload: Uint8Array): RunningAttempt[] {
+    const attempts = this.#running.on(nodeId);
+    const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("latin1");
+    return attempts.length === 1 ? attempts : attempts.filter(({ job }) => text.includes(job));
   }
 
   /** Whether the frame moves no job on that this node runs for this gateway. */

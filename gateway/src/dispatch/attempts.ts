@@ -242,7 +242,9 @@ export class Attempts {
       roster.declined(node, how);
       refused(node.id, how);
     };
-    if (how === "late" || gateways() === 1) judge();
+    // Who is late may not have heard of it: a server that froze meanwhile shows only when it is asked.
+    if (how === "late") plane.whenProven(node.id, (isWell) => (isWell ? judge() : undefined));
+    else if (gateways() === 1) judge();
     else clock.after(TOLD_MS_MAX, judge);
   }
 

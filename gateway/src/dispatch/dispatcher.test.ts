@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
+import { encode } from "@tollgate/protocol/codec.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
-import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
+import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -368,6 +369,29 @@ describe("dispatch", () => {
     node.say({ kind: "accepted", job });
     node.say({ kind: "done", job, seq: 0, finish: "stop" });
     assert.equal((await running).end, "broken", "done without what it owes");
+  });
+
+  test("a malformed frame fails the job that it names, and no other that its node runs", async () => {
+    const node = await online("a", 4);
+    const sinks = [new TextSink(), new TextSink()] as const;
+    const running: Promise<DispatchResult>[] = [];
+    const jobs: string[] = [];
+    for (const [nth, sink] of sinks.entries()) {
+      const offered = node.job(nth + 1);
+      const request = String(nth).padStart(26, "0");
+      running.push(dispatcher.run({ ...order, request }, sink, new AbortController().signal));
+      jobs.push(await offered);
+      node.say({ kind: "accepted", job: jobs[nth] as string });
+    }
+    const [broken, other] = jobs as [string, string];
+    const whole = encode({ kind: "deltas", deltas: [{ job: broken, seq: 0, channel: "answer", text: "x" }] });
+    // Which job this was about nobody can tell: if it was output, the next frame of that job shows the gap.
+    node.raw(Buffer.from([1, 19, 255]));
+    node.raw(whole.subarray(0, -1));
+    node.delta(other, 0, "well");
+    node.say({ kind: "done", job: other, seq: 1, finish: "stop" });
+    const ends = (await Promise.all(running)).map(({ end }) => end);
+    assert.deepEqual([ends, sinks[1].text], [["broken", "finished"], "well"]);
   });
 
   test("nothing a node says of a failure, and nothing it garbles, is logged", async () => {

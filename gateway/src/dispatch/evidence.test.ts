@@ -162,6 +162,22 @@ describe("the gateways' own evidence", () => {
       assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) > clock.monotonic());
     });
 
+    test("a server of the plane that froze a moment ago makes nodes late, and nobody is blamed", async () => {
+      const { roster, dispatcher } = open("gw1");
+      const [a, b] = [await online("a"), await online("b")];
+      const running = ask(dispatcher);
+      const { first, other } = await inTurn(a, b);
+      await first.job();
+      plane.isFrozen = true;
+      clock.advance(250);
+      await turn();
+      plane.isFrozen = false;
+      answer(other, await other.job());
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(refused, []);
+      assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) <= clock.monotonic(), "it is asked as before");
+    });
+
     test("while nobody else is free a late node is waited for, and is not blamed", async () => {
       const { dispatcher } = open("gw1");
       const node = await online("a");

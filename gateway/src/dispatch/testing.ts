@@ -79,6 +79,11 @@ export class MemoryPlane implements Plane {
   reaches(nodeId: string): boolean {
     return !this.unreachable.has(nodeId);
   }
+  /** Its server froze a moment ago, and nobody knows yet. */
+  isFrozen = false;
+  whenProven(_nodeId: string, told: (isWell: boolean) => void): void {
+    told(!this.isFrozen);
+  }
   drop(nodeId: string, by: "node" | "plane" = "node"): void {
     for (const gone of this.#gone) gone(nodeId, by);
   }

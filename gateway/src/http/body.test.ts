@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { manualClock, turn } from "../base/testing.ts";
 import { testBodies, testDoor } from "../routes/testing/door.ts";
 import { BODY_BYTES_MAX, parseJson, VALUES_MAX } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { openCall } from "./call.ts";
 import { answer } from "./door.ts";
+import { bareServer } from "./server.ts";
 
 const door = testDoor();
 
@@ -98,6 +100,67 @@ describe("room for large bodies", () => {
     await untilRead(2);
     await answerAll(one, two);
   });
+});
+
+describe("a body that comes slowly", () => {
+  /** Sends so many bytes each second of the clock, in a body of so many, and tells what came of it. */
+  async function arrive(t: TestContext, { bytes, perSecond, seconds }: Record<string, number>) {
+    const clock = manualClock();
+    const served = Promise.withResolvers<IncomingMessage>();
+    const server = createServer((request, response) => {
+      served.resolve(request);
+      void answer(openCall(testDoor({ clock }), { request, response }), async (call) => {
+        const { pieces } = await call.readBody("a payer");
+        call.reply.json(200, JSON.stringify(pieces.reduce((sum, piece) => sum + piece.length, 0)));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    t.after(() => {
+      socket.destroy();
+      server.closeAllConnections();
+      server.close();
+    });
+    let text = "";
+    socket.setEncoding("utf8").on("data", (more: string) => {
+      text += more;
+    });
+    socket.on("error", () => socket.destroy());
+    const head = `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`;
+    socket.write(head);
+    const request = await served.promise;
+    let sent = head.length;
+    for (let second = 0; second < (seconds as number) && text === ""; second++) {
+      const part = Math.min(perSecond as number, head.length + (bytes as number) - sent);
+      sent += part;
+      if (part > 0) socket.write("x".repeat(part));
+      await eventually("it has come", () => text !== "" || request.socket.bytesRead === sent);
+      await turn();
+      clock.advance(1_000);
+      await turn();
+    }
+    return { text: () => text, clock };
+  }
+
+  test("is taken for as long as it takes, where it comes steadily", async (t) => {
+    const { text } = await arrive(t, { bytes: 1_000_000, perSecond: 9_000, seconds: 120 });
+    await eventually("it is answered", () => text() !== "");
+    assert.match(text(), /^HTTP\/1\.1 200 [\s\S]*\r\n1000000$/);
+    assert.equal(bareServer(testDoor()).server.requestTimeout, 0, "no limit on the whole of a request");
+  });
+
+  for (const [how, perSecond, seconds] of [
+    ["at less than 8 KiB a second", 1_000, 40],
+    ["not at all for 15 s", 0, 16],
+  ] as const) {
+    test(`is refused where it comes ${how}`, async (t) => {
+      const { text } = await arrive(t, { bytes: 1_000_000, perSecond, seconds });
+      await eventually("it is refused", () => text().includes("}}"));
+      assert.match(text(), /^HTTP\/1\.1 408 /);
+      assert.match(text(), /"message":"The request took too long to arrive\.","type":"invalid_request_error"/);
+      assert.match(text(), /connection: close/i);
+    });
+  }
 });
 
 describe("bodies", () => {

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
-import { fault, invalidRequest, unsupportedEncoding } from "../faults.ts";
+import { fault, invalidRequest, tooSlow, unsupportedEncoding } from "../faults.ts";
 import { takePiece } from "./shared-pieces.ts";
 
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
@@ -13,6 +13,11 @@ export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 export const SMALL_BYTES_MAX = 64 * 1024;
 /** Of those whom nobody knows yet, no more is read than this. */
 export const STRANGER_BYTES_MAX = SMALL_BYTES_MAX;
+/** A body may take as long as it takes, but for pauses like this, and for a rate below this one once it had time to begin. */
+const IDLE_MS_MAX = 15_000;
+const BYTES_PER_S_MIN = 8 * 1024;
+const BEGIN_MS = 30_000;
+const LOOK_EVERY_MS = 1_000;
 /** What one connection may bring before others have their turn. */
 const TURN_BYTES = 256 * 1024;
 /**
@@ -81,6 +86,7 @@ export function atHand(request: IncomingMessage, bytesMax: number): Buffer<Array
 }
 
 interface ReadOptions {
+  clock: Clock;
   bytesMax: number;
   /** Called when the body is about to be read: who waits to be told to send it is told now. */
   begin: () => void;
@@ -90,7 +96,7 @@ interface ReadOptions {
 
 /** The bytes as they came: one piece where they are few, and otherwise pieces of shared memory, to be passed on. */
 export async function readPieces(request: IncomingMessage, options: ReadOptions): Promise<Uint8Array[]> {
-  const { bytesMax, begin, room } = options;
+  const { clock, bytesMax, begin, room } = options;
   refuseEncoded(request);
   checkDeclaredLength(request, bytesMax);
   // Its end was told already, and will not be told again.
@@ -100,7 +106,9 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   begin();
   return await new Promise((resolve, reject) => {
     const pieces = new Pieces(declared);
+    const stopLooking = lookAtPace(clock, pieces, () => finish(() => reject(tooSlow())));
     const finish = (settle: () => void): void => {
+      stopLooking();
       request.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);
       settle();
     };
@@ -116,6 +124,18 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
     const onError = (cause: Error): void => finish(() => reject(brokeOff(cause)));
     const onClose = (): void => onError(new Error("the connection closed"));
     request.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
+  });
+}
+
+/** Tells when no more came for too long, or too little in all. */
+function lookAtPace(clock: Clock, came: { readonly bytes: number }, onSlow: () => void): () => void {
+  const beganAt = clock.monotonic();
+  let last = { bytes: 0, at: beganAt };
+  return clock.every(LOOK_EVERY_MS, () => {
+    const now = clock.monotonic();
+    if (came.bytes !== last.bytes) last = { bytes: came.bytes, at: now };
+    const dueAt = beganAt + BEGIN_MS + (came.bytes * 1000) / BYTES_PER_S_MIN;
+    if (now - last.at >= IDLE_MS_MAX || now > dueAt) onSlow();
   });
 }
 

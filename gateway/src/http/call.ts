@@ -29,7 +29,7 @@ import { clientAddress } from "./client-address.ts";
 import { type CorsOrigins, corsHeaders } from "./cors.ts";
 import { watchForLeaving } from "./half-close.ts";
 import { HttpReply } from "./reply.ts";
-import { schemeOf, transportHeaders } from "./scheme.ts";
+import { type Scheme, schemeOf, transportHeaders } from "./scheme.ts";
 
 /** Who is told of every answer, and keeps nothing of them but sums. */
 export interface HttpWatch {
@@ -67,6 +67,8 @@ export interface Bodies {
 export interface OpenCall extends Call {
   request: IncomingMessage;
   reply: HttpReply;
+  /** How it came, as far as is known here. */
+  scheme: Scheme;
   /**
    * Reads and parses the body of anything but inference. Of a stranger (null) no more is read than a small body has; who is
    * known may send as much as on any API. Faults: 413, 415, 503, 400.
@@ -99,6 +101,7 @@ class HttpCall implements OpenCall {
   readonly arrivedAt: number;
   readonly request: IncomingMessage;
   readonly reply: HttpReply;
+  readonly scheme: Scheme;
   readonly gone = new Leaving();
   readonly #door: DoorOptions;
   readonly #response: ServerResponse;
@@ -119,7 +122,8 @@ class HttpCall implements OpenCall {
     this.#route = route;
     const reply = new HttpReply(response, { id: this.id, clock });
     this.reply = reply;
-    reply.setHeaders(transportHeaders(schemeOf(request, door.trustedProxies), door.publicUrl));
+    this.scheme = schemeOf(request, door.trustedProxies);
+    reply.setHeaders(transportHeaders(this.scheme, door.publicUrl));
     reply.setHeaders(corsHeaders(door.cors ?? [], request));
     this.#stopWatching = watchForLeaving(request, clock, () => reply.probe());
     response.on("close", () => this.#closed());
@@ -189,6 +193,7 @@ class HttpCall implements OpenCall {
     const share = this.#door.bodies.budget.open(payer);
     this.#share = share;
     const pieces = await readPieces(this.request, {
+      clock: this.#door.clock,
       bytesMax,
       room: (bytes) => share.resize(bytes),
       begin: () => this.#goOn(),

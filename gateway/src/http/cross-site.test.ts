@@ -10,6 +10,7 @@ interface Row {
   origin?: string;
   host?: string;
   publicUrl?: string;
+  scheme?: "http" | "https";
   refused: boolean;
 }
 
@@ -32,6 +33,8 @@ const ROWS: Row[] = [
   { why: "our Origin, Host in capitals", origin: OURS, host: "GATE.test:8080", refused: false },
   { why: "our Origin, Host with the default port", origin: "http://gate.test", host: "gate.test:80", refused: false },
   { why: "no Sec-Fetch-Site, TLS ends before us", origin: "https://gate.test:8080", refused: false },
+  { why: "plain HTTP where this request came by TLS", origin: OURS, scheme: "https", refused: true },
+  { why: "TLS all the way", origin: "https://gate.test:8080", scheme: "https", refused: false },
   { why: "another host", origin: "http://evil.test:8080", refused: true },
   { why: "another port", origin: "http://gate.test:9999", refused: true },
   { why: "a host that begins like ours", origin: "http://gate.test:8080.evil.test", refused: true },
@@ -47,19 +50,28 @@ const ROWS: Row[] = [
 
 for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
   test(`${method} is refused unless it came from our pages`, () => {
-    for (const { why, site, origin, host = "gate.test:8080", publicUrl, refused } of ROWS) {
-      assert.equal(isCrossSite({ method, site, origin, host }, publicUrl), refused, why);
+    for (const { why, site, origin, host = "gate.test:8080", publicUrl, scheme = "http", refused } of ROWS) {
+      assert.equal(isCrossSite({ method, site, origin, host, scheme }, publicUrl), refused, why);
     }
   });
 }
 
 test("a request without a Host cannot match an Origin", () => {
-  assert.equal(isCrossSite({ method: "POST", site: undefined, origin: OURS, host: undefined }, undefined), true);
+  assert.equal(
+    isCrossSite({ method: "POST", site: undefined, origin: OURS, host: undefined, scheme: "http" }, undefined),
+    true,
+  );
 });
 
 test("what only reads is never refused", () => {
   for (const method of ["GET", "HEAD", "OPTIONS"]) {
-    const arrival = { method, site: "cross-site", origin: "http://evil.test", host: "gate.test" };
+    const arrival = {
+      method,
+      site: "cross-site",
+      origin: "http://evil.test",
+      host: "gate.test",
+      scheme: "http",
+    } as const;
     assert.equal(isCrossSite(arrival, undefined), false, method);
   }
 });

@@ -49,9 +49,9 @@ interface ConsoleGuardOptions {
 export type ConsoleGuards = Omit<Checks, "hostToken">;
 
 export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): ConsoleGuards {
-  const fromOurPages = ({ request }: OpenCall): void => {
+  const fromOurPages = ({ request, scheme }: OpenCall): void => {
     const { origin, host, "sec-fetch-site": site } = request.headers;
-    const arrival = { method: request.method ?? "", site: site?.toString(), origin, host };
+    const arrival = { method: request.method ?? "", site: site?.toString(), origin, host, scheme };
     if (isCrossSite(arrival, publicUrl)) throw fault("cross_site_blocked");
   };
   const signedIn = async (call: OpenCall): Promise<Person> => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -136,14 +137,41 @@ test("a client that does not read is held to its buffer, then closed as one that
   assert.ok(sent * 64 * 1024 > 1024 * 1024, "not before its buffer was full");
 });
 
+test("a stream that failed is cut off where its client does not read the end of it", async (t) => {
+  const clock = manualClock();
+  const ended = Promise.withResolvers<void>();
+  const failed = Promise.withResolvers<void>();
+  const { socket } = await request(t, clock, async ({ reply, request }) => {
+    request.socket.once("close", () => ended.resolve());
+    reply.openStream();
+    // More than the system takes, and less than the client may leave.
+    const event = "x".repeat(256 * 1024);
+    while (request.socket.writableLength < event.length) {
+      reply.event(event);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    reply.fault(fault("upstream_failed"));
+    failed.resolve();
+  });
+  socket.pause();
+  await failed.promise;
+  clock.advance(10_000);
+  await ended.promise;
+});
+
 test("a fault after the headers is the stream's terminal event; before them it is a status", async (t) => {
   const streamed = await request(t, systemClock, async ({ reply }) => {
     reply.openStream();
     throw fault("upstream_failed");
   });
-  const answer = await streamed.read("0\r\n\r\n");
+  let answer = "";
+  streamed.socket.setEncoding("utf8").on("data", (text: string) => {
+    answer += text;
+  });
+  await once(streamed.socket, "close");
   assert.match(answer, /data: \{"error":\{"message":"[^"]+","type":"upstream_failed","code":"upstream_failed"\}\}/);
   assert.doesNotMatch(answer, /\[DONE\]/);
+  assert.ok(answer.endsWith("}}\n\n\r\n"), "the connection closes without the last chunk");
 
   const whole = await request(t, systemClock, async () => {
     throw new Error("a secret of ours");

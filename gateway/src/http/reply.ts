@@ -11,6 +11,8 @@ import type { Reply } from "../inference/call.ts";
 
 const KEEP_ALIVE_MS = 5_000;
 const UNREAD_BYTES_MAX = 1024 * 1024;
+/** A client may take so long to read the end of a stream that failed. */
+const LINGER_MS = 10_000;
 /** A client should not keep a person waiting for longer than this; it says so, and leaves it to them. */
 const WAIT_S_MAX = 60;
 
@@ -83,9 +85,7 @@ export class HttpReply implements Reply {
         if (!this.#response.writableEnded) this.#response.destroy();
         return;
       }
-      // The stream's terminal error event is all that is left to say.
-      this.event(JSON.stringify(known.body()));
-      this.endStream();
+      this.failStream(JSON.stringify(known.body()));
       return;
     }
     this.json(known.status, JSON.stringify(known.body()), faultHeaders(known));
@@ -125,6 +125,27 @@ export class HttpReply implements Reply {
     this.#stopKeepAlive?.();
     this.#flush();
     this.#response.end();
+  }
+
+  /**
+   * The terminal error event, and then the connection closes without the last chunk: clients that pass over the event see that the body
+   * is not finished.
+   */
+  failStream(data: string): void {
+    this.#stopKeepAlive?.();
+    this.event(data);
+    this.#flush();
+    const { socket } = this.#response;
+    if (socket === null) {
+      // It is behind other answers on its connection, which have to go out whole.
+      this.#response.end();
+      return;
+    }
+    socket.once(
+      "close",
+      this.#clock.after(LINGER_MS, () => socket.destroy()),
+    );
+    socket.destroySoon();
   }
 
   /** One timer that looks again when something was written meanwhile, instead of one per write. */

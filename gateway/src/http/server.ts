@@ -14,14 +14,13 @@ import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
 import { boundUnread } from "./unread.ts";
 
-/** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
+/** Headers that trickle in hold a connection; they have so long. Of bodies their readers judge (body.ts). An answer may take as long as it takes. */
 interface Patience {
   headersMs: number;
-  requestMs: number;
   /** How often connections are looked at. */
   everyMs: number;
 }
-const PATIENCE: Patience = { headersMs: 15_000, requestMs: 60_000, everyMs: 5_000 };
+const PATIENCE: Patience = { headersMs: 15_000, everyMs: 5_000 };
 /** On the internal port nobody holds connections on purpose. A gateway at rest is not to be woken for either. */
 const INTERNAL_PATIENCE: Patience = { ...PATIENCE, everyMs: 10_000 };
 /** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
@@ -67,10 +66,10 @@ interface Listener {
  * body here, whatever its content type says, and every method there is can be told that it is the wrong one.
  */
 export function bareServer(door?: DoorOptions, { certificate, patience = PATIENCE }: Listener = {}): FastifyInstance {
-  const { headersMs, requestMs, everyMs } = patience;
+  const { headersMs, everyMs } = patience;
   const http = {
     headersTimeout: headersMs,
-    requestTimeout: requestMs,
+    requestTimeout: 0,
     connectionsCheckingInterval: everyMs,
     // Node's own refusal of a request without one has no envelope.
     requireHostHeader: door === undefined,
@@ -80,7 +79,7 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    requestTimeout: requestMs,
+    requestTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http,
     schemaController: { compilersFactory: NO_COMPILERS },

@@ -45,6 +45,8 @@ export interface ReadOrder {
   /** The models there are, as `writeModels` writes them, and those of them that the key may ask for; null: every one. */
   models: string;
   allowed: readonly string[] | null;
+  /** Whether the key's requests may have labels. */
+  labels: boolean;
   /** Who pays takes turns with the others who do; what one of them sent before need not be counted again. */
   payer: string;
 }
@@ -65,4 +67,6 @@ export interface Reply {
   /** One `data:` event. */
   event(data: string): void;
   endStream(): void;
+  /** The terminal error event, and an end that no client takes for the answer's. */
+  failStream(data: string): void;
 }

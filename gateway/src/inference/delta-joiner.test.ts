@@ -8,7 +8,7 @@ function open(perSecondMax = 1_000) {
   const clock = manualClock();
   const events: string[] = [];
   const joiner = new DeltaJoiner({
-    writer: { delta: (text) => text },
+    writer: { delta: (text) => text, thought: (text) => `(${text})` },
     reply: { event: (data) => void events.push(data) },
     clock,
     perSecondMax,
@@ -24,6 +24,15 @@ test("deltas of one turn become one event, and a single one goes out at the end 
   for (const char of " two three") joiner.delta(char);
   await turn();
   assert.deepEqual(events, ["one", " two three"]);
+});
+
+test("thinking and answer of one turn are two events, in their order", async () => {
+  const { events, joiner } = open();
+  joiner.thought?.("so");
+  joiner.thought?.(" it is");
+  joiner.delta("yes");
+  await turn();
+  assert.deepEqual(events, ["(so it is)", "yes"]);
 });
 
 test("more events a second than the model can make tokens are merged, until the next second", async () => {

@@ -11,7 +11,7 @@ const FLOOD_MERGE_MS = 5;
 const WINDOW_MS = 1_000;
 
 interface JoinerOptions {
-  writer: Pick<StreamWriter, "delta">;
+  writer: Pick<StreamWriter, "delta" | "thought">;
   reply: Pick<Reply, "event">;
   clock: Clock;
   /** So many events a second are let through as they come. */
@@ -21,18 +21,30 @@ interface JoinerOptions {
 export class DeltaJoiner {
   readonly #options: JoinerOptions;
   #unsent = "";
+  /** What is not sent yet is thinking. */
+  #isThought = false;
   #windowAt: number;
   #sent = 0;
   #stopTimer: (() => void) | undefined;
   readonly #send = (): void => this.flush();
 
+  /** The same for thinking; null where none is sent before the end. */
+  readonly thought: ((text: string) => void) | null;
+
   constructor(options: JoinerOptions) {
     this.#options = options;
+    this.thought = options.writer.thought && ((text) => this.#add(text, true));
     this.#windowAt = options.clock.monotonic();
   }
 
   /** Text that is not empty. */
   delta(text: string): void {
+    this.#add(text, false);
+  }
+
+  #add(text: string, isThought: boolean): void {
+    if (isThought !== this.#isThought) this.flush();
+    this.#isThought = isThought;
     const isFirst = this.#unsent === "";
     this.#unsent += text;
     if (!isFirst) return;
@@ -51,7 +63,7 @@ export class DeltaJoiner {
     const text = this.#unsent;
     this.#unsent = "";
     this.#sent += 1;
-    reply.event(writer.delta(text));
+    reply.event(this.#isThought && writer.thought !== null ? writer.thought(text) : writer.delta(text));
   }
 
   /** The clock is asked only once so many were sent, which takes an honest stream many seconds. */

@@ -43,8 +43,10 @@ export interface Ask {
   includeUsage: boolean;
   outputTokensMax: number | undefined;
   sampling: Sampling;
-  /** The builder's own word for what the request is for; spend is shown by it. */
+  /** The builder's own word for what the request is for; spend is shown by it. Stored only for keys whose owner turned labels on. */
   label: string | null;
+  /** The field that it came from. */
+  labelField: "metadata" | "user" | null;
   /** Fields of the dialect that were sent and change nothing about the answer. */
   ignored: string[];
   /** The body asks for an output format: only nodes whose engine keeps to one can take it. */
@@ -61,6 +63,8 @@ export interface AnswerMeta {
   /** Unix seconds. */
   created: number;
   model: string;
+  /** The key's owner wants thinking in `reasoning_content` too, in streams as it comes. */
+  reasoningContent?: boolean;
 }
 
 export interface Usage {
@@ -84,6 +88,8 @@ export interface StreamWriter {
   /** Before any output; null when the format has no such event. */
   open(): string | null;
   delta(text: string): string;
+  /** Thinking as it comes; null where none is sent before the end. */
+  thought: ((text: string) => string) | null;
   finish(answer: Pick<Answer, "finish" | "reasoning">): string;
   usage(usage: Usage): string;
 }

@@ -54,10 +54,11 @@ export async function runPrivately(
   const cap = model.kind === "embedding" ? 0 : job.outputTokensMax;
   const outputTokensMax = outputRoom(model, { cap, promptTokens });
   const vectorsDue = model.kind === "embedding" ? texts.length : 0;
-  const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stream: null });
+  const endpoint = model.kind === "embedding" ? ("embedding" as const) : ("chat" as const);
+  const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stream: null });
   const header = {
     model: model.id,
-    endpoint: model.kind === "embedding" ? ("embedding" as const) : ("chat" as const),
+    endpoint,
     stream: job.stream ?? true,
     output_tokens_max: outputTokensMax,
     sampling: job.sampling ?? {},

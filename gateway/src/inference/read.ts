@@ -21,15 +21,17 @@ export async function readFields<Model extends CountedModel>(
     sdk,
     payer,
     allowed = null,
+    labels = false,
   }: {
     endpoint: Pick<Endpoint, "parse" | "kind">;
     json: unknown;
     sdk: Sdk | null;
     payer: string;
     allowed?: readonly string[] | null;
+    labels?: boolean;
   },
 ): Promise<{ ask: Ask; model: Model; meter: Meter; promptTokens: number }> {
-  const ask = endpoint.parse(json, sdk); // 400
+  const ask = withLabels(endpoint.parse(json, sdk), labels); // 400
   try {
     const model = findModel(gw.catalogue(), ask, { kind: endpoint.kind, allowed }); // 404
     const meter = gw.meter(model.build.tokenizer);
@@ -37,6 +39,12 @@ export async function readFields<Model extends CountedModel>(
   } catch (error) {
     throw error instanceof Fault ? error.withHeaders(ignoredHeaders(ask)) : error;
   }
+}
+
+/** A label is ignored like the other fields, unless the key's owner turned labels on. */
+function withLabels(ask: Ask, labels: boolean): Ask {
+  if (!labels) return { ...ask, label: null };
+  return { ...ask, ignored: ask.ignored.filter((name) => name !== ask.labelField) };
 }
 
 /** Every answer to a request whose fields were read says which of them it did nothing with. */
@@ -51,17 +59,19 @@ export async function readAsk(
     payer,
     endpoint,
     allowed = null,
+    labels = false,
   }: {
     call: Call;
     payer: string;
     endpoint: Endpoint;
     /** The models that the key may ask for; null: every one. */
     allowed?: readonly string[] | null;
+    labels?: boolean;
   },
 ): Promise<{ ask: ReadAsk; model: ActiveModel; meter: Meter; promptTokens: number }> {
   const body = await call.readBody(payer); // 413 · 415 · 503
   const { sdk } = call;
-  if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, payer, allowed });
+  if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, payer, allowed, labels });
   // One catalogue for the whole of it: it may be replaced meanwhile.
   const catalogue = gw.catalogue();
   const { schema } = endpoint;
@@ -70,6 +80,7 @@ export async function readAsk(
     sdk,
     models: writeModels(catalogue),
     allowed,
+    labels,
     payer,
   });
   const model = catalogue.active.get(ask.model);

@@ -6,7 +6,7 @@ import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/cat
 import type { Meter } from "../metering/meter.ts";
 import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
-import { Relay } from "./relay.ts";
+import { nodeSampling, Relay } from "./relay.ts";
 
 describe("the relay", () => {
   let catalogue: Catalogue;
@@ -28,8 +28,11 @@ describe("the relay", () => {
     const stream =
       events === undefined || writer === undefined
         ? null
-        : { delta: (text: string) => events.push(JSON.parse(writer.delta(text)).choices[0].delta.content) };
-    return new Relay({ model, meter, outputTokensMax: cap, vectorsDue, stop, stream });
+        : {
+            delta: (text: string) => events.push(JSON.parse(writer.delta(text)).choices[0].delta.content),
+            thought: null,
+          };
+    return new Relay({ model, endpoint: "chat", meter, outputTokensMax: cap, vectorsDue, stop, stream });
   }
 
   test("what follows a stop string is neither delivered nor counted, and the node is stopped", () => {
@@ -135,8 +138,8 @@ const meter: Meter = {
   },
 };
 
-function model(thinks: boolean): ActiveModel {
-  const reasoning = thinks ? { reasoning: { open: "<think>", close: "</think>" } } : {};
+function model(thinks: boolean, template_opens: boolean): ActiveModel {
+  const reasoning = thinks ? { reasoning: { open: "<think>", close: "</think>", template_opens } } : {};
   return {
     id: "m",
     kind: "generation",
@@ -152,10 +155,24 @@ function model(thinks: boolean): ActiveModel {
   };
 }
 
-function relayOf({ thinks = false, vectorsDue = 0 } = {}) {
+interface Traits {
+  thinks?: boolean;
+  /** The chat template opens the thinking. */
+  opened?: boolean;
+  vectorsDue?: number;
+  stop?: string[];
+  endpoint?: "chat" | "completion";
+  /** The key has thinking sent as it comes. */
+  sendsThoughts?: boolean;
+}
+
+function relayOf(traits: Traits = {}) {
+  const { thinks = false, opened = false, vectorsDue = 0, stop, endpoint = "chat", sendsThoughts = false } = traits;
   const events: string[] = [];
-  const stream = { delta: (text: string) => void events.push(text) };
-  return { relay: new Relay({ model: model(thinks), meter, outputTokensMax: 99, vectorsDue, stream }), events };
+  const thought = sendsThoughts ? (text: string) => void events.push(`(${text})`) : null;
+  const stream = { delta: (text: string) => void events.push(text), thought };
+  const asked = { model: model(thinks, opened), endpoint, meter, outputTokensMax: 99, vectorsDue, stop, stream };
+  return { relay: new Relay(asked), events };
 }
 
 describe("whether a node that is done gave anything", () => {
@@ -219,7 +236,74 @@ describe("whether a node that is done gave anything", () => {
   });
 });
 
+describe("thinking that the chat template opens", () => {
+  const thinks = true;
+  const opened = true;
+
+  test("is all that comes before the first closing tag, whether or not the opening tag is repeated", () => {
+    for (const pieces of [["\nI ad", "d.\n</th", "ink>\n\n4"], ["<think>I add.</think>4"]]) {
+      const { relay, events } = relayOf({ thinks, opened });
+      for (const piece of pieces) relay.delta("answer", piece);
+      assert.equal(relay.finished(), "answered");
+      assert.deepEqual([relay.reasoning, events.join("")], ["I add.", "4"]);
+    }
+  });
+
+  test("is everything where the closing tag never comes", () => {
+    const { relay, events } = relayOf({ thinks, opened });
+    relay.delta("answer", "I add and");
+    relay.delta("answer", " add</thi");
+    assert.equal(relay.finished(), "answered");
+    assert.deepEqual([relay.reasoning, events], ["I add and add</thi", []]);
+    assert.deepEqual(relay.end(), { answerTokens: 0, reasoningTokens: 18 });
+  });
+
+  test("is not searched for stop strings, the answer is", () => {
+    const { relay, events } = relayOf({ thinks, opened, stop: ["END"] });
+    assert.equal(relay.delta("answer", "the END of it</think>no"), "more");
+    assert.equal(relay.delta("answer", " END x"), "enough");
+    relay.end();
+    assert.deepEqual([relay.reasoning, events.join(""), relay.cut], ["the END of it", "no ", "stop"]);
+  });
+
+  test("is told by its channel where the engine parts it, and what is left is the answer", () => {
+    const { relay, events } = relayOf({ thinks, opened });
+    relay.delta("reasoning", "hm");
+    relay.delta("answer", "\nyes");
+    assert.equal(relay.finished(), "answered");
+    assert.deepEqual([relay.reasoning, events.join("")], ["hm", "\nyes"]);
+  });
+
+  test("is none where the prompt goes without the template, and begins anew with every attempt", () => {
+    const { relay, events } = relayOf({ thinks, opened, endpoint: "completion" });
+    relay.delta("answer", "four");
+    assert.deepEqual([relay.reasoning, events], ["", ["four"]]);
+    const again = relayOf({ thinks, opened });
+    again.relay.delta("answer", "hm</think>");
+    again.relay.begin("node_b");
+    again.relay.delta("answer", "so</think>yes");
+    assert.deepEqual([again.relay.reasoning, again.events], ["so", ["yes"]]);
+  });
+});
+
+describe("what a node is told of stop strings", () => {
+  const sampling = { stop: ["END"], seed: 1 };
+  test("is nothing where it thinks: engines look for them in the thinking too", () => {
+    assert.deepEqual(nodeSampling(model(true, false), sampling), { seed: 1 });
+    assert.deepEqual(nodeSampling(model(false, false), sampling), sampling);
+  });
+});
+
 describe("what reached the client", () => {
+  test("is thinking too where it is sent as it comes", () => {
+    const { relay, events } = relayOf({ thinks: true, sendsThoughts: true });
+    relay.delta("answer", "<think>hm");
+    assert.deepEqual([relay.delivered(), relay.reachedClient], [{ answerTokens: 0, reasoningTokens: 2 }, true]);
+    relay.delta("answer", "</think>yes");
+    assert.deepEqual(events, ["(hm)", "yes"]);
+    assert.equal(relay.reasoning, "hm", "all of it comes again with the end");
+  });
+
   test("is the answer that was written, without thinking and without what is held back", () => {
     const { relay, events } = relayOf({ thinks: true });
     relay.delta("reasoning", "hm");

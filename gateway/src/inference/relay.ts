@@ -2,7 +2,7 @@
  * Carries a node's output to the client: parts thinking from answer, ends the answer before a stop string, counts and caps
  * both, and writes the answer to the stream as it comes or keeps it for the end. A new attempt starts from nothing.
  */
-import type { Channel } from "@tollgate/protocol/frames.ts";
+import type { Channel, Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
 import type { DispatchSink } from "../dispatch/order.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
@@ -11,16 +11,31 @@ import { ThinkingSplitter } from "./thinking.ts";
 
 interface RelayOptions {
   model: ActiveModel;
+  endpoint: Endpoint;
   meter: Meter;
   outputTokensMax: number;
   /** How many vectors an embedding has to bring. */
   vectorsDue: number;
-  /** Where the answer ends. Engines look for these in all they write; here thinking is not searched. */
+  /** Where the answer ends. Thinking is not searched. */
   stop?: readonly string[] | undefined;
   /** Whether this node's answer is checked by another, so that its text is kept also where it is streamed. */
   draws?: ((nodeId: string) => boolean) | undefined;
   /** Takes the answer as it comes. Null when it goes out in one piece. */
-  stream: { delta(text: string): void } | null;
+  stream: { delta(text: string): void; thought: ((text: string) => void) | null } | null;
+}
+
+/** Only a chat's prompt goes through the template. */
+export const opensThinking = ({ build }: Pick<ActiveModel, "build">, endpoint: Endpoint): boolean =>
+  endpoint === "chat" && build.reasoning?.template_opens === true;
+
+/**
+ * What a node is told of how to sample. Engines look for stop strings in all that they write: where a part of that is thinking, they are
+ * not told of them, and the relay ends the answer.
+ */
+export function nodeSampling({ build }: Pick<ActiveModel, "build">, sampling: Sampling): Sampling {
+  if (build.reasoning === undefined) return sampling;
+  const { stop: _, ...rest } = sampling;
+  return rest;
 }
 
 export class Relay implements DispatchSink {
@@ -95,6 +110,7 @@ export class Relay implements DispatchSink {
       // A build that does not think apart has one channel, whatever its engine calls it.
       this.#pass("answer", text);
     } else if (channel === "reasoning") {
+      this.#splitter.isApart();
       this.#pass("reasoning", text);
     } else {
       for (const part of this.#splitter.push(text)) this.#pass(part.channel, part.text);
@@ -123,9 +139,10 @@ export class Relay implements DispatchSink {
     return this.#close({ isWhole: false });
   }
 
-  /** The counts of what was written to the stream: thinking comes with the end, and what is held back never came. */
+  /** The counts of what was written to the stream: thinking mostly comes with the end, and what is held back never came. */
   delivered(): OutputCount {
-    return { answerTokens: this.#reached ? this.#output.end().answerTokens : 0, reasoningTokens: 0 };
+    const { answerTokens, reasoningTokens } = this.#reached ? this.#output.end() : NOTHING;
+    return { answerTokens, reasoningTokens: this.#options.stream?.thought == null ? 0 : reasoningTokens };
   }
 
   /** Lets through what was held back, once. */
@@ -143,8 +160,10 @@ export class Relay implements DispatchSink {
   }
 
   #newSplitter(): ThinkingSplitter | undefined {
-    const { reasoning } = this.#options.model.build;
-    return reasoning === undefined ? undefined : new ThinkingSplitter(reasoning);
+    const { model, endpoint } = this.#options;
+    const { reasoning } = model.build;
+    if (reasoning === undefined) return undefined;
+    return new ThinkingSplitter(reasoning, { isOpened: opensThinking(model, endpoint) });
   }
 
   #newStops(): StopMatcher | undefined {
@@ -162,11 +181,15 @@ export class Relay implements DispatchSink {
   #write(channel: Channel, text: string): void {
     const kept = this.#output.push(channel, text);
     if (kept === "") return;
+    const { stream } = this.#options;
     if (channel === "reasoning") {
       this.#reasoning.add(kept);
+      if (stream?.thought != null) {
+        this.#reached = true;
+        stream.thought(kept);
+      }
       return;
     }
-    const { stream } = this.#options;
     if (stream === null || this.#drawn) this.#text.add(kept);
     if (stream !== null) {
       this.#reached = true;
@@ -174,6 +197,8 @@ export class Relay implements DispatchSink {
     }
   }
 }
+
+const NOTHING: OutputCount = { answerTokens: 0, reasoningTokens: 0 };
 
 /** Parts that are joined for good at once. */
 const LOOSE_MAX = 256;

@@ -17,7 +17,7 @@ import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
 import type { DrawnAnswer, Gateway } from "./gateway.ts";
 import { ignoredHeaders, readAsk } from "./read.ts";
-import { Relay } from "./relay.ts";
+import { nodeSampling, Relay } from "./relay.ts";
 import { requireKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
@@ -59,7 +59,7 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, { stay, st
     story.step("credit");
     await checkCredit(gw, key); // 402
     story.step("read and count");
-    const asked = { call, payer: key.accountId, endpoint, allowed: key.models };
+    const asked = { call, payer: key.accountId, endpoint, allowed: key.models, labels: key.labels };
     const read = await stay.unlessStopped(readAsk(gw, asked)); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
     story.asked({ model: model.id, stream: ask.stream, promptTokens });
@@ -106,7 +106,12 @@ const NOTHING_DONE: Done = { tokens: 0, answer: () => {} };
 async function work(gw: Gateway, order: Work): Promise<Done> {
   const { caller, stay, story, endpoint, ask, model, meter, promptTokens, hold } = order;
   const { call, key } = caller;
-  const meta: AnswerMeta = { suffix: suffixOf(call.id), created: Math.floor(gw.clock.now() / 1000), model: model.id };
+  const meta: AnswerMeta = {
+    suffix: suffixOf(call.id),
+    created: Math.floor(gw.clock.now() / 1000),
+    model: model.id,
+    reasoningContent: key.reasoningContent,
+  };
   const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
   const letGo = gw.leases.keep(hold.id);
   let settled = false;
@@ -120,13 +125,22 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     // The only cost of checks to a request that is not drawn: one random number.
     const draws = key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId) : undefined;
     const { stop } = ask.sampling;
-    const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop, stream, draws });
+    const relay = new Relay({
+      model,
+      endpoint: endpoint.name,
+      meter,
+      outputTokensMax,
+      vectorsDue,
+      stop,
+      stream,
+      draws,
+    });
     const header = {
       model: model.id,
       endpoint: endpoint.name,
       stream: writer !== null,
       output_tokens_max: outputTokensMax,
-      sampling: ask.sampling,
+      sampling: nodeSampling(model, ask.sampling),
     };
     const origin = { accountId: key.accountId, promptTokens };
     const startedAt = gw.clock.monotonic();
@@ -243,8 +257,7 @@ function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWr
   if (code === null) return;
   const failure = fault(code, isUnbuilt ? { message: UNBUILT } : detailsOf(code, billed));
   if (writer === null) throw failure;
-  call.reply.event(JSON.stringify(failure.body()));
-  call.reply.endStream();
+  call.reply.failStream(JSON.stringify(failure.body()));
 }
 
 const UNBUILT = "The node's engine could not build a grammar from response_format. Nothing is billed.";

@@ -5,8 +5,8 @@ import { SPACE_MAX, ThinkingSplitter } from "./thinking.ts";
 
 const TAGS = { open: "<think>", close: "</think>" };
 
-function split(pieces: string[]): { reasoning: string; answer: string } {
-  const splitter = new ThinkingSplitter(TAGS);
+function split(pieces: string[], isOpened = false): { reasoning: string; answer: string } {
+  const splitter = new ThinkingSplitter(TAGS, { isOpened });
   const parts = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end({ isWhole: true })];
   const of = (channel: string): string =>
     parts
@@ -42,7 +42,7 @@ describe("thinking apart", () => {
     );
     const text = fc.array(word, { maxLength: 12 });
     fc.assert(
-      fc.property(text, fc.array(fc.nat(6), { maxLength: 40 }), (words, cuts) => {
+      fc.property(text, fc.array(fc.nat(6), { maxLength: 40 }), fc.boolean(), (words, cuts, isOpened) => {
         const whole = words.join("");
         const pieces: string[] = [];
         let at = 0;
@@ -51,7 +51,7 @@ describe("thinking apart", () => {
           at += cut;
         }
         pieces.push(whole.slice(at));
-        assert.deepEqual(split(pieces), split([whole]));
+        assert.deepEqual(split(pieces, isOpened), split([whole], isOpened));
       }),
       { numRuns: 2000 },
     );
@@ -68,7 +68,7 @@ describe("thinking apart", () => {
     ];
     for (const [name, before, unit] of FLOODS) {
       test(`${name}: little is held back, however it comes, and little is dropped`, () => {
-        const splitter = new ThinkingSplitter(TAGS);
+        const splitter = new ThinkingSplitter(TAGS, { isOpened: false });
         splitter.push(before);
         let out = 0;
         for (let sent = 1; sent <= 5_000; sent++) {

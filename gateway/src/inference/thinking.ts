@@ -1,6 +1,7 @@
 /**
  * Parts thinking from answer in a build that delimits it (`<think>` … `</think>`). Thinking is recognised at the start of
- * the output only; a tag later on is text. White space before a delimiter and line breaks after one belong to neither
+ * the output only; a tag later on is text. Where the chat template opened it, the output begins inside it, whether or not the opening
+ * tag is repeated, and is thinking up to the first closing tag. White space before a delimiter and line breaks after one belong to neither
  * part, up to a bound: a node must not be able to send text without end that is kept, or that nobody counts. What is held
  * back is short for the same reason, so that every character is looked at a fixed number of times.
  */
@@ -17,15 +18,25 @@ export const SPACE_MAX = 64;
 export class ThinkingSplitter {
   readonly #open: string;
   readonly #close: string;
+  #isOpened: boolean;
   #state: "start" | "thinking" | "answer" = "start";
   /** Text that may yet turn out to be a delimiter, or space before one. Short once `push` returns. */
   #pending = "";
   /** How many line breaks may still be dropped: those that follow a delimiter, until something else comes. */
-  #breaksLeft = 0;
+  #breaksLeft: number;
 
-  constructor(tags: { open: string; close: string }) {
+  constructor(tags: { open: string; close: string }, { isOpened }: { isOpened: boolean }) {
     this.#open = tags.open;
     this.#close = tags.close;
+    this.#isOpened = isOpened;
+    this.#breaksLeft = isOpened ? SPACE_MAX : 0;
+  }
+
+  /** The engine parts the thinking itself: what it calls the answer begins outside of it. */
+  isApart(): void {
+    if (!this.#isOpened || this.#state !== "start") return;
+    this.#isOpened = false;
+    this.#breaksLeft = 0;
   }
 
   push(text: string): Part[] {
@@ -44,7 +55,8 @@ export class ThinkingSplitter {
   end({ isWhole }: { isWhole: boolean }): Part[] {
     const parts: Part[] = [];
     if (!isWhole) this.#pending = "";
-    this.#pass(parts, this.#state === "thinking" ? "reasoning" : "answer", this.#take(this.#pending.length));
+    const isThinking = this.#state === "thinking" || (this.#state === "start" && this.#isOpened);
+    this.#pass(parts, isThinking ? "reasoning" : "answer", this.#take(this.#pending.length));
     return parts;
   }
 
@@ -56,8 +68,8 @@ export class ThinkingSplitter {
       this.#state = "thinking";
       this.#breaksLeft = SPACE_MAX;
     } else if (space > SPACE_MAX || !this.#open.startsWith(text)) {
-      // Not a delimiter after all: the space before it is the answer's own.
-      this.#state = "answer";
+      // Not a delimiter after all: the space before it is the text's own.
+      this.#state = this.#isOpened ? "thinking" : "answer";
     }
   }
 

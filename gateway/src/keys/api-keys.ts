@@ -18,6 +18,8 @@ const ApiKeyRecord = SecretRecord.extend({
   expiresAt: column.moment.nullable(),
   models: z.array(z.string()).nullable(),
   spotChecks: z.boolean(),
+  labels: z.boolean(),
+  reasoningContent: z.boolean(),
   /** The secret before this one works until then; null where none does. */
   previousUntil: column.moment.nullable(),
   /** Who created it; null where that was not recorded, or the person is gone. */
@@ -48,14 +50,16 @@ const OVERRIDES = `json_build_object('requestsPerMinute', k.requests_per_minute_
   'tokensPerMinute', k.tokens_per_minute_max, 'inFlight', k.in_flight_max)`;
 const OWN = `json_build_object('requestsPerMinute', k.own_requests_per_minute,
   'tokensPerMinute', k.own_tokens_per_minute, 'inFlight', k.own_in_flight)`;
-/** By way of JSON, because the last release's table has no such column. */
-const SPOT_CHECKS = `coalesce((to_jsonb(k) ->> 'spot_checks')::boolean, true) as "spotChecks"`;
+/** By way of JSON, because the last release's table has no such columns. A session's key is the playground's, which shows thinking as it comes. */
+const SWITCHES = `coalesce((to_jsonb(k) ->> 'spot_checks')::boolean, true) as "spotChecks",
+  coalesce((to_jsonb(k) ->> 'labels')::boolean, false) as labels,
+  coalesce((to_jsonb(k) ->> 'reasoning_content')::boolean, false) or k.session_id is not null as "reasoningContent"`;
 const ENDS = "least(k.expires_at, case when k.previous_reference = $1 then k.previous_until end)";
 
 const KIND = {
   kind: "tsk",
   table: "api_key",
-  holder: `${OVERRIDES} as overrides, ${OWN} as own, k.models, ${SPOT_CHECKS}, extract(epoch from ${ENDS})::float8 * 1000 as until`,
+  holder: `${OVERRIDES} as overrides, ${OWN} as own, k.models, ${SWITCHES}, extract(epoch from ${ENDS})::float8 * 1000 as until`,
   reference: "(k.reference = $1 or k.previous_reference = $1)",
   hash: "case when k.reference = $1 then k.secret_hash else k.previous_hash end",
   madeWith: "case when k.reference = $1 then k.pepper else k.previous_pepper end",
@@ -65,7 +69,7 @@ const KIND = {
   record: {
     schema: ApiKeyRecord,
     columns: `, ${OVERRIDES} as limits, ${OWN} as "ownLimits", k.budget_day_pico as "budgetDay",
-      k.budget_month_pico as "budgetMonth", k.expires_at as "expiresAt", k.models, ${SPOT_CHECKS},
+      k.budget_month_pico as "budgetMonth", k.expires_at as "expiresAt", k.models, ${SWITCHES},
       case when k.previous_until > now() then k.previous_until end as "previousUntil",
       i.id as "createdById", i.name as "createdByName", i.email as "createdByEmail"`,
     from: "left join identity i on i.id = k.created_by",

@@ -61,6 +61,8 @@ describe("keys", () => {
       models: null,
       until: null,
       spotChecks: true,
+      labels: false,
+      reasoningContent: false,
     });
     assert.ok(await here.authenticate(`bearer   ${token} `), "the scheme is not case-sensitive");
     const { rows } = await db.pool.query("select row_to_json(k)::text as row from api_key k where id = $1", [id]);

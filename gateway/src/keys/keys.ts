@@ -48,6 +48,10 @@ const Holder = row({
   models: z.array(z.string()).nullable(),
   /** Whether its answers may be checked by a second host. */
   spotChecks: z.boolean(),
+  /** Whether its requests may have labels. */
+  labels: z.boolean(),
+  /** Whether thinking is also sent in `reasoning_content`. */
+  reasoningContent: z.boolean(),
   /** When this secret ends, in Unix milliseconds: with its key, or because the key has a newer one. */
   until: z.number().nullable(),
 });
@@ -151,8 +155,8 @@ export const openHostTokens = (options: SecretsOptions): Secrets =>
     {
       kind: "tht",
       table: "host_token",
-      holder:
-        'null::json as overrides, null::json as own, null::text[] as models, true as "spotChecks", null::float8 as until',
+      holder: `null::json as overrides, null::json as own, null::text[] as models, true as "spotChecks", false as labels,
+         false as "reasoningContent", null::float8 as until`,
       reference: "k.reference = $1",
       hash: "k.secret_hash",
       madeWith: "k.pepper",
@@ -225,8 +229,8 @@ export function openSecrets<Record extends SecretRecord>(
     if (found === undefined || how === undefined) return undefined;
     rehashing.seen({ reference, token, hash: found.hash, madeWith: how, writtenDown: found.pepper });
     // Not the whole row: it is remembered, and the hash need not be.
-    const { id, name, accountId, overrides, own, models, spotChecks, until } = found;
-    return { id, name, accountId, overrides, own, models, spotChecks, until };
+    const { hash: _, pepper: __, ...holder } = found;
+    return holder;
   };
   /** A secret that has ended is as good as none, also one that is remembered. */
   const unlessEnded = (holder: Holder | undefined): Holder | undefined =>

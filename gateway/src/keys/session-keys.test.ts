@@ -70,6 +70,12 @@ describe("keys of sessions", () => {
     return issued;
   };
 
+  test("thinking is sent to the playground as it comes, which labels nothing", async () => {
+    const { token } = await issue(await begin());
+    const holder = await keys.authenticate(`Bearer ${token}`);
+    assert.deepEqual([holder?.reasoningContent, holder?.labels], [true, false]);
+  });
+
   test("one for each session and account: asking again replaces its secret, also many times at once", async () => {
     const [session, other] = [await begin(), await begin()];
     const first = await issue(session);

@@ -12,6 +12,10 @@ export interface KeySettings {
   models: string[] | null;
   /** Whether its answers may be checked by a second host. */
   spotChecks: boolean;
+  /** Whether `user` and `metadata.label` of its requests are stored. */
+  labels: boolean;
+  /** Whether thinking is also sent in `reasoning_content`. */
+  reasoningContent: boolean;
   /** One that is not named stays as it is. */
   ownLimits: Partial<LimitOverrides>;
 }
@@ -49,6 +53,8 @@ export async function changeKey(
   if (change.expiresAt !== undefined) set("expires_at", change.expiresAt);
   if (change.models !== undefined) set("models", change.models);
   if (change.spotChecks !== undefined) set("spot_checks", change.spotChecks);
+  if (change.labels !== undefined) set("labels", change.labels);
+  if (change.reasoningContent !== undefined) set("reasoning_content", change.reasoningContent);
   const { requestsPerMinute, tokensPerMinute, inFlight } = change.ownLimits ?? {};
   if (requestsPerMinute !== undefined) set("own_requests_per_minute", requestsPerMinute);
   if (tokensPerMinute !== undefined) set("own_tokens_per_minute", tokensPerMinute);

@@ -17,7 +17,14 @@ const Build = z.strictObject({
   id: z.string().min(1).max(64),
   tokenizer: z.string().min(1),
   /** How the build delimits its thinking; absent when it does not think apart. */
-  reasoning: z.strictObject({ open: z.string().min(1), close: z.string().min(1) }).optional(),
+  reasoning: z
+    .strictObject({
+      open: z.string().min(1),
+      close: z.string().min(1),
+      /** The chat template ends with the opening delimiter: output begins inside the thinking. */
+      template_opens: z.boolean().optional(),
+    })
+    .optional(),
   vector_width: z.int().min(1).optional(),
   /** The weights' licence, as whoever made the build states it. Null or absent: nobody did. */
   licence: z.string().min(1).max(100).nullish(),

@@ -15,6 +15,7 @@ export function absentPlane(): Plane {
     movedFrom: () => undefined,
     answers: () => true,
     reaches: () => true,
+    whenProven: (_nodeId, told) => told(true),
     mint: () => Promise.reject(new Error("there is no dispatch plane")),
     async revoke() {},
     async cut() {},

@@ -52,6 +52,11 @@ export interface Plane {
   answers(server: string): boolean;
   /** False while the part of the plane that the node is on does not answer: it may be well, and cannot be heard. */
   reaches(nodeId: string): boolean;
+  /**
+   * Tells whether the part of the plane that the node is on answers at this moment: one that froze a moment ago is not known to hang
+   * yet. It may tell before it returns.
+   */
+  whenProven(nodeId: string, told: (isWell: boolean) => void): void;
   mint(nodeId: string): Promise<NodeCredentials>;
   /**
    * Refuses everything issued to the node until now and drops its connections; what is minted afterwards is good. May be

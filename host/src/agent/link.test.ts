@@ -44,6 +44,27 @@ test("a lost connection ends its jobs, and the agent comes back by itself with t
   await harness.agent.stop();
 });
 
+test("a plane that moved is found by new credentials, while the old ones are still good", async () => {
+  const harness = new AgentHarness();
+  await harness.online();
+  harness.planeUrl = "nats://elsewhere";
+  harness.plane.url = harness.planeUrl;
+  harness.plane.connections[0]?.lose(new Error("network"));
+  // The gateway may be away too, for a while: the old address is tried all the same.
+  harness.credentialFailures.push(new Error("no gateway"), new Error("no gateway"));
+  const dialled = harness.plane.dials;
+  for (let waitedMs = 0; waitedMs < CREDENTIAL_LIFE_MS / 10 && harness.plane.open.length === 0; waitedMs += 5_000) {
+    await settle(harness);
+    harness.clock.advance(5_000);
+  }
+  await settle(harness);
+  assert.equal(harness.plane.open[0]?.credentials.url, "nats://elsewhere");
+  assert.ok(harness.plane.dials - dialled > 5, "it dials whether or not credentials come");
+  assert.ok(harness.issued <= 5, `${harness.issued} times asked for credentials`);
+  assert.deepEqual(types(harness).at(-1), "online");
+  await harness.agent.stop();
+});
+
 test("it tries for ever, waiting longer each time up to a bound", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(...Array.from({ length: 12 }, () => new Error("connection refused")));

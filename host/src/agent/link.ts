@@ -1,6 +1,6 @@
 /**
  * The agent's connection to the plane, kept up for as long as the agent lives: it dials, dials again when the connection is
- * lost, and changes to a new connection before its credentials expire. The change is made while no job runs if such a
+ * lost, asks where the plane is when it cannot be reached, and changes to a new connection before its credentials expire. The change is made while no job runs if such a
  * moment comes in time; the new connection is up before the old one goes, so the node is never away.
  */
 import { type Clock, sleep } from "../clock.ts";
@@ -11,6 +11,8 @@ import { type Dial, type PlaneConnection, type PlaneCredentials, PlaneRefusal } 
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
 const RENEWAL_RETRY_MS = 10_000;
+/** A plane that cannot be reached may have moved: new credentials, which say where it is, are asked for this often meanwhile. */
+const ASK_AGAIN_MS = 30_000;
 const FLUSH_MS_MAX = 2_000;
 /** A lifetime that seems to be over on arrival means that this machine's clock is wrong. */
 const ASSUMED_LIFE_MS = 10 * 60_000;
@@ -59,6 +61,10 @@ export class Link {
   readonly #stopping = new AbortController();
   #active: ActiveConnection | undefined;
   #credentials: TimedCredentials | undefined;
+  /** When credentials were last asked for. */
+  #askedAt = 0;
+  /** The last try to reach the plane failed. */
+  #isUnreached = false;
   #cancelTimer: (() => void) | undefined;
   /** New credentials are here, and the connection still runs on the old ones. */
   #changeDue = false;
@@ -124,8 +130,11 @@ export class Link {
   async #open(): Promise<PlaneConnection> {
     const { dial, name, subscriptions, clock } = this.#options;
     if (this.#credentials === undefined || clock.now() >= this.#credentials.renewAt) await this.#fetchCredentials();
+    else if (this.#isUnreached && clock.now() - this.#askedAt >= ASK_AGAIN_MS) await this.#askForAddress();
     const { credentials } = this.#credentials as TimedCredentials;
+    this.#isUnreached = true;
     const connection = await dial(credentials, name);
+    this.#isUnreached = false;
     if (this.#stopping.signal.aborted) {
       await connection.close();
       throw new Error("the agent is stopping");
@@ -136,10 +145,21 @@ export class Link {
 
   async #fetchCredentials(): Promise<void> {
     const { clock } = this.#options;
+    this.#askedAt = clock.now();
     const credentials = await this.#options.credentials();
     const now = clock.now();
     const lifeMs = credentials.expiresAt > now ? credentials.expiresAt - now : ASSUMED_LIFE_MS;
     this.#credentials = { credentials, renewAt: now + (lifeMs * 2) / 3, changeAt: now + (lifeMs * 5) / 6 };
+  }
+
+  /** Those that there are still are good, perhaps for the same place: they are used where no others come. */
+  async #askForAddress(): Promise<void> {
+    await this.#fetchCredentials().catch((error: unknown) => {
+      this.#options.log.warn(
+        { err: error },
+        "asking for the dispatch plane's address failed; retrying with the known one",
+      );
+    });
   }
 
   #use(connection: PlaneConnection): void {

@@ -23,6 +23,8 @@ export class AgentHarness {
   readonly engine: Engine;
   /** How many credentials were asked for; the n-th ones carry `jwt-n`. */
   issued = 0;
+  /** Where credentials say the plane is. */
+  planeUrl = "nats://plane";
   /** What the next requests for credentials answer instead. */
   readonly credentialFailures: Error[] = [];
   /** Everything that was logged. */
@@ -61,7 +63,7 @@ export class AgentHarness {
     const failure = this.credentialFailures.shift();
     if (failure !== undefined) throw failure;
     return {
-      url: "nats://plane",
+      url: this.planeUrl,
       jwt: `jwt-${this.issued}`,
       seed: "S",
       expiresAt: this.clock.now() + CREDENTIAL_LIFE_MS,

@@ -182,6 +182,8 @@ const ANSWERS: [RegExp, Answer][] = [
           hash,
           overrides: { requestsPerMinute, tokensPerMinute, inFlight },
           spotChecks: true,
+          labels: false,
+          reasoningContent: false,
           own: null,
           models: null,
           until: null,

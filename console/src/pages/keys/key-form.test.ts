@@ -11,6 +11,8 @@ const KEY = {
   expires_at: new Date("2026-12-01T09:30:17").getTime() / 1000,
   models: ["a", "b"],
   spot_checks: true,
+  labels: false,
+  reasoning_content: false,
   limits_set: { requests_per_minute: 60, tokens_per_minute: null, in_flight: null },
 } as ApiKey;
 
@@ -24,6 +26,8 @@ describe("the form of a key", () => {
       expires_at: "2026-12-01T09:30",
       models: ["a", "b"],
       spot_checks: true,
+      labels: false,
+      reasoning_content: false,
       requests_per_minute: "60",
       tokens_per_minute: "",
       in_flight: "",
@@ -39,6 +43,9 @@ describe("the form of a key", () => {
     });
     assert.deepEqual(changeIn({ ...before, budget_day_micro: "", expires_at: "" }, before), {
       change: { budget_day_micro: null, expires_at: null },
+    });
+    assert.deepEqual(changeIn({ ...before, labels: true, reasoning_content: true }, before), {
+      change: { labels: true, reasoning_content: true },
     });
     const moved = { ...before, expires_at: "2026-12-02T10:00" };
     assert.deepEqual(changeIn(moved, before), {

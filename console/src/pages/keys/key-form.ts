@@ -7,6 +7,7 @@ import { exactDollars, parseDollars, parseMicro, wholeMicro } from "../../money.
 import { wholeNumber } from "../../whole-number.ts";
 
 const BUDGETS = ["budget_day_micro", "budget_month_micro"] as const;
+const SWITCHES = ["spot_checks", "labels", "reasoning_content"] as const;
 export const LIMITS = ["requests_per_minute", "tokens_per_minute", "in_flight"] as const;
 
 export interface KeyForm {
@@ -18,6 +19,8 @@ export interface KeyForm {
   /** null: every one. */
   models: string[] | null;
   spot_checks: boolean;
+  labels: boolean;
+  reasoning_content: boolean;
   requests_per_minute: string;
   tokens_per_minute: string;
   in_flight: string;
@@ -30,6 +33,8 @@ export const NEW_KEY: KeyForm = {
   expires_at: "",
   models: null,
   spot_checks: true,
+  labels: false,
+  reasoning_content: false,
   requests_per_minute: "",
   tokens_per_minute: "",
   in_flight: "",
@@ -44,6 +49,8 @@ export function formOf(key: ApiKey): KeyForm {
     expires_at: key.expires_at === null ? "" : localMinute(key.expires_at),
     models: key.models,
     spot_checks: key.spot_checks,
+    labels: key.labels,
+    reasoning_content: key.reasoning_content,
     requests_per_minute: textOf(key.limits_set.requests_per_minute),
     tokens_per_minute: textOf(key.limits_set.tokens_per_minute),
     in_flight: textOf(key.limits_set.in_flight),
@@ -59,6 +66,8 @@ export function formFrom(fields: FormData): KeyForm {
     expires_at: text("expires_at"),
     models: text("models_allowed") === "some" ? fields.getAll("models").map(String) : null,
     spot_checks: fields.has("spot_checks"),
+    labels: fields.has("labels"),
+    reasoning_content: fields.has("reasoning_content"),
     requests_per_minute: text("requests_per_minute"),
     tokens_per_minute: text("tokens_per_minute"),
     in_flight: text("in_flight"),
@@ -88,7 +97,7 @@ export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } 
     if (form.models?.length === 0) return { problem: { param: "models", text: "Choose at least one model." } };
     change.models = form.models;
   }
-  if (form.spot_checks !== before.spot_checks) change.spot_checks = form.spot_checks;
+  for (const name of SWITCHES) if (form[name] !== before[name]) change[name] = form[name];
   for (const name of LIMITS) {
     if (form[name] === before[name]) continue;
     const limit = form[name] === "" ? null : wholeNumber(form[name]);

@@ -75,6 +75,18 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
         defaultChecked={begin.spot_checks}
         label="Spot checks: a second host may see a sampled prompt. Off: only nodes with 1,000 checked answers serve this key."
       />
+      <CheckField
+        type="checkbox"
+        name="labels"
+        defaultChecked={begin.labels}
+        label="Labels: store metadata.label of each request, or else user, and show spend by it."
+      />
+      <CheckField
+        type="checkbox"
+        name="reasoning_content"
+        defaultChecked={begin.reasoning_content}
+        label="Reasoning content: also send a model's thinking in reasoning_content, in streams as it comes."
+      />
       <fieldset className="grid gap-4 sm:grid-cols-3">
         <legend className="mb-1.5 font-medium">Limits</legend>
         {LIMITS.map((name) => (

@@ -69,22 +69,16 @@ const Counted = ({ usage, pico }: { usage: Usage; pico: bigint | string }) => (
 );
 
 function Line({ answer, children }: { answer: Answer; children: ReactNode }) {
-  const { state, interrupted, requestId, model, reasoning, sentAtMs, firstAtMs, endedAtMs, usage } = answer;
-  // Its reasoning came before what was seen: the time of that is not known here.
-  const reasoned = reasoning !== "";
+  const { state, interrupted, requestId, model, sentAtMs, firstAtMs, endedAtMs, usage } = answer;
   const streamMs = firstAtMs !== undefined && endedAtMs !== undefined ? endedAtMs - firstAtMs : 0;
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-ink-soft">
       <span>{model}</span>
       {state === "stopped" && <span>{interrupted ? "interrupted by a page reload" : "stopped by you"}</span>}
       {children}
-      {firstAtMs !== undefined && (
-        <span>
-          {reasoned ? "answer started" : "first token"} after {span(firstAtMs - sentAtMs)}
-        </span>
-      )}
+      {firstAtMs !== undefined && <span>first token after {span(firstAtMs - sentAtMs)}</span>}
       {state === "finished" && endedAtMs !== undefined && <span>{span(endedAtMs - sentAtMs)} total</span>}
-      {usage !== undefined && !reasoned && streamMs > 100 && (
+      {usage !== undefined && streamMs > 100 && (
         <span>
           <Count of={Math.round((usage.completion_tokens * 1000) / streamMs)} /> tokens/s
         </span>

@@ -39,6 +39,19 @@ test("an answer with its thinking and its count", () => {
   assert.equal(costOf(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices), parseMicro("5.500000"));
 });
 
+test("thinking is shown as it comes, and once", () => {
+  const thought = (reasoning_content: string): Chunk => ({ choices: [{ delta: { reasoning_content } }] });
+  const coming = play([delta(""), thought("h"), thought("m")]);
+  assert.deepEqual([coming.reasoning, coming.firstAtMs], ["hm", 101]);
+  const whole = play([
+    thought("h"),
+    thought("m"),
+    delta("one"),
+    { choices: [{ delta: { vendor_reasoning_content: "hm" }, finish_reason: "stop" }] },
+  ]);
+  assert.deepEqual([whole.text, whole.reasoning], ["one", "hm"]);
+});
+
 test("an error event ends it, and keeps what had come", () => {
   const answer = endAnswer(
     play([delta("so far"), { error: { message: "The node went quiet.", code: "upstream_stall" } }]),

@@ -37,7 +37,7 @@ export interface Answer {
 /** A chunk of the stream, as far as it is read here. */
 export interface Chunk {
   choices?: {
-    delta?: { content?: string | null; vendor_reasoning_content?: string | null };
+    delta?: { content?: string | null; reasoning_content?: string | null; vendor_reasoning_content?: string | null };
     finish_reason?: "stop" | "length" | null;
   }[];
   usage?: Usage | null;
@@ -63,13 +63,15 @@ export function takeChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
   if (chunk.error !== undefined) return { ...answer, state: "failed", fault: chunk.error, endedAtMs: nowMs };
   const choice = chunk.choices?.[0];
   const text = choice?.delta?.content ?? "";
-  const reasoning = choice?.delta?.vendor_reasoning_content ?? "";
+  const thought = choice?.delta?.reasoning_content ?? "";
+  // All of it comes once more with the end.
+  const reasoning = choice?.delta?.vendor_reasoning_content ?? answer.reasoning + thought;
   const spoke = text !== "" || reasoning !== "";
   return {
     ...answer,
     state: "streaming",
     text: answer.text + text,
-    reasoning: answer.reasoning + reasoning,
+    reasoning,
     finish: choice?.finish_reason ?? answer.finish,
     usage: chunk.usage ?? answer.usage,
     firstAtMs: answer.firstAtMs ?? (spoke ? nowMs : undefined),

@@ -22,7 +22,7 @@ export class Refused extends ApiFault {
   }
 }
 
-/** Resolves when the stream is over; throws a Refused where the API did. */
+/** Resolves when the stream is over, or has said why it failed; throws a Refused where the API did. */
 export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask): Promise<void> {
   const response = await fetch("/v1/chat/completions", {
     method: "POST",
@@ -38,13 +38,19 @@ export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask
     throw new Refused(fault, Number.isFinite(waitS) ? Date.now() + waitS * 1000 : undefined);
   }
   onBegin(response.headers.get("x-request-id") ?? undefined);
+  let failed = false;
   const take = eventParser(({ data }) => {
-    if (data !== "[DONE]") onChunk(JSON.parse(data) as Chunk);
+    if (data === "[DONE]") return;
+    const chunk = JSON.parse(data) as Chunk;
+    failed = chunk.error !== undefined;
+    onChunk(chunk);
   });
   const reader = response.body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
     take(value);
+    // The connection is cut after that: nothing follows.
+    if (failed) return;
   }
 }

@@ -116,6 +116,19 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it hears again", () => plane.hears);
     });
 
+    test("whether it answers at once is known before it is known to hang", async (t) => {
+      const plane = await openTestPlane(t, server, { clock });
+      const node = await connectClient(t, await plane.mint("n1"));
+      await eventually("it answers", () => plane.health.latencyMs !== null && plane.hears);
+      const proven = (): Promise<boolean> => new Promise((resolve) => plane.whenProven("n1", resolve));
+      await eventually("it is well", proven);
+      server.freeze();
+      assert.equal(await proven(), false);
+      server.thaw();
+      await eventually("it is well again", proven);
+      await node.close();
+    });
+
     test("a revocation of that time is refused and made good as soon as it is back", async (t) => {
       const plane = await openTestPlane(t, server);
       const minted = await plane.mint("n1");

@@ -79,6 +79,8 @@ const STATES = nodeState("");
 const ANNOUNCE_MS_MAX = 250;
 /** Before the set-up is taken to be wrong. */
 const LOOKUPS_MAX = 3;
+/** A server that is well answers within this time. In doubt it is the server: nobody is blamed. */
+const PROVEN_MS_MAX = 100;
 /** How long ends are collected of which nobody knows whether they were the last, and how long nodes have to answer then. */
 const DOUBT_MS = 100;
 const ANSWER_MS_MAX = 500;
@@ -227,6 +229,18 @@ class NatsPlane implements Plane {
   reaches(nodeId: string): boolean {
     const connection = this.#connectedNodes.connectionOf(nodeId);
     return this.#servers.answers(connection === undefined ? undefined : serverOf(connection));
+  }
+
+  whenProven(nodeId: string, told: (isWell: boolean) => void): void {
+    if (!this.hears || !this.reaches(nodeId)) {
+      told(false);
+      return;
+    }
+    const connection = this.#connectedNodes.connectionOf(nodeId);
+    const server = connection === undefined ? undefined : serverOf(connection);
+    const mark = this.#servers.mark();
+    this.#connection.publish(SERVERS_ASKED, new Uint8Array(0), serversAnswer(this.#options.gatewayId));
+    this.#options.clock.after(PROVEN_MS_MAX, () => told(this.#servers.answeredSince(server, mark)));
   }
 
   async mint(nodeId: string): Promise<NodeCredentials> {

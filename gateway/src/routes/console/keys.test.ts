@@ -60,6 +60,8 @@ describe("201", () => {
       expires_at: null,
       old_secret_until: null,
       spot_checks: true,
+      labels: false,
+      reasoning_content: false,
       created_by: { name: "A person", email: owner.email },
       spend_today: { requests: 0, charge_micro: "0.000000" },
       spend_this_month: { requests: 0, charge_micro: "0.000000" },
@@ -110,6 +112,20 @@ describe("200", () => {
     assert.deepEqual(spend.get(idle.id), { requests: 0, charge_micro: "0.000000" });
     const renamed = await person.browser.send("PATCH", `${URL}/${busy.id}`, { body: { name: "still busy" } });
     assert.deepEqual(renamed.body.spend_this_month, { requests: 2, charge_micro: "9830.400002" });
+  });
+
+  test("labels and reasoning_content are off until they are turned on, when the key is made or later", async () => {
+    const shown = ({ labels, reasoning_content }: Record<string, unknown>) => [labels, reasoning_content];
+    const made = await owner.browser.send("POST", URL, { body: { name: "made", labels: true } });
+    assert.deepEqual([made.status, shown(made.body)], [201, [true, false]]);
+    const change = (body: object) => owner.browser.send("PATCH", `${URL}/${made.body.id}`, { body });
+    assert.deepEqual(shown((await change({ reasoning_content: true })).body), [true, true]);
+    assert.deepEqual(shown((await change({ labels: false })).body), [false, true]);
+    for (const field of ["labels", "reasoning_content"]) {
+      const wrong = await change({ [field]: "yes" });
+      const { error } = wrong.body as { error: { param: string; message: string } };
+      assert.deepEqual([wrong.status, error.param, error.message], [400, field, `${field} must be true or false`]);
+    }
   });
 
   test("an operator's own limits are shown in place of the defaults", async () => {

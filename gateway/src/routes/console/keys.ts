@@ -125,7 +125,8 @@ function requireOwnKey({ role }: Membership, who: { identityId: Uuid }, key: Api
 const onlyOwnersLoosen = (field: string): string =>
   `Only an owner of the account can make ${field} of a key less strict. Members can make it stricter.`;
 
-const SETTINGS = "budget_day_micro, budget_month_micro, expires_at, models, spot_checks, limits";
+const SETTINGS =
+  "budget_day_micro, budget_month_micro, expires_at, models, spot_checks, labels, reasoning_content, limits";
 const REVOKED = { message: "This key is revoked and cannot be changed." };
 
 /** What a form says, as the keys take it. Throws the 400 that names the first field that breaks a rule. */
@@ -137,6 +138,8 @@ function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<strin
     expires_at: end,
     models,
     spot_checks,
+    labels,
+    reasoning_content,
     limits,
   } = fields;
   if (end != null && end * 1000 <= rules.now) {
@@ -152,6 +155,8 @@ function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<strin
     ...(day !== undefined && { budgetDay: amountOf(day) }),
     ...(month !== undefined && { budgetMonth: amountOf(month) }),
     ...(spot_checks !== undefined && { spotChecks: spot_checks }),
+    ...(labels !== undefined && { labels }),
+    ...(reasoning_content !== undefined && { reasoningContent: reasoning_content }),
     ...(end !== undefined && { expiresAt: end === null ? null : new Date(end * 1000) }),
     ...(models !== undefined && { models: models === null ? null : [...new Set(models)] }),
     ...(limits !== undefined && { ownLimits: ownLimits(limits, rules.ceiling) }),
@@ -199,6 +204,8 @@ export function keyObject(record: ApiKeyRecord, spend: KeySpend): z.input<typeof
     spend_this_month: spendObject(spend.month.get(id)),
     models: record.models,
     spot_checks: record.spotChecks,
+    labels: record.labels,
+    reasoning_content: record.reasoningContent,
     expires_at: secondsOrNull(record.expiresAt),
     old_secret_until: secondsOrNull(record.previousUntil),
     created_by:

@@ -63,6 +63,7 @@ describe("what the endpoints answer is what the schemas say", () => {
       const given = { ...answer, vectors: [], finish };
       fits(answers.ChatCompletion, chat.whole(meta, given));
       fits(answers.ChatCompletion, chat.whole(meta, { ...given, reasoning: "" }));
+      fits(answers.ChatCompletion, chat.whole({ ...meta, reasoningContent: true }, { ...given, reasoning: "so" }));
       fits(answers.TextCompletion, completions.whole(meta, given));
       const thought = { ...given, usage: { ...usage, reasoningTokens: 0 } };
       fits(answers.ChatCompletion, chat.whole(meta, thought));
@@ -87,10 +88,14 @@ describe("what the endpoints answer is what the schemas say", () => {
     const file = new URL("../../../catalogue/models.json", import.meta.url);
     const { entries } = parseCatalogue(readFileSync(file, "utf8"), "models.json");
     const measured = { ttftMs: 180.5, tokensPerSecond: 40 };
-    fits(answers.ModelList, modelList(entries, { speedOf: () => measured, keepsFormat: () => true }));
+    fits(answers.ModelList, modelList(entries, { speedOf: () => measured, keepsFormat: () => true, allowed: null }));
     fits(
       answers.ModelList,
-      modelList(entries, { speedOf: () => ({ ttftMs: null, tokensPerSecond: null }), keepsFormat: () => false }),
+      modelList(entries, {
+        speedOf: () => ({ ttftMs: null, tokensPerSecond: null }),
+        keepsFormat: () => false,
+        allowed: ["tiny-3b"],
+      }),
     );
     fits(answers.RateSheet, rateSheet(entries));
   });
@@ -186,6 +191,7 @@ describe("the examples of the document are what the endpoints make, to the byte"
     const live = {
       speedOf: (id: string) => (id === active.id ? speeds : unmeasured),
       keepsFormat: (id: string) => id === active.id,
+      allowed: null,
     };
     assert.equal(modelList([active, coming], live), JSON.stringify(samples.models));
     assert.deepEqual(modelObject(active, live), samples.activeModel);

@@ -8,8 +8,10 @@ import type { CatalogueEntry } from "../../metering/catalogue.ts";
 /** The published share of each dollar that the serving host is paid. */
 const PAYOUT_SHARE = HOST_SHARE_PERCENT / 100;
 
-/** What the nodes that are connected now make of a model. */
+/** What the nodes that are connected now make of a model, and the key. */
 interface Live {
+  /** The models that the key may use; null: every one. */
+  allowed: readonly string[] | null;
   speedOf: (model: string) => MedianSpeed;
   keepsFormat: (model: string) => boolean;
 }
@@ -24,7 +26,7 @@ export function modelList(entries: CatalogueEntry[], live: Live): string {
 
 export function modelObject(
   entry: CatalogueEntry,
-  { speedOf, keepsFormat }: Live,
+  { speedOf, keepsFormat, allowed }: Live,
 ): JsonOf<typeof publicRoutes.retrieveModel> {
   const { id, kind } = entry;
   return {
@@ -37,6 +39,7 @@ export function modelObject(
       ...factsOf(entry, speedOf(id)),
       // An embedding has no form, whatever a node says of its engine.
       structured_output: kind === "generation" && keepsFormat(id),
+      ...(allowed !== null && !allowed.includes(id) && { allowed: false as const }),
     },
   };
 }

@@ -31,7 +31,10 @@ export const chat: Endpoint = {
   },
 
   whole(meta, { text, reasoning, finish, usage }) {
-    const thinking = reasoning === undefined ? {} : { vendor_reasoning_content: reasoning };
+    const thinking = reasoning !== undefined && {
+      vendor_reasoning_content: reasoning,
+      ...(meta.reasoningContent === true && { reasoning_content: reasoning }),
+    };
     return JSON.stringify({
       id: `chatcmpl-${meta.suffix}`,
       object: "chat.completion",
@@ -56,6 +59,10 @@ export const chat: Endpoint = {
     return {
       open: () => chunk('{"role":"assistant","content":""}', "null"),
       delta: (text) => chunk(`{"content":${JSON.stringify(text)}}`, "null"),
+      thought:
+        meta.reasoningContent === true
+          ? (text) => chunk(`{"reasoning_content":${JSON.stringify(text)}}`, "null")
+          : null,
       finish: ({ finish, reasoning }) =>
         chunk(
           reasoning === undefined ? "{}" : `{"vendor_reasoning_content":${JSON.stringify(reasoning)}}`,

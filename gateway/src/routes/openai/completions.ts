@@ -48,6 +48,7 @@ export const completions: Endpoint = {
     return {
       open: () => null,
       delta: (text) => chunk(JSON.stringify(text), "null"),
+      thought: null,
       finish: ({ finish }) => chunk('""', `"${finish}"`),
       usage: (usage) => `${head},"choices":[],"usage":${JSON.stringify(usageObject(usage))}}`,
     };

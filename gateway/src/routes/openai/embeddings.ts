@@ -37,7 +37,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         formatted: false,
         keywords: [],
         vectorsAs,
-        label: labelOf(body),
+        ...labelOf(body),
         ignored: vectorsAs === "base64" ? ignored.filter((name) => name !== "encoding_format") : ignored,
       };
     },

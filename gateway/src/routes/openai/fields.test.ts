@@ -114,6 +114,20 @@ describe("chat fields", () => {
       "tool_choice",
       /must be "auto" or "none": tool calls are not supported/,
     ],
+    ["a function is required", { ...good, function_call: "required" }, "function_call", /tool calls are not supported/],
+    ["a function is named", { ...good, function_call: { name: "f" } }, "function_call", /tool calls are not supported/],
+    [
+      "null content beside no function call",
+      { ...good, messages: [{ role: "assistant", content: null, function_call: null }] },
+      "messages[0].content",
+      /./,
+    ],
+    [
+      "a function call that is none",
+      { ...good, messages: [{ role: "assistant", function_call: "f" }] },
+      "messages[0].function_call",
+      /must be an object/,
+    ],
     ["tool_choice 1", { ...good, tool_choice: 1 }, "tool_choice", /tool calls are not supported/],
   ] as [string, unknown, string | undefined, RegExp][]) {
     test(`${name} is refused, naming ${param ?? "the body"}`, () => {
@@ -152,11 +166,13 @@ describe("chat fields", () => {
           ],
         },
         { role: "assistant", content: null, tool_calls: [{}] },
+        { role: "assistant", content: null, function_call: { name: "f", arguments: "{}" } },
       ],
     });
     assert.deepEqual(ask.body, {
       messages: [
         { role: "user", content: "ab" },
+        { role: "assistant", content: "" },
         { role: "assistant", content: "" },
       ],
     });
@@ -176,10 +192,12 @@ describe("chat fields", () => {
 
   test("a choice between no tools is none", () => {
     const { ignored: _, ...plain } = chat.parse(good);
-    for (const tool_choice of ["auto", "none", null]) {
-      const { ignored, ...ask } = chat.parse({ ...good, tool_choice });
-      assert.deepEqual(ask, plain);
-      assert.deepEqual(ignored, tool_choice === null ? [] : ["tool_choice"]);
+    for (const field of ["tool_choice", "function_call"]) {
+      for (const choice of ["auto", "none", null]) {
+        const { ignored, ...ask } = chat.parse({ ...good, [field]: choice });
+        assert.deepEqual(ask, plain);
+        assert.deepEqual(ignored, choice === null ? [] : [field]);
+      }
     }
   });
 });
@@ -387,6 +405,11 @@ describe("embeddings for libraries that turn floats into zeros", () => {
   });
 });
 
+/** What clients of the dialect send and this service does nothing with: the specification's list, written once more. */
+const DIALECT =
+  "tools functions logprobs top_logprobs logit_bias user store metadata reasoning_effort parallel_tool_calls echo best_of suffix service_tier verbosity modalities audio prediction web_search_options safety_identifier prompt_cache_key".split(
+    " ",
+  );
 const VALUES = [true, 7, "x", "", [{}], {}, Array(33_000).fill(1), [{ content: Array(33_000).fill(1) }]];
 
 describe("the bounds themselves, and what is ignored", () => {
@@ -454,12 +477,12 @@ describe("the bounds themselves, and what is ignored", () => {
       const { ignored: none, ...plain } = endpoint.parse(body);
       assert.deepEqual(none, []);
       const known = endpoint === embeddings ? [...IGNORED_FIELDS, ...IGNORED_OF_EMBEDDINGS] : IGNORED_FIELDS;
-      for (const name of [...known, "service_tier", "whatever"]) {
-        const isKnown = known.some((one) => one === name);
-        const values = name === "tool_choice" && endpoint !== embeddings ? ["auto"] : VALUES;
+      for (const name of [...known, ...DIALECT, "whatever"]) {
+        const isKnown = name !== "whatever";
+        const values = /tool_choice|function_call/.test(name) && endpoint !== embeddings ? ["auto"] : VALUES;
         for (const value of values) {
-          const { ignored, label, ...ask } = endpoint.parse({ ...body, [name]: value });
-          assert.deepEqual({ ...ask, label: null }, plain, name);
+          const { ignored, label, labelField: _, ...ask } = endpoint.parse({ ...body, [name]: value });
+          assert.deepEqual({ ...ask, label: null, labelField: null }, plain, name);
           if (name !== "user" && name !== "metadata") assert.equal(label, null, name);
           assert.deepEqual(ignored, isKnown ? [name] : [], name);
         }
@@ -468,21 +491,22 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("a tag, or else the user, is kept as a label where it is a plain string of 64 characters or less", () => {
+  test("metadata.label, or else user, is a label where it is a plain string of 64 characters or less", () => {
     const long = "x".repeat(64);
-    for (const [sent, label] of [
-      [{ user: "me" }, "me"],
-      [{ metadata: { tag: " nightly run " } }, "nightly run"],
-      [{ user: "me", metadata: { tag: "nightly" } }, "nightly"],
-      [{ user: "me", metadata: { tag: 5 } }, "me"],
-      [{ user: long }, long],
-      [{ user: `${long}x` }, null],
-      [{ user: "two\nlines" }, null],
-      [{ user: " " }, null],
-      [{ user: { id: 1 }, metadata: "tag" }, null],
-      [{ metadata: ["tag"] }, null],
+    for (const [sent, label, field] of [
+      [{ user: "me" }, "me", "user"],
+      [{ metadata: { label: " nightly run " } }, "nightly run", "metadata"],
+      [{ user: "me", metadata: { label: "nightly" } }, "nightly", "metadata"],
+      [{ user: "me", metadata: { label: 5 } }, "me", "user"],
+      [{ user: long }, long, "user"],
+      [{ user: `${long}x` }, null, null],
+      [{ user: "two\nlines" }, null, null],
+      [{ user: " " }, null, null],
+      [{ user: { id: 1 }, metadata: "label" }, null, null],
+      [{ metadata: ["label"] }, null, null],
     ] as const) {
-      assert.equal(chat.parse({ ...good, ...sent }).label, label, JSON.stringify(sent));
+      const ask = chat.parse({ ...good, ...sent });
+      assert.deepEqual([ask.label, ask.labelField], [label, field], JSON.stringify(sent));
     }
   });
 

@@ -30,7 +30,7 @@ export function generationAsk(
     formatted: "format" in formatOf(fields),
     keywords: keywordsOf(fields),
     vectorsAs: "floats",
-    label: labelOf(body),
+    ...labelOf(body),
     ignored: presentOf(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
   };
 }

@@ -1,15 +1,20 @@
 /**
- * The builder's own word for what a request is for: `metadata.tag`, or else `user`. Nothing depends on it but sums, so one
+ * The builder's own word for what a request is for: `metadata.label`, or else `user`. Nothing depends on it but sums, so one
  * that cannot be kept is no mistake of the request's: clients send these fields to every service.
  */
 import { isPlain } from "@tollgate/api/plain-text.ts";
+import type { Ask } from "../../inference/endpoint.ts";
 
 const LABEL_LENGTH_MAX = 64;
 
-export function labelOf(body: unknown): string | null {
+export function labelOf(body: unknown): Pick<Ask, "label" | "labelField"> {
   const { metadata, user } = body as { metadata?: unknown; user?: unknown };
-  const tag = typeof metadata === "object" && metadata !== null && "tag" in metadata ? metadata.tag : undefined;
-  return kept(tag) ?? kept(user);
+  const named = kept(
+    typeof metadata === "object" && metadata !== null && "label" in metadata ? metadata.label : undefined,
+  );
+  if (named !== null) return { label: named, labelField: "metadata" };
+  const label = kept(user);
+  return { label, labelField: label === null ? null : "user" };
 }
 
 function kept(value: unknown): string | null {

@@ -33,15 +33,17 @@ export function openAiRoutes(
     app.route({ method, url, handler: (request, reply) => takeOver(request, reply, handle) });
   }
 
-  /** A key that may ask for some models sees no others. */
-  const entriesFor = ({ models }: Holder) =>
-    gateway.catalogue().entries.filter(({ id }) => models === null || models.includes(id));
+  const seenBy = ({ models }: Holder): Parameters<typeof modelObject>[1] => ({
+    speedOf: (id) => gateway.dispatcher.speedOf(id),
+    keepsFormat: (id) => gateway.dispatcher.keepsFormat(id),
+    allowed: models,
+  });
 
   app.route({
     ...methodAndUrl(publicRoutes.listModels),
     async handler({ call }, reply) {
       const key = await countAsRequest(gateway, call);
-      return reply.type(JSON_TYPE).send(modelList(entriesFor(key), gateway.dispatcher));
+      return reply.type(JSON_TYPE).send(modelList(gateway.catalogue().entries, seenBy(key)));
     },
   });
 
@@ -49,9 +51,9 @@ export function openAiRoutes(
     ...methodAndUrl(publicRoutes.retrieveModel),
     async handler({ call, params }, reply) {
       const key = await countAsRequest(gateway, call);
-      const entry = entriesFor(key).find(({ id }) => id === params.id);
+      const entry = gateway.catalogue().entries.find(({ id }) => id === params.id);
       if (entry === undefined) throw modelNotFound(params.id);
-      return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, gateway.dispatcher)));
+      return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, seenBy(key))));
     },
   });
 

@@ -128,6 +128,7 @@ describe("reading on another thread", async () => {
           sdk: null,
           models,
           allowed: null,
+          labels: false,
           payer: "a",
         });
         assert.deepEqual(body.pieces, [], "its memory is another's now");
@@ -142,7 +143,7 @@ describe("reading on another thread", async () => {
   test("what was ignored comes back with the request, and with a refusal as its header", async () => {
     const read = (fields: object) =>
       reading.read(bodyOf(Buffer.from(json({ messages: says(words(5_000)), tools: [], logprobs: 1, ...fields }))), {
-        ...{ schema: "chat", sdk: null, models, allowed: null, payer: "a" },
+        ...{ schema: "chat", sdk: null, models, allowed: null, labels: false, payer: "a" },
       });
     assert.deepEqual((await read({ model: "tiny-3b" })).ask.ignored, ["tools", "logprobs"]);
     await assert.rejects(read({ model: "no-such" }), { headers: { "x-tollgate-ignored": "tools, logprobs" } });
@@ -151,11 +152,23 @@ describe("reading on another thread", async () => {
     await assert.rejects(read({ model: 1 }), { status: 400, headers: {} });
   });
 
+  test("labels are taken for keys that have them, and ignored otherwise", async () => {
+    const body = { model: "tiny-3b", messages: says(words(5_000)), user: "me", metadata: { label: "nightly" } };
+    const read = (labels: boolean, more: object = {}) =>
+      reading.read(bodyOf(Buffer.from(json({ ...body, ...more }))), {
+        ...{ schema: "chat", sdk: null, models, allowed: null, labels, payer: "a" },
+      });
+    const [on, off] = [(await read(true)).ask, (await read(false)).ask];
+    assert.deepEqual([on.label, on.ignored], ["nightly", ["user"]]);
+    assert.deepEqual([off.label, off.ignored], [null, ["user", "metadata"]]);
+    await assert.rejects(read(true, { model: "no-such" }), { headers: { "x-tollgate-ignored": "user" } });
+  });
+
   test("the catalogue that it is given is the one that counts", async () => {
     const bytes = Buffer.from(json({ model: "tiny-3b", messages: says(words(5_000)) }));
     const read = (of: Catalogue["active"], allowed: string[] | null = null) =>
       reading.read(bodyOf(bytes), {
-        ...{ schema: "chat", sdk: null, allowed, payer: "a" },
+        ...{ schema: "chat", sdk: null, allowed, labels: false, payer: "a" },
         models: writeModels({ ...catalogue, active: of }),
       });
     const { active } = catalogue;

@@ -50,11 +50,11 @@ port.on("message", async ({ pieces, order }: ReadJob) => {
 
 async function read(bytes: Buffer, order: ReadOrder | "form", transfer: Transferable[]): Promise<Read> {
   if (order === "form") return { form: cutLongTexts(parseJson(bytes, FORM_VALUES_MAX)) };
-  const { schema, sdk, models, allowed, payer } = order;
+  const { schema, sdk, models, allowed, labels, payer } = order;
   if (models !== catalogue.models) catalogue = { models, active: readModels(models) };
   const { active } = catalogue;
   const gateway = { catalogue: () => ({ active }), meter: meterOf };
-  const asked = { endpoint: endpoints[schema], json: parseJson(bytes), sdk, payer, allowed };
+  const asked = { endpoint: endpoints[schema], json: parseJson(bytes), sdk, payer, allowed, labels };
   const { ask, promptTokens } = await readFields(gateway, asked);
   const { prompt: _, ...rest } = ask;
   const body = ask.body instanceof Uint8Array ? ask.body : utf8.encode(JSON.stringify(ask.body));

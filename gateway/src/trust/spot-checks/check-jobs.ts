@@ -6,7 +6,7 @@ import type { CheckMethod } from "../../base/states.ts";
 import type { DispatchSink } from "../../dispatch/order.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { DrawnAnswer, Gateway } from "../../inference/gateway.ts";
-import { Relay } from "../../inference/relay.ts";
+import { nodeSampling, opensThinking, Relay } from "../../inference/relay.ts";
 import { compareAnswers, compareVectors } from "./compare.ts";
 import { cutsOf } from "./sampling.ts";
 import { type Score, scoreOf } from "./score.ts";
@@ -84,8 +84,11 @@ export async function answerAgain(
   const { model, endpoint, sampling, body, outputTokensMax, formatted } = subject;
   const vectorsDue = "input" in body ? body.input.length : 0;
   const meter = gateway.meter(model.build.tokenizer);
-  const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop: sampling.stop, stream: null });
-  const header = { model: model.id, endpoint, stream: true, output_tokens_max: outputTokensMax, sampling };
+  const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stop: sampling.stop, stream: null });
+  const header = {
+    ...{ model: model.id, endpoint, stream: true },
+    ...{ output_tokens_max: outputTokensMax, sampling: nodeSampling(model, sampling) },
+  };
   const order = { request: suffixOf(newId()), header, body, formatted };
   const result = await gateway.dispatcher.runOn(node.id, order, relay, signal);
   if (result?.end !== "finished" && result?.end !== "enough") return undefined;
@@ -100,10 +103,11 @@ export async function answerAgain(
   };
 }
 
-/** As the engine wrote it: thinking comes first, between its marks. */
-function answerText({ model, text, reasoning }: Subject): string {
+/** As the engine wrote it: thinking comes first, between its marks; where the template opens it, the first mark is the prompt's. */
+function answerText({ model, endpoint, text, reasoning }: Subject): string {
   const marks = model.build.reasoning;
-  return marks === undefined || reasoning === "" ? text : `${marks.open}${reasoning}${marks.close}${text}`;
+  if (marks === undefined || reasoning === "") return text;
+  return `${opensThinking(model, endpoint) ? "" : marks.open}${reasoning}${marks.close}${text}`;
 }
 
 class ScoreSink implements DispatchSink {

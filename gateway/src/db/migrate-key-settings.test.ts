@@ -1,0 +1,28 @@
+/** Keys that there were before labels and reasoning_content could be turned on have both off, and keep the rest. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { migrate } from "./migrate.ts";
+import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { openTestDatabase } from "./testing.ts";
+
+test("from 0041 with keys: labels and reasoning_content are off, and nothing else changed", async (t) => {
+  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0041") });
+  t.after(close);
+  await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");
+  await pool.query(
+    `insert into api_key (id, account_id, name, reference, secret_hash, spot_checks, models)
+     select gen_random_uuid(), a.id, 'key ' || n, 'reference00' || n, decode(repeat('00', 32), 'hex'), n = 1, array['tiny-3b']
+       from account a, generate_series(1, 2) n`,
+  );
+  const { rows: before } = await pool.query("select * from api_key order by name");
+
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+
+  const { rows: after } = await pool.query("select * from api_key order by name");
+  assert.deepEqual(
+    after,
+    before.map((key) => ({ ...key, labels: false, reasoning_content: false })),
+  );
+  assert.equal(after.length, 2);
+});
