@@ -16,6 +16,9 @@ const SLOTS_BELOW_ANSWERS: readonly (readonly [answers: number, slots: number])[
   [6_400, 256],
 ];
 
+/** A node that is trusted with no more has no record of its own yet. */
+export const SLOTS_OF_NEW_MAX = 4;
+
 /** How many of its slots a node is trusted with. `probationAnswers` 0: every node with all of them, at once. */
 export function slotsTrusted(answers: number, probationAnswers: number): number {
   if (probationAnswers === 0) return Number.POSITIVE_INFINITY;

@@ -13,10 +13,11 @@ interface Conduct {
   ran: number;
 }
 
-/** Jobs that failed, or crawled, since one ended well. */
+/** Jobs of a node or of a host's nodes that failed, or crawled, since one ended well. */
 interface Failing {
   times: number;
   at: number;
+  shunnedUntil: number;
 }
 
 export class Conducts {
@@ -30,15 +31,24 @@ export class Conducts {
     return shunMs(refusals);
   }
 
-  /** Returns for how long the node is asked last. */
-  failed(nodeId: string, how: "failed" | "crawled", now: number): number {
-    const times = (this.#failing.get(nodeId)?.times ?? 0) + 1;
-    this.#failing.set(nodeId, { times, at: now });
-    return how === "failed" ? failedShunMs(times) : CRAWL.shunMs * times;
+  /** Of a node and of its host. Returns until when the node is asked last. */
+  failed(nodeId: string, hostId: string, how: "failed" | "crawled", now: number): number {
+    for (const id of [nodeId, hostId]) {
+      const times = (this.#failing.get(id)?.times ?? 0) + 1;
+      const shunnedMs = how === "failed" ? failedShunMs(times) : CRAWL.shunMs * times;
+      this.#failing.set(id, { times, at: now, shunnedUntil: now + shunnedMs });
+    }
+    return this.#failing.get(nodeId)?.shunnedUntil ?? 0;
   }
 
-  served(nodeId: string): void {
+  /** Until when nodes of the host that have no record yet are asked last. */
+  shunnedUntil(hostId: string): number {
+    return this.#failing.get(hostId)?.shunnedUntil ?? 0;
+  }
+
+  served(nodeId: string, hostId: string): void {
     this.#failing.delete(nodeId);
+    this.#failing.delete(hostId);
     const conduct = this.#nodes.get(nodeId);
     if (conduct !== undefined) conduct.refusals >>= 1;
   }

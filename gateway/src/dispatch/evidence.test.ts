@@ -450,6 +450,30 @@ describe("the gateways' own evidence", () => {
     assert.equal(await runJob(fails), 15_000);
   });
 
+  test("a host's new nodes are asked last while another of its nodes failed, those with a record are not", async () => {
+    const host = { hostAccountId: "one" as Uuid };
+    licences = { fails: host, new: { ...host, slotsMax: 4 }, known: { ...host, slotsMax: 16 } };
+    const { roster, dispatcher } = open("gw1");
+    const node = await online("fails");
+    const running = ask(dispatcher);
+    const job = await node.job();
+    node.say({ kind: "accepted", job });
+    node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "" });
+    await running;
+    const [young, known] = [await online("new"), await online("known")];
+    const picked = () => roster.pick({ model: MODEL }, new Set(), () => null)?.id;
+    for (let i = 0; i < 20; i++) assert.equal(picked(), "known");
+    known.report({ models: [], slots: 1 });
+    await turn();
+    assert.ok(picked() !== undefined, "nobody else serves the model");
+    known.report({ models: [MODEL], slots: 1 });
+    clock.advance(15_000);
+    for (const one of [node, young, known]) one.report({ models: [MODEL], slots: 1 });
+    await turn();
+    const seen = new Set(Array.from({ length: 100 }, picked));
+    assert.ok(seen.has("new"), `${[...seen]}`);
+  });
+
   test("a node whose stream crawls is asked last for a minute, also when the client gives up", async () => {
     const { roster, dispatcher } = open("gw1");
     const node = await online("n");

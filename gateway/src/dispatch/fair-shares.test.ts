@@ -127,7 +127,7 @@ test("on a node's slots an account with many requests leaves others their turn",
 
 test("an account with more than half of the slots leaves others what they used at once lately, and one more", () => {
   const crowd = new Crowd();
-  const leaves = (has: number, others: number, now: number) => crowd.leaves("a", { has, others }, 16, now);
+  const leaves = (has: number, others: number, now: number) => crowd.leaves("a", { has, othersHave: others }, 16, now);
   crowd.asked("a", 0);
   assert.equal(leaves(15, 0, 0), false, "it is alone");
   crowd.asked("b", 1_000);
@@ -136,6 +136,10 @@ test("an account with more than half of the slots leaves others what they used a
   assert.deepEqual([leaves(9, 0, 3_000), leaves(10, 0, 3_000)], [false, true], "they may ask for as many again");
   assert.deepEqual([leaves(11, 0, 7_000), leaves(12, 0, 7_000)], [false, true], "less and less");
   assert.equal(leaves(7, 9, 7_000), false, "half is its own");
+  for (let i = 0; i < 6; i++) crowd.waits("b", 1);
+  crowd.waits("a", 1);
+  assert.deepEqual([leaves(8, 0, 7_000), leaves(9, 0, 7_000)], [false, true], "who waits counts");
+  for (let i = 0; i < 6; i++) crowd.waits("b", -1);
   assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
@@ -143,6 +147,6 @@ test("an account that has one of two slots leaves the other while another accoun
   const crowd = new Crowd();
   crowd.asked("b", 0);
   crowd.asked("a", 0);
-  assert.equal(crowd.leaves("a", { has: 1, others: 0 }, 2, 0), true);
-  assert.equal(crowd.leaves("a", { has: 0, others: 0 }, 1, 0), false, "a single slot is anybody's");
+  assert.equal(crowd.leaves("a", { has: 1, othersHave: 0 }, 2, 0), true);
+  assert.equal(crowd.leaves("a", { has: 0, othersHave: 0 }, 1, 0), false, "a single slot is anybody's");
 });

@@ -14,15 +14,31 @@ export class Crowd {
   /** Of another account than the last. */
   #other = this.#last;
   #peak = { slots: 0, at: Number.NEGATIVE_INFINITY };
+  readonly #waiting = new Map<string, number>();
+  #allWaiting = 0;
 
   asked(account: string, at: number): void {
     if (account !== this.#last.account) this.#other = this.#last;
     this.#last = { account, at };
   }
 
-  /** Whether the account leaves the slots that are free to others. `has` and `others`: what it and all others have in service. */
-  leaves(account: string, { has, others }: { has: number; others: number }, slots: number, now: number): boolean {
+  /** A request of the account begins to wait for a slot (1), or waits no longer (-1). */
+  waits(account: string, change: 1 | -1): void {
+    this.#allWaiting += change;
+    const waiting = (this.#waiting.get(account) ?? 0) + change;
+    if (waiting > 0) this.#waiting.set(account, waiting);
+    else this.#waiting.delete(account);
+  }
+
+  /** Whether the account leaves the slots that are free to others. `has` and `othersHave`: what it and all others have in service. */
+  leaves(
+    account: string,
+    { has, othersHave }: { has: number; othersHave: number },
+    slots: number,
+    now: number,
+  ): boolean {
     if (2 * has < slots) return false;
+    const others = othersHave + this.#allWaiting - (this.#waiting.get(account) ?? 0);
     const { at } = this.#last.account === account ? this.#other : this.#last;
     if (now - at >= LATELY_MS) return false;
     // It falls to nothing while nobody uses as many again.

@@ -58,7 +58,7 @@ export class NodeQueue {
   ): Promise<Turn> {
     const { account, excluded, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
-    this.#asked(need.model, account);
+    const crowd = this.#asked(need.model, account);
     const line = this.#waiting.get(need.model) ?? new Set<Waiting>();
     const wanted = { account, need, excluded };
     const node = this.#takePast(line, wanted);
@@ -69,6 +69,7 @@ export class NodeQueue {
     return new Promise((resolve) => {
       const leave = (turn: Turn): void => {
         line.delete(waiting);
+        crowd?.waits(account, -1);
         stopTimer();
         signal.removeEventListener("abort", onAbort);
         resolve(turn);
@@ -78,6 +79,7 @@ export class NodeQueue {
       const stopTimer = this.#clock.after(deadline - this.#clock.monotonic(), () => leave({ kind: "no_capacity" }));
       signal.addEventListener("abort", onAbort);
       line.add(waiting);
+      crowd?.waits(account, 1);
     });
   }
 
@@ -127,12 +129,13 @@ export class NodeQueue {
   }
 
   /** The platform's own jobs take nobody's share. */
-  #asked(model: string, account: string): void {
-    if (account === "") return;
+  #asked(model: string, account: string): Crowd | undefined {
+    if (account === "") return undefined;
     const known = this.#crowds.get(model);
     const crowd = known ?? new Crowd();
     if (known === undefined) this.#crowds.set(model, crowd);
     crowd.asked(account, this.#clock.monotonic());
+    return crowd;
   }
 
   /** The account has so many slots that it leaves the free ones to others. */
@@ -141,7 +144,7 @@ export class NodeQueue {
     const has = inService.of(account);
     if (has === 0) return false;
     const { slots } = this.#roster.capacity(model);
-    const counts = { has, others: inService.total - has };
+    const counts = { has, othersHave: inService.total - has };
     return this.#crowds.get(model)?.leaves(account, counts, slots, this.#clock.monotonic()) ?? false;
   }
 

@@ -108,7 +108,7 @@ export const keepsKeywords = ({ keywords }: RosterNode, need: Need): boolean =>
 
 export const isOnProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
 
-const slotsTrusted = (licence: NodeLicence): number =>
+export const slotsTrusted = (licence: NodeLicence): number =>
   isOnProbation(licence) ? 1 : (licence.slotsMax ?? Number.POSITIVE_INFINITY);
 
 const elected = (reported: string[], { models }: NodeLicence): Set<string> =>

@@ -7,6 +7,7 @@
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { SLOTS_OF_NEW_MAX } from "../base/node-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import type { Plane } from "../plane/plane.ts";
@@ -25,6 +26,7 @@ import {
   keepsKeywords,
   newRosterNode,
   type RosterNode,
+  slotsTrusted,
   suits,
 } from "./roster-node.ts";
 import { type Need, Shelves } from "./shelves.ts";
@@ -118,7 +120,7 @@ export class Roster {
     const { clock, plane, random } = this.#options;
     const now = clock.monotonic();
     const isAsked = (node: RosterNode): boolean => !excluded.has(node.id) && suits(node, need);
-    const isTrusted = (node: RosterNode): boolean => isAsked(node) && node.shunnedUntil <= now;
+    const isTrusted = (node: RosterNode): boolean => isAsked(node) && this.#shunnedUntil(node) <= now;
     const isReached = (node: RosterNode): boolean => isAsked(node) && plane.reaches(node.id);
     return pickNode(shelf, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });
   }
@@ -187,7 +189,7 @@ export class Roster {
   /** A job of it ended well. */
   served(node: RosterNode): void {
     node.shunnedUntil = 0;
-    this.#conducts.served(node.id);
+    this.#conducts.served(node.id, node.licence.hostAccountId);
   }
 
   /** The plane cannot reach the node: for a moment it gets work only if nobody else serves the model. */
@@ -195,10 +197,16 @@ export class Roster {
     this.#shunUntil(node, this.#options.clock.monotonic() + SHUNNED_FOR_MS);
   }
 
+  /** A host's other nodes answer for one that failed until they have a record of their own. */
+  #shunnedUntil({ licence, shunnedUntil }: RosterNode): number {
+    if (slotsTrusted(licence) > SLOTS_OF_NEW_MAX) return shunnedUntil;
+    return Math.max(shunnedUntil, this.#conducts.shunnedUntil(licence.hostAccountId));
+  }
+
   /** The node failed a job, or crawled: it is asked last, longer each time until a job ends well. */
   failed(node: RosterNode, how: "failed" | "crawled"): void {
     const now = this.#options.clock.monotonic();
-    this.#shunUntil(node, now + this.#conducts.failed(node.id, how, now));
+    this.#shunUntil(node, this.#conducts.failed(node.id, node.licence.hostAccountId, how, now));
   }
 
   #shunUntil(node: RosterNode, until: number): void {
