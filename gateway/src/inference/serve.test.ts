@@ -89,7 +89,13 @@ async function served(end: DispatchResult["end"] | "stopped"): Promise<{ settled
     ...{ id: newId(), arrivedAt: 0, headers: {}, client: "test", sdk: null, gone: new AbortController().signal },
     checkDeclaredLength() {},
     readBody: () => ({ isSmall: true, json: () => body }),
-    reply: { setHeaders() {}, openStream() {}, event: (data: string) => void events.push(data), endStream() {} },
+    reply: {
+      setHeaders() {},
+      openStream() {},
+      event: (data: string) => void events.push(data),
+      endStream() {},
+      failStream() {},
+    },
   };
   await serve(gateway as unknown as Gateway, chat, call as unknown as Call);
   assert.equal(settled.length, 1);

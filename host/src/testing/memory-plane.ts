@@ -67,15 +67,15 @@ export class MemoryPlane {
   readonly #waiting = new Set<() => void>();
   /** What the next dials answer instead of connecting. */
   readonly refusals: Error[] = [];
-  /** Where it is; nobody is anywhere else. */
-  url = "nats://plane";
+  /** Where it is, and nowhere else. Undefined: wherever it is looked for. */
+  url: string | undefined;
   dials = 0;
 
   readonly dial: Dial = async (credentials) => {
     const refusal = this.refusals.shift();
     this.dials++;
     if (refusal !== undefined) throw refusal;
-    if (credentials.url !== this.url) throw new Error("connection refused");
+    if (this.url !== undefined && credentials.url !== this.url) throw new Error("connection refused");
     const connection = new MemoryConnection(credentials, (from, subject, bytes) => {
       this.heard.push({ subject, bytes, frame: decoded(bytes), connection: from });
       this.#wake();
