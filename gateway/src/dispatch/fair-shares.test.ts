@@ -125,9 +125,10 @@ test("on a node's slots an account with many requests leaves others their turn",
   assert.equal(order.join(""), "aabcabaaa");
 });
 
-test("an account with more than half of the slots leaves others what they used at once lately, and one more", () => {
+test("an account with its equal share of the slots leaves others what they used at once lately, and one more", () => {
   const crowd = new Crowd();
-  const leaves = (has: number, others: number, now: number) => crowd.leaves("a", { has, othersHave: others }, 16, now);
+  const leaves = (has: number, others: number, now: number) =>
+    crowd.leaves("a", { has, othersHave: others, accounts: 2 }, 16, now);
   crowd.asked("a", 0);
   assert.equal(leaves(15, 0, 0), false, "it is alone");
   crowd.asked("b", 1_000);
@@ -135,7 +136,7 @@ test("an account with more than half of the slots leaves others what they used a
   assert.deepEqual([leaves(9, 5, 2_000), leaves(10, 5, 2_000)], [false, true]);
   assert.deepEqual([leaves(9, 0, 3_000), leaves(10, 0, 3_000)], [false, true], "they may ask for as many again");
   assert.deepEqual([leaves(11, 0, 7_000), leaves(12, 0, 7_000)], [false, true], "less and less");
-  assert.equal(leaves(7, 9, 7_000), false, "half is its own");
+  assert.equal(leaves(7, 9, 7_000), false, "half is its own, of two");
   for (let i = 0; i < 6; i++) crowd.waits("b", 1);
   crowd.waits("a", 1);
   assert.deepEqual([leaves(8, 0, 7_000), leaves(9, 0, 7_000)], [false, true], "who waits counts");
@@ -143,10 +144,12 @@ test("an account with more than half of the slots leaves others what they used a
   assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
-test("an account that has one of two slots leaves the other while another account asks", () => {
+test("an account leaves slots from its equal share on: one of two slots, a quarter of four accounts", () => {
   const crowd = new Crowd();
   crowd.asked("b", 0);
   crowd.asked("a", 0);
-  assert.equal(crowd.leaves("a", { has: 1, othersHave: 0 }, 2, 0), true);
-  assert.equal(crowd.leaves("a", { has: 0, othersHave: 0 }, 1, 0), false, "a single slot is anybody's");
+  assert.equal(crowd.leaves("a", { has: 1, othersHave: 0, accounts: 1 }, 2, 0), true);
+  assert.equal(crowd.leaves("a", { has: 0, othersHave: 0, accounts: 1 }, 1, 0), false, "a single slot is anybody's");
+  assert.equal(crowd.leaves("a", { has: 4, othersHave: 12, accounts: 4 }, 16, 0), true, "a quarter of four");
+  assert.equal(crowd.leaves("a", { has: 3, othersHave: 12, accounts: 4 }, 16, 0), false);
 });

@@ -1,14 +1,20 @@
 /**
  * Who is served next of those that wait for one model: the account that is served least now, among equals the one that was not
  * served for longest, and of its requests the oldest. So no account has more slots than another that waits, and an account alone has
- * all of them. One that has more than half leaves the others that asked lately as many free slots as they used at once, so that these
+ * all of them. One that has its equal share leaves the others that asked lately as many free slots as they used at once, so that these
  * need not wait for an end.
  */
 
 /** An account that asked within this time is expected to ask again. */
 const LATELY_MS = 10_000;
 
-/** What accounts use of a model's slots, so far as it bounds one that has more than half of them. */
+interface Served {
+  has: number;
+  othersHave: number;
+  accounts: number;
+}
+
+/** What accounts use of a model's slots, so far as it bounds one that has more than its equal share. */
 export class Crowd {
   #last = { account: "", at: Number.NEGATIVE_INFINITY };
   /** Of another account than the last. */
@@ -30,14 +36,9 @@ export class Crowd {
     else this.#waiting.delete(account);
   }
 
-  /** Whether the account leaves the slots that are free to others. `has` and `othersHave`: what it and all others have in service. */
-  leaves(
-    account: string,
-    { has, othersHave }: { has: number; othersHave: number },
-    slots: number,
-    now: number,
-  ): boolean {
-    if (2 * has < slots) return false;
+  /** Whether the account leaves the slots that are free to others. Of `accounts` it and the others have so many in service. */
+  leaves(account: string, { has, othersHave, accounts }: Served, slots: number, now: number): boolean {
+    if (has < slots / Math.max(2, accounts)) return false;
     const others = othersHave + this.#allWaiting - (this.#waiting.get(account) ?? 0);
     const { at } = this.#last.account === account ? this.#other : this.#last;
     if (now - at >= LATELY_MS) return false;
@@ -81,6 +82,10 @@ export class InService {
     if (left >= 0) this.total -= 1;
     if (left > 0) this.#counts.set(account, left);
     else this.#counts.delete(account);
+  }
+
+  get accounts(): number {
+    return this.#counts.size;
   }
 
   get isEmpty(): boolean {

@@ -144,7 +144,7 @@ export class NodeQueue {
     const has = inService.of(account);
     if (has === 0) return false;
     const { slots } = this.#roster.capacity(model);
-    const counts = { has, othersHave: inService.total - has };
+    const counts = { has, othersHave: inService.total - has, accounts: inService.accounts };
     return this.#crowds.get(model)?.leaves(account, counts, slots, this.#clock.monotonic()) ?? false;
   }
 
