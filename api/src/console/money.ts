@@ -55,6 +55,7 @@ export const Balance = z.strictObject({
 const UsageRow = z
   .strictObject({
     key: Id("key").optional(),
+    key_name: z.string().nullable().optional().describe("Beside `key`: its name, also of a revoked key."),
     model: z.string().optional().describe("Empty for requests that were refused before the model was known."),
     day: z.string().optional().describe("The UTC day, such as `2026-11-15`."),
     hour: z.string().optional().describe("The start of the hour, such as `2026-11-15T06:00:00Z`."),

@@ -1,12 +1,12 @@
 /** What an account spent, in sums. */
 import type { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
-import type { z } from "zod";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
 import { ownHours } from "../db/own-hours.ts";
-import { column, queryOne, row } from "../db/rows.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { type LabelSum, labelSums } from "./labels.ts";
 
@@ -20,6 +20,7 @@ interface UsageQuery {
   keyId?: Uuid | undefined;
 }
 
+const KeyName = row({ id: column.uuid, name: z.string() });
 const Burn = row({ day: column.pico, week: column.pico });
 
 /** What was spent of late, and a day's worth of it: the week's mean, or the last day where that is more. */
@@ -32,6 +33,8 @@ export interface Usage {
   burn(accountId: Uuid, now: number): Promise<Burn>;
   sums(accountId: Uuid, query: UsageQuery): Promise<HourlySum[]>;
   byLabel(accountId: Uuid, span: { from: Date; to: Date }): Promise<LabelSum[]>;
+  /** Of every key that the account ever had. */
+  keyNames(accountId: Uuid): Promise<Map<Uuid, string>>;
   /** Spend per key since a moment. */
   byKey(accountId: Uuid, since: Date): Promise<Map<Uuid, HourlySum>>;
 }
@@ -54,6 +57,10 @@ export function openUsage({ pool }: { pool: pg.Pool }): Usage {
       return { day, week, perDay: pico(day > mean ? day : mean) };
     },
     byLabel: (accountId, span) => labelSums(pool, accountId, span),
+    async keyNames(accountId) {
+      const keys = await queryRows(pool, KeyName, "select id, name from api_key where account_id = $1", [accountId]);
+      return new Map(keys.map(({ id, name }) => [id, name]));
+    },
     async byKey(accountId, since) {
       const rows = await sums(accountId, { by: "key", from: since, to: new Date("9999-01-01") });
       return new Map(rows.map((row) => [row.bucket as Uuid, row]));

@@ -1,7 +1,7 @@
 /** What a builder spent and on what: usage and the statement, grouped by status. The balance is in routes.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { publicId, type Uuid } from "../../base/ids.ts";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico } from "../../base/money.ts";
 import { startOfMonth } from "../../base/time.ts";
 import { refused, served } from "../testing/past.ts";
@@ -61,6 +61,8 @@ function expected(by: string, bucketOf: (row: (typeof past)[number]) => string, 
     .map(({ bucket, part, rows }) => ({
       [by]: bucket,
       ...(split !== undefined && { [split]: part }),
+      // The keys of this history were never made.
+      ...((by === "key" || split === "key") && { key_name: null }),
       requests: rows.length,
       prompt_tokens: rows.length * 3,
       completion_tokens: rows.length * 5,
@@ -116,6 +118,21 @@ describe("200", () => {
     await refused(platform, { accountId: person.accountIds[0] as Uuid });
     const [bucket] = (await usage({ by: "model", split: "key" }, person)).body.data as Bucket[];
     assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
+  });
+
+  test("usage by key has the key's name, as a bucket and as a part of one", async () => {
+    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const [account] = person.accountIds as [Uuid];
+    const made = await person.browser.send("POST", "/console/api/keys", { body: { name: "nightly" } });
+    const key = made.body.id as string;
+    await served(platform, { accountId: account, keyId: parseId("key", key) as Uuid, charge: 5n });
+    const named = { key, key_name: "nightly" };
+    for (const query of [{ by: "key" }, { by: "model", split: "key" }]) {
+      const [bucket] = (await usage(query, person)).body.data as (Bucket & { key: string; key_name: string })[];
+      assert.deepEqual({ key: bucket?.key, key_name: bucket?.key_name }, named);
+    }
+    const [day] = (await usage({}, person)).body.data as object[];
+    assert.ok(day !== undefined && !("key_name" in day));
   });
 
   test("usage of one key is that key's alone", async () => {

@@ -50,9 +50,14 @@ export function moneyHandlers(
         return { object: "list", by, from: seconds(from), to: seconds(to), data, next_cursor: null };
       }
       const keyId = key === undefined ? undefined : parseId("key", key);
+      const names = by === "key" || split === "key" ? await usage.keyNames(account.id) : new Map<Uuid, string>();
+      const shown = (field: string, value: unknown): object =>
+        field === "key"
+          ? { key: publicId("key", value as Uuid), key_name: names.get(value as Uuid) ?? null }
+          : { [field]: value };
       const data = bounded(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
-        [by]: by === "key" ? publicId("key", row.bucket as Uuid) : row.bucket,
-        ...(split !== undefined && { [split]: split === "key" ? publicId("key", row.part as Uuid) : row.part }),
+        ...shown(by, row.bucket),
+        ...(split !== undefined && shown(split, row.part)),
         requests: row.requests,
         prompt_tokens: row.promptTokens,
         completion_tokens: row.completionTokens,
