@@ -116,7 +116,11 @@ export const faults = {
   },
   host_only: { status: 403, retry: "never", text: "This needs a host account, and you have none." },
   operator_only: { status: 403, retry: "never", text: "Only operators of the platform can do this." },
-  limit_reached: { status: 409, retry: "never", text: "Limit reached: this account has the maximum number of these." },
+  limit_reached: {
+    status: 409,
+    retry: "never",
+    text: "Limit reached: this account cannot have more of what you asked for. Remove one first.",
+  },
   nothing_owed: {
     status: 409,
     retry: "never",

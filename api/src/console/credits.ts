@@ -245,7 +245,7 @@ export const statementRoutes = routes({
 /** What a provider that is away means where no checkout was to be opened. */
 export const AWAY = {
   setup: "The payment provider did not respond. Nothing was saved. Try again later.",
-  removal: "The payment provider did not respond. The card is still saved. Try again later.",
+  removal: "The payment provider did not respond, so the card was not removed. Try again later.",
   receipt: "The payment provider did not respond. Try again later.",
 };
 const away = (what: keyof typeof AWAY) => refusal("payment_provider_unavailable", AWAY[what]);

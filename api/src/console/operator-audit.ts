@@ -17,7 +17,7 @@ export const AuditFilter = {
   ...SpanFields,
 };
 const WORDS = {
-  operator: "Only actions by these operators: part of an email address, or `command line`.",
+  operator: "Only actions by operators whose email address contains this text, or by `command line`.",
   action: "Only this action, such as `account.suspend`.",
   subject: "Only actions on the object with this ID.",
   account: "Only actions on this account, its keys and its nodes; `acc_…`.",

@@ -47,7 +47,8 @@ export const operatorCheckRoutes = routes({
   listPlatformChecks: {
     at: "GET /console/api/operator/checks",
     summary: "Sum spot checks by node and model",
-    description: "Of the last 30 days, the strongest evidence first, at most 500 rows.",
+    description:
+      "The nodes and models that spot checks covered in the last 30 days, those with the strongest evidence first; at most 500.",
     guard: "operator",
     query: PlatformChecksQuery,
     words: { node: "Only checks of this node, `node_…`." },

@@ -71,8 +71,8 @@ export const operatorWithheldRoutes = routes({
     guard: "operator",
     query: PlatformWithheldQuery,
     words: {
-      host: "Only shares of this host account, `acc_…`.",
-      node: "Only shares of this node, `node_…`.",
+      host: "Only withheld earnings of this host account (`acc_…`).",
+      node: "Only withheld earnings of this node (`node_…`).",
       open: "`true` leaves out released shares.",
     },
     answer: { description: "A page of withheld shares.", json: PlatformWithheldList, example: sampleList(sample) },

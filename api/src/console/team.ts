@@ -164,7 +164,7 @@ const team = routes({
   withdrawInvitation: {
     at: "DELETE /console/api/team/invitations/{id}",
     summary: "Withdraw an invitation",
-    description: "The invitation link stops working.",
+    description: "Withdraws the invitation. Its link stops working.",
     guard: "account",
     needs: "own",
     path: { id: "The invitation ID, `inv_…`." },

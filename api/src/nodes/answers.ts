@@ -100,7 +100,7 @@ export const NodeStats = z.strictObject({
       refusals: Count.describe("Offers refused although the node had a free slot."),
       late_acceptances: Count.describe("Offers not accepted within 250 ms, so that another node was asked."),
     })
-    .describe("What all gateways saw of the node in the last 24 hours."),
+    .describe("The node's results of the last 24 hours, summed over all gateways."),
   agent_outdated: z
     .boolean()
     .describe(

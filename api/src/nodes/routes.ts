@@ -11,7 +11,7 @@ import * as samples from "./samples.ts";
 export const NODE_PATH = { id: "The node ID, `node_…`." };
 
 export const EARNINGS_WORDS = { node: "Only earnings of this node, `node_…`." };
-export const WITHHELD_WORDS = { node: "Only shares of this node, `node_…`." };
+export const WITHHELD_WORDS = { node: "Only withheld earnings of this node (`node_…`)." };
 export const WITHHELD_ABOUT =
   "Shares of requests that were not paid because the node failed, stopped sending output, had no first token in a plausible time, or failed a spot check. Newest request first, released ones included.";
 const NODE_MOVE_FAULTS = codes("node_not_found", "node_quarantined", "node_state_conflict");

@@ -27,8 +27,8 @@ const OUTCOMES: Record<string, Meaning> = {
     says: "The gateway was stopped before the request ended. If output had reached the client, the prompt and that output were billed.",
   },
   gateway_lost: { tone: "warn", says: "The gateway stopped while the request ran. Nothing was billed." },
-  rate_limit_requests: { tone: "warn", says: "Rate-limited: the key reached its requests per minute." },
-  rate_limit_tokens: { tone: "warn", says: "Rate-limited: the key reached its tokens per minute." },
+  rate_limit_requests: { tone: "warn", says: "Rate-limited: the key reached its limit of requests per minute." },
+  rate_limit_tokens: { tone: "warn", says: "Rate-limited: the key reached its limit of tokens per minute." },
   rate_limit_streams: { tone: "warn", says: "Rate-limited: too many concurrent requests with this key." },
   rate_limit_sku_capacity: { tone: "warn", says: "Rate-limited: the platform is at capacity for this model." },
 };

@@ -23,7 +23,7 @@ export const up: Command = {
   flags: UP_FLAGS,
   more: [
     "After login, register and elect no flag is needed.",
-    "An engine that needs a key takes it from the environment variable TOLLGATE_ENGINE_KEY. OLLAMA_HOST gives Ollama's address if it has changed since elect. The command waits for an engine that is still loading.",
+    "An engine that needs a key takes it from the environment variable TOLLGATE_ENGINE_KEY. OLLAMA_HOST gives Ollama's address if it has changed since you ran tollgate-host elect. The command waits for an engine that is still loading.",
     "Ctrl-C finishes the requests in flight, then stops; a second Ctrl-C stops at once.",
   ],
   example: "",
