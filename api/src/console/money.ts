@@ -176,7 +176,7 @@ export const moneyRoutes = routes({
       to: "End of the range, in the same formats as `from`. Default: now.",
     },
     answer: {
-      description: "The sums, ordered by what they are grouped by.",
+      description: "One sum per group, in the order of `by`.",
       json: UsageList,
       example: { ...sampleList(sampleUsage), by: "day", from: SAMPLE_TIME, to: SAMPLE_TIME + 86_400 },
     },

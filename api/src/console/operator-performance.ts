@@ -14,7 +14,7 @@ const Mean = z.number().min(0).nullable();
 const Percentiles = z.strictObject({ p50: Milliseconds, p95: Milliseconds });
 
 export const COUNTS = {
-  requests: Count.describe("Finished requests, without those refused by a rate limit."),
+  requests: Count.describe("Finished requests, excluding those refused by a rate limit."),
   failed: Count,
   error_share: Share.describe(
     "Failed requests as a share of all requests that the client did not cancel. Null if there were none.",

@@ -152,7 +152,7 @@ export const EarningList = listOf(Earning, {
       withheld_micro: Money.describe("Withheld shares that were not released. No part of the other amounts."),
     })
     .describe("The balance of the whole account, regardless of filters."),
-  today_micro: Money.describe("Earned since midnight UTC, by the filtered node or by all nodes."),
+  today_micro: Money.describe("Earned since midnight UTC by the node in the query; without one, by all nodes."),
 });
 
 export const WithheldShare = z

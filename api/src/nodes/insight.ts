@@ -134,7 +134,7 @@ export const MarketModel = z.strictObject({
   elected: z
     .boolean()
     .describe(
-      "Whether the node in the query elected (chose) this model; without one, whether any node of the account did.",
+      "Whether the node in the query serves this model by its host's choice; if no node is given, whether any node of the account does.",
     ),
   speed: z
     .strictObject({

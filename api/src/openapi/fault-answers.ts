@@ -139,7 +139,7 @@ function responseOf(status: number, { title, faults }: Titled, ofGuard: readonly
 }
 
 const ADVICE: Record<Retry, string> = {
-  later: "Safe to retry after the seconds in the retry-after header.",
+  later: "Safe to retry after the number of seconds in the retry-after header.",
   never: "Do not retry without changes.",
   unsaid: "A retry is optional.",
 };

@@ -60,7 +60,7 @@ least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
     PORT: port({ default: 8080, help: "Port of the API and the console." }),
     INTERNAL_HOST: text({
       default: "127.0.0.1",
-      help: "Address of `/healthz`, `/readyz` and `/metrics`; it does not follow `HOST`.",
+      help: "Address on which `/healthz`, `/readyz` and `/metrics` listen; `HOST` does not change it.",
     }),
     INTERNAL_PORT: port({ default: 9090, help: "Port of `/healthz`, `/readyz` and `/metrics`." }),
     TLS_CERT: text({
