@@ -58,7 +58,9 @@ const AccountPayouts = listOf(AccountPayout, {
       pending_micro: Money.describe("The amount still owed."),
       held_back_micro: Money.describe("The part of it that is too recent to be paid out."),
       paid_out_micro: Money.describe("The total of all payouts."),
-      set_off_micro: Money.describe("The total deducted from earnings to pay debts of the same owners' builder accounts."),
+      set_off_micro: Money.describe(
+        "The total deducted from earnings to pay debts of the same owners' builder accounts.",
+      ),
       withheld_micro: Money.describe("Withheld shares that were not released. No part of the other amounts."),
     })
     .nullable()
