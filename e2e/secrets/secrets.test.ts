@@ -28,6 +28,7 @@ import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } fro
 import { untilSettled } from "@tollgate/stage/ledger-check.ts";
 import { type Behaviour, HandMadeNode, nodeApi, stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw.ts";
+import { textOf } from "@tollgate/stage/raw-http.ts";
 import { ask } from "@tollgate/stage/requests.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
@@ -137,7 +138,7 @@ const served = (): Promise<boolean> =>
 /** Any request; its answer is read and forgotten. */
 async function call(path: string, init: RequestInit & { body?: string } = {}): Promise<number> {
   const response = await fetch(`${stage.baseUrl}${path}`, init);
-  await response.arrayBuffer();
+  if (response.body !== null) await textOf(response);
   return response.status;
 }
 const withKey = (more: Record<string, string> = {}): Record<string, string> => ({
@@ -277,7 +278,7 @@ describe("secrets and texts", () => {
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
         body: typeof body === "string" ? body : JSON.stringify(body),
       });
-      const text = await response.text();
+      const text = await textOf(response);
       if (!isOutput) answers.push({ what: path, answer: { status: response.status, text, body: {} } });
       return response.status;
     };
@@ -394,6 +395,9 @@ describe("secrets and texts", () => {
       { type: "function", function: { name: word("a tool"), parameters: { x: word("a tool's parameter") } } },
     ];
     assert.equal(await chat(script({ text: "x" }), { ...ignored, tools, stop: [word("a stop that is good")] }), 200);
+    const labelled = await makeKey(platform.query, builder.account, { ...NO_LIMITS, labels: true });
+    const marked = { model: "tiny-3b", prompt: script({ text: "x" }), metadata: { label: word("a label") } };
+    await textOf(await ask(stage, labelled.token, marked));
     for (const body of [`{"${word("a body cut off")}`, word("a body that is no JSON"), `["${word("a list")}"]`]) {
       assert.equal(await post(CHAT, body), 400);
     }

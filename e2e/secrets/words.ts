@@ -21,8 +21,8 @@ const KEPT: Record<string, string[]> = {
   "an account's name": ["account"],
   "a token's name": ["host_token"],
   "a key's name": ["api_key", "request", "hold"],
-  // What a builder calls its user is the request's label.
-  user: ["request", "hold", "label_day"],
+  // Only of a key whose owner turned labels on.
+  "a label": ["request", "hold", "label_day"],
 };
 
 interface Word {
