@@ -99,7 +99,7 @@ export const plane = domain({
     PLANE_ACCOUNT: text({
       matches: /^A[A-Z2-7]{55}$/,
       rule: "be the public key of an account (A…)",
-      help: "Public key of the NATS account. Only for gateways that have `PLANE_SIGNING_SEED` but not `PLANE_SEED`.",
+      help: "Public key of the NATS account, only for gateways that have `PLANE_SIGNING_SEED` but not `PLANE_SEED`.",
     }),
     NATS_URL: text({
       matches: ADDRESSES,
