@@ -2,9 +2,10 @@
 // takes about ten seconds, once. A build that fails stops nothing: the gateway works without its console, and says so.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { replaceFolder } from "./replace-folder.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const consoleDir = join(root, "console");
@@ -27,8 +28,7 @@ const result = spawnSync(
 );
 if (result.status === 0) {
   writeFileSync(join(fresh, ".sources"), wanted);
-  rmSync(dist, { recursive: true, force: true });
-  renameSync(fresh, dist);
+  replaceFolder(dist, fresh);
   console.log(`  built the console in ${Math.round((Date.now() - started) / 1000)} s`);
 } else {
   rmSync(fresh, { recursive: true, force: true });

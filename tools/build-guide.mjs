@@ -3,7 +3,7 @@
 // docs, and says so.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -47,6 +47,5 @@ if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) process.exit(0)
 
 const pinnedNode = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
 const node = existsSync(pinnedNode) ? pinnedNode : process.execPath;
-const { status } = spawnSync(node, [join(root, "tools", "guide", "build.ts"), "--quiet"], { stdio: "inherit" });
-if (status === 0) writeFileSync(stamp, wanted);
-else console.error("tollgate: the docs could not be built; everything else works. See why: npm run docs");
+const { status } = spawnSync(node, [join(root, "tools", "guide", "build.ts"), wanted], { stdio: "inherit" });
+if (status !== 0) console.error("tollgate: the docs could not be built; everything else works. See why: npm run docs");

@@ -5,6 +5,7 @@ import { siteOf, writeSite } from "./site.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const files = await siteOf(root);
-writeSite(files, join(root, "docs", "dist"));
-if (process.argv[2] !== "--quiet")
-  console.log(`  built the docs: ${files.size} files in docs/dist, served under /docs`);
+/** What it was made of, where build-guide.mjs asks for it. */
+const sources = process.argv[2];
+writeSite(sources === undefined ? files : new Map([...files, [".sources", sources]]), join(root, "docs", "dist"));
+if (sources === undefined) console.log(`  built the docs: ${files.size} files in docs/dist, served under /docs`);

@@ -2,13 +2,14 @@
  * The docs as files, by their paths below /docs: a page for each Markdown file of the guide and for each API, the examples that pages
  * link to, pictures, the page for addresses that do not exist, and the search.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { DOCUMENTS } from "../../gateway/src/site/reference/documents.ts";
 import { ADDRESS, block, framed, GUIDE_STYLE_URL, GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../gateway/src/site/reference/html.ts";
+import { replaceFolder } from "../replace-folder.mjs";
 import { captionOf, highlight, languageOfFile } from "./highlight.ts";
 import { contents, crumbs, pager, urlOf } from "./navigation.ts";
 import { EXAMPLES, type GuidePage, PAGES, pathOf } from "./pages.ts";
@@ -86,8 +87,7 @@ export function writeSite(files: Files, folder: string): void {
     mkdirSync(dirname(join(fresh, name)), { recursive: true });
     writeFileSync(join(fresh, name), content);
   }
-  rmSync(folder, { recursive: true, force: true });
-  renameSync(fresh, folder);
+  replaceFolder(folder, fresh);
 }
 
 function guidePage(page: GuidePage, title: string, { headings, body }: { headings: Heading[]; body: Html }): string {
