@@ -26,7 +26,7 @@ export interface Calls {
   readonly history: History;
   /** Calls that were acknowledged. */
   acknowledged(): number;
-  /** Calls nothing more, and waits for what was called. Purchases are told until somebody has taken them. */
+  /** Calls nothing more, and waits for what was called. Purchases are reported again until a gateway has taken them. */
   stop(): Promise<void>;
 }
 

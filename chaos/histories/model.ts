@@ -1,5 +1,5 @@
 /**
- * A model of the ledger, which is told the history alone: an account has what came in less what was answered, a key has spent what
+ * A model of the ledger that knows nothing but the history: an account has what came in less what was answered, a key has spent what
  * its requests cost. Where a call's outcome is unknown, the ledger says whether it was done, and may say so once. Pure, and it
  * shares no code with the product. What each chat costs by its ending is the auditor's part (../audit/audit.ts).
  */
@@ -103,7 +103,7 @@ function checkCredits(
 }
 
 /**
- * What the client was told it used, at the record's prices; of every other ending, what the record says. A gateway that was away for
+ * The usage that the client received, at the record's prices; of every other ending, what the record says. A gateway that was away for
  * longer than its lease settles late, and collects what there is by then: the auditor sees to it that only who has little pays less.
  */
 function costOf({ end, usage }: Sight, { prices, charge, short }: BookRecord): bigint {

@@ -266,7 +266,7 @@ describe("thinking that the chat template opens", () => {
     assert.deepEqual([relay.reasoning, events.join(""), relay.cut], ["the END of it", "no ", "stop"]);
   });
 
-  test("is told by its channel where the engine parts it, and what is left is the answer", () => {
+  test("is recognised by its channel where the engine separates it, and the rest is the answer", () => {
     const { relay, events } = relayOf({ thinks, opened });
     relay.delta("reasoning", "hm");
     relay.delta("answer", "\nyes");
@@ -286,7 +286,7 @@ describe("thinking that the chat template opens", () => {
   });
 });
 
-describe("what a node is told of stop strings", () => {
+describe("the stop strings that a node receives", () => {
   const sampling = { stop: ["END"], seed: 1 };
   test("is nothing where it thinks: engines look for them in the thinking too", () => {
     assert.deepEqual(nodeSampling(model(true, false), sampling), { seed: 1 });
