@@ -12,7 +12,7 @@ const FOLDER = fileURLToPath(new URL(`../node_modules/.cache/test-batches/${proc
 
 /** What belongs to the process, or measures it; and engines in it, whose libraries are never let go. */
 const NEEDS_ITS_OWN =
-  /\bprocess\.(?!execPath|env\.FC_SEED|platform)|\b(globalThis|localStorage)\b|child_process|worker_threads|setDefaultCACertificates|\bmock\.timers|llama-?[cC]pp\b/;
+  /\bprocess\.(?!execPath|env\.TEST_SEED|platform)|\b(globalThis|localStorage)\b|child_process|worker_threads|setDefaultCACertificates|\bmock\.timers|llama-?[cC]pp\b/;
 
 interface Plan {
   /** Files that run in processes of their own. */

@@ -1,6 +1,6 @@
 /**
- * Finds tests that judge the machine: that sleep, measure how long something took, set a deadline of their own, race a timer, or try again
- * until it works. A test waits for an outcome (stage/wait.ts) or drives the clock; what something costs is measured in bench/.
+ * Finds tests that judge the machine or depend on luck: that sleep, measure how long something took, set a deadline of their own,
+ * race a timer, try again until it works, or draw at random without a seed. A test waits for an outcome (stage/wait.ts) or drives the clock; what something costs is measured in bench/.
  *
  * `node tools/test-clocks.ts [FOLDER…]` lists what it finds in these folders.
  */
@@ -58,6 +58,15 @@ const RULES: Rule[] = [
       // In code, not in the YAML or the command line of another program.
       /(?<!- )(?<![\w-])timeout(?:Ms)?:(?!\s*(?:HANG_LIMIT_MS|number|0)\b)/,
       /\.set(?:DefaultTimeout|DefaultNavigationTimeout|Timeout)\((?!(?:HANG_LIMIT_MS|0)\b)/,
+    ],
+  },
+  {
+    what: "leaves the outcome to luck",
+    patterns: [
+      // A seed that is printed and can be given is not luck: `npm test` gives one.
+      /(?<!TEST_SEED.*)\bMath\.random\(/,
+      // Ids and keys have to be new; whatever is chosen by them is chosen the same way in every run.
+      /\bnew Roster\(.*\bsystemRandom\(|\bsystemRandom\(\)\.below\(/,
     ],
   },
   {

@@ -22,6 +22,9 @@ const STEPS: Record<string, string[]> = {
   engines: ["run", "engines"],
 };
 
+/** A night looks where no run has looked; its seed repeats it. */
+process.env["TEST_SEED"] ??= String(Math.floor(Math.random() * 2 ** 31));
+console.log(`TEST_SEED=${process.env["TEST_SEED"]}`);
 const root = fileURLToPath(new URL("..", import.meta.url));
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => STEPS[name] === undefined);

@@ -7,6 +7,8 @@
  *   node tools/test.ts GROUP…          unit, journeys, processes, nightly, oldest
  *   node tools/test.ts FILE-PATTERN…   some files
  *
+ * What tests draw follows TEST_SEED, which is 1 where it is not given: two runs of the same sources do the same.
+ *
  * All tests that need a database share one server. They run on the newest PostgreSQL and NATS that are here; `oldest` runs those
  * again whose subject may differ, on the oldest that are supported. What cannot run here is named at the end.
  */
@@ -50,6 +52,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
 // A run starts hundreds of processes that load the same sources: they are stripped of their types and compiled once.
 process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
+process.env["TEST_SEED"] ??= "1";
 
 const words = process.argv.slice(2);
 const leftOut: string[] = [];
@@ -152,7 +155,8 @@ async function runGroup(group: Group): Promise<boolean> {
   const took: Durations = {};
   let passed = false;
   const entries = [...batches.keys(), ...alone.map((file) => resolve(file))];
-  const events = run({ files: entries, concurrency, timeout: FILE_HANG_LIMIT_MS });
+  const execArgv = ["--import", new URL("test-seed.mjs", import.meta.url).href];
+  const events = run({ files: entries, concurrency, timeout: FILE_HANG_LIMIT_MS, execArgv });
   events.on("test:complete", ({ name, nesting, file, details }) => {
     if (file === undefined || nesting > 0) return;
     const [path, seconds] = [relative(root, file), details.duration_ms / 1000];

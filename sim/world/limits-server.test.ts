@@ -64,7 +64,7 @@ async function step(on: Limits, draw: { what: number; id: string; tokens: number
 
 describe("the simulated server of limits", () => {
   test("decides every history as memory does", async () => {
-    const seed = process.env.SIM_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
+    const seed = process.env.TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
     for (let i = 0; i < HISTORIES; i++) {
       const chance = new Chance(`${seed} ${i}`);
       const bench = new Bench();
@@ -82,7 +82,7 @@ describe("the simulated server of limits", () => {
         if (bench.clock.now() % 60_000 > 59_900) await bench.pass(200);
         const expected = await step(memory[which] as Limits, draw);
         const found = await bench.known(step(shared[which] as Limits, draw));
-        assert.deepEqual(found, expected, `SIM_SEED=${seed}, history ${i}, step ${at}`);
+        assert.deepEqual(found, expected, `TEST_SEED=${seed}, history ${i}, step ${at}`);
       }
     }
   });

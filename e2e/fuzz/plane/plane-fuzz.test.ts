@@ -8,7 +8,7 @@ import { judged, runCampaign } from "./whole-run.ts";
 const FRAMES = 10_000;
 
 describe("fuzz of the plane", () => {
-  const seed = Math.floor(Math.random() * 2 ** 31);
+  const seed = Number(process.env["TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   let fuzzed: PlanePlatform;
   before(async () => {
     console.log(`fuzz of the plane: seed ${seed}`);

@@ -11,7 +11,7 @@ import { judged, runCampaign } from "./whole-run.ts";
 const { values } = parseArgs({
   options: {
     frames: { type: "string", default: "1000000" },
-    seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
+    seed: { type: "string", default: process.env["TEST_SEED"] ?? String(Math.floor(Math.random() * 2 ** 31)) },
   },
 });
 

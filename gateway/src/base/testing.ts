@@ -1,7 +1,11 @@
-/** For tests: a clock to turn by hand (`soon` is the event loop's own), one turn of the event loop, and the share that hosts are due. */
+/**
+ * For tests: a clock to turn by hand (`soon` is the event loop's own), one turn of the event loop, the share that hosts are due,
+ * and randomness that is the same in every run.
+ */
 import { HandMovedClock } from "@tollgate/protocol/testing/manual-clock.ts";
 import type { Clock } from "./clock.ts";
 import { HOST_SHARE_PERCENT, type Pico, pico } from "./money.ts";
+import type { Random } from "./random.ts";
 
 /** What the database's `host_share` must come to. */
 export const hostShareOf = (charge: bigint): Pico => pico((charge * BigInt(HOST_SHARE_PERCENT)) / 100n);
@@ -15,3 +19,20 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 export type ManualClock = Clock & Pick<HandMovedClock, "advance" | "freeze">;
 
 export const manualClock = (startMs = Date.UTC(2030, 0, 1)): ManualClock => new HandMovedClock(startMs);
+
+/** Mulberry32: good enough to draw from. */
+export function seeded(seed: number): Random {
+  let state = seed;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
+    return (bits ^ (bits >>> 14)) >>> 0;
+  };
+  return {
+    fill(bytes) {
+      for (let i = 0; i < bytes.length; i++) bytes[i] = next();
+    },
+    below: (bound) => Math.floor((next() / 2 ** 32) * bound),
+  };
+}

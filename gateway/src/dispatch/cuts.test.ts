@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
@@ -54,7 +53,7 @@ describe("the plane loses what is under way", () => {
       models: [MODEL],
     });
     const log = createLog("silent");
-    roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
     dispatcher.onAttempt((attempt) => attempts.push(attempt));
   });

@@ -3,8 +3,7 @@ import { beforeEach, describe, test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
@@ -71,7 +70,7 @@ describe("dispatch", () => {
       hostAccountId: hostOfNode(id) as Uuid,
       models: licensed,
     });
-    const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   });
 

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
 import { openPeers, type Peers } from "./exchange/peers.ts";
 import type { NodeLicence } from "./licences.ts";
@@ -33,7 +32,7 @@ describe("the gateways' own evidence", () => {
       models: [MODEL],
       ...licences[id],
     });
-    const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
     const peers: Peers = openPeers({ plane, roster, gatewayId, clock, log });
     const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
     dispatcher.onRefused((nodeId, how) => refused.push(`${nodeId} ${how}`));

@@ -4,8 +4,7 @@ import { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, seeded, turn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
 import { Crowd, InService, serveFairly } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
@@ -91,7 +90,7 @@ test("an account alone has every slot; a second one has every slot that gets fre
 test("on a node's slots an account with many requests leaves others their turn", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
-  const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+  const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   const node = new FakeNode(plane, { id: "n", gatewayId: "gw1" });
   node.report({ models: ["tiny-3b"], slots: 2 });

@@ -5,8 +5,7 @@ import { encode } from "@tollgate/protocol/codec.ts";
 import { nodeState } from "@tollgate/protocol/subjects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { NodeLicence } from "./licences.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
@@ -43,7 +42,7 @@ describe("floods", () => {
       if (answerLookups !== undefined) return new Promise((resolve) => answerLookups?.push(resolve));
       return licenceOf(id);
     };
-    roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   });
 

@@ -5,8 +5,7 @@ import type { Frame } from "@tollgate/protocol/frames.ts";
 import { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
@@ -60,7 +59,7 @@ describe("requests for an output format", () => {
       hostAccountId: `host-of-${id}` as Uuid,
       models: elected,
     });
-    roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: DEADLINE_MS });
   });
 

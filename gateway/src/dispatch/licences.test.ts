@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -25,7 +24,7 @@ describe("the nodes' records", () => {
       if (away) throw new Error("the database is away");
       return allowed ? { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] } : undefined;
     };
-    roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
   });
   const report = async (id: string): Promise<void> => {
     new FakeNode(plane, { id, gatewayId: "gw1" }).report({ models: ["m"], slots: 1 });

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, type Measured, openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -24,7 +23,7 @@ describe("a node on probation", () => {
     roster = new Roster({
       plane,
       clock,
-      random: systemRandom(),
+      random: seeded(1),
       log,
       licence: async (id) =>
         barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL], answersOwed: owed },

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, seeded, turn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -24,7 +23,7 @@ test("an order for proven nodes finds no capacity at once without one, and goes 
   const roster = new Roster({
     plane,
     clock,
-    random: systemRandom(),
+    random: seeded(1),
     log,
     licence: async (id) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL], checked }),
   });

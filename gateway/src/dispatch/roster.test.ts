@@ -4,8 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, seeded, turn } from "../base/testing.ts";
 import { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import type { Need } from "./shelves.ts";
@@ -72,7 +71,7 @@ function openWorld() {
     const { models, owed, barred } = licences.get(id) as { models: string[]; owed: number; barred: boolean };
     return barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models, answersOwed: owed };
   };
-  const roster = new Roster({ plane, clock, random: systemRandom(), log: createLog("silent"), licence });
+  const roster = new Roster({ plane, clock, random: seeded(1), log: createLog("silent"), licence });
   const nodes = new Map(IDS.map((id) => [id, new FakeNode(plane, { id, gatewayId: "gw1" })]));
   /** Jobs may outlive their node's stay. */
   const sent: RosterNode[] = [];

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds, timeOf, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
+import { seeded } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openHistory } from "./history.ts";
@@ -144,7 +145,7 @@ describe("history", () => {
 
   test("filters find what a plain search would, page by page, and sums agree with them", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
-    const [account, random] = [newId(), systemRandom()];
+    const [account, random] = [newId(), seeded(1)];
     const pick = <T>(values: T[]): T => values[random.below(values.length)] as T;
     const keys = [newId(), newId()];
     const models = ["tiny-3b", "small-8b", "rare-1b"];

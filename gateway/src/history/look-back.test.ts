@@ -1,9 +1,10 @@
 /** What is looked for lies far apart: a page finds it however far back it is, and looks no further than it must. */
+
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
-import { systemRandom } from "../base/random.ts";
+import { seeded } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openEarnings } from "./earnings.ts";
 import { openHistory } from "./history.ts";
@@ -11,7 +12,7 @@ import { openJobs } from "./jobs.ts";
 import { lookBack } from "./look-back.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const random = systemRandom();
+const random = seeded(1);
 const newId = newIds(systemClock, random);
 
 test("stops as soon as a page is full", async () => {

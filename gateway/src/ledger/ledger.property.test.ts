@@ -1,7 +1,7 @@
 /**
  * Random histories against a naive model: concurrent holds, settlements, repeats, voids, expiries, transfers and changes of
  * keys' budgets on few accounts from several gateways with connections of their own. Whatever the order the database chose, the end must be
- * one that the model allows, and every invariant must hold. The seed is printed on failure; FC_SEED repeats it.
+ * one that the model allows, and every invariant must hold. The seed is printed on failure; TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -80,7 +80,7 @@ describe("the ledger under random concurrent histories", () => {
   });
 
   test("never overspent, entries sum to zero, balances equal entries, and the sums are the model's", async () => {
-    const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31));
+    const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
     const steps = fc.array(fc.oneof({ weight: 6, arbitrary: request }, transfer, budget), {
       minLength: 5,
       maxLength: 60,

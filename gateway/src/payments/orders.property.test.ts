@@ -1,7 +1,7 @@
 /**
  * Events in every order against naive models. First every order of five events, with the balance worked out after each;
  * then random histories of a sale, played at the demonstration's shop, whose events arrive shuffled, repeated and at the
- * same time at two gateways. The seed is printed on failure; FC_SEED repeats it.
+ * same time at two gateways. The seed is printed on failure; TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -86,7 +86,7 @@ const history = fc.record({
 });
 
 test("random histories, shuffled, repeated and at the same time, end at what the sale came to", async () => {
-  const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
   await fc.assert(
     fc.asyncProperty(history, async (script) => {
       const account = await t.openBuilder();

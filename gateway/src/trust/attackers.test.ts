@@ -3,13 +3,14 @@
  * the questions one by one: it has many ways to take something out of a prompt, and learns from 2,000 canaries with their answers
  * which twelve rules ("where this word occurs, take that") answer most of them.
  */
+
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { seeded } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import type { Question } from "./canary.ts";
 import { makeUp } from "./made-up.ts";
 import { numbersIn } from "./questions/words.ts";
-import { seeded } from "./testing.ts";
 
 const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
 const LEARNT_FROM = 2000;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { seeded } from "../base/testing.ts";
 import { ALWAYS } from "./canary.ts";
 import { Evidence, PassRates, weightOf } from "./evidence.ts";
 import { drawing } from "./questions/draw.ts";
-import { seeded } from "./testing.ts";
 
 describe("evidence of canaries", () => {
   const asksUntilEnough = (passes: () => boolean, rate: number, most: number): number | undefined => {

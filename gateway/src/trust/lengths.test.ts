@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Random } from "../base/random.ts";
+import { seeded } from "../base/testing.ts";
 import { Lengths } from "./lengths.ts";
 import { drawing } from "./questions/draw.ts";
-import { seeded } from "./testing.ts";
 
 interface Fleet {
   /** By node: how long its answer is, where an honest one has `honest`. */

@@ -4,8 +4,7 @@ import { beforeEach, describe, test } from "node:test";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import type { Measured } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { RosterNode } from "../dispatch/roster-node.ts";
@@ -18,7 +17,7 @@ import { anyShape, type Shape } from "./questions/shapes.ts";
 import type { Verdict } from "./reliability.ts";
 import { AnswerBook, answerToPublished } from "./testing.ts";
 
-const random = systemRandom();
+const random = seeded(1);
 const book = new AnswerBook();
 const promptOf = ({ messages, texts }: PrivateJob): string => messages.at(-1)?.content ?? texts[0] ?? "";
 /** As an honest model would; undefined: any answer will do. */

@@ -4,8 +4,7 @@ import { beforeEach, describe, test } from "node:test";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { openPeers } from "../dispatch/exchange/peers.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
@@ -30,7 +29,7 @@ describe("records of several gateways", () => {
   const open = (gatewayId: string, startedMs: number): TestGateway => {
     const own = { ...clock, monotonic: () => clock.monotonic() - startedMs };
     const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
-    const roster = new Roster({ plane, clock: own, random: systemRandom(), log, licence });
+    const roster = new Roster({ plane, clock: own, random: seeded(1), log, licence });
     const peers = openPeers({ plane, roster, gatewayId, clock: own, log });
     const judged: Verdict[] = [];
     const records = keepRecords({ peers, clock: own, judged: (_node, verdict) => judged.push(verdict) });

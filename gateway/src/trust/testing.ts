@@ -1,5 +1,4 @@
 /** For tests: chance that can be repeated, and what honest models say to questions. */
-import type { Random } from "../base/random.ts";
 import type { ChatMessage } from "../metering/meter.ts";
 import { type MakeUp, makeUp } from "./made-up.ts";
 
@@ -30,21 +29,4 @@ export function answerToPublished(prompt: string): string | undefined {
   if (/capital of France/.test(prompt)) return "Paris";
   if (/at sea/.test(prompt)) return "A lighthouse.";
   return /Repeat.*?: (\S+)$/.exec(prompt)?.[1];
-}
-
-/** Mulberry32: good enough to draw from, and the same every time. */
-export function seeded(seed: number): Random {
-  let state = seed;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return (bits ^ (bits >>> 14)) >>> 0;
-  };
-  return {
-    fill(bytes) {
-      for (let i = 0; i < bytes.length; i++) bytes[i] = next();
-    },
-    below: (bound) => Math.floor((next() / 2 ** 32) * bound),
-  };
 }

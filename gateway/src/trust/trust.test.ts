@@ -6,8 +6,7 @@ import { toNode } from "@tollgate/protocol/subjects.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { systemRandom } from "../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
 import type { DispatchSink } from "../dispatch/order.ts";
 import { Roster } from "../dispatch/roster.ts";
@@ -43,7 +42,8 @@ const NO_SINK = {
   finished: () => "answered" as const,
   reachedClient: false,
 };
-const coin = (): boolean => systemRandom().below(2) === 0;
+const drawn = seeded(2);
+const coin = (): boolean => drawn.below(2) === 0;
 const canary: Canary = { prompt: "7 + 5?", expect: "12", max_tokens: 8 };
 
 describe("trust in nodes", () => {
@@ -74,7 +74,7 @@ describe("trust in nodes", () => {
       readingSpeedMax: 1_000_000,
       canaries: [canary],
     };
-    const [log, random] = [createLog("silent"), systemRandom()];
+    const [log, random] = [createLog("silent"), seeded(1)];
     const licence = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: `host of ${id}` as Uuid,
@@ -340,7 +340,7 @@ describe("trust in nodes", () => {
         new FakeNode(plane, { id, gatewayId: "gw1" }).report({ models: ["tiny-3b"], slots: 4, busy: 1 });
         await turn();
       }
-      const random = systemRandom();
+      const random = seeded(1);
       for (let i = 0; i < 4_000; i++) {
         const id = ["a", "b", "c", "d"][random.below(4)] as string;
         measured(id, `account ${random.below(12)}`, id === "a" ? 7 : 20 + random.below(200));

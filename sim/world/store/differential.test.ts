@@ -1,7 +1,7 @@
 /**
  * The books in memory answer as the database does: random histories of operations, sent by the real ledger to a real PostgreSQL and
  * to the simulated store, step by step. Every answer must be the same, and so must every account, record and entry. The seed is
- * printed on failure; SIM_SEED repeats it.
+ * printed on failure; TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -56,8 +56,8 @@ describe("the simulated store beside PostgreSQL", () => {
   after(() => db.close());
 
   test("every history has the same answers and leaves the same books", async () => {
-    const seed = process.env.SIM_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
-    for (let i = 0; i < HISTORIES; i++) await play(new Chance(`${seed} ${i}`), `SIM_SEED=${seed}, history ${i}`);
+    const seed = process.env.TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
+    for (let i = 0; i < HISTORIES; i++) await play(new Chance(`${seed} ${i}`), `TEST_SEED=${seed}, history ${i}`);
   });
 
   const play = async (chance: Chance, name: string): Promise<void> => {

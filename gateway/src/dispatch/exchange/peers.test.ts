@@ -5,8 +5,7 @@ import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
-import { systemRandom } from "../../base/random.ts";
-import { type ManualClock, manualClock, turn } from "../../base/testing.ts";
+import { type ManualClock, manualClock, seeded, turn } from "../../base/testing.ts";
 import { PEERS, toPeer } from "../../plane/gateway-subjects.ts";
 import { covers } from "../../plane/subjects-match.ts";
 import { type Dispatcher, openDispatcher } from "../dispatcher.ts";
@@ -40,7 +39,7 @@ describe("peers", () => {
 
   const open = (gatewayId: string, knows: string[] = []): TestGateway => {
     const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
-    const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
     const peers = openPeers({ plane, roster, gatewayId, clock, log });
     const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
     const heard: TestGateway["heard"] = [];

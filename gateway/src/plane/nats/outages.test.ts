@@ -12,8 +12,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
-import { systemRandom } from "../../base/random.ts";
-import { type ManualClock, manualClock } from "../../base/testing.ts";
+import { type ManualClock, manualClock, seeded } from "../../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "../../dispatch/dispatcher.ts";
 import type { DispatchSink } from "../../dispatch/order.ts";
 import { Roster } from "../../dispatch/roster.ts";
@@ -196,7 +195,7 @@ class Node {
 function openGateway(t: TestContext, plane: Plane, clock: ManualClock): { dispatcher: Dispatcher; states: string[] } {
   const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
   const log = createLog("silent");
-  const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+  const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: GATEWAY, deadlineMs: 60_000 });
   t.after(() => {
     dispatcher.close();

@@ -17,7 +17,7 @@ import { systemClock as clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog, type Log } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { manualClock } from "../../base/testing.ts";
+import { manualClock, seeded } from "../../base/testing.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import { createKey } from "../credentials/nkeys.ts";
 import { connectClient } from "../hub/testing.ts";
@@ -181,7 +181,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
         openTestPlane(t, small),
         /accepts messages of at most 65536 bytes. Set its max_payload to 1MB/,
       );
-      const { system } = newPlaneSetup({ url: server.url, random: systemRandom(), nowMs: clock.now() });
+      const { system } = newPlaneSetup({ url: server.url, random: seeded(1), nowMs: clock.now() });
       await assert.rejects(openTestPlane(t, server, { system }), /refuses this gateway's keys/);
     });
 
@@ -367,7 +367,7 @@ const untilBack = (plane: Plane): Promise<void> => new Promise((resolve) => plan
 
 function newRoster(t: TestContext, plane: Plane): Roster {
   const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
-  const roster = new Roster({ plane, clock: manualClock(), random: systemRandom(), log: createLog("silent"), licence });
+  const roster = new Roster({ plane, clock: manualClock(), random: seeded(1), log: createLog("silent"), licence });
   t.after(() => roster.close());
   return roster;
 }
