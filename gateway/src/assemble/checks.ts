@@ -12,7 +12,7 @@ type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotC
 
 interface Needs {
   store: Store;
-  gateway: Pick<Gateway, "dispatcher" | "meter" | "watch">;
+  gateway: Pick<Gateway, "dispatcher" | "meter" | "watch" | "catalogue">;
   dispatch: Pick<Dispatch, "roster" | "enforce">;
   fleet: Barring["fleet"];
 }

@@ -29,8 +29,8 @@ export const opensThinking = ({ build }: Pick<ActiveModel, "build">, endpoint: E
   endpoint === "chat" && build.reasoning?.template_opens === true;
 
 /**
- * The sampling settings that a node receives. Engines look for stop strings in all that they write: where a part of that is thinking, they are
- * not given them, and the relay ends the answer.
+ * The sampling settings that a node receives. Engines look for stop strings in all that they write: where a part of that is thinking,
+ * they are not given them, and the relay ends the answer.
  */
 export function nodeSampling({ build }: Pick<ActiveModel, "build">, sampling: Sampling): Sampling {
   if (build.reasoning === undefined) return sampling;

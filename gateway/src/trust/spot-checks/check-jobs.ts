@@ -13,6 +13,8 @@ import { type Score, scoreOf } from "./score.ts";
 
 /** Positions at which an engine is asked that only tells the next token. */
 const CUTS = 12;
+/** Of each answer that is compared by meaning: as much as fits the context of every embedding model. */
+const MEANING_CHARS_MAX = 1_000;
 
 export interface CheckJobs {
   gateway: Pick<Gateway, "dispatcher" | "meter">;
@@ -20,6 +22,8 @@ export interface CheckJobs {
   /** Uniform in [0, 1). */
   roll: () => number;
   signal: Gone;
+  /** Each text's vector. Undefined: no embedding model is served, or its node failed. */
+  embed(texts: string[]): Promise<Float32Array[] | undefined>;
 }
 
 /** What a verifier said, and the tokens that it read and wrote for it. */
@@ -72,7 +76,8 @@ async function answerAndCompare(jobs: CheckJobs, verifier: RosterNode, subject: 
     return { method: "vectors", score: compareVectors(subject.vectors, own.vectors), ...used };
   const [one, other] = [subject, own].map((each) => ({ text: each.text, tokens: each.completionTokens }));
   if (one === undefined || other === undefined) return undefined;
-  return { method: "words", score: compareAnswers(one, other), ...used };
+  const vectors = await jobs.embed([one, other].map(({ text }) => text.slice(0, MEANING_CHARS_MAX)));
+  return { method: vectors === undefined ? "words" : "meaning", score: compareAnswers(one, other, vectors), ...used };
 }
 
 /** The same request, answered by this node. */

@@ -11,7 +11,7 @@ import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { Dispatcher, DispatchResult } from "../../dispatch/dispatcher.ts";
 import { newRosterNode, type RosterNode } from "../../dispatch/roster-node.ts";
 import type { DrawnAnswer } from "../../inference/gateway.ts";
-import type { ActiveModel } from "../../metering/catalogue.ts";
+import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { Verdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
@@ -41,6 +41,18 @@ const model = {
   prices: { in: pico(10n), out: pico(40n) },
   build: { id: "b", tokenizer: "words" },
 } as unknown as ActiveModel;
+const EMBEDDING = "embed-m3";
+const WIDTH = 4;
+const embedding = {
+  ...model,
+  id: EMBEDDING,
+  kind: "embedding",
+  prices: { in: pico(1000n), out: pico(0n) },
+  build: { id: "e", tokenizer: "words", vector_width: WIDTH },
+} as unknown as ActiveModel;
+const catalogue = { active: new Map([model, embedding].map((each) => [each.id, each])) } as unknown as Catalogue;
+/** What a text is about, as far as these tests go. */
+const vectorOf = (text: string): number[] => (text === JUNK ? [0, 1, 0, 0.1] : [1, 0, 0, 0.1]);
 const FINISHED: DispatchResult = {
   end: "finished",
   finish: "stop",
@@ -89,12 +101,14 @@ describe("spot checks", () => {
   const open = async (references: Uuid[] = []): Promise<void> => {
     const u = seeded(11);
     const honest = (answer: string): number => (answer === HONEST ? -0.5 - u() / 2 : -8);
-    const dispatcher: Pick<Dispatcher, "runOn"> = {
+    const dispatcher: Pick<Dispatcher, "runOn" | "measured"> = {
+      measured() {},
       async runOn(nodeId, order, sink) {
         asked.push(nodeId);
         sink.begin(nodeId);
-        const body = order.body as { score?: { answer: string } };
-        if (body.score === undefined) sink.delta("answer", HONEST);
+        const body = order.body as { score?: { answer: string }; input?: string[] };
+        if (body.input !== undefined) sink.vectors(0, WIDTH, Float32Array.from(body.input.flatMap(vectorOf)));
+        else if (body.score === undefined) sink.delta("answer", HONEST);
         else {
           const likely = lies.get(nodeId)?.(body.score.answer) ?? honest(body.score.answer);
           sink.scored?.(Array.from({ length: 17 }, () => likely));
@@ -103,7 +117,7 @@ describe("spot checks", () => {
       },
     };
     checks = await openSpotChecks({
-      gateway: { dispatcher: dispatcher as Dispatcher, meter: () => meter },
+      gateway: { dispatcher: dispatcher as Dispatcher, meter: () => meter, catalogue: () => catalogue },
       roster: { nodes: () => nodes, find: (id) => nodes.find((node) => node.id === id) },
       store: openCheckStore(db.pool),
       money: {
@@ -240,6 +254,30 @@ describe("spot checks", () => {
     for (let i = 0; i < 12 && barred.length === 0; i++) await check(cheat, JUNK);
     assert.equal(barred.length, 1);
     assert.deepEqual(paid, []);
+  });
+
+  test("where no engine scores, answers are compared by meaning, and the node that embeds them is paid", async () => {
+    for (const node of nodes) node.scores = {};
+    const embedder = await openNode();
+    embedder.models = new Set([EMBEDDING]);
+    nodes.push(embedder);
+    const answering = nodes.slice(0, 4);
+    for (let i = 0; i < 180; i++) await check(answering[i % 4] as RosterNode, HONEST);
+    const { rows } = await db.pool.query("select distinct method from spot_check");
+    assert.deepEqual(rows, [{ method: "meaning" }]);
+    const price = (5n * 1000n * 7n) / 10n;
+    const toEmbedder = paid.filter(([host]) => host === embedder.licence.hostAccountId);
+    assert.deepEqual([toEmbedder.length, new Set(toEmbedder.map(([, amount]) => amount))], [180, new Set([price])]);
+    const [cheat] = nodes as [RosterNode];
+    for (let i = 0; i < 12 && barred.length === 0; i++) await check(cheat, JUNK);
+    assert.deepEqual([barred.length, barred[0]?.[0]], [1, cheat.id]);
+  });
+
+  test("without a node that embeds, answers are compared by their words", async () => {
+    for (const node of nodes) node.scores = {};
+    await check(nodes[0] as RosterNode, HONEST);
+    const { rows } = await db.pool.query("select method, mean from spot_check");
+    assert.deepEqual([rows.length, rows[0].method, Math.round(rows[0].mean * 1000)], [1, "words", 1000]);
   });
 
   test("no node of the same owner verifies; without another the check is dropped", async () => {

@@ -10,6 +10,7 @@ import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway.ts";
+import { runPrivately } from "../../inference/private-job.ts";
 import type { Verdict } from "../reliability.ts";
 import { type Bench, Calibration } from "./calibration.ts";
 import { answerAgain, type CheckJobs, type Said, type Subject, verify } from "./check-jobs.ts";
@@ -51,7 +52,7 @@ export interface CheckMoney {
 }
 
 interface SpotCheckOptions {
-  gateway: Pick<Gateway, "dispatcher" | "meter">;
+  gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
   roster: Pick<Roster, "find" | "nodes">;
   store: CheckStore;
   money: CheckMoney;
@@ -163,7 +164,12 @@ class Checker implements SpotChecks {
     const abort = (): void => over.abort();
     this.#stopping.signal.addEventListener("abort", abort, { once: true });
     try {
-      const jobs = { ...this.#options, roll: () => this.#roll(), signal: over.signal };
+      const jobs: CheckJobs = {
+        ...this.#options,
+        roll: () => this.#roll(),
+        signal: over.signal,
+        embed: (texts) => this.#embed(run, texts),
+      };
       const run: Run = { id: newId(), node, subject, kind, kin, verifier, jobs, tokens: 0, cost: 0n };
       await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
     } finally {
@@ -236,10 +242,29 @@ class Checker implements SpotChecks {
     return said;
   }
 
+  /** By any node of another identity that serves an embedding model. */
+  async #embed(run: Run, texts: string[]): Promise<Float32Array[] | undefined> {
+    const { gateway, newId } = this.#options;
+    for (const model of gateway.catalogue().active.values()) {
+      const node = model.kind === "embedding" ? this.#pick(model.id, new Set(run.kin)) : undefined;
+      if (node === undefined) continue;
+      const job = { id: newId(), nodeId: node.id, model, messages: [], texts, outputTokensMax: 0 };
+      const result = await runPrivately(gateway, job, run.jobs.signal);
+      if (result?.end !== "finished" || result.vectors.length !== texts.length) continue;
+      await this.#pay(run, node, { read: result.promptTokens, wrote: 0 }, model);
+      return result.vectors;
+    }
+    return undefined;
+  }
+
   /** The model's price for what was read and written, less the platform's share. The operator's own nodes are not paid. */
-  async #pay(run: Run, { licence }: RosterNode, { read, wrote }: { read: number; wrote: number }): Promise<void> {
+  async #pay(
+    run: Run,
+    { licence }: RosterNode,
+    { read, wrote }: { read: number; wrote: number },
+    { prices } = run.subject.model,
+  ): Promise<void> {
     const { money, newId, references } = this.#options;
-    const { prices } = run.subject.model;
     run.tokens += read + wrote;
     const amount = pico(((cost(read, prices.in) + cost(wrote, prices.out)) * SHARE.of) / SHARE.in);
     if (amount === 0n || references.has(licence.hostAccountId)) return;

@@ -9,9 +9,9 @@ import { meanOf, type Score } from "./score.ts";
 export function compareAnswers(
   one: { text: string; tokens: number },
   other: { text: string; tokens: number },
-  vectors?: { one: Float32Array; other: Float32Array },
+  vectors?: readonly Float32Array[],
 ): Score {
-  const likeness = vectors === undefined ? wordLikeness(one.text, other.text) : cosine(vectors.one, vectors.other);
+  const likeness = vectors === undefined ? wordLikeness(one.text, other.text) : cosine(vectors[0], vectors[1]);
   const tail = Math.abs(Math.log((one.tokens + 1) / (other.tokens + 1)));
   return { mean: likeness, opening: likeness, tail, tokens: one.tokens };
 }
@@ -21,10 +21,7 @@ const SAME_VECTOR = 0.98;
 
 /** Of the same texts' vectors from two nodes. */
 export function compareVectors(one: readonly Float32Array[], other: readonly Float32Array[]): Score {
-  const likeness = one.map((vector, i) => {
-    const beside = other[i];
-    return beside === undefined ? 0 : cosine(vector, beside);
-  });
+  const likeness = one.map((vector, i) => cosine(vector, other[i]));
   return {
     mean: meanOf(likeness),
     opening: likeness[0] ?? 0,
@@ -33,9 +30,9 @@ export function compareVectors(one: readonly Float32Array[], other: readonly Flo
   };
 }
 
-/** 0 where one of them is no vector: not finite, without length, or of another width. */
-function cosine(a: Float32Array, b: Float32Array): number {
-  if (a.length !== b.length) return 0;
+/** 0 where one of them is no vector: missing, not finite, without length, or of another width. */
+function cosine(a: Float32Array | undefined, b: Float32Array | undefined): number {
+  if (a === undefined || b === undefined || a.length !== b.length) return 0;
   let [dot, aa, bb] = [0, 0, 0];
   for (let i = 0; i < a.length; i++) {
     const [x, y] = [a[i] as number, b[i] as number];

@@ -95,7 +95,7 @@ describe("comparing answers", () => {
     assert.equal(wordLikeness("", "x"), 0);
   });
   test("by meaning and length", () => {
-    const vectors = { one: Float32Array.of(1, 0), other: Float32Array.of(1, 1) };
+    const vectors = [Float32Array.of(1, 0), Float32Array.of(1, 1)];
     const { mean, tail } = compareAnswers({ text: "a", tokens: 99 }, { text: "b", tokens: 9 }, vectors);
     assert.ok(Math.abs(mean - Math.SQRT1_2) < 1e-6);
     assert.ok(Math.abs(tail - Math.log(10)) < 1e-9);
