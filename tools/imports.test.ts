@@ -225,6 +225,11 @@ test("tests, suites and tools import what their rows allow, and no more", () => 
       ["../e2e/golden/b.ts", "../gateway/src/b.ts", "../host/src/b.ts", "../gateway/tools/b.ts"],
     ],
     [
+      "engines/spot-checks/a.ts",
+      ["../servers/b.ts", "../../gateway/src/trust/b.ts", "../../host/src/engines/b.ts", "@tollgate/stage/b.ts"],
+      ["../../gateway/src/ledger/b.ts", "../../sim/b.ts", "../../e2e/b.ts"],
+    ],
+    [
       "bench/gateway/a.ts",
       ["@tollgate/stage/b.ts", "../../gateway/src/ledger/b.ts", "../../e2e/fuzz/b.ts", "../../host/src/b.ts"],
       ["../../sim/b.ts", "../../chaos/b.ts", "../../e2e/golden/b.ts", "../../console/src/b.ts"],

@@ -94,6 +94,10 @@ export const PARTS: Record<string, Allowed> = {
   chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "limits")] },
   sim: { any: ["protocol", "gateway", "stage"] },
   engines: { any: ["stage", "gateway/tools/tokenizers"] },
+  // The gateway's checks on the agent's engines, without anything between them.
+  "engines/spot-checks": {
+    any: ["engines", "stage", "host", ...ofGateway("base", "dispatch", "metering", "trust")],
+  },
   bench: {
     any: [
       ...["api", "protocol", "gateway", "host", "stage", "tools"],

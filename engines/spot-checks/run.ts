@@ -1,0 +1,215 @@
+/**
+ * `npm run engines:spot-checks`: spot checks between two engines of one model, llama.cpp inside the agent and llama.cpp's server. Two
+ * hosts run each, and every answer is checked by the gateway's own checker: the first scores a given text, the second only tells the
+ * next token's candidates. It ends with 1 when an honest node is barred, or when a control, a node that answers another prompt than
+ * it was given, is not.
+ */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { freePort } from "@tollgate/stage/process.ts";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import { newIds, publicId, type Uuid } from "../../gateway/src/base/ids.ts";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { seeded } from "../../gateway/src/base/testing.ts";
+import type { Dispatcher, DispatchResult } from "../../gateway/src/dispatch/dispatcher.ts";
+import { newRosterNode, type RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
+import { type ActiveModel, loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
+import { makeUp } from "../../gateway/src/trust/made-up.ts";
+import { openSpotChecks, type SpotChecks } from "../../gateway/src/trust/spot-checks/checker.ts";
+import { NEW_TEST, note, strength, type TestState } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
+import type { CheckStore } from "../../gateway/src/trust/spot-checks/store.ts";
+import type { Engine, GenerationJob, ScoringJob } from "../../host/src/engines/engine.ts";
+import { llamaCppEngine } from "../../host/src/engines/llama-cpp/llama-cpp.ts";
+import { openAiEngine } from "../../host/src/engines/openai.ts";
+import { llamaServer as profile } from "../../host/src/engines/profiles/llama-server.ts";
+import { CACHE } from "../install/cache.ts";
+import { llamaServer } from "../servers/llama-server.ts";
+
+const MODEL = "tiny-3b";
+const GGUF = fileURLToPath(new URL("../../host/models/tollgate-demo.gguf", import.meta.url));
+const OUTPUT_TOKENS_MAX = 96;
+const PROMPT_TOKENS = [20, 60, 200];
+const TEMPERATURES = [0, 0.8];
+/** All answers of a run are given within one day: the setting's unit. */
+const DAY_MS = 86_400_000;
+const FALSE_ALARMS = 1e-4;
+const CONTROL_ANSWERS_MAX = 100;
+const AT_ONCE = 4;
+const FINISHED: DispatchResult = {
+  ...{ end: "finished", finish: "stop", server: null, attempts: 1, queueMs: 0, ttftMs: 0, pace: null },
+};
+
+const { values } = parseArgs({
+  options: { answers: { type: "string", default: "2000" }, seed: { type: "string", default: "1" } },
+});
+const answers = Number(values.answers);
+const missing = await llamaServer.install();
+if (missing !== undefined) {
+  console.log(`left out: ${missing}`);
+  process.exit(0);
+}
+const catalogue = await loadCatalogue(new URL("../../gateway/catalogue/models.json", import.meta.url));
+const model = catalogue.active.get(MODEL) as ActiveModel;
+const random = seeded(Number(values.seed));
+const newId = newIds(systemClock, random);
+const pick = <T>(of: readonly T[]): T => of[random.below(of.length)] as T;
+
+const port = await freePort();
+const server = await llamaServer.start?.({ folder: "", gguf: GGUF }, port, join(CACHE, "spot-checks.log"));
+if (server === undefined) throw new Error("llama-server has no process");
+const engines: Engine[] = [
+  await llamaCppEngine({ name: "in the agent", file: GGUF, models: [MODEL], slots: 2, clock: systemClock }),
+  openAiEngine({
+    ...{ name: "llama-server", url: server.url, profile, slots: 2, clock: systemClock },
+    models: new Map([[MODEL, "Llama-3.2-3B-Instruct"]]),
+  }),
+];
+
+interface Host {
+  node: RosterNode;
+  engine: Engine;
+  kind: "text" | "next";
+}
+/** Two hosts of each, and one of each that cheats. */
+const hosts: Host[] = await Promise.all([0, 1, 0, 1, 0, 1].map(async (index) => openHost(engines[index] as Engine)));
+let verdicts: Record<string, number> = {};
+const barred: string[] = [];
+const tests = new Map<string, TestState>();
+let highest = 0;
+let now = Date.now();
+const checks = await openChecks();
+
+let failed = false;
+for (const method of ["text", "next"] as const) failed = !(await passes(method)) || failed;
+for (const engine of engines) await engine.close();
+await server.kill();
+process.exit(failed ? 1 : 0);
+
+/** Whether checks by this method bar no honest node, and bar those that answer other prompts. */
+async function passes(method: "text" | "next"): Promise<boolean> {
+  for (const { node, kind } of hosts) node.scores = kind === method ? { [MODEL]: kind } : {};
+  const honest = hosts.slice(0, 4);
+  const share = answers / 2;
+  for (let given = 0; given < share; given += AT_ONCE) {
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => give(honest[(given + i) % honest.length] as Host)));
+    now += (DAY_MS * AT_ONCE) / share;
+    if (given % 100 < AT_ONCE) console.error(`${given} answers, strongest evidence ${highest.toFixed(1)}`);
+  }
+  const names = honest.filter(({ node }) => barred.includes(node.id)).map(({ engine }) => engine.name);
+  console.log(`${share} answers of honest nodes, by ${method}: ${JSON.stringify(verdicts)}`);
+  console.log(
+    `  strongest evidence ${highest.toFixed(1)} of ${1 / FALSE_ALARMS}; barred: ${names.join(", ") || "none"}`,
+  );
+  let passed = names.length === 0;
+  for (const cheat of hosts.slice(4)) {
+    let given = 0;
+    while (!barred.includes(cheat.node.id) && given < CONTROL_ANSWERS_MAX) {
+      await give(cheat, { cheats: true });
+      given += 1;
+    }
+    const isBarred = barred.includes(cheat.node.id);
+    console.log(
+      `  answers to other prompts, ${cheat.engine.name}: ${isBarred ? `barred after ${given}` : "NOT BARRED"}`,
+    );
+    passed &&= isBarred;
+  }
+  verdicts = {};
+  tests.clear();
+  barred.length = 0;
+  highest = 0;
+  return passed;
+}
+
+async function openHost(engine: Engine): Promise<Host> {
+  const [hostAccountId, nodeId] = [newId(), newId()];
+  const node = newRosterNode(publicId("node", nodeId), { nodeId, hostAccountId, models: [MODEL] });
+  const kind = await engine.scoring?.(MODEL);
+  if (kind === undefined) throw new Error(`${engine.name} cannot score`);
+  return { engine, kind, node: Object.assign(node, { models: new Set([MODEL]), slots: 8 }) };
+}
+
+/** One request of a builder, answered by this host, and its check. */
+async function give({ node, engine }: Host, { cheats = false } = {}): Promise<void> {
+  const [asked, other] = [askedOf(), askedOf()];
+  const job: GenerationJob = {
+    ...{ id: newId(), attempt: 1, model: MODEL, endpoint: "chat", outputTokensMax: OUTPUT_TOKENS_MAX },
+    ...{ input: { messages: (cheats ? other : asked).messages }, sampling: asked.sampling },
+  };
+  const text = await textOf(engine, job);
+  const completionTokens = (await engines[0]?.tokens?.(MODEL, text))?.length ?? 0;
+  checks.check({
+    ...{ requestId: newId(), nodeId: node.id, endpoint: "chat", model, sampling: asked.sampling, formatted: false },
+    ...{ body: { messages: asked.messages }, outputTokensMax: OUTPUT_TOKENS_MAX },
+    ...{ promptTokens: 1, completionTokens, text, reasoning: "", vectors: [] },
+  });
+  await checks.settled();
+}
+
+function askedOf(): Pick<ReturnType<typeof makeUp>, "messages"> & { sampling: { temperature: number } } {
+  const [promptTokens, temperature] = [pick(PROMPT_TOKENS), pick(TEMPERATURES)];
+  const shape = { promptTokens, temperature, outputTokensMax: OUTPUT_TOKENS_MAX, stream: true };
+  return { messages: makeUp(model, random, { shape }).messages, sampling: { temperature } };
+}
+
+async function textOf(engine: Engine, job: GenerationJob): Promise<string> {
+  const pieces: string[] = [];
+  const sink = { delta: (_channel: string, piece: string) => void pieces.push(piece), progress: () => {} };
+  await engine.generate(job, sink, new AbortController().signal);
+  return pieces.join("");
+}
+
+async function openChecks(): Promise<SpotChecks> {
+  const dispatcher: Pick<Dispatcher, "runOn" | "measured"> = {
+    measured() {},
+    async runOn(nodeId, { body, header }, sink) {
+      const { engine } = hosts.find(({ node }) => node.id === nodeId) as Host;
+      const { messages, score } = body as { messages: GenerationJob["input"] & never; score?: ScoringJob["score"] };
+      const job: GenerationJob = {
+        ...{ id: newId(), attempt: 1, model: MODEL, endpoint: "chat", input: { messages } },
+        ...{ sampling: header.sampling, outputTokensMax: header.output_tokens_max },
+      };
+      sink.begin(nodeId);
+      if (score === undefined) sink.delta("answer", await textOf(engine, job));
+      else
+        sink.scored?.((await engine.score?.({ ...job, score }, { progress() {} }, new AbortController().signal)) ?? []);
+      return sink.finished() === "answered" ? FINISHED : { ...FINISHED, end: "broken" };
+    },
+  };
+  const meter = () => ({
+    ...{ tokenizer: "", tokenizerSha256: "", countPrompt: async () => ({ tokens: 1, over: null }) },
+    openOutput: () => ({
+      ...{ full: false, push: (_channel: string, text: string) => text },
+      end: () => ({ answerTokens: OUTPUT_TOKENS_MAX, reasoningTokens: 0 }),
+    }),
+  });
+  return await openSpotChecks({
+    gateway: { dispatcher: dispatcher as Dispatcher, meter, catalogue: () => catalogue },
+    roster: {
+      nodes: () => hosts.map(({ node }) => node),
+      find: (id) => hosts.find(({ node }) => node.id === id)?.node,
+    },
+    store: memoryStore(),
+    money: { payCheck: async () => {}, withhold: async () => {} },
+    ...{ references: new Set<string>(), falseAlarms: FALSE_ALARMS, automatic: true, isOdd: () => false },
+    quarantine: async (nodeId) => void barred.push(nodeId),
+    ...{ newId, clock: { ...systemClock, now: () => now }, random, log: createLog("warn") },
+  });
+}
+
+function memoryStore(): CheckStore {
+  return {
+    calibration: async () => [],
+    kinOf: async (accountId: Uuid) => [accountId],
+    badScores: async () => [],
+    async record({ nodeId, verdict, method, at }, noted) {
+      const what = `${method} ${verdict}`;
+      verdicts[what] = (verdicts[what] ?? 0) + 1;
+      if (noted === undefined) return NEW_TEST;
+      const state = note(tests.get(nodeId) ?? NEW_TEST, { ...noted, at: at.getTime() });
+      tests.set(nodeId, state);
+      highest = Math.max(highest, strength(state));
+      return state;
+    },
+  };
+}
