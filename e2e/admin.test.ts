@@ -439,7 +439,8 @@ function everyCommand(where: string): void {
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
 
-  test(`${where}: an operator is made, by standard input alone, and can sign in`, async () => {
+  test(`${where}: an operator is made, by standard input alone, can sign in, is listed and removed`, async () => {
+    const listed = async () => (await said<{ email: string }[]>("operator", "list")).map((each) => each.email);
     const email = `shell-${people++}@example.test`;
     const flags = ["operator", "create", "--email", email.toUpperCase(), "--name", "From the shell", "--password", "-"];
     const made = await shell([...flags, "--json"], "the password of the shell\n");
@@ -447,9 +448,18 @@ function everyCommand(where: string): void {
     assert.deepEqual({ ...JSON.parse(made.out), id: "" }, { id: "", email, promoted: false });
     const again = await run("operator", "create", "--email", email);
     assert.deepEqual(again, { code: 0, out: `${email} is now an operator and signs in as before.` });
-    if (!isAlive(platform.ready.pids.gateway)) return;
-    const client = await new ConsoleClient(platform).signIn({ email, password: "the password of the shell" });
-    assert.equal((await client.ask("GET", "operator/overview")).status, 200);
+    assert.ok((await listed()).includes(email));
+    assert.match(await good("operator", "list"), new RegExp(`^EMAIL +NAME +SECOND FACTOR +LAST SEEN\\n[^]*${email}`));
+    const remove = () => run("operator", "remove", "--email", email);
+    if (isAlive(platform.ready.pids.gateway)) {
+      const client = await new ConsoleClient(platform).signIn({ email, password: "the password of the shell" });
+      assert.equal((await client.ask("GET", "operator/overview")).status, 200);
+      assert.deepEqual(await remove(), { code: 0, out: `${email} is no longer an operator.` });
+      assert.equal((await client.ask("GET", "operator/overview")).status, 401);
+    } else await remove();
+    assert.ok(!(await listed()).includes(email));
+    const noFactor = await run("operator", "reset-second-factor", "--email", email);
+    assert.deepEqual([noFactor.code, /is not an operator/.test(noFactor.out)], [1, true]);
   });
 
   test(`${where}: a new catalogue is announced, and the record has it all`, async () => {
@@ -481,6 +491,8 @@ function everyCommand(where: string): void {
       "payout.paid",
       "withheld.release",
       "history.retain",
+      "operator.create",
+      "operator.remove",
       "catalogue.reload",
     ]) {
       assert.ok(

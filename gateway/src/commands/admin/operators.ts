@@ -1,20 +1,25 @@
 /**
- * `tollgate admin operator create`: makes somebody an operator. A new user needs a password, read from standard input with
+ * `tollgate admin operator …`: makes operators, lists and removes them, and resets a second factor that was lost. A new user needs a password, read from standard input with
  * `--password -` so that no shell or process list keeps it; so does one who never confirmed the email address. Others keep theirs.
  */
 import { text } from "node:stream/consumers";
+import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { createOperator } from "../../accounts/enrolment.ts";
+import { listOperators, type Operator, removeOperator, resetSecondFactor } from "../../accounts/operators.ts";
 import { publicId } from "../../base/ids.ts";
+import { seconds } from "../../base/time.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+const EMAIL = { value: "EMAIL", required: true, help: "the email address to sign in with" } as const;
 
 export const operatorCommands: Record<string, AdminCommand> = {
   "operator create": {
     help: "make a user an operator, or create one",
     flags: {
-      email: { value: "EMAIL", required: true, help: "the email address to sign in with" },
+      email: EMAIL,
       password: { value: "-", help: "read a new password from standard input" },
       name: { value: "NAME", help: "for a new user (default: Operator)" },
     },
@@ -25,18 +30,82 @@ export const operatorCommands: Record<string, AdminCommand> = {
     example: "--email you@example.com --password -",
     run: create,
   },
+  "operator list": {
+    help: "list the operators",
+    flags: {},
+    example: "--json",
+    run: list,
+  },
+  "operator remove": {
+    help: "take an operator's rights away; the person stays a user and is signed out everywhere",
+    flags: { email: EMAIL },
+    example: "--email you@example.com",
+    run: (run) => change(run, { action: "operator.remove", act: removeOperator, done: "is no longer an operator" }),
+  },
+  "operator reset-second-factor": {
+    help: "remove an operator's second factor, which was lost, and sign the operator out everywhere",
+    flags: { email: EMAIL },
+    more: ["The operator signs in with the password, and can set up a new second factor."],
+    example: "--email you@example.com",
+    run: (run) =>
+      change(run, {
+        action: "operator.reset_second_factor",
+        act: resetSecondFactor,
+        done: "signs in with the password alone now",
+      }),
+  },
 };
 
-async function create(run: AdminRun): Promise<number> {
-  const email = z.email().safeParse(run.flags.email);
+async function list(run: AdminRun): Promise<number> {
+  const operators = await listOperators(run.pool);
+  const shown = operators.map(({ id, email, name, hasSecondFactor, lastSeenAt }) => ({
+    id: publicId("usr", id),
+    email,
+    name,
+    second_factor: hasSecondFactor,
+    last_seen_at: lastSeenAt === null ? null : seconds(lastSeenAt),
+  }));
+  const none = "There is no operator yet. Create one: tollgate admin operator create";
+  if (run.json) run.print(JSON.stringify(shown, null, 2));
+  else run.print(operators.length === 0 ? none : table(COLUMNS, operators, run.terminal));
+  return 0;
+}
+
+const COLUMNS: Column<Operator>[] = [
+  { title: "EMAIL", cell: ({ email }) => email },
+  { title: "NAME", cell: ({ name }) => name },
+  { title: "SECOND FACTOR", cell: ({ hasSecondFactor }) => (hasSecondFactor ? "yes" : "no") },
+  { title: "LAST SEEN", cell: ({ lastSeenAt }) => lastSeenAt?.toISOString() ?? "not signed in" },
+];
+
+interface Change {
+  action: string;
+  act: (pool: AdminRun["pool"], email: string) => Promise<void>;
+  /** What is so now, after the email address. */
+  done: string;
+}
+
+async function change(run: AdminRun, { action, act, done }: Change): Promise<number> {
+  const email = emailIn(run).toLowerCase();
+  const recorded = { operator: SHELL_OPERATOR, action, subject: email, details: {} };
+  await openAudit(run).record(recorded, () => act(run.pool, email));
+  run.print(run.json ? JSON.stringify({ email }) : `${email} ${done}.`);
+  return 0;
+}
+
+function emailIn({ flags }: AdminRun): string {
+  const email = z.email().safeParse(flags.email);
   if (!email.success) throw new UsageError("--email must be an email address");
+  return email.data;
+}
+
+async function create(run: AdminRun): Promise<number> {
+  const email = emailIn(run);
   const { name = "Operator" } = run.flags;
   const password = await readPassword(run.flags.password);
-  const act = { operator: SHELL_OPERATOR, action: "operator.create", subject: email.data, details: {} };
-  const { id, promoted } = await openAudit(run).record(act, () =>
-    createOperator(run, { email: email.data, password, name }),
-  );
-  const made = { id: publicId("usr", id), email: email.data.toLowerCase(), promoted };
+  const act = { operator: SHELL_OPERATOR, action: "operator.create", subject: email, details: {} };
+  const { id, promoted } = await openAudit(run).record(act, () => createOperator(run, { email, password, name }));
+  const made = { id: publicId("usr", id), email: email.toLowerCase(), promoted };
   const keeps = promoted && password === undefined;
   const told = `${made.email} is now an operator${keeps ? " and signs in as before" : ""}.`;
   run.print(run.json ? JSON.stringify(made) : told);

@@ -84,6 +84,12 @@ const ACTIONS: Record<string, Words> = {
   "payout.create": plain("Create a payout", "created a payout", "create a payout", { alone: true }),
   "payout.paid": plain("Mark a payout as paid", "marked the payout", "mark the payout", { after: "as paid" }),
   "operator.create": plain("Make an operator", "made", "make", { after: "an operator" }),
+  "operator.remove": plain("Remove an operator", "removed", "remove", { after: "from the operators" }),
+  "operator.reset_second_factor": plain(
+    "Reset a second factor",
+    "reset the second factor of",
+    "reset the second factor of",
+  ),
   "catalogue.reload": plain("Reload the catalogue", "reloaded the catalogue", "reload the catalogue", { alone: true }),
   "backup.take": plain("Take a backup", "took a backup of the deployment", "take a backup of the deployment"),
   "history.retain": plain("Drop old records", "dropped old records of", "drop old records of"),
