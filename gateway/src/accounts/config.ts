@@ -49,8 +49,8 @@ const long = { matches: /^.{32}/s, rule: "have 32 characters or more", secret: t
 
 export const accounts = domain({
   title: "Sign-in and email",
-  note: `Without \`SMTP_URL\` the gateway sends no email: there are no password resets, and new email addresses need no confirmation. With it,
-a new address is confirmed before its first sign-in.`,
+  note: `Without \`SMTP_URL\` the gateway sends no email: there are no password resets, and new email addresses need no confirmation. With
+\`SMTP_URL\`, people confirm a new address before their first sign-in.`,
   settings: {
     SESSION_SECRET: text({
       ...long,

@@ -24,8 +24,8 @@ interface DatabaseConfig {
 
 export const database = domain({
   title: "Database",
-  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch. A browser opens six
-requests at once, and opening a connection takes longer than the console's queries; so \`DATABASE_POOL_MIN\` is 6.`,
+  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch. A browser opens up to
+six requests in parallel, and opening a database connection is slow, so \`DATABASE_POOL_MIN\` is 6.`,
   settings: {
     DATA_DIR: text({
       default: "./data",

@@ -48,13 +48,13 @@ interface HttpConfig {
 export const http = domain({
   title: "HTTP",
   note: `The internal port needs no key, so keep it off the public network. Prometheus and health probes on other machines or in other
-containers need \`INTERNAL_HOST=0.0.0.0\` and a network that admits only them.
-Without \`PUBLIC_URL\`, \`/\` and the examples in \`/docs\` show the address of the request: its \`Host\` header, and \`X-Forwarded-Proto\`
-behind a proxy that \`TRUST_PROXY\` counts.
-\`CORS_ORIGINS\` applies to \`/v1\` only, which needs a key and never uses cookies. The console and the node API are always closed to
-other sites.
-A request that does not fit in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and can be retried. One account gets a quarter of it, but at
-least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
+containers need \`INTERNAL_HOST=0.0.0.0\` and a private network.
+Without \`PUBLIC_URL\`, \`/\` and the examples in \`/docs\` show the address that the request was sent to
+(headers \`Host\` and, behind a trusted proxy, \`X-Forwarded-Proto\`).
+\`CORS_ORIGINS\` applies to \`/v1\` only, which needs a key and never uses cookies. Other
+sites can never call the console or the node API.
+A request that does not fit in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and can be retried. One account gets at most a quarter of
+this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
   settings: {
     HOST: text({ default: "127.0.0.1", help: "Address on which the API and the console are served." }),
     PORT: port({ default: 8080, help: "Port of the API and the console." }),
