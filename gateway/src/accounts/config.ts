@@ -60,7 +60,7 @@ export const accounts = domain({
     SESSION_SECRET_OLD: text({
       ...long,
       ...{ matches: /^derived$|^.{32}/s, rule: "have 32 characters or more, or be derived" },
-      help: "The previous secret, still accepted while you replace `SESSION_SECRET`; `derived` if none was set before, because it was derived from `KEY_PEPPER`.",
+      help: "The previous secret, still accepted while you replace `SESSION_SECRET`; use `derived` if `SESSION_SECRET` was not set before.",
       see: "[Secrets](secrets.md)",
     }),
     SESSION_SECRET_NEXT: text({

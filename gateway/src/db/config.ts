@@ -43,11 +43,11 @@ six requests in parallel, and opening a database connection is slow, so \`DATABA
     }),
     DATABASE_POOL_MAX: number({
       ...{ default: 10, unit: "connections", min: 2, max: 100 },
-      help: "Maximum number of database connections of this gateway, not counting those of the ledger.",
+      help: "Maximum number of database connections of this gateway, not counting the ledger's connections.",
     }),
     DATABASE_POOL_MIN: number({
       ...{ default: 6, unit: "connections", min: 0, max: 100 },
-      help: "How many of these connections stay open while idle, with the console's queries prepared on each after the start.",
+      help: "Number of database connections that stay open while idle, with the console's queries prepared.",
     }),
     MIGRATE: choice(["auto", "check"], {
       default: "auto",
