@@ -535,7 +535,7 @@ describe("on a live platform", () => {
         [1, true],
         early.out,
       );
-      assert.match(await good("secrets", "forget", "pepper", "--force"), /^Removed\./);
+      assert.match(await good("secrets", "forget", "pepper", "--force"), /^Removed the old secret\./);
       assert.deepEqual(await run("secrets", "forget", "plane"), { code: 1, out: "there is no old plane" });
       assert.deepEqual(Object.keys(await said<object>("secrets", "rotate", "receipts")), ["rotated", "next"]);
       const to = join(dataDir, "taken");
