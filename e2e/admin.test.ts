@@ -300,7 +300,7 @@ function everyCommand(where: string): void {
     assert.deepEqual(await found("--state", "quarantined"), [node]);
     assert.match(await good("node", "quarantine", node, "--reason", "again"), /quarantined .* smells of smoke$/);
     assert.match(await good("node", "release", node), /paused/);
-    assert.match((await run("node", "release", node)).out, /^the node is paused, which does not allow this$/);
+    assert.match((await run("node", "release", node)).out, /^this is not possible while the node is paused$/);
     await good("node", "quarantine", node, "--reason", "smells of smoke");
     assert.equal((await said<Shown>("node", "release", node)).standing, "paused");
   });
@@ -314,7 +314,7 @@ function everyCommand(where: string): void {
     type Batch = { id: string; total_micro: string; hosts: number; paidAt: string | null };
     assert.match(
       (await run("payout", "create", "--minimum-usd", "1000")).out,
-      /^no host is owed as much beyond open payouts and what is held back$/,
+      /^no host is owed as much that is not held back or in an open payout$/,
     );
     const [batch] = await said<Batch[]>("payout", "create", "--note", "November", "--minimum-usd", "0.000001");
     assert.equal(batch?.hosts, 1);
@@ -379,7 +379,7 @@ function everyCommand(where: string): void {
 
   test(`${where}: spot checks are summed by node and model`, async () => {
     await query("delete from spot_check");
-    assert.equal(await good("checks", "list"), "No answer was checked.");
+    assert.equal(await good("checks", "list"), "No answers have been checked.");
     await query(
       `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, tokens, verdict, calibrates, read_tokens,
                                cost_pico, at)
@@ -547,7 +547,7 @@ describe("on a live platform", () => {
         [1, true],
         early.out,
       );
-      assert.match(await good("secrets", "forget", "pepper", "--force"), /^Removed\./);
+      assert.match(await good("secrets", "forget", "pepper", "--force"), /^Removed the old secret\./);
       assert.deepEqual(await run("secrets", "forget", "plane"), { code: 1, out: "there is no old plane" });
       assert.deepEqual(Object.keys(await said<object>("secrets", "rotate", "receipts")), ["rotated", "next"]);
       const to = join(dataDir, "taken");

@@ -188,7 +188,7 @@ describe("a host's command line", () => {
     assert.match(await good("retire", "--yes"), /is retired/);
     const again = await run(["retire", "--yes", "--node", id]);
     assert.equal(again.code, 1);
-    assert.match(again.err, /The node is retired, which does not allow this \(node_state_conflict\)/);
+    assert.match(again.err, /This is not possible while the node is retired \(node_state_conflict\)/);
     assert.match((await run(["pause"])).err, /this machine is not a node yet/);
   });
 

@@ -43,7 +43,7 @@ describe("upgrade", { skip }, () => {
   async function migrate(root: string): Promise<string[]> {
     const { code, said } = await command(root, "migrate");
     assert.equal(code, 0, said);
-    return /Left until every gateway runs this version: (.*)\.$/m.exec(said)?.[1]?.split(", ") ?? [];
+    return /Not applied until every gateway runs this version: (.*)\.$/m.exec(said)?.[1]?.split(", ") ?? [];
   }
   const booksBalance = async (root: string): Promise<void> => {
     const { code, said } = await command(root, "admin", "ledger", "check");

@@ -77,8 +77,8 @@ export const faults = {
     retry: "never",
     text: "Your account is suspended. Contact the operator of this platform.",
   },
-  member_only: { status: 403, retry: "never", text: "This needs a builder account, and you have none." },
-  role_required: { status: 403, retry: "never", text: "Your role in this account does not allow this." },
+  member_only: { status: 403, retry: "never", text: "This request needs a builder account, and you have none." },
+  role_required: { status: 403, retry: "never", text: "Your role in this account does not allow this action." },
   invitation_not_yours: {
     status: 403,
     retry: "never",
@@ -92,7 +92,7 @@ export const faults = {
   last_owner: {
     status: 409,
     retry: "never",
-    text: "An account needs at least one owner, and this is the only one. Invite another owner first.",
+    text: "An account needs at least one owner, and this person is the only one. Invite another owner first.",
   },
   account_owes: {
     status: 409,
@@ -114,22 +114,22 @@ export const faults = {
     retry: "later",
     text: "The sign-in provider did not respond. Try again, or sign in another way.",
   },
-  host_only: { status: 403, retry: "never", text: "This needs a host account, and you have none." },
+  host_only: { status: 403, retry: "never", text: "This request needs a host account, and you have none." },
   operator_only: { status: 403, retry: "never", text: "Only operators of the platform can do this." },
   limit_reached: {
     status: 409,
     retry: "never",
-    text: "Limit reached: this account cannot have more of what you asked for. Remove one first.",
+    text: "Limit reached: this account has the maximum number of these objects. Remove one first.",
   },
   nothing_owed: {
     status: 409,
     retry: "never",
-    text: "No host is owed at least this minimum, after open payouts and held-back earnings.",
+    text: "After open payouts and held-back earnings, no host is owed this minimum.",
   },
   payout_exceeds_balance: {
     status: 409,
     retry: "never",
-    text: "A host's balance is lower than its line in this payout. Nothing was booked, and the payout stays open.",
+    text: "A host's balance is less than its amount in this payout. Nothing was booked, and the payout stays open.",
   },
   too_many_viewers: {
     status: 429,
@@ -181,7 +181,7 @@ export const faults = {
     retry: "never",
     text: "The node is quarantined. An operator has to release it first.",
   },
-  node_state_conflict: { status: 409, retry: "never", text: "The node's state does not allow this." },
+  node_state_conflict: { status: 409, retry: "never", text: "The node's current state does not allow this action." },
   node_name_taken: { status: 409, retry: "never", text: "Another node of this account already has this name." },
   too_many_nodes: {
     status: 409,

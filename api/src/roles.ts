@@ -20,7 +20,7 @@ export const mayDo = (role: Role, need: Need): boolean => GRANTED[role].includes
 export const rolesFor = (need: Need): Role[] => ROLES.filter((role) => mayDo(role, need));
 
 export const roleNeeded = (need: Need): string =>
-  `This needs the role ${rolesFor(need).join(" or ")} in the account. Ask one of its owners to change your role.`;
+  `This action needs the role ${rolesFor(need).join(" or ")} in the account. Ask one of its owners to change your role.`;
 
 /** What a route needs. One that changes something and does not say is for owners alone. */
 export function needOf({ at, needs }: { at: string; needs?: Need }): Need {

@@ -36,7 +36,7 @@ const OUTCOME_WORDS: Record<Outcome, string> = {
   ok: "finished",
   upstream_failed: "the node reported a failure",
   upstream_stall: "the node stopped responding",
-  no_capacity: "no node accepted it in time",
+  no_capacity: "no node accepted the request in time",
   client_closed: "cancelled by the client",
   plane_lost: "the platform lost its connection to the node; delivered output was charged",
   gateway_stopped: "the gateway was stopped; delivered output was charged",

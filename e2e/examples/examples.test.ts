@@ -92,7 +92,7 @@ describe("examples", { concurrency: true }, () => {
       test("structured output: what to do where no node keeps to a schema", async () => {
         const away = await example("structured", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([away.code, away.stdout], [1, ""], away.stderr);
-        assert.match(away.stderr, /no connected node keeps to a schema/);
+        assert.match(away.stderr, /no connected node supports JSON schemas/);
       });
 
       test("an agent acts, is told the result, and answers", async () => {

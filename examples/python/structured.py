@@ -32,7 +32,7 @@ try:
 except openai.APIStatusError as error:
     if error.code != "no_capacity":
         raise
-    sys.exit("no connected node keeps to a schema for this model: try later, or another model")
+    sys.exit("no connected node supports JSON schemas for this model: try later, or another model")
 
 choice = answer.choices[0]
 # Only an answer that ended by itself is whole: one cut by max_tokens is no JSON.

@@ -34,6 +34,6 @@ try {
   console.log(`${year}: ${name}`);
 } catch (error) {
   if (!(error instanceof OpenAI.APIError) || error.code !== "no_capacity") throw error;
-  console.error("no connected node keeps to a schema for this model: try later, or another model");
+  console.error("no connected node supports JSON schemas for this model: try later, or another model");
   process.exitCode = 1;
 }

@@ -85,7 +85,9 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     const { apiKeys, hostTokens, sessionKeys } = parts;
     return { ...served, ...front.accounts, apiKeys, hostTokens, sessionKeys, parts, port, internalPort, warm };
   } catch (error) {
-    await close().catch((failure) => log.error({ err: failure }, "cleanup after a failed start failed"));
+    await close().catch((failure) =>
+      log.error({ err: failure }, "the gateway did not start, and cleaning up failed too"),
+    );
     throw error;
   }
 }

@@ -6,7 +6,7 @@ export const SETTINGS_PAGE = new URL("../../docs/operators/settings.md", import.
 
 const OPENING = `# Settings
 
-\`tollgate serve\` is configured by environment variables alone. An empty variable counts as not set. The gateway reports all mistakes in
+\`tollgate serve\` is configured by environment variables only. An empty variable counts as not set. The gateway reports all mistakes in
 its variables together and then does not start.
 `;
 
@@ -46,13 +46,13 @@ const inCode = (allowed: string): string =>
 const filesSection = (secrets: string[]): string => `## Secrets in files
 
 A secret can be read from a file instead: with \`KEY_PEPPER_FILE=/run/secrets/key_pepper\` the gateway reads \`KEY_PEPPER\` from that file.
-Set one of the two, not both. A line feed at the end of the file is ignored. These variables can be given so:
+Set one of the two, not both. A line feed at the end of the file is ignored. Files work for these variables:
 ${secrets.join(", ")}.
 `;
 
 const retiredSection = (retired: [string, string][]): string => `## Retired settings
 
-A gateway that finds one of these set does not start, and says what holds now.
+A gateway does not start if a retired setting is set. The error says what to do.
 
 | Variable | What holds now |
 |---|---|

@@ -58,7 +58,7 @@ export const TOLLGATE_HOST: CommandTable<CommandContext> = {
   version: version(),
   help: "serve requests with this machine and earn from them",
   more: [
-    "From nothing to earning: login, register, elect (choose models), doctor, up.",
+    "To start earning, run these commands in order: login, register, elect (choose models), doctor, up.",
     "Every command takes --json, for scripts.",
   ],
   example: "login --gateway https://gateway.example",

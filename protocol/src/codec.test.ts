@@ -170,10 +170,16 @@ describe("frames", () => {
     const pad = (bytes: number): string => "x".repeat(bytes);
     const done = { job: JOB, seq: 0, finish: "stop" };
     assert.equal(decode(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX - 200) })).kind, "done");
-    assert.throws(() => decode(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX) })), /exceeds 8192/);
+    assert.throws(
+      () => decode(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX) })),
+      /exceeds the limit of 8192/,
+    );
     const { state } = GOLDEN.state as Extract<Sendable, { kind: "state" }>;
     assert.equal(decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX - 300) })).kind, "state");
-    assert.throws(() => decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })), /exceeds 49152/);
+    assert.throws(
+      () => decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })),
+      /exceeds the limit of 49152/,
+    );
     // The longest names that a state may hold, and the longest message of a failure, are within these bounds.
     const models = Array.from({ length: 256 }, (_, i) => String(i).padStart(64, "m"));
     assert.equal(decode(encode({ kind: "state", state: { ...state, models, json_schema: models } })).kind, "state");

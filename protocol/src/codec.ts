@@ -87,7 +87,7 @@ export function encodeApart(frame: JobFrame): [head: Buffer, piece: Uint8Array] 
 
 function checkSize(kind: keyof typeof KIND, bytes: number): void {
   const bytesMax = BYTES_MAX[KIND[kind]] ?? FRAME_BYTES_MAX;
-  if (bytes > bytesMax) throw new FrameError(`a ${kind} frame of ${bytes} bytes exceeds ${bytesMax}`);
+  if (bytes > bytesMax) throw new FrameError(`a ${kind} frame of ${bytes} bytes exceeds the limit of ${bytesMax}`);
 }
 
 function encodeKind(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
@@ -189,9 +189,9 @@ function writeJobId(out: Buffer, job: string, at: number): void {
 
 export function decode(bytes: Uint8Array): Frame {
   const buf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (buf.length < 2) throw new FrameError("a frame has at least two bytes");
+  if (buf.length < 2) throw new FrameError("a frame must have at least two bytes");
   const bytesMax = BYTES_MAX[buf[1] as number] ?? FRAME_BYTES_MAX;
-  if (buf.length > bytesMax) throw new FrameError(`a frame of ${buf.length} bytes exceeds ${bytesMax}`);
+  if (buf.length > bytesMax) throw new FrameError(`a frame of ${buf.length} bytes exceeds the limit of ${bytesMax}`);
   if (buf[0] !== PROTOCOL_MAJOR) throw new FrameError(`protocol major ${buf[0]} is not ${PROTOCOL_MAJOR}`);
   switch (buf[1]) {
     case KIND.job: {
@@ -237,7 +237,8 @@ function decodeDeltas(reader: Reader, timed: false): Delta[];
 function decodeDeltas(reader: Reader, timed: true): TimedDelta[];
 function decodeDeltas(reader: Reader, timed: boolean): Delta[] {
   const count = reader.u16();
-  if (count === 0 || count > DELTAS_PER_FRAME_MAX) throw new FrameError(`${count} deltas in one frame`);
+  if (count === 0 || count > DELTAS_PER_FRAME_MAX)
+    throw new FrameError(`${count} deltas in one frame, which must have 1 to ${DELTAS_PER_FRAME_MAX}`);
   const deltas: (Delta | TimedDelta)[] = [];
   let textBytes = 0;
   for (let i = 0; i < count; i++) {
@@ -251,7 +252,7 @@ function decodeDeltas(reader: Reader, timed: boolean): Delta[] {
     const length = reader.u32();
     textBytes += length;
     if (textBytes > DELTAS_TEXT_BYTES_MAX)
-      throw new FrameError(`deltas of ${textBytes} bytes exceed ${DELTAS_TEXT_BYTES_MAX}`);
+      throw new FrameError(`deltas of ${textBytes} bytes exceed the limit of ${DELTAS_TEXT_BYTES_MAX}`);
     const words = text(reader.bytes(length));
     deltas.push(timed ? { job, seq, channel, text: words, firstMs, lastMs } : { job, seq, channel, text: words });
   }

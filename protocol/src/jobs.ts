@@ -15,7 +15,7 @@ export function cutJob(
 ): JobFrame[] {
   const bytes = body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body));
   if (bytes.length > JOB_BODY_BYTES_MAX)
-    throw new FrameError(`a job body of ${bytes.length} bytes exceeds ${JOB_BODY_BYTES_MAX}`);
+    throw new FrameError(`a job body of ${bytes.length} bytes exceeds the limit of ${JOB_BODY_BYTES_MAX}`);
   const withFirst = later ? 0 : JOB_PIECE_BYTES;
   const pieces = 1 + Math.ceil(Math.max(0, bytes.length - withFirst) / JOB_PIECE_BYTES);
   const whole: JobHeader = { ...header, body_bytes: bytes.length, pieces };
@@ -50,7 +50,7 @@ export class JobJoiner {
 
   body(): JobBody {
     if (!this.complete || this.#bytes !== this.header.body_bytes)
-      throw new FrameError(`job ${this.header.job} has ${this.#bytes} of ${this.header.body_bytes} bytes`);
+      throw new FrameError(`only ${this.#bytes} of ${this.header.body_bytes} bytes of job ${this.header.job} arrived`);
     const result = SCHEMAS[this.header.endpoint].safeParse(JSON.parse(Buffer.concat(this.#pieces).toString("utf8")));
     if (!result.success)
       throw new FrameError(`the body of job ${this.header.job} does not match its endpoint`, { cause: result.error });

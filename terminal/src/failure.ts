@@ -22,7 +22,7 @@ export type Explain = (
 
 /** A token that was typed in the wrong place is not repeated. */
 const SECRET = /\b(t(?:ht|sk)_live)_\w+/g;
-const UNKNOWN = "run it again with TOLLGATE_TRACE=1 to see where it happened";
+const UNKNOWN = "run the command again with TOLLGATE_TRACE=1 to see the stack trace";
 
 export function failureOf(
   error: unknown,
@@ -95,15 +95,15 @@ const SYSTEM: Record<string, Words> = {
   }),
   EACCES: (error) => ({
     message: `no permission for ${fileOf(error)} (EACCES)`,
-    next: "run it as the file's owner, or change the permissions",
+    next: "run the command as the file's owner, or change the permissions",
   }),
   EPERM: (error) => ({
     message: `no permission for ${fileOf(error)} (EPERM)`,
-    next: "run it as the file's owner, or change the permissions",
+    next: "run the command as the file's owner, or change the permissions",
   }),
   EROFS: (error) => ({
     message: `${fileOf(error)} is read-only (EROFS)`,
-    next: "choose a place that can be written to",
+    next: "choose a path that you can write to",
   }),
   ENOENT: (error) => ({ message: `${fileOf(error)} does not exist (ENOENT)`, next: "check the path" }),
   EEXIST: (error) => ({

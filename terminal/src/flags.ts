@@ -54,6 +54,6 @@ function mistakeOf(
   if (value === undefined) return needed;
   // Probably the next flag; what is meant so is written in one word.
   if (inlineValue !== true && value.startsWith("-") && value !== "-")
-    return `${needed} (one that begins with a hyphen: ${rawName}=${value})`;
+    return `${needed} (write a value that begins with a hyphen as ${rawName}=${value})`;
   return flag.check?.(rawName, value);
 }

@@ -98,7 +98,11 @@ function ask(
       if (options.hidden || answer === undefined) stderr.write("\n");
       if (answer !== undefined) resolve(answer);
       else
-        reject(new CommandError("no answer was given, and nothing was changed", { next: "run it again, and answer" }));
+        reject(
+          new CommandError("no answer was given, and nothing was changed", {
+            next: "run the command again and answer the question",
+          }),
+        );
     });
   });
 }

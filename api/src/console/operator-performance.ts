@@ -138,7 +138,9 @@ export const platformPerformanceRoutes = routes({
               name: "attic",
               account: sampleId("acc"),
               account_name: "Barn",
-              reasons: [{ code: "offline", text: "Not connected, although it elected small-8b.", since: SAMPLE_TIME }],
+              reasons: [
+                { code: "offline", text: "Not connected, although it is set to serve small-8b.", since: SAMPLE_TIME },
+              ],
             },
           ],
         },

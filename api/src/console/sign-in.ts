@@ -22,7 +22,7 @@ export const SIGN_IN_REFUSALS = {
   no_challenge: refusal("not_authenticated", "Sign in with your password again, then enter the code."),
   wrong_code: wrongField("code", "code must be the current code of your authenticator app or an unused backup code"),
   wrong_password: wrongField("password", "password must be your current password"),
-  bad_token: wrongField("token", "token must be from an email of the last hour, and unused"),
+  bad_token: wrongField("token", "token must be from an email of the last hour, and must not have been used"),
   two_factor_on: wrongField(null, "Two-factor authentication is already on. Turn it off before you set it up again."),
   two_factor_off: wrongField(null, "Two-factor authentication is not set up."),
   not_signed_in: refusal("not_authenticated"),

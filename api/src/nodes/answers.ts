@@ -49,7 +49,7 @@ const listed = {
   models: z.array(z.string()).describe("The models that the node elected (chose) to serve."),
   agent: z.string().describe("The agent's name and version."),
   quarantine: Quarantine.nullable(),
-  probation: Probation.nullable().describe("Null when the probation is over."),
+  probation: Probation.nullable().describe("Null after the probation."),
   withheld: Withheld.nullable(),
   created_at: Time,
 };

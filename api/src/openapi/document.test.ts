@@ -164,7 +164,11 @@ describe("mistakes", () => {
     ["a reference to nothing", (d) => delete d.components.schemas.Usage, /schemas\/Usage points nowhere/],
     ["a schema that nothing uses", (d) => Object.assign(d.components.schemas, { Lost: {} }), /Lost is used nowhere/],
     ["an operation without a summary", (d) => Object.assign(chatOf(d), { summary: "" }), /no summary/],
-    ["an operation without an answer", (d) => Object.assign(chatOf(d), { responses: {} }), /no answer of success/],
+    [
+      "an operation without an answer",
+      (d) => Object.assign(chatOf(d), { responses: {} }),
+      /there is no response for success/,
+    ],
     ["two operations of one id", (d) => Object.assign(chatOf(d), { operationId: "listModels" }), /listModels is taken/],
     ["a scheme nobody declared", (d) => Object.assign(chatOf(d), { security: [{ x: [] }] }), /no security scheme x/],
     [

@@ -136,7 +136,7 @@ function mistakesOf(document: Document, operation: Operation): string[] {
     }
   }
   const statuses = Object.keys(operation.responses);
-  if (!statuses.some((status) => /^[23]/.test(status))) mistakes.push("no answer of success");
+  if (!statuses.some((status) => /^[23]/.test(status))) mistakes.push("there is no response for success");
   for (const [status, response] of Object.entries(operation.responses)) {
     if (!/^[1-5][0-9][0-9]$/.test(status)) mistakes.push(`${status} is not a status`);
     if (!follow(document, response)?.description) mistakes.push(`${status} has no description`);

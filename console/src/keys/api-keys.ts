@@ -6,7 +6,7 @@ export const API_KEYS: SecretKind = {
   of: "builder",
   noun: "key",
   fullName: "API key",
-  naming: "Name it after the app or environment that uses it.",
+  naming: "Use the name of the app or environment that will use the key.",
   example: "production",
   useCreate: useCreateKey,
   useRevoke: useRevokeKey,

@@ -37,8 +37,8 @@ export function QuarantineNotice({ name, quarantine, forHost = false, action }: 
         <p className="mt-3">
           {remedy} Then ask an operator to release the node. A released node is paused until you resume it.{" "}
           {quarantine.reason === "spot_check"
-            ? "Its earnings since the first bad score are withheld."
-            : "You keep its earnings."}
+            ? "The node's earnings since the first bad score are withheld."
+            : "You keep the node's earnings."}
         </p>
       )}
     </Notice>

@@ -15,7 +15,7 @@ export function TrustNotice({ node: { name, state, probation, withheld }, forHos
   if (withheld !== null) {
     return (
       <Notice tone="bad" title={`${name} receives no requests`} action={action}>
-        <p>It was registered while another node of the same host was quarantined.</p>
+        <p>This node was registered while another node of the same host was quarantined.</p>
         {forHost && (
           <p className="mt-3">
             Fix the cause of the quarantine, then ask an operator to release that node. This node is then cleared as

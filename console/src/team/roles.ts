@@ -13,7 +13,7 @@ const SAYS: Record<AccountKind, Record<Role, string>> = {
   host: {
     owner: "Full access, including the team. Debts of an owner's other accounts are deducted from earnings.",
     member: "Can view everything and manage nodes and host tokens.",
-    billing: "Can view everything. For people who track earnings.",
+    billing: "Can view everything, such as earnings, but not make changes.",
     viewer: "Can view everything, but not make changes.",
   },
 };

@@ -200,7 +200,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await closeDrawer();
     await open("All nodes");
     await page.getByRole("button", { name: /^shed/ }).click();
-    await page.getByText("It was registered while another node of the same host was quarantined.").waitFor();
+    await page.getByText("This node was registered while another node of the same host was quarantined.").waitFor();
     await page.getByRole("button", { name: "Clear node" }).click();
     await page.getByText("shed is cleared", { exact: true }).waitFor();
     await page.getByText("shed receives no requests").waitFor({ state: "detached" });

@@ -49,8 +49,8 @@ const long = { matches: /^.{32}/s, rule: "have 32 characters or more", secret: t
 
 export const accounts = domain({
   title: "Sign-in and email",
-  note: `Without \`SMTP_URL\` the gateway sends no email: there are no password resets, and new email addresses need no confirmation. With it,
-a new address is confirmed before its first sign-in.`,
+  note: `Without \`SMTP_URL\` the gateway sends no email: there are no password resets, and new email addresses need no confirmation. With
+\`SMTP_URL\`, people confirm a new address before their first sign-in.`,
   settings: {
     SESSION_SECRET: text({
       ...long,
@@ -60,7 +60,7 @@ a new address is confirmed before its first sign-in.`,
     SESSION_SECRET_OLD: text({
       ...long,
       ...{ matches: /^derived$|^.{32}/s, rule: "have 32 characters or more, or be derived" },
-      help: "The previous secret, still accepted while you replace `SESSION_SECRET`; `derived` if none was set before, because it was derived from `KEY_PEPPER`.",
+      help: "The previous secret, still accepted while you replace `SESSION_SECRET`; use `derived` if `SESSION_SECRET` was not set before.",
       see: "[Secrets](secrets.md)",
     }),
     SESSION_SECRET_NEXT: text({

@@ -60,9 +60,9 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
     alreadyHere: (to) =>
       post({
         to,
-        subject: "You already have a Tollgate sign-in",
+        subject: "You have already signed up for Tollgate",
         text: lines(
-          "Someone tried to sign up for Tollgate with this email address, which already has a sign-in.",
+          "Someone tried to sign up for Tollgate with this email address, but you have already signed up.",
           `If it was you, sign in or reset your password at ${origin}/console/`,
           "If it was not you, ignore this email.",
         ),
@@ -85,8 +85,8 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
 
 const ROLE_WORDS: Record<Role, string> = {
   owner: "an owner, who can do everything in the account and is liable for its debts",
-  member: "a member, who manages its keys and machines",
-  billing: "a billing contact, who buys credit for it",
+  member: "a member, who manages the account's keys and machines",
+  billing: "a billing contact, who buys credit for the account",
   viewer: "a viewer, who can see everything and change nothing",
 };
 

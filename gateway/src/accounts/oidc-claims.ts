@@ -50,9 +50,9 @@ export async function readIdToken(token: string, { jwksUri, issuer, clientId, no
   });
   const read = IdToken.safeParse(payload);
   if (!read.success) throw refused(issueOf(read.error));
-  if (read.data.nonce !== nonce) throw refused("it was issued for another sign-in (nonce)");
+  if (read.data.nonce !== nonce) throw refused("the ID token was issued for another sign-in (nonce)");
   if (read.data.azp !== undefined && read.data.azp !== clientId)
-    throw refused("it was issued for another client (azp)");
+    throw refused("the ID token was issued for another client (azp)");
   return read.data;
 }
 

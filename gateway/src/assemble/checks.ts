@@ -63,7 +63,7 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
       isOdd = odd;
     },
     open: (needs) => {
-      begin(needs).catch((error) => log.error({ err: error }, "spot checks could not begin"));
+      begin(needs).catch((error) => log.error({ err: error }, "starting the spot checks failed"));
     },
   };
 }

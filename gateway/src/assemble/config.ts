@@ -8,7 +8,7 @@ interface DrainConfig {
 
 export const drain = domain({
   title: "Stopping",
-  note: "`tollgate dev` uses 0 and 10 seconds. Give a gateway's supervisor a stop timeout of both together plus five seconds.",
+  note: "`tollgate dev` uses 0 and 10 seconds. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + 5 seconds.",
   settings: {
     DRAIN_DELAY_S: number({
       ...{ default: 5, unit: "s", min: 0, max: 3_600 },
@@ -16,7 +16,7 @@ export const drain = domain({
     }),
     DRAIN_GRACE_S: number({
       ...{ default: 30, unit: "s", min: 0, max: 3_600 },
-      help: "How long requests in flight may then take before they are ended and settled.",
+      help: "How long a stopping gateway then waits for requests in flight before it ends and settles them.",
     }),
   },
   config: (e): DrainConfig => ({ drain: { delayMs: e.DRAIN_DELAY_S * 1000, graceMs: e.DRAIN_GRACE_S * 1000 } }),

@@ -35,7 +35,7 @@ export async function drain(
   { underWay, notReady, leave, cutOff }: Drained,
   { delayMs, graceMs, clock, log }: DrainTimes & { clock: Clock; log: Log },
 ): Promise<void> {
-  log.info({ delayMs, graceMs }, "draining: no longer ready");
+  log.info({ delayMs, graceMs }, "draining: /readyz now returns 503");
   notReady();
   if (delayMs > 0) await sleep(clock, delayMs);
   let stopTimer = clock.after(graceMs, () => {

@@ -36,7 +36,7 @@ function reason(
     case "EADDRINUSE":
       return [`Port ${port} on ${host} is already in use`, `Choose another with ${settings.port}`];
     case "EACCES":
-      return [`This user may not use port ${port} on ${host}`, `Choose another with ${settings.port}`];
+      return [`This user has no permission to use port ${port} on ${host}`, `Choose another with ${settings.port}`];
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return [`${host} is not an address of this machine`, `Change ${settings.host}`];

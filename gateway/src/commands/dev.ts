@@ -26,7 +26,7 @@ import { type Stop, untilStopped } from "./signals.ts";
 export const dev: Command = {
   help: "run a whole platform on this machine, with data in ./data (npm start)",
   flags: DEV_FLAGS,
-  more: ["npm start -- [flags] is the same. Ctrl-C stops everything; the next start continues with the same data."],
+  more: ["npm start -- [flags] does the same. Ctrl-C stops everything; the next start continues with the same data."],
   example: "--port 8081 --engine demo --models tiny-3b",
   run,
 };

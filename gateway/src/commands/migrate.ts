@@ -19,12 +19,12 @@ export const migrateOnly: Command = {
   help: "migrate the database at DATABASE_URL to this version, then exit",
   flags: {
     plan: { help: "show what would be done, and change nothing (exit code 3 if there is something to do)" },
-    finish: { help: "also remove what only older gateways need; refused while one is connected" },
+    finish: { help: "also remove what only older gateways need; fails while an older gateway is connected" },
     ...JSON_FLAG,
   },
   more: [
-    "A gateway migrates at its start too, unless MIGRATE is check. Several can start at once.",
-    "To upgrade: tollgate migrate, replace the gateways one by one, tollgate migrate --finish.",
+    "A gateway also migrates the database when it starts, unless MIGRATE=check. Several gateways can start at the same time.",
+    "To upgrade: run tollgate migrate, replace the gateways one by one, then run tollgate migrate --finish.",
   ],
   example: "--plan",
   run,
@@ -56,5 +56,5 @@ function shownRun({ migrations, functions, left }: Applied): string {
   const applied = [...migrations, ...functions.map((name) => `${name}()`)];
   const done = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
   if (left.length === 0) return done;
-  return `${done}\nLeft until every gateway runs this version: ${left.join(", ")}.\nNext: tollgate migrate --finish`;
+  return `${done}\nNot applied until every gateway runs this version: ${left.join(", ")}.\nNext: tollgate migrate --finish`;
 }

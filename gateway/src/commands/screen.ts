@@ -46,7 +46,7 @@ export function readyLines(
     "",
     ...facts(rows.map(([name, value]) => [paint.dim(name), value])),
     "",
-    ...(nodes.length === 0 ? ["No node serves yet. When one does, try it:"] : ["Try it:"]),
+    ...(nodes.length === 0 ? ["No node is online yet. When a node is online, try:"] : ["Try it:"]),
     "",
     `curl -N ${baseUrl}/chat/completions \\`,
     `  -H "Authorization: Bearer ${apiKey}" \\`,

@@ -8,8 +8,8 @@ import { untilStopped } from "./signals.ts";
 export const serve: Command = {
   help: "run the gateway, configured by environment variables",
   more: [
-    "PORT and HOST say where it listens, DATABASE_URL and KEY_PEPPER which database it uses, DATA_DIR where the rest is stored. docs/operators/settings.md lists all settings.",
-    "It logs to standard output: readable lines on a terminal, JSON otherwise (LOG_FORMAT=text or json to choose). On SIGTERM it finishes the requests in flight, then stops.",
+    "PORT and HOST set the address, DATABASE_URL the database, KEY_PEPPER the secret that hashes API keys, DATA_DIR the directory for everything else. docs/operators/settings.md lists all settings.",
+    "The gateway logs to standard output: readable lines on a terminal, JSON otherwise (LOG_FORMAT=text or json to choose). On SIGTERM the gateway finishes the requests in flight, then stops.",
   ],
   example: "",
   run,

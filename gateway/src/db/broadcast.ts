@@ -86,7 +86,7 @@ class Listener {
       for (const run of this.#runs.get(payload.slice(0, space)) ?? []) run(payload.slice(space + 1));
     });
     // "end" follows, which is where the loss is dealt with.
-    client.on("error", (error) => log.debug({ err: error }, "broadcast connection lost"));
+    client.on("error", (error) => log.debug({ err: error }, "database notifications: connection lost"));
     await client.connect();
     await client.query(`listen ${CHANNEL}`);
     this.#client = client;
@@ -107,7 +107,7 @@ class Listener {
     const { clock, log, guard } = this.#options;
     if (this.#closed) return;
     // While the store is away that has been said.
-    if (!(await guard.health.suspect())) log.warn("broadcast connection lost; reconnecting");
+    if (!(await guard.health.suspect())) log.warn("database notifications: connection lost; reconnecting");
     while (!this.#closed) {
       await new Promise<void>((resolve) => {
         const cancel = clock.after(RETRY_MS, resolve);
@@ -123,7 +123,7 @@ class Listener {
         for (const runs of this.#runs.values()) for (const run of runs) run(undefined);
         return;
       } catch (error) {
-        log[isAway(error) ? "debug" : "warn"]({ err: error }, "broadcast connection failed; retrying");
+        log[isAway(error) ? "debug" : "warn"]({ err: error }, "database notifications: connection failed; retrying");
       }
     }
   }

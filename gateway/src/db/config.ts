@@ -24,8 +24,8 @@ interface DatabaseConfig {
 
 export const database = domain({
   title: "Database",
-  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch. A browser opens six
-requests at once, and opening a connection takes longer than the console's queries; so \`DATABASE_POOL_MIN\` is 6.`,
+  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch. A browser opens up to
+six requests in parallel, and opening a database connection is slow, so \`DATABASE_POOL_MIN\` is 6.`,
   settings: {
     DATA_DIR: text({
       default: "./data",
@@ -43,11 +43,11 @@ requests at once, and opening a connection takes longer than the console's queri
     }),
     DATABASE_POOL_MAX: number({
       ...{ default: 10, unit: "connections", min: 2, max: 100 },
-      help: "Maximum number of database connections of this gateway, not counting those of the ledger.",
+      help: "Maximum number of database connections of this gateway, not counting the ledger's connections.",
     }),
     DATABASE_POOL_MIN: number({
       ...{ default: 6, unit: "connections", min: 0, max: 100 },
-      help: "How many of these connections stay open while idle, with the console's queries prepared on each after the start.",
+      help: "Number of database connections that stay open while idle, with the console's queries prepared.",
     }),
     MIGRATE: choice(["auto", "check"], {
       default: "auto",

@@ -125,7 +125,7 @@ function bind(name: string, values: unknown[]): string {
 function parameter(value: unknown): string {
   if (value === null || value === undefined) return int32(-1);
   if (typeof value === "object" || typeof value === "function")
-    throw new TypeError("a prepared query takes texts, numbers and truth values");
+    throw new TypeError("a prepared query accepts only strings, numbers and booleans");
   const bytes = bytesOf(String(value));
   return int32(bytes.length) + bytes;
 }

@@ -9,7 +9,7 @@ interface DispatchConfig {
 
 export const dispatch = domain({
   title: "Dispatch",
-  note: "A request that reaches `JOB_MAX_S` is billed for its output so far and does not count against the node or its host.",
+  note: "A request that reaches `JOB_MAX_S` is billed for its output so far, and its node is not blamed.",
   settings: {
     DISPATCH_DEADLINE_MS: number({
       ...{ default: 10_000, unit: "ms", min: 100, max: 600_000 },

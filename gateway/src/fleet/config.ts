@@ -9,7 +9,7 @@ interface FleetConfig {
 export const fleet = domain({
   title: "New nodes",
   note: `A host with a node in quarantine gets no requests on nodes that it registers afterwards. \`tollgate dev\` trusts every node immediately
-and does not apply that rule unless \`PROBATION_ANSWERS\` is set.`,
+unless \`PROBATION_ANSWERS\` is set.`,
   settings: {
     PROBATION_ANSWERS: number({
       ...{ default: NODE_RULES.probationAnswers, unit: "answers", min: 0, max: 10_000 },

@@ -36,7 +36,7 @@ export const history = domain({
       help: "How long records of rate-limited requests are kept.",
     }),
     HISTORY_EXPORT_DIR: text({
-      help: "Directory to which months are exported before they are deleted; needs `HISTORY_DAYS`.",
+      help: "Directory for exports of request records, written before a month is deleted; needs `HISTORY_DAYS`.",
       see: "[Exports](retention.md#exports)",
     }),
   },

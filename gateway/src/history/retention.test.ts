@@ -327,7 +327,7 @@ describe("what was closed", () => {
       "every balance is the sum of its entries",
       "entries of every operation sum to zero",
       "every closed month matches its rollups",
-      "every closed month matches the records and amounts it was deleted with",
+      "every closed month matches the counts and amounts of its deleted records",
       "all accounts together sum to zero",
     ];
     const [first, second] = [monthsAgo(MONTHS), monthsAgo(MONTHS - 1)].map((m) => `${nameOfMonth(m)}-01`);

@@ -48,23 +48,23 @@ interface HttpConfig {
 export const http = domain({
   title: "HTTP",
   note: `The internal port needs no key, so keep it off the public network. Prometheus and health probes on other machines or in other
-containers need \`INTERNAL_HOST=0.0.0.0\` and a network that admits only them.
-Without \`PUBLIC_URL\`, \`/\` and the examples in \`/docs\` show the address of the request: its \`Host\` header, and \`X-Forwarded-Proto\`
-behind a proxy that \`TRUST_PROXY\` counts.
-\`CORS_ORIGINS\` applies to \`/v1\` only, which needs a key and never uses cookies. The console and the node API are always closed to
-other sites.
-A request that does not fit in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and can be retried. One account gets a quarter of it, but at
-least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
+containers need \`INTERNAL_HOST=0.0.0.0\` and a private network.
+Without \`PUBLIC_URL\`, \`/\` and the examples in \`/docs\` show the address that the request was sent to
+(headers \`Host\` and, behind a trusted proxy, \`X-Forwarded-Proto\`).
+\`CORS_ORIGINS\` applies to \`/v1\` only, which needs a key and never uses cookies. Other
+sites can never call the console or the node API.
+A request that does not fit in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and can be retried. One account gets at most a quarter of
+this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
   settings: {
-    HOST: text({ default: "127.0.0.1", help: "Address on which the API and the console are served." }),
+    HOST: text({ default: "127.0.0.1", help: "IP address that the API and the console listen on." }),
     PORT: port({ default: 8080, help: "Port of the API and the console." }),
     INTERNAL_HOST: text({
       default: "127.0.0.1",
-      help: "Address on which `/healthz`, `/readyz` and `/metrics` listen; `HOST` does not change it.",
+      help: "IP address that `/healthz`, `/readyz` and `/metrics` listen on, independent of `HOST`.",
     }),
     INTERNAL_PORT: port({ default: 9090, help: "Port of `/healthz`, `/readyz` and `/metrics`." }),
     TLS_CERT: text({
-      help: "PEM file with the certificate and its chain; with it the API and the console are served over TLS only.",
+      help: "PEM file with the certificate and its chain; if set, the API and the console accept only TLS.",
       see: "[TLS](high-availability.md#tls)",
     }),
     TLS_KEY: text({ help: "PEM file with the key of `TLS_CERT`." }),
@@ -73,7 +73,7 @@ least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
     }),
     TRUST_PROXY: number({
       ...{ default: 0, unit: "proxies", min: 0, max: 10 },
-      help: "Number of proxies in front of the gateway that add to `X-Forwarded-For`; sign-in attempts are counted by the client address in it.",
+      help: "Number of proxies in front of the gateway that add to `X-Forwarded-For`; the limit on sign-in attempts uses the client address in this header.",
     }),
     CORS_ORIGINS: parsed(
       CorsOrigins,

@@ -29,7 +29,7 @@ const KEEP_ALIVE_MS = 72_000;
 /** Requests are checked, and answers written, by the declarations in api/: what Fastify has for it is not even loaded. */
 const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
 function noCompiler(): never {
-  throw new Error("routes take no schemas of Fastify's: their declarations are in api/");
+  throw new Error("routes must not have Fastify schemas: declare them in api/");
 }
 
 export interface Health {

@@ -10,7 +10,7 @@ const TOLD: [RegExp, string][] = [
   [/^\/console\/api(\/|$)/, "This path does not exist under /console/api."],
   [/^\/node\/v1(\/|$)/, "This path does not exist under /node/v1."],
   // An alternate dialect that is not implemented.
-  [/^(\/anthropic|\/v1\/messages)(\/|$)/, "This API dialect is not supported. Use POST /v1/chat/completions."],
+  [/^(\/anthropic|\/v1\/messages)(\/|$)/, "This API format is not supported. Use POST /v1/chat/completions."],
   [/^\/v1\/responses(\/|$)/, "This endpoint does not exist. Use POST /v1/chat/completions instead."],
 ];
 

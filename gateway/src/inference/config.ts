@@ -11,7 +11,7 @@ export const inference = domain({
   settings: {
     EMBEDDINGS_BASE64_COMPAT: flag(["true", "false"], {
       default: true,
-      help: "Answers base64 to `openai` JavaScript versions 4.91–7.11, which turn float embeddings into zeros.",
+      help: "Sends base64 embeddings to versions 4.91–7.11 of the `openai` JavaScript package, which turn float embeddings into zeros.",
     }),
   },
   config: (e): InferenceConfig => ({ embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT }),

@@ -17,7 +17,7 @@ export const keys = domain({
     KEY_PEPPER: text({
       ...long,
       without: "generated and kept in `DATA_DIR`",
-      help: "Secret with which all API keys are hashed, required when `DATABASE_URL` is set; losing it invalidates all keys.",
+      help: "Secret that hashes all API keys, required when `DATABASE_URL` is set; losing it invalidates all keys.",
     }),
     KEY_PEPPER_OLD: text({
       ...long,

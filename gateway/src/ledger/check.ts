@@ -118,7 +118,7 @@ const CHECKS: Check[] = [
                   or t.kind <> case when m.amount > 0 then 'purchase' else m.kind end`,
   },
   {
-    name: "every set-off moved from a host to a debt and is in its payout",
+    name: "every set-off moved money from a host to a debt and is in its payout",
     counts: "select count(*) from payout_setoff",
     differs: `select format('set-off %s: %s from %s to %s, entered %s from %s to %s', coalesce(s.id, t.id), s.amount,
                             s.host_account_id, s.builder_account_id, t.amount, t.account_id, t.other_account_id)
@@ -214,7 +214,7 @@ const CHECKS: Check[] = [
                where c.sums is distinct from u.sums`,
   },
   {
-    name: "every closed month matches the records and amounts it was deleted with",
+    name: "every closed month matches the counts and amounts of its deleted records",
     counts: "select count(*) from history_closing",
     differs: `select format('%s: dropped with a charge of %s and a share of %s, closed with %s and %s', coalesce(h.month, c.month),
                             h.charged, h.shared, c.charged, c.shared)
@@ -251,7 +251,7 @@ const CHECKS_OF_RESERVE: Check[] = [
                   or r.host_account_id is distinct from case when w.taken_by is null then null else w.host_account_id end`,
   },
   {
-    name: "every transfer of withheld shares has its shares, and every release its own",
+    name: "every transfer of withheld shares matches its shares, and every release matches its share",
     counts: "select count(*) from transfer where kind in ('withhold', 'release')",
     differs: `select format('transfer %s: %s of %s, shares %s of %s', coalesce(t.id, s.id), t.kind, t.amount, s.kind, s.amount)
                 from (select id, kind, account_id, amount from transfer where kind in ('withhold', 'release')) t
@@ -273,7 +273,7 @@ const CHECKS_OF_RESERVE: Check[] = [
                where a.granted < 0 or a.granted + coalesce(s.total, 0) > coalesce(g.total, 0)`,
   },
   {
-    name: "only an identity's own requests are paid with granted credit",
+    name: "granted credit is recorded only for requests to an owner's own nodes",
     counts: "select count(*) from request where granted_pico <> 0",
     differs: `select format('request %s: %s of %s paid with granted credit', id, granted_pico, charge_pico)
                 from request

@@ -78,7 +78,8 @@ export function openReplay(options: ReplayOptions): Replay {
       }
       if (results.some(({ status }) => status === "rejected")) return false;
     }
-    if (entered > 0) log.info({ settlements: entered, file: name }, "settled a spooled request of another gateway");
+    if (entered > 0)
+      log.info({ settlements: entered, file: name }, "settled requests that another gateway had spooled");
     return true;
   };
 
@@ -94,7 +95,10 @@ export function openReplay(options: ReplayOptions): Replay {
         once(name, () => log.error({ file: path, damaged }, "spool file has damaged lines; keeping the file"));
       if (foreign > 0)
         once(name, () =>
-          log.error({ file: path, foreign }, "spool file has lines of a newer gateway version; leaving them for it"),
+          log.error(
+            { file: path, foreign },
+            "spool file has lines that a newer gateway wrote; a newer gateway must settle them",
+          ),
         );
       if (!(await settleAll(name, settlements)) || foreign > 0 || !isGone(owner, mtimeMs)) return;
       if (damaged > 0) await disk.rename(path, `${path}.damaged`);

@@ -292,12 +292,12 @@ describe("the reserve", () => {
     const own = `(select id from transfer where kind = 'release' order by at desc limit 1)`;
     const released = (by: string): string => `update withheld_share set release_id = ${by} where request_id = $1`;
     assert.deepEqual(await found(released(other), released(own)), [
-      "every transfer of withheld shares has its shares, and every release its own",
+      "every transfer of withheld shares matches its shares, and every release matches its share",
     ]);
     const part = (to: number): string => `update request set granted_pico = ${to} where id = $1`;
     assert.deepEqual(await found(part(-10), part(0)), [
       "every withheld share is its request's share",
-      "only an identity's own requests are paid with granted credit",
+      "granted credit is recorded only for requests to an owner's own nodes",
     ]);
     const left = (change: string): string =>
       `update ledger_account set granted = granted ${change} where id = (select account_id from request where id = $1)`;

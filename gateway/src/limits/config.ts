@@ -16,7 +16,7 @@ export const limits = domain({
       rule: "be a URL with valkey://, valkeys://, redis:// or rediss:// (the s is for TLS), or a socket path",
       without: "each gateway counts in memory",
       secret: true,
-      help: "Valkey or Redis server on which several gateways count limits together; it needs `maxmemory-policy noeviction`.",
+      help: "Valkey or Redis server with which gateways share rate limits; it needs `maxmemory-policy noeviction`.",
     }),
     LIMITS_WHEN_AWAY: choice(["refuse", "local"], {
       default: "refuse",

@@ -10,7 +10,7 @@ export const catalogue = domain({
   settings: {
     CATALOGUE_FILE: text({
       without: "the built-in catalogue",
-      help: "JSON file of the models on offer, in the form of `gateway/catalogue/models.json`.",
+      help: "JSON file with the models and their prices, in the format of `gateway/catalogue/models.json`.",
     }),
   },
   config: (e): CatalogueConfig => ({ catalogueFile: e.CATALOGUE_FILE }),

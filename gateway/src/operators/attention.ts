@@ -106,7 +106,7 @@ function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRu
     },
     isAway && {
       code: "offline",
-      text: `Not connected, although it elected ${models.join(", ")}.${seenAt === null ? " It has never connected." : ""}`,
+      text: `Not connected, although it is set to serve ${models.join(", ")}.${seenAt === null ? " The node has never connected." : ""}`,
       since: seenAt,
     },
     withheld !== null && {

@@ -18,7 +18,7 @@ export const operators = domain({
     }),
     BOOKS_PROVE: flag(["on", "off"], {
       default: true,
-      help: "Checks the ledger once a day, on one of the gateways; with `off` only when an operator asks.",
+      help: "`on` checks the ledger once a day, on one of the gateways; `off` leaves the check to operators.",
       see: "[Checking the ledger](payments.md#check-the-ledger)",
     }),
   },

@@ -133,7 +133,7 @@ export function openPayments(options: PaymentsOptions): Payments {
     async receive(body, signature) {
       const event = provider.readEvent(body, signature);
       if (event.live !== provider.live) {
-        log.error({ event: event.id, live: event.live }, "payment event of the provider's other mode refused");
+        log.error({ event: event.id, live: event.live }, "payment event of the wrong mode (live or test) refused");
         const [theirs, ours] = event.live ? ["live", "test"] : ["test", "live"];
         throw invalidRequest("livemode", `This is a ${theirs} mode event; this gateway uses ${ours} mode.`);
       }

@@ -74,7 +74,7 @@ export function savedMethods({
       try {
         const intent = await within(asking);
         if (intent.livemode !== live)
-          throw new ProviderUnavailable("the response is for the other mode", { intent: intent.id });
+          throw new ProviderUnavailable("the response is for the wrong mode (live or test)", { intent: intent.id });
         return intentNews(intent) ?? unreadable(intent.id);
       } catch (error) {
         return refusedCharge(error, order);

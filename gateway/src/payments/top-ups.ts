@@ -159,7 +159,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const { outcome, moves } = await takeAnswer({ pool, onFailed }, { ...news, reference });
       log.info(
         { checkout: reference, seen: news.seen, outcome, moves: moves.length },
-        "automatic purchase answered by the payment provider",
+        "the payment provider answered an automatic purchase",
       );
     } catch (cause) {
       if (!(cause instanceof ProviderUnavailable)) throw cause;

@@ -60,7 +60,7 @@ export const plane = domain({
   settings: {
     PLANE: flag(["on", "off"], {
       default: true,
-      help: "With `off` the gateway serves the console and the ledger alone, and answers 501 to nodes that ask for credentials.",
+      help: "`off` runs a gateway without nodes, which serves only the console and the ledger.",
     }),
     PLANE_HOST: text({ without: "`HOST`", help: "Address on which nodes connect to the embedded plane." }),
     PLANE_PORT: port({ default: 4222, help: "Port on which nodes connect to the embedded plane." }),

@@ -16,7 +16,7 @@ export const site = domain({
     }),
     STATUS_SAMPLE_S: number({
       ...{ default: 60, unit: "s", min: 1, max: 600, divides: 3_600 },
-      help: "How often availability is sampled, the same on all gateways; short intervals are for tests.",
+      help: "Time between availability samples, which must be the same on all gateways.",
     }),
   },
   config: (e): SiteConfig => ({ status: { isPublic: e.STATUS_PAGE, sampleEveryMs: e.STATUS_SAMPLE_S * 1000 } }),

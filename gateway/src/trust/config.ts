@@ -24,14 +24,14 @@ const HostAccounts = z.string().transform((text, context): Uuid[] => {
 
 export const trust = domain({
   title: "Trust in nodes",
-  note: "`tollgate dev` turns `AUTO_QUARANTINE` off, because its nodes run stand-ins for the models. [Trust and security](../hosts/trust.md#quarantine) explains quarantine to hosts.",
+  note: "`tollgate dev` turns `AUTO_QUARANTINE` off, because its nodes run demo models. [Trust and security](../hosts/trust.md#quarantine) explains quarantine to hosts.",
   settings: {
     AUTO_QUARANTINE: flag(["true", "false"], {
       default: true,
       help: "Quarantines nodes that fail, cheat or run another model; `false` only logs the evidence.",
     }),
     CANARIES_FILE: text({
-      help: "JSON file of your own canaries, which hosts cannot know.",
+      help: "JSON file with your own canaries (test questions with known answers), which hosts cannot look up.",
       see: "[Trust in nodes](trust.md)",
     }),
     REFERENCE_HOSTS: parsed(HostAccounts, {
@@ -43,7 +43,7 @@ export const trust = domain({
       default: 10_000,
       min: 100,
       max: 10_000_000,
-      help: "Spot checks quarantine one honest node by mistake in so many node-days.",
+      help: "Average number of days until spot checks quarantine an honest node by mistake.",
     }),
   },
   config: (e): TrustConfig => ({

@@ -119,7 +119,8 @@ export function watchNodes(options: TrustOptions): Trust {
     if (request.endpoint === "chat") shapes.note(model, { ...request, promptTokens: tokens.prompt });
     const answer = { ...request, nodeId, host, model, promptTokens: tokens.prompt, outputTokens: tokens.output };
     const evidence = lengths.note(answer);
-    if (evidence !== undefined) log.warn({ node: nodeId, evidence }, "node's answers differ in length from others'");
+    if (evidence !== undefined)
+      log.warn({ node: nodeId, evidence }, "node's answers differ in length from those of other nodes");
   };
 
   const tally = keepTally({ ...options, dispatcher, activeModel, write: options.record });
@@ -132,7 +133,7 @@ export function watchNodes(options: TrustOptions): Trust {
       suspect(nodeId, verdict);
     } else {
       confirm(nodeId, modelId, verdict).catch((error) =>
-        log.error({ err: error, node: nodeId }, "the probe that checks a node's failure failed"),
+        log.error({ err: error, node: nodeId }, "probing a node after a failure failed"),
       );
     }
   };

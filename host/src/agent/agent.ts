@@ -180,9 +180,10 @@ export class Agent {
     const before = this.#now;
     this.#now = this.#elected(now);
     const { models, slots } = this.#now;
-    if (models.length < before.models.length) this.#options.log.warn({ models, slots }, "engine serves fewer models");
+    if (models.length < before.models.length)
+      this.#options.log.warn({ models, slots }, "the engine serves fewer models than before");
     else if (models.length > before.models.length)
-      this.#options.log.info({ models, slots }, "engine serves more models again");
+      this.#options.log.info({ models, slots }, "the engine serves more models again");
     else this.#options.log.info({ models, slots }, "engine capacity changed");
     this.#formats.serve(models);
     this.#scores.serve(models);

@@ -174,7 +174,7 @@ export class JobIntake {
     const unkept = formatted && !this.#options.keepsFormat(job.model);
     const unscored = job.endpoint !== "embedding" && job.score !== undefined && !this.#options.scores(job.model);
     if (unkept || unscored || this.#options.engine.refuses?.(job)) {
-      const why = unkept ? "the engine does not support output formats" : "the engine refused it";
+      const why = unkept ? "the engine does not support output formats" : "the engine refused the output format";
       const reason = unscored ? "the engine does not score answers" : why;
       if (accepted === undefined) this.#refuse(header, reason);
       else this.#fail(header, reason);

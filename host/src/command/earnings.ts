@@ -18,15 +18,18 @@ const PAGE_MAX = 100;
 export const earnings: Command = {
   help: "show your earnings and the requests that they come from",
   flags: {
-    from: { value: "DAY", help: "from this day on, such as 2026-11-01 (UTC), or a time, such as 2026-11-01T12:00:00Z" },
-    to: { value: "DAY", help: "up to the end of this day, or to before this time" },
+    from: {
+      value: "DAY",
+      help: "since this day, such as 2026-11-01 (UTC), or since a time, such as 2026-11-01T12:00:00Z",
+    },
+    to: { value: "DAY", help: "until the end of this day, or until this time" },
     node: { value: "ID", help: "only this node (default: every node of the account)" },
     limit: { value: "N", help: `how many requests (default: ${SHOWN}; all of them with --csv or --json)` },
-    range: { value: "RANGE", help: "sums by hour or day and by node, instead of requests", oneOf: RANGES },
+    range: { value: "RANGE", help: "show sums by hour or day and by node instead of single requests", oneOf: RANGES },
     csv: { help: "all requests of the period as CSV; amounts in millionths of a dollar" },
   },
   more: [
-    "A host gets 70 % of what a request cost its builder, rounded down to the picodollar. Earnings are paid out when they are older than the platform's hold-back period. Set-off: what a builder account of the same owner owes after a refund or dispute is deducted. Withheld: shares of requests that your node failed or broke off, each with its reason; an operator can release them.",
+    "A host gets 70 % of what a request cost its builder, rounded down to the picodollar. Earnings are paid out when they are older than the platform's hold-back period. Set-off: a debt of the same owner's builder account, after a refund or dispute, which is deducted. Withheld: shares of requests that your node failed or broke off, each with its reason; an operator can release them.",
   ],
   example: "--from 2026-11-01 --csv > november.csv",
   run,

@@ -97,7 +97,8 @@ async function explained(
   if (loading !== undefined) return absent(loading);
   const details = placesLooked(addresses, found, absences);
   const isElsewhere = env.OLLAMA_HOST !== undefined && env.OLLAMA_HOST !== "" && said === undefined;
-  if (isElsewhere) details.push("OLLAMA_HOST is another machine, and engines are looked for on this machine only");
+  if (isElsewhere)
+    details.push("OLLAMA_HOST is another machine, but tollgate-host looks for engines on this machine only");
   const [key] = telling.filter(({ cause }) => cause === "key");
   const next = key === undefined ? (wanted.settled ? START_ELECTED : START_ANY) : remedyFor(key);
   return new CommandError(missing, { details, next });

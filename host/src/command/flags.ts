@@ -47,20 +47,20 @@ const SLOTS_MAX = 4096;
 export const ENGINE_FLAGS: Record<string, Flag> = {
   engine: { value: "KIND", help: "which engine (default: auto)", oneOf: ENGINES },
   "engine-url": { value: "URL", help: "with --engine openai: the address of the OpenAI-compatible engine" },
-  map: { value: "A=B,C=D", help: "which of the engine's models (B) serves which model of the catalogue (A)" },
+  map: { value: "A=B,C=D", help: "serve the catalogue's model A with the engine's model B" },
   model: { value: "FILE", help: "run this GGUF file in this process; no other engine is needed" },
-  as: { value: "MODEL", help: "with --model: the catalogue's model that the file holds (default: what its name says)" },
+  as: { value: "MODEL", help: "with --model: the catalogue's model in this file (default: taken from the file name)" },
   slots: { value: "N", help: `how many requests to run at once, 1 to ${SLOTS_MAX}` },
 };
 
 export const UP_FLAGS: Record<string, Flag> = {
-  gateway: { value: "URL", help: "another gateway, such as http://127.0.0.1:8080; the stored login is then not used" },
+  gateway: { value: "URL", help: "use another gateway, such as http://127.0.0.1:8080, without the stored login" },
   token: { value: "TOKEN", help: "host token (or the environment variable TOLLGATE_HOST_TOKEN)" },
-  node: { value: "ID", help: "serve as this node" },
+  node: { value: "ID", help: "ID of the node to serve as" },
   name: { value: "NAME", help: "serve as the node with this name; a new one is registered" },
   models: { value: "A,B", help: "models to elect (choose); default: those elected before, or what the engine serves" },
   ...ENGINE_FLAGS,
-  "demo-fallback": { help: "serve models that no engine on this machine has with the demo model; for tests" },
+  "demo-fallback": { help: "use the demo model for models that no engine on this machine has; for tests" },
   "log-level": { value: "LEVEL", help: "lowest level of the log lines (default: warn)", oneOf: LOG_LEVELS },
   ...JSON_FLAG,
 };
@@ -157,5 +157,5 @@ function identityOf(
   if (node !== undefined && name !== undefined) return wrong("--node and --name cannot be combined");
   if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node must be a node ID (node_…)");
   if (name !== undefined) return nameOf(name, wrong) === undefined ? undefined : { name };
-  return stored ?? wrong("--name (or --node) is missing: the name of this machine");
+  return stored ?? wrong("--name (or --node) is missing: give this machine a name");
 }

@@ -162,7 +162,7 @@ test("a node is retired after a question, and this machine is none any more", as
   gateway.answers[`POST /nodes/${NODE}/retire`] = { ...NODE_OBJECT, state: "retired" };
   assert.deepEqual(
     (await fails(retire)).message,
-    "--yes is missing: standard input is not a terminal, so it cannot ask",
+    "--yes is missing: standard input is not a terminal, so the command cannot ask",
   );
   assert.equal(await run(retire, "--yes"), 0);
   assert.match(terminal.lines[0] ?? "", /\(box\) is retired: requests in flight finish/);

@@ -73,7 +73,7 @@ export function loginFile(directory: string): LoginFile {
       const result = Login.safeParse(parseJson(text));
       if (result.success) return result.data;
       // The file's text is never quoted: it may hold the token.
-      throw new CommandError(`${path} is damaged`, { next: "tollgate-host login writes it anew" });
+      throw new CommandError(`${path} is damaged`, { next: "run tollgate-host login to write the file again" });
     },
     async write(login) {
       await mkdir(directory, { recursive: true, mode: 0o700 });

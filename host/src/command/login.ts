@@ -18,8 +18,8 @@ export const login: Command = {
     token: { value: "-", help: "read the host token from standard input" },
   },
   more: [
-    "Without --token the host token comes from the environment variable TOLLGATE_HOST_TOKEN, or from a prompt, which does not show it.",
-    "The gateway checks the token; then a file that only you can read stores it. Create host tokens in the platform's console.",
+    "Without --token the host token comes from the environment variable TOLLGATE_HOST_TOKEN, or from a prompt that hides it.",
+    "The gateway checks the token; login then stores it in a file that only you can read. Create host tokens in the platform's console.",
   ],
   example: "--gateway https://gateway.example",
   run,

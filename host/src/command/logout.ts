@@ -16,7 +16,10 @@ async function run({ json }: Given, context: CommandContext): Promise<number> {
   const removed = await context.logins.remove();
   answer(context, json, { removed }, () =>
     removed
-      ? [`removed ${context.logins.path}`, "the token is still valid; revoke it in the console if nobody should use it"]
+      ? [
+          `removed ${context.logins.path}`,
+          "the token is still valid; revoke it in the console if you no longer need it",
+        ]
       : ["this machine was not logged in"],
   );
   return 0;

@@ -20,7 +20,7 @@ export const market: Command = {
     "slot/h: an estimate of what one slot earns per hour without idle time: its measured tokens per second, in and out, × the price × the host's share.",
     "node/h: the same for all slots of the node.",
     "mean/h: what nodes that elected (chose) the model earned with it per connected hour, on average over the last 24 hours. Shown when three or more hosts serve the model, or only you.",
-    "Estimates are no promise: demand changes.",
+    "Estimates are not guaranteed, because demand changes.",
   ],
   example: "",
   run,
@@ -61,6 +61,6 @@ function marketLines({ data, slots, share_percent }: Market): string[] {
   return [
     ...table([names, ...rows], ["left", "right", "left", "left", "right", "right", "right"]),
     "",
-    `* elected. slot/h${slots === null ? "" : ` and node/h (${counted(slots, "slot")})`}: estimates of an hour without a pause, ${share_percent} % of the price; --help explains them.`,
+    `* elected. slot/h${slots === null ? "" : ` and node/h (${counted(slots, "slot")})`}: estimated earnings of an hour without idle time, ${share_percent} % of the price; --help explains them.`,
   ];
 }

@@ -13,8 +13,8 @@ const MOVES: Record<Move, (gateway: GatewayClient, id: string) => ReturnType<Gat
   resume: (gateway, id) => gateway.resume(id),
 };
 const EFFECTS: Record<Move, string> = {
-  pause: "requests in flight finish, and no new ones come; tollgate-host resume ends the pause",
-  resume: "it gets requests again while tollgate-host up runs",
+  pause: "requests in flight finish, and the node gets no new ones; tollgate-host resume ends the pause",
+  resume: "the node gets requests again while tollgate-host up runs",
 };
 
 const command = (move: Move, what: string): Command => ({

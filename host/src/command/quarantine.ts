@@ -11,25 +11,25 @@ interface Explained {
 
 const REASONS: Record<string, Explained | undefined> = {
   failures: {
-    words: "too many of its last jobs failed",
+    words: "too many of the node's last jobs failed",
     remedy: "look at the engine's log, and let tollgate-host doctor test it",
   },
   speed: {
-    words: "it answered faster than this model can",
-    remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
+    words: "the node answered faster than this model can run",
+    remedy: "serve the elected model; tollgate-host elect checks which model the engine runs",
   },
   canary: {
-    words: "its answers to test questions are not those of this model",
-    remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
+    words: "the node's answers to test questions do not match this model",
+    remedy: "serve the elected model; tollgate-host elect checks which model the engine runs",
   },
   spot_check: {
     words:
       "other hosts' nodes found its answers too unlikely for this model (spot checks); what it earned since the first bad one is withheld",
-    remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
+    remedy: "serve the elected model; tollgate-host elect checks which model the engine runs",
   },
   refused_prompts: {
-    words: "it refused too many prompts that fit the model's context",
-    remedy: "give the engine the context that the catalogue promises; docs/hosts/engines.md lists it",
+    words: "the node refused too many prompts that fit the model's context",
+    remedy: "configure the engine with the model's context length (see docs/hosts/engines.md)",
   },
 };
 
@@ -38,18 +38,18 @@ export const quarantineReason = ({ reason }: Quarantine): string => REASONS[reas
 
 export function quarantineRemedy(quarantine: Quarantine | null | undefined): string {
   const remedy = quarantine == null ? undefined : REASONS[quarantine.reason]?.remedy;
-  return `${remedy ?? "put the cause right"}; then ask an operator of the platform to release the node`;
+  return `${remedy ?? "fix the cause"}; then ask an operator of the platform to release the node`;
 }
 
 /** Why a node in good standing gets no work. Codes that are newer than this program stand as they are. */
 export function withheldReason(withheld: string): string {
   return withheld === "host_quarantine"
-    ? "it was registered while another node of yours was in quarantine"
+    ? "it was registered while another of your nodes was in quarantine"
     : sanitise(withheld);
 }
 
 export const WITHHELD_REMEDY =
-  "tollgate-host status --all shows which node is quarantined; this one gets requests once an operator releases that one or clears this one";
+  "tollgate-host status --all shows which node is quarantined; this node gets requests once an operator releases the quarantined node or clears this node";
 
 export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] {
   const { at } = quarantine;

@@ -46,7 +46,7 @@ export const retire: Command = {
       await context.logins.write(login);
     }
     answer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
-      `${node.id} (${sanitise(node.name)}) is ${node.state}: requests in flight finish, and no new ones come`,
+      `${node.id} (${sanitise(node.name)}) is ${node.state}: requests in flight finish, and the node gets no new ones`,
       "next: stop tollgate-host up on its machine when the requests in flight are done",
     ]);
     return 0;
@@ -55,7 +55,7 @@ export const retire: Command = {
 
 async function agreed({ terminal }: CommandContext, name: string): Promise<boolean> {
   if (terminal.ask === undefined)
-    throw new UsageError(["--yes is missing: standard input is not a terminal, so it cannot ask"]);
+    throw new UsageError(["--yes is missing: standard input is not a terminal, so the command cannot ask"]);
   const said = await terminal.ask(`Retire ${sanitise(name)} permanently? [y/N] `);
   if (/^y(es)?$/i.test(said)) return true;
   terminal.remark("nothing was changed");

@@ -62,7 +62,10 @@ test("install writes the unit and starts it; uninstall takes it away", async (t)
     "systemctl --user enable tollgate-host.service",
     "systemctl --user restart tollgate-host.service",
   ]);
-  assert.match(terminal.text, /installed .*\n.*journalctl --user.*\nit stops when you log out.*enable-linger ada$/);
+  assert.match(
+    terminal.text,
+    /installed .*\n.*journalctl --user.*\nthe service stops when you log out.*enable-linger ada$/,
+  );
   assert.equal(await run(service.uninstall), 0);
   assert.equal(existsSync(path), false);
   assert.ok(machine.ran.includes("systemctl --user disable --now tollgate-host.service"));

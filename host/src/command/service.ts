@@ -81,7 +81,7 @@ async function install(place: Place, context: CommandContext, json: boolean): Pr
     `its log: journalctl${user} -u ${UNIT_NAME} -f`,
     ...(lingers
       ? []
-      : [`it stops when you log out; to keep it running: loginctl enable-linger ${context.machine.user}`]),
+      : [`the service stops when you log out; to keep it running: loginctl enable-linger ${context.machine.user}`]),
   ]);
 }
 
@@ -132,7 +132,7 @@ async function systemctl({ scope }: Place, { machine }: CommandContext, args: st
   const all = scope === "user" ? ["--user", ...args] : args;
   const result = await machine.run("systemctl", all, { timeoutMs: SYSTEMCTL_MS_MAX });
   if (result?.code === 0) return;
-  const reason = result?.errors.trim().split("\n").at(-1) || "it cannot be started";
+  const reason = result?.errors.trim().split("\n").at(-1) || "the service cannot be started";
   throw new CommandError(`systemctl ${all.join(" ")}: ${reason}`, {
     next: `journalctl${scope === "user" ? " --user" : ""} -u ${UNIT_NAME} shows more`,
   });

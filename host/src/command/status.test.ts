@@ -23,7 +23,7 @@ test("a node that serves", async (t) => {
 test("every reason of the platform's own is in words, with what to do", () => {
   for (const reason of ["failures", "speed", "canary", "refused_prompts", "spot_check"]) {
     assert.notEqual(quarantineReason({ reason }), reason);
-    assert.ok(!quarantineRemedy({ reason }).startsWith("put the cause right"), reason);
+    assert.ok(!quarantineRemedy({ reason }).startsWith("fix the cause"), reason);
   }
 });
 
@@ -45,7 +45,7 @@ test("a quarantined node: the reason, the evidence, what to do; nothing of it st
   assert.deepEqual(terminal.lines.slice(-3), [
     "quarantined since 2026-11-15 06:50:22 UTC: 5 failures [2J in 20 jobs",
     'evidence: {"jobs":["a","b"]}',
-    "next: put the cause right; then ask an operator of the platform to release the node",
+    "next: fix the cause; then ask an operator of the platform to release the node",
   ]);
 });
 
@@ -59,7 +59,7 @@ test("the platform's own reasons are explained", async (t) => {
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "quarantined", quarantine };
   await run(status);
   assert.deepEqual(terminal.lines.slice(-3), [
-    "quarantined since 2026-11-15 06:50:22 UTC: too many of its last jobs failed",
+    "quarantined since 2026-11-15 06:50:22 UTC: too many of the node's last jobs failed",
     'evidence: {"jobs":11,"failures":5,"kinds":{"engine":5}}',
     "next: look at the engine's log, and let tollgate-host doctor test it; then ask an operator of the platform to release the node",
   ]);
@@ -78,8 +78,8 @@ test("a node kept from work because of another one: why, and what to do; in the 
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "ready", connected: false, withheld };
   assert.equal(await run(status), 0);
   assert.deepEqual(terminal.lines.slice(-2), [
-    "no work: it was registered while another node of yours was in quarantine",
-    "next: tollgate-host status --all shows which node is quarantined; this one gets requests once an operator releases that one or clears this one",
+    "no work: it was registered while another of your nodes was in quarantine",
+    "next: tollgate-host status --all shows which node is quarantined; this node gets requests once an operator releases the quarantined node or clears this node",
   ]);
   gateway.answers["GET /nodes"] = { data: [{ ...NODE_OBJECT, withheld }] };
   await run(status, "--all");

@@ -21,7 +21,7 @@ export const status: Command = {
     range: { value: "RANGE", help: "the period of the figures (default: 24h)", oneOf: RANGES },
   },
   more: [
-    "Today is the day in UTC. Speeds are medians that the gateway measured. Use is working time as a share of slots × time connected.",
+    "Today is the day in UTC. Speeds are medians that the gateway measured. Use is the share of slot time spent on requests while the node is connected.",
   ],
   example: "--all --range 7d",
   run,

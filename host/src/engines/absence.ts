@@ -72,7 +72,7 @@ const UNREACHABLE_REMEDIES: Record<string, string | undefined> = {
 
 function unreachable({ late, reason }: { late: boolean; reason: string }, host: string): Finding {
   const usual = late
-    ? "is it the right address, and does a firewall let it through?"
+    ? "check the address, and that no firewall blocks the connection"
     : "check the address: http or https, and the port";
   return {
     cause: "unreachable",

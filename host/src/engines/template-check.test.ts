@@ -64,11 +64,11 @@ test("it is said which template is missing, what that costs, and how it is added
   const none = await engineTemplate(await counting(t, 14), "tiny-3b", systemClock);
   assert.equal(
     templateTrouble(none),
-    "it has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14",
+    "the engine has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14",
   );
   assert.match(
     templateRemedy(none),
-    /^give it the template of Llama 3: ollama create with a TEMPLATE, .*docs\/hosts\/engines\.md/,
+    /^configure the template of Llama 3: ollama create with a TEMPLATE, .*docs\/hosts\/engines\.md/,
   );
   const other = await engineTemplate(await counting(t, 64), "mid-14b", systemClock);
   assert.match(

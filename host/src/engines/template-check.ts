@@ -106,12 +106,14 @@ export function templateTrouble(template: TemplateVerdict): string | undefined {
   if (template.verdict === "fails") return `the engine does not answer a chat: ${template.reason}`;
   if (template.verdict !== "differs") return undefined;
   const { family, tokens, billed, isMissing } = template;
-  const what = isMissing ? `it has no chat template of ${family}` : `its chat template is not the one of ${family}`;
+  const what = isMissing
+    ? `the engine has no chat template of ${family}`
+    : `its chat template is not the one of ${family}`;
   return `${what}: a chat is billed as ${billed} tokens, but the engine counts ${tokens}`;
 }
 
 /** What to do about it. */
 export function templateRemedy(template: TemplateVerdict): string {
   if (template.verdict !== "differs") return "check the engine's own log: can it load this model and answer a chat?";
-  return `give it the template of ${template.family}: ollama create with a TEMPLATE, llama-server --chat-template-file, vllm serve --chat-template; docs/hosts/engines.md, Chat templates`;
+  return `configure the template of ${template.family}: ollama create with a TEMPLATE, llama-server --chat-template-file, vllm serve --chat-template; docs/hosts/engines.md, Chat templates`;
 }

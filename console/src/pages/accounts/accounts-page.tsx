@@ -51,7 +51,7 @@ export function AccountsPage() {
       <div className="flex flex-col gap-5">
         {suspended && (
           <Notice tone="bad" title="One of your accounts is suspended">
-            You cannot use it or create another account. Contact the platform's operators.
+            You cannot use this account or create another one. Contact the platform's operators.
           </Notice>
         )}
         {!first && <OwnAccounts accounts={accounts} />}

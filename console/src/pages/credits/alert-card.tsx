@@ -25,7 +25,7 @@ export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }
     <Card title="Low-credit alert" aside={<Standing mark={mark} isBelow={is_below} />}>
       <p className="mb-4 text-ink-soft">
         Owners get one email when the balance drops below this amount. The alert resets when the balance recovers.
-        {!can_mail && " This platform does not send email yet. Its operators have to set it up first."}
+        {!can_mail && " This platform does not send email yet. Its operators have to set up email first."}
       </p>
       <Form key={mark} onSubmit={submit} error={set.error} fields={["mark_micro"]}>
         <TextField

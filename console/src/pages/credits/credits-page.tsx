@@ -22,7 +22,7 @@ export function CreditsPage() {
     <>
       <PageHeader
         title="Credits"
-        about="Requests are prepaid. Each one reserves its maximum cost (a hold), is charged for what it used, and the rest is refunded."
+        about="Requests are prepaid. Each request reserves its maximum cost (a hold). When it ends, its actual cost is charged and the rest is refunded."
       />
       <div className="flex flex-col gap-5">
         {purchase !== undefined && (

@@ -88,7 +88,7 @@ function Awaited({ checkoutId, dismiss }: { checkoutId: string; dismiss: React.R
         </>
       }
     >
-      It is available now.
+      The credit is available now.
     </Notice>
   );
 }

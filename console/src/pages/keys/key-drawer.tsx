@@ -136,10 +136,10 @@ function Actions({ apiKey }: { apiKey: ApiKey }) {
         <RevokeSecretDialog kind={API_KEYS} secret={apiKey} onClose={done}>
           Requests with this key stop working immediately.{" "}
           {apiKey.last_used_at === null ? (
-            "It was never used."
+            "The key was never used."
           ) : (
             <>
-              It was last used <Time at={apiKey.last_used_at} as="ago" />.
+              The key was last used <Time at={apiKey.last_used_at} as="ago" />.
             </>
           )}
         </RevokeSecretDialog>

@@ -28,7 +28,7 @@ export function KeysPage() {
         title="API keys"
         about="Use one key per app or environment. Each key reports its own spend and can have a budget."
         icon={<KeyRound aria-hidden />}
-        purpose="Create one to make your first request."
+        purpose="Create an API key to make your first request."
         columns={COLUMNS}
         opening={{ open: key, onOpen: ({ id }) => open(id), below: Below }}
         creating={(dialog) => <CreateKeyDialog {...dialog} />}

@@ -56,7 +56,7 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
           name="budget_month_micro"
           {...money}
           defaultValue={begin.budget_month_micro}
-          hint="Resets on the 1st (UTC)."
+          hint="The monthly budget resets on the 1st (UTC)."
           error={wrongWith("budget_month_micro")}
         />
       </div>
@@ -79,13 +79,13 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
         type="checkbox"
         name="labels"
         defaultChecked={begin.labels}
-        label="Labels: store metadata.label of each request, or else user, and show spend by it."
+        label="Labels: store the label of each request (metadata.label, or else user) and show spend by label."
       />
       <CheckField
         type="checkbox"
         name="reasoning_content"
         defaultChecked={begin.reasoning_content}
-        label="Reasoning content: also send a model's thinking in reasoning_content, in streams as it comes."
+        label="Reasoning content: also send a model's thinking in reasoning_content; in streams, while the model generates it."
       />
       <fieldset className="grid gap-4 sm:grid-cols-3">
         <legend className="mb-1.5 font-medium">Limits</legend>

@@ -67,7 +67,7 @@ function HowTo() {
               ? "Your new key is in the example until you leave this page."
               : hasKey
                 ? "You already have a key. Put it in place of the placeholder, or create another."
-                : "Its secret is shown once and filled into the example."}
+                : "The key's secret is shown once and filled into the example."}
           </p>
           <RoleNote kind="builder" need="work" />
           {may("work") && (

@@ -37,7 +37,7 @@ function FromRecord({ answer, requestId }: { answer: Answer; requestId: string }
     queryFn: async () => {
       const { data } = await queryClient.fetchQuery({ ...recentRequestsQuery(NEWEST), staleTime: 0 });
       const found = data.find(({ id }) => id === requestId);
-      if (found === undefined) throw new Error("not on record yet");
+      if (found === undefined) throw new Error("not recorded yet");
       return found;
     },
     staleTime: Number.POSITIVE_INFINITY,

@@ -76,7 +76,7 @@ export function SettingsPanel({ person, settings, models, problems, unable, onCh
           <TextArea
             label="Stop sequences"
             rows={2}
-            hint="One per line, up to four."
+            hint="One stop string per line, up to four."
             error={problems.stop}
             {...set("stop")}
           />

@@ -20,7 +20,7 @@ export function Timeline({ request }: { request: RequestRecord }) {
         {total > 0 && <>, took {span(total)}</>}
       </p>
       {stages.length === 0 ? (
-        <p className="text-ink-soft">Rejected before it started.</p>
+        <p className="text-ink-soft">The request was rejected before it started.</p>
       ) : (
         <ol className="flex flex-col gap-2.5">
           {stages.map(({ name, startMs, endMs }) => (

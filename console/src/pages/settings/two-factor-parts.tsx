@@ -40,7 +40,7 @@ export function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => 
   return (
     <div className="flex flex-col gap-4">
       <p className="text-ink-soft">
-        Store these codes somewhere safe, not on your phone. Each works once. You will not see them again.
+        Store these codes somewhere safe, not on your phone. Each code works once. You will not see them again.
       </p>
       <CodeBlock text={codes.join("\n")} label="the backup codes" />
       <DialogActions>

@@ -32,7 +32,7 @@ export function ResetPage() {
     return (
       <AuthCard title="Your password is set">
         <div className="flex flex-col gap-4">
-          <p role="status">You can sign in with it now.</p>
+          <p role="status">You can sign in with the new password now.</p>
           <Link to="/sign-in" className={buttonClasses("primary")}>
             Sign in
           </Link>

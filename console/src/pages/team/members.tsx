@@ -105,7 +105,7 @@ function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogPr
     >
       {you
         ? "You lose access to this account until someone invites you again."
-        : "They lose access to this account immediately. Keys and tokens they created keep working. Revoke any they may have copied."}
+        : "This person loses access to the account immediately. Keys and tokens that the person created keep working. Revoke keys that may have been copied."}
     </Confirm>
   );
 }

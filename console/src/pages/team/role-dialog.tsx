@@ -49,7 +49,7 @@ export function RoleDialog({ account, member: { id, email, role: present }, onCl
         <RoleChoice kind={account.kind} role={role} onChange={setRole} />
         {role === "owner" && present !== "owner" && (
           <p className="text-ink-soft">
-            They get an invitation to become an owner and keep their current role until they accept.
+            This person gets an invitation to become an owner and keeps the current role until then.
           </p>
         )}
         <FormActions onCancel={onClose} busy={change.isPending || invite.isPending} disabled={role === present}>

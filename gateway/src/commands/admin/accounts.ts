@@ -44,13 +44,13 @@ export const accountCommands: Record<string, AdminCommand> = {
   },
   "account open": {
     help: "open an account",
-    args: { KIND: { help: "what it is for", oneOf: ACCOUNT_KINDS }, ...NAME },
-    flags: { owner: { value: "EMAIL", help: "the owner: the email address of somebody who has signed up" } },
+    args: { KIND: { help: "kind of account", oneOf: ACCOUNT_KINDS }, ...NAME },
+    flags: { owner: { value: "EMAIL", help: "email address of the owner, who must have signed up" } },
     example: 'builder "Example Ltd" --owner ada@example.com',
     run: open,
   },
   "account suspend": {
-    help: "stop an account's keys and tokens at once",
+    help: "suspend an account: its keys and tokens stop working immediately",
     args: ACCOUNT,
     flags: REASON,
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "unpaid since May"',
@@ -85,13 +85,13 @@ export const accountCommands: Record<string, AdminCommand> = {
     run: grant,
   },
   "account alert": {
-    help: "set a builder's low-credit alert, as its owner could",
+    help: "set the low-credit alert of a builder account",
     args: ACCOUNT,
     flags: {
       below: {
         value: "USD",
         required: true,
-        help: "email the owners when the balance drops below this: 2, or none",
+        help: "email the owners when the balance drops below this amount in dollars, such as 2, or none",
       },
       ...REASON,
     },
@@ -99,7 +99,7 @@ export const accountCommands: Record<string, AdminCommand> = {
     run: alert,
   },
   "account top-up-off": {
-    help: "turn a builder's automatic top-up off; only the card's owner can turn it on",
+    help: "turn off a builder's automatic top-up; only the card's owner can turn it on again",
     args: ACCOUNT,
     flags: REASON,
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "asked for by mail"',

@@ -18,8 +18,11 @@ export const auditCommands: Record<string, AdminCommand> = {
       subject: { value: "ID", help: "only actions on this account, key or node" },
       account: { value: "ACCOUNT", help: "only actions on this account, its keys and its nodes (acc_…)" },
       outcome: { value: "OUTCOME", help: "only actions with this outcome", oneOf: AUDIT_OUTCOMES },
-      from: { value: "TIME", help: "from this time on: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" },
-      to: { value: "TIME", help: "before this time" },
+      from: {
+        value: "TIME",
+        help: "only actions at or after this time: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds",
+      },
+      to: { value: "TIME", help: "only actions before this time" },
     },
     example: "--action account.grant --from 2026-11-01",
     run: list,

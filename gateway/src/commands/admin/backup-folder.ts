@@ -83,7 +83,7 @@ export async function readBackup(folder: string): Promise<Backup> {
   const damage = manifest.files.flatMap(({ name, sha256: expected }) => {
     const bytes = files.get(name);
     if (bytes === undefined) return [`${name} is missing`];
-    return sha256(bytes) === expected ? [] : [`${name} differs from what the backup wrote`];
+    return sha256(bytes) === expected ? [] : [`${name} was changed after the backup`];
   });
   return { manifest, files, damage };
 }

@@ -19,12 +19,14 @@ import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts
 import { filesBelow, SECRETS, SETTINGS, SPOOL, writeBackup } from "./backup-folder.ts";
 
 export const backup: AdminCommand = {
-  help: "save what a gateway needs and the database does not hold: secrets, catalogue, spools",
+  help: "back up what a gateway needs besides the database: secrets, catalogue, spools",
   flags: {
     to: { value: "DIR", required: true, help: "the folder to create; it will contain secrets" },
     plane: { value: "DIR", help: "also save this folder of tollgate admin plane init" },
   },
-  more: ["Run it with a gateway's own environment, on that gateway's machine. Back up the database first."],
+  more: [
+    "Run this command on a gateway's machine, with the gateway's environment variables. Back up the database first.",
+  ],
   example: "--to /backup/2026-11-16 --plane /etc/tollgate/plane",
   run,
 };
@@ -135,12 +137,12 @@ function notTaken({ databaseUrl, plane, payments, mail, tls, oidcProviders }: Co
     [
       "the database",
       databaseUrl === undefined
-        ? "private, in DATA_DIR: copy its folder while the gateway is stopped"
+        ? "private PostgreSQL in DATA_DIR: stop the gateway and copy the folder"
         : "pg_dump, or a base backup with its WAL",
       true,
     ],
-    ["DATABASE_URL, VALKEY_URL and settings that are no secrets", "your deployment's own files", true],
-    ["the spools of other gateways", "take a backup beside each of them", databaseUrl !== undefined],
+    ["DATABASE_URL, VALKEY_URL and other settings that are not secret", "in your deployment files", true],
+    ["the spools of other gateways", "run this command on the machine of each gateway", databaseUrl !== undefined],
     [
       "the NATS servers' configuration, operator.seed and certificates",
       "the folder of tollgate admin plane init (--plane DIR)",

@@ -13,7 +13,7 @@ const DAYS = 30;
 export const checkCommands: Record<string, AdminCommand> = {
   "checks list": {
     help: `list the spot checks of the last ${DAYS} days by node and model: bad scores, evidence, cost`,
-    flags: { node: { value: "ID", help: "of one node only" } },
+    flags: { node: { value: "ID", help: "only checks of this node" } },
     example: "",
     run: list,
   },
@@ -36,7 +36,7 @@ async function list({ pool, json, print, flags, terminal }: AdminRun): Promise<n
   const since = new Date(systemClock.now() - DAYS * 86_400_000);
   const sums = await openCheckReader({ pool, isThere: () => true }).sums(since, id);
   if (json) print(JSON.stringify(sums.map(shown), null, 2));
-  else print(sums.length === 0 ? "No answer was checked." : table(COLUMNS, sums, terminal));
+  else print(sums.length === 0 ? "No answers have been checked." : table(COLUMNS, sums, terminal));
   return 0;
 }
 

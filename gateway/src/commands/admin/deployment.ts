@@ -23,7 +23,7 @@ export const deploymentCommands: Record<string, AdminCommand> = {
     run: show,
   },
   "deployment fork": {
-    help: "make this copy of a database a deployment of its own, for a drill",
+    help: "turn this copy of a database into a separate deployment, for a drill",
     flags: { yes: { help: "confirm: the copy cannot join the original's plane afterwards" } },
     example: "--yes",
     run: fork,
@@ -116,9 +116,12 @@ async function assertUnused(record: DeploymentRecord): Promise<void> {
 
 async function adopt(run: AdminRun): Promise<number> {
   if (run.config.plane.nats === undefined) {
-    throw new CommandError("adopt needs the plane's variables (NATS_URL, PLANE_SEED)", {
-      next: "set -a; . gateway.env; set +a",
-    });
+    throw new CommandError(
+      "deployment adopt needs the environment variables of the NATS plane (NATS_URL, PLANE_SEED)",
+      {
+        next: "set -a; . gateway.env; set +a",
+      },
+    );
   }
   const record = openDeploymentRecord(run);
   const { id } = await record.read();
@@ -162,7 +165,7 @@ async function withPlane<T>(run: AdminRun, use: (plane: UsedPlane) => Promise<T>
   });
   try {
     const { ownership, health } = plane;
-    if (ownership === undefined) throw new Error("this plane belongs to nobody");
+    if (ownership === undefined) throw new Error("this plane belongs to no deployment");
     return await use({ plane, ownership, isAway: health.isAway, gatewayId });
   } finally {
     await plane.close();

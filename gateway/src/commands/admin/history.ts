@@ -18,10 +18,10 @@ export const historyCommands: Record<string, AdminCommand> = {
     run: list,
   },
   "history retain": {
-    help: "delete records older than HISTORY_DAYS and REFUSALS_DAYS, as a gateway does by itself",
+    help: "delete records older than HISTORY_DAYS and REFUSALS_DAYS now; gateways do the same every hour",
     flags: { [DRY_RUN]: { help: "show what would be deleted, and change nothing" } },
     more: [
-      "Run it with a gateway's own environment: HISTORY_DAYS, REFUSALS_DAYS, HISTORY_EXPORT_DIR, PAYOUT_HOLD_DAYS.",
+      "Run this command with a gateway's environment variables: HISTORY_DAYS, REFUSALS_DAYS, HISTORY_EXPORT_DIR, PAYOUT_HOLD_DAYS.",
     ],
     example: `--${DRY_RUN}`,
     run: retain,

@@ -14,10 +14,10 @@ const BUDGET_RULE = "dollars, or none";
 const LIMIT_RULE = "a whole number up to the key's maximum, or none";
 
 export const SETTING_FLAGS: Record<string, Flag> = {
-  "budget-day": { value: "USD", help: `what it may spend in a UTC day: ${BUDGET_RULE}` },
-  "budget-month": { value: "USD", help: `what it may spend in a UTC month: ${BUDGET_RULE}` },
+  "budget-day": { value: "USD", help: `the most that the key may spend in a UTC day: ${BUDGET_RULE}` },
+  "budget-month": { value: "USD", help: `the most that the key may spend in a UTC month: ${BUDGET_RULE}` },
   expires: { value: "TIME", help: "2027-01-31, 2027-01-31T18:00:00Z, or never" },
-  models: { value: "A,B", help: "the models it may call, or all", repeated: true },
+  models: { value: "A,B", help: "the models that the key may call, or all", repeated: true },
   "requests-per-minute": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
   "tokens-per-minute": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
   "in-flight": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },

@@ -46,7 +46,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: create,
   },
   "key set": {
-    help: "change an API key's name and settings, as its owner could; the rest stays",
+    help: "change an API key's name and settings; settings that you leave out stay the same",
     args: KEY,
     flags: { name: { value: "NAME", help: "1 to 200 characters" }, ...SETTING_FLAGS },
     more: ["To raise a key above the platform's limits, use tollgate admin key limits."],
@@ -61,18 +61,18 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: rotate,
   },
   "key revoke": {
-    help: "revoke an API key at once",
+    help: "revoke an API key immediately",
     args: KEY,
     example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: revoke,
   },
   "key limits": {
-    help: "set an API key's own limits; those not given, or given as default, go back to the platform's",
+    help: "set an API key's limits; limits that you leave out or set to default become the platform's",
     args: KEY,
     flags: {
       "requests-per-minute": { value: "N", help: "a whole number, or default" },
       "tokens-per-minute": { value: "N", help: "a whole number, or default" },
-      "in-flight": { value: "N", help: "how many at once: a whole number, or default" },
+      "in-flight": { value: "N", help: "requests in flight: a whole number, or default" },
     },
     example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z --requests-per-minute 60 --in-flight 4",
     run: limits,

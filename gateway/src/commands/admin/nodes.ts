@@ -119,7 +119,7 @@ async function find({ pool, config }: AdminRun, id: Uuid): Promise<NodeEntry> {
 function assertMoved(outcome: MoveOutcome): void {
   if (outcome.kind === "absent") throw noNode();
   if (outcome.kind === "refused")
-    throw new CommandError(`the node is ${outcome.standing}, which does not allow this`, {
+    throw new CommandError(`this is not possible while the node is ${outcome.standing}`, {
       next: "tollgate admin node show NODE shows its state",
     });
 }

@@ -17,15 +17,15 @@ const EMAIL = { value: "EMAIL", required: true, help: "the email address to sign
 
 export const operatorCommands: Record<string, AdminCommand> = {
   "operator create": {
-    help: "make a user an operator, or create one",
+    help: "make a user an operator; a new user is created",
     flags: {
       email: EMAIL,
       password: { value: "-", help: "read a new password from standard input" },
-      name: { value: "NAME", help: "for a new user (default: Operator)" },
+      name: { value: "NAME", help: "display name of a new user (default: Operator)" },
     },
     more: [
       "A new user needs a password. A user with a confirmed email address keeps the password.",
-      "A user with an unconfirmed address needs a new one: it ends the sessions and the second factor of the old one.",
+      "A user with an unconfirmed address needs a new password, which ends the user's sessions and removes the second factor.",
     ],
     example: "--email you@example.com --password -",
     run: create,

@@ -19,7 +19,7 @@ export const payoutCommands: Record<string, AdminCommand> = {
     help: "create a batch that pays what hosts are owed, except held-back earnings",
     flags: {
       note: { value: "TEXT", help: "a name for the batch; at most 200 characters" },
-      "minimum-usd": { value: "USD", help: "skip hosts that are owed less" },
+      "minimum-usd": { value: "USD", help: "skip hosts that are owed less than this amount" },
     },
     example: "--note November --minimum-usd 10",
     run: create,
@@ -48,7 +48,7 @@ async function create(run: AdminRun): Promise<number> {
     const made = await payoutsOf(run).create({ note, by: SHELL_OPERATOR, minimum });
     if (made === undefined) {
       const much = minimum === ZERO ? "anything" : "as much";
-      throw new CommandError(`no host is owed ${much} beyond open payouts and what is held back`, {
+      throw new CommandError(`no host is owed ${much} that is not held back or in an open payout`, {
         next: "tollgate admin payout list shows open batches",
       });
     }
@@ -105,7 +105,7 @@ async function paid(run: AdminRun): Promise<number> {
     const marked = await payoutsOf(run).markPaid(id, SHELL_OPERATOR);
     if (typeof marked !== "object") return;
     const short = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
-    throw new CommandError(`${short}: the host's balance is less than this line, so nothing was booked`, {
+    throw new CommandError(`${short}: the host's balance is less than its payout, so nothing was booked`, {
       next: "tollgate admin payout show BATCH shows the lines; the batch stays open",
     });
   });

@@ -34,7 +34,7 @@ const SERVER = new RegExp(`^([A-Za-z0-9][A-Za-z0-9-]{0,31})=${HOST}(?:@${HOST})?
 
 export function parseServers(text: string): ClusterServer[] {
   const servers = text.split(",").map((part) => parseServer(part.trim()));
-  if (servers.length < 2) throw new UsageError("--servers must name at least two; for one server give its --url");
+  if (servers.length < 2) throw new UsageError("--servers must name at least two servers; for one server use --url");
   const names = servers.map(({ name }) => name.toLowerCase());
   const addresses = servers.flatMap(({ client, route }) => [client, route].map((address) => addressOf(address)));
   for (const all of [names, addresses.map((address) => address.toLowerCase())]) {
@@ -77,7 +77,7 @@ export function clusterFiles(
       { name: certificateFile(server.name), text: cert, secret: false, use },
     ];
   });
-  const later = "needed only to add a server: move it to a safe place";
+  const later = "this file is needed only to add a server: move it to a safe place";
   return [
     ...each,
     { name: AUTHORITY_FILE, text: authority.cert, secret: false, use: "for every server, gateway and node" },

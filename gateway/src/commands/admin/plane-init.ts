@@ -26,7 +26,7 @@ const URL_RULE = "must be nats://HOST:PORT or tls://HOST:PORT, several separated
 export const planeInit: Command = {
   help: "create keys and configuration files for one or several NATS servers",
   flags: {
-    dir: { value: "DIR", required: true, help: "the directory to write to; nothing there is overwritten" },
+    dir: { value: "DIR", required: true, help: "the directory to write to; existing files are not overwritten" },
     url: { value: "URL", help: `address of a single server (default: ${DEFAULT_URL})` },
     servers: { value: "A=HOST,B=HOST", help: "several servers: NAME=HOST[:PORT][@ROUTE_HOST[:PORT]]" },
     server: { value: "A=HOST", repeated: true, help: "one of several servers; repeat the flag for each" },
@@ -107,7 +107,7 @@ function ourFiles(setup: PlaneSetup, addresses: Record<string, string>): PlaneFi
       secret: true,
       use: "for you and the nats tool",
     },
-    { ...root, secret: true, use: "no server or gateway needs it: move it to a safe place" },
+    { ...root, secret: true, use: "no server or gateway needs this file: move it to a safe place" },
   ];
 }
 

@@ -11,9 +11,9 @@ import { parseConfig } from "../../config.ts";
 import { createKey, keyFromSeed } from "../../plane/credentials/nkeys.ts";
 
 export const planeNewKey: Command = {
-  help: "make a key that signs credentials on NATS servers: for PLANE_SIGNING_SEED",
+  help: "create a key for PLANE_SIGNING_SEED, which signs credentials on NATS servers",
   flags: JSON_FLAG,
-  more: ["It is shown once. Gateways publish it to the servers when they start with it."],
+  more: ["The key is shown once. Gateways that start with the key publish it to the NATS servers."],
   example: "",
   async run({ json }, { terminal }) {
     const { seed, publicKey } = createKey("account", systemRandom());
@@ -28,7 +28,7 @@ export const planeRetireKeys: Command = {
     ...JSON_FLAG,
     yes: { help: "confirm: nodes and gateways whose credentials these keys signed are disconnected" },
   },
-  more: ["Run it with the gateways' environment, after all of them have started with it."],
+  more: ["Run this command with the gateways' environment variables, after all gateways have started with them."],
   example: "--yes",
   async run({ switches, json }, { terminal, env }) {
     const { plane } = parseConfig(env);
@@ -50,7 +50,7 @@ export const planeRetireKeys: Command = {
     const kept = signingSeeds.map((seed) => keyFromSeed(seed, "account").publicKey);
     const retired = await keepSigners({ url, system, account, operator, clock: systemClock }, kept);
     if (json) terminal.print(JSON.stringify({ kept, retired }));
-    else terminal.print(retired.length === 0 ? "There was no other key." : `Removed: ${retired.join(", ")}`);
+    else terminal.print(retired.length === 0 ? "There were no other signing keys." : `Removed: ${retired.join(", ")}`);
     return 0;
   },
 };

@@ -37,14 +37,20 @@ import { type Backup, readBackup, SETTINGS, SPOOL } from "./backup-folder.ts";
 
 /** Not by way of the store of the environment: that is the live one. */
 export const restoreDrill: Command = {
-  help: "check that a restored copy of the database can take over (exit code 1 if not)",
+  help: "check that gateways can run on a restored copy of the database (exit code 1 if not)",
   flags: {
-    database: { value: "URL", required: true, help: "the copy: postgres://…; spools are settled in it" },
+    database: {
+      value: "URL",
+      required: true,
+      help: "URL of the copy (postgres://…); the drill commits the settlements in the backup's spools to it",
+    },
     backup: { value: "DIR", help: "a folder made by tollgate admin backup (default: secrets from the environment)" },
     key: { value: "-", help: "read an API key from standard input and check that it works" },
     ...JSON_FLAG,
   },
-  more: ["It refuses a database that gateways use, and the one at DATABASE_URL. It joins no plane and opens no port."],
+  more: [
+    "The drill refuses a database that gateways use, and the database at DATABASE_URL. It connects to no dispatch plane and opens no port.",
+  ],
   example: "--database postgres://localhost/tollgate_drill --backup /backup/2026-11-16",
   run,
 };
@@ -96,7 +102,7 @@ async function run({ flags, json }: Given, { terminal, env }: Surroundings): Pro
       if (json) terminal.print(JSON.stringify({ passed: isGood, results }, null, 2));
       else
         terminal.print(
-          `${table(COLUMNS, results, terminal)}\n\n${isGood ? "This copy can take over." : "THIS COPY CANNOT TAKE OVER."}`,
+          `${table(COLUMNS, results, terminal)}\n\n${isGood ? "Gateways can run on this copy." : "GATEWAYS CANNOT RUN ON THIS COPY."}`,
         );
       return isGood ? 0 : 1;
     } finally {
@@ -127,7 +133,7 @@ async function assertCopy({
   const { gateways } = await copy.inUse();
   if (gateways > 0)
     throw new CommandError(`${gateways} gateways use this database`, {
-      next: "give --database a copy that nobody uses",
+      next: "give --database a copy that no gateway uses",
     });
   if (live === undefined) return;
   const mark = await copy.mark();
@@ -247,7 +253,11 @@ async function spools({ pool, newId, backup }: Drill, place: string): Promise<Re
 /** What the database says of the pepper that its hashes were made with. */
 async function pepper({ pool, secrets }: Drill): Promise<Result> {
   if (!(await keepsPeppers(pool)))
-    return result("the pepper", true, "no keys to check it with: check an API key with --key -");
+    return result(
+      "the pepper",
+      true,
+      "the database has no keys to check the pepper with: check an API key with --key -",
+    );
   const known = [secrets.pepper, secrets.pepperOld, secrets.pepperNext].filter((one) => one !== undefined);
   let fits = 0;
   let total = 0;
@@ -285,7 +295,7 @@ async function receipts({ pool, secrets }: Drill): Promise<Result> {
   const { keyId } = receiptKeyOf(seed);
   const keys = await publishedKeys(pool);
   if (!keys.some(({ id }) => id === keyId)) {
-    return result("receipts", false, `the seed signs as ${keyId}, which this database never published`);
+    return result("receipts", false, `the seed belongs to the key ${keyId}, which this database never published`);
   }
   const text = `select id, account_id as "accountId" from request where outcome = 'ok' order by id desc limit 1`;
   const newest = await queryRow(pool, Newest, text);
@@ -311,5 +321,9 @@ async function apiKey({ pool, newId, secrets }: Drill, token: string): Promise<R
   const keys = openApiKeys({ ...common, pepper: current, old, next, keepsPeppers: () => false });
   const holder = await keys.authenticate(`Bearer ${token}`);
   await keys.close();
-  return result("the key", holder !== undefined, holder === undefined ? "it does not work" : `works: "${holder.name}"`);
+  return result(
+    "the key",
+    holder !== undefined,
+    holder === undefined ? "the API key does not work" : `works: "${holder.name}"`,
+  );
 }

@@ -31,7 +31,7 @@ const REPLACED = ["pepper", "plane"] as const;
 export const secretCommands: Record<string, AdminCommand> = {
   secrets: {
     help: "show which secrets are being replaced, and what still needs the old ones (exit code 3 if anything does)",
-    more: ["Run it with the gateways' environment: KEY_PEPPER, KEY_PEPPER_OLD and the rest."],
+    more: ["Run this command with the gateways' environment variables: KEY_PEPPER, KEY_PEPPER_OLD and the rest."],
     example: "--json",
     run: show,
   },
@@ -44,7 +44,7 @@ export const secretCommands: Record<string, AdminCommand> = {
   "secrets forget": {
     help: "remove the old secret after a rotation",
     args: { SECRET: { help: REPLACED.join(" or "), oneOf: REPLACED } },
-    flags: { force: { help: "even while keys need it: they stop working" } },
+    flags: { force: { help: "remove the old secret even if keys still need it; these keys stop working" } },
     example: "pepper",
     run: forget,
   },
@@ -195,7 +195,7 @@ async function forget(run: AdminRun): Promise<number> {
     const parts = [`${keys.unseen} API keys`, `${hostTokens.unseen} host tokens`, `${secondFactors} second factors`];
     if (keys.unseen + hostTokens.unseen + secondFactors > 0) {
       throw new CommandError(`${parts.join(", ")} still need the old pepper and would stop working`, {
-        next: "wait until they were used again, or add --force",
+        next: "wait until these keys were used again, or add --force",
       });
     }
   }
@@ -203,6 +203,10 @@ async function forget(run: AdminRun): Promise<number> {
   const isDone = await openAudit(run).record(act, () => forgetReplaced(run.config.dataDir, which));
   if (!isDone)
     throw new CommandError(`there is no old ${which}`, { next: "tollgate admin secrets shows what is being replaced" });
-  run.print(run.json ? JSON.stringify({ forgotten: which }) : "Removed. Restart the gateway to stop accepting it.");
+  run.print(
+    run.json
+      ? JSON.stringify({ forgotten: which })
+      : "Removed the old secret. Restart the gateway to stop accepting it.",
+  );
   return 0;
 }

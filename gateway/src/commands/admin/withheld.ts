@@ -15,9 +15,9 @@ export const withheldCommands: Record<string, AdminCommand> = {
   "withheld list": {
     help: "list withheld shares, newest request first",
     flags: {
-      node: { value: "NODE", help: "of this node: node_…" },
-      host: { value: "ACCOUNT", help: "of this host: acc_…" },
-      all: { help: "with those that were released" },
+      node: { value: "NODE", help: "only shares of this node: node_…" },
+      host: { value: "ACCOUNT", help: "only shares of this host: acc_…" },
+      all: { help: "also list released shares" },
     },
     example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: list,
@@ -25,8 +25,8 @@ export const withheldCommands: Record<string, AdminCommand> = {
   "withheld release": {
     help: "pay a withheld share to its host",
     flags: {
-      request: { value: "REQUEST", help: "of this request: req_…" },
-      node: { value: "NODE", help: "all of this node: node_…" },
+      request: { value: "REQUEST", help: "release the share of this request: req_…" },
+      node: { value: "NODE", help: "release all shares of this node: node_…" },
       note: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters; the host sees it" },
     },
     example: '--request req_01jc9v6w2e8t3k5m7q9r1s4x6z --note "the failure was ours"',

@@ -12,6 +12,6 @@ export async function noSuchRequest(
   if (id === undefined || from === null || timeOf(id) >= from.getTime()) return refuse("not_found");
   const day = from.toISOString().slice(0, 10);
   return refuse("not_found", {
-    message: `No request in your history has this ID. Records are kept from ${day} on, and this request would be older.`,
+    message: `No request in your history has this ID. Your oldest record is from ${day}, and this request would be older.`,
   });
 }

@@ -101,10 +101,10 @@ function tellOfFleet(page: Page, { nodes, holds, models, capacityOf, waitingFor 
       for (const model of models()) yield [read(model), { model }];
     };
   page.gauge("tollgate_nodes_connected", "Nodes connected to this gateway.", () => [[nodes()]]);
-  page.gauge("tollgate_requests_in_flight", "Requests in flight: those that hold credit now.", () => [[holds()]]);
+  page.gauge("tollgate_requests_in_flight", "Requests in flight, for which credit is held.", () => [[holds()]]);
   page.gauge(
     "tollgate_slots",
-    "Slots of connected nodes: requests of a model that they can serve at a time.",
+    "Slots of connected nodes: requests that they can serve at the same time, by model.",
     ofModels((model) => capacityOf(model).slots),
   );
   page.gauge(
@@ -180,8 +180,10 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
     "Requests answered while neither database nor disk was available.",
     (of) => of.unsafe,
   );
-  sum("tollgate_settlements_short_microdollars_total", "Charges that late settlements could not collect.", (of) =>
-    micro(of.short),
+  sum(
+    "tollgate_settlements_short_microdollars_total",
+    "Charges that late settlements could not collect for lack of credit.",
+    (of) => micro(of.short),
   );
   sum("tollgate_holds_expired_total", "Holds that expired with their lease.", (of) => of.expired);
   page.gauge("tollgate_settlements_waiting", "Ended requests that are not in the ledger yet.", () => [
@@ -219,7 +221,7 @@ function tellOfChecks(page: Page, { checks }: MetricFacts): void {
   const sum = (name: string, help: string, read: (of: CheckFigures) => number): void =>
     page.counter(name, help, () => [[read(checks())]]);
   sum("tollgate_spot_checks_drawn_total", "Answers drawn for a spot check.", ({ drawn }) => drawn);
-  sum("tollgate_spot_checks_run_total", "Spot checks that a verifier answered.", ({ run }) => run);
+  sum("tollgate_spot_checks_run_total", "Spot checks that verifiers completed.", ({ run }) => run);
   sum(
     "tollgate_spot_checks_dropped_total",
     "Spot checks that could not run: no verifier, too many at once, or an answer that cannot be checked.",

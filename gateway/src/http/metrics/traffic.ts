@@ -123,7 +123,7 @@ export function openTraffic(page: Page): Traffic {
   );
   page.counter(
     "tollgate_shares_withheld_total",
-    "Shares that were withheld from hosts, by reason.",
+    "Host shares that were withheld, by reason.",
     labelled(withheld, ["reason"]),
   );
 

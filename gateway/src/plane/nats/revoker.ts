@@ -82,7 +82,8 @@ export class Revoker {
         this.#deployment = owner;
         return owner;
       }
-      if (writes === CLAIMS_MAX) throw new Error(`the servers did not keep the plane's owner after ${writes} writes`);
+      if (writes === CLAIMS_MAX)
+        throw new Error(`the NATS servers did not save the plane's owner after ${writes} attempts`);
       await this.#options.withSystem((record) =>
         this.#writeOwner(record, deployment, (before) => before === undefined),
       );
@@ -94,7 +95,8 @@ export class Revoker {
   async take(deployment: string): Promise<void> {
     this.#deployment = deployment;
     for (let writes = 0; deploymentOf(await this.#options.lookup()) !== deployment; writes++) {
-      if (writes === CLAIMS_MAX) throw new Error(`the servers did not keep the plane's owner after ${writes} writes`);
+      if (writes === CLAIMS_MAX)
+        throw new Error(`the NATS servers did not save the plane's owner after ${writes} attempts`);
       await this.#options.withSystem((record) =>
         this.#writeOwner(record, deployment, (before) => before !== deployment),
       );
@@ -139,7 +141,7 @@ export class Revoker {
     for (let writes = 0; ; writes++) {
       const account = await record.read();
       if (holds(account, this.#known)) return;
-      if (writes === WRITES_MAX) throw new Error(`the servers did not keep a revocation after ${writes} writes`);
+      if (writes === WRITES_MAX) throw new Error(`the NATS servers did not save a revocation after ${writes} writes`);
       await record.write(signJwt(operator, withRevoked(this.#owned(account), this.#known, this.#nowS())));
       if (writes > 0) await sleep(clock, PAUSE_MS * writes);
     }

@@ -108,7 +108,7 @@ test("after two months were dropped", async () => {
 
   const day = monthsAgo(1).toISOString().slice(0, 10);
   const gone = publicId("req", past[0] as Uuid);
-  const words = `No request in your history has this ID. Records are kept from ${day} on, and this request would be older.`;
+  const words = `No request in your history has this ID. Your oldest record is from ${day}, and this request would be older.`;
   const answers: [string, Person][] = [
     [`requests/${gone}`, builder],
     [`requests/${gone.replace("req_", "chatcmpl-")}`, builder],

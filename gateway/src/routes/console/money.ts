@@ -38,8 +38,8 @@ export function moneyHandlers(
       }
       if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
       if (by === "label") {
-        if (split !== undefined) throw invalidRequest("split", "split must be absent when by is label");
-        if (key !== undefined) throw invalidRequest("key", "key must be absent when by is label");
+        if (split !== undefined) throw invalidRequest("split", "split must not be set when by is label");
+        if (key !== undefined) throw invalidRequest("key", "key must not be set when by is label");
         const sums = await usage.byLabel(account.id, { from, to });
         const data = sums.map(({ promptTokens, completionTokens, charge, ...sum }) => ({
           ...sum,

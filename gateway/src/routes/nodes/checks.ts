@@ -13,11 +13,11 @@ export type ChecksParts = Pick<NodeParts, "checks"> & Pick<SiteParts, "cursors">
 
 const VERDICTS: Record<CheckFinding, string> = {
   ok: "The answer is one that this model would give.",
-  bad: "The answer is not one that this model would give. It counts against the node.",
-  disputed: "One verifier doubted the answer, another did not. It does not count.",
-  unconfirmed: "One verifier doubted the answer, and no other was free to confirm it. It hardly counts.",
-  odd: "The request is unusual: another node's answer looked the same. It does not count.",
-  unjudged: "The answer was too short, or too few answers of its kind are known. It does not count.",
+  bad: "The answer is not one that this model would give. The check counts against the node.",
+  disputed: "One verifier doubted the answer, another did not. The check does not count.",
+  unconfirmed: "One verifier doubted the answer, and no other was free to confirm it. The check counts only a little.",
+  odd: "The request is unusual: another node's answer looked the same. The check does not count.",
+  unjudged: "The answer was too short, or too few answers of its kind are known. The check does not count.",
 };
 
 export const checksPage = (

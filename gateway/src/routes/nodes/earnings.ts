@@ -59,7 +59,8 @@ export async function earningsPage(
 const REASONS: Record<WithheldReason, string> = {
   node_failed: "The node reported a failure.",
   node_silent: "The node stopped sending output.",
-  no_first_token: "The client left before the first token, and the length of the prompt does not explain the wait.",
+  no_first_token:
+    "The client disconnected before the first token, and the length of the prompt does not explain the wait.",
   spot_check: "The node failed a spot check.",
 };
 

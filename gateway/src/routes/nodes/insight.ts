@@ -112,14 +112,14 @@ const ENDINGS: Partial<Record<RequestOutcome, Ending>> = {
     by: "engine",
   },
   upstream_stall: { says: "The node sent nothing for two seconds, or the job reached its time limit.", by: "quiet" },
-  client_closed: { says: "Cancelled by the client. Does not count against the node.", by: "client" },
-  no_capacity: { says: "No node accepted it in time. Does not count against the node.", by: "platform" },
+  client_closed: { says: "The client cancelled the request. The node is not blamed.", by: "client" },
+  no_capacity: { says: "No node accepted the request in time. The node is not blamed.", by: "platform" },
   plane_lost: {
-    says: "The platform lost its connection to the node. Does not count against the node.",
+    says: "The platform lost its connection to the node. The node is not blamed.",
     by: "platform",
   },
-  gateway_stopped: { says: "The platform stopped it. Does not count against the node.", by: "platform" },
-  gateway_lost: { says: "The gateway crashed. Does not count against the node.", by: "platform" },
+  gateway_stopped: { says: "The platform stopped the request. The node is not blamed.", by: "platform" },
+  gateway_lost: { says: "The gateway crashed. The node is not blamed.", by: "platform" },
 };
 
 function jobObject(job: Job): z.input<typeof JobShown> {
@@ -131,7 +131,7 @@ function jobObject(job: Job): z.input<typeof JobShown> {
     created_at: seconds(job.createdAt),
     finished_at: seconds(job.finishedAt),
     outcome: job.outcome,
-    ...(ENDINGS[job.outcome] ?? { says: "Refused by the platform.", by: "platform" }),
+    ...(ENDINGS[job.outcome] ?? { says: "The platform refused the request.", by: "platform" }),
     prompt_tokens: job.promptTokens,
     completion_tokens: completionTokens,
     queue_ms: job.queueMs,

@@ -108,7 +108,7 @@ function refusedMove(standing: string, refuse: RefuseMove): Fault {
   return refuse("node_state_conflict", { message: notAllowed(standing) });
 }
 
-export const notAllowed = (standing: string): string => `The node is ${standing}, which does not allow this.`;
+export const notAllowed = (standing: string): string => `This is not possible while the node is ${standing}.`;
 
 /** Without the facts of its machine: 100 machines at length are no page. */
 export function showListed({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {

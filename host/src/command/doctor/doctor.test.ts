@@ -47,14 +47,14 @@ test("all is well: every line says so, in the order in which things are needed",
   const shapes = [
     /^ok {4}login {6}.*host\.json$/,
     /^ok {4}gateway {4}http:.* answers in [\d.]+ ms$/,
-    /^ok {4}clock {6}agrees with the gateway's$/,
+    /^ok {4}clock {6}agrees with the gateway's clock$/,
     /^ok {4}token {6}accepted; the account has 1 node$/,
     /^ok {4}node {7}node_\w+ \(box\) is ready; tollgate-host up starts serving$/,
     /^ok {4}plane {6}nats:\/\/plane:4222 answers in [\d.]+ ms$/,
     /^ok {4}engine {5}scripted serves tiny-3b, embed-m3, \d+ at once$/,
     /^ok {4}speed {6}tiny-3b: first token after .*, about [\d,.]+ tokens\/s$/,
     /^ok {4}speed {6}embed-m3: a vector of 1024 numbers after .*$/,
-    /^ok {4}structured tiny-3b: keeps to a JSON schema$/,
+    /^ok {4}structured tiny-3b: supports JSON schemas$/,
     /^ok {4}memory {5}16\.0 GiB for models \(no graphics processor\), 8\.0 GiB of memory free$/,
     /^ok {4}disk {7}100 GiB free$/,
     /^$/,
@@ -150,7 +150,7 @@ test("an engine that has lost a model's chat template fails by what it makes of 
   assert.equal(await run(doctor, "--no-speed"), 1);
   assert.match(
     terminal.text,
-    /^fail {2}template {3}tiny-3b: it has no chat template .* the engine counts 14\n {17}→ give it the template of Llama 3: ollama create/m,
+    /^fail {2}template {3}tiny-3b: the engine has no chat template .* the engine counts 14\n {17}→ configure the template of Llama 3: ollama create/m,
   );
 });
 

@@ -56,6 +56,6 @@ async function formatCheck(engine: Engine, model: string): Promise<Check | undef
   if (keeps === undefined) return undefined;
   return ok(
     "structured",
-    `${model}: ${keeps ? "keeps to a JSON schema" : "keeps to no JSON schema, and is not asked to"}`,
+    `${model}: ${keeps ? "supports JSON schemas" : "does not support JSON schemas, so it gets no requests with one"}`,
   );
 }

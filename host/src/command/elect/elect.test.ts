@@ -45,7 +45,7 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
   assert.match(terminal.text, /^embed-m3 .* no: no engine on this machine has this model$/m);
   assert.match(
     terminal.text,
-    /elected tiny-3b on ollama at .*; the node is ready\nstructured output: none of them keeps to a JSON schema\nnext: /,
+    /elected tiny-3b on ollama at .*; the node is ready\nstructured output: none of these models supports JSON schemas\nnext: /,
   );
 });
 
@@ -175,9 +175,9 @@ test("a model without its chat template is not elected: what is billed is not wh
   const both = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], bare);
   const { run, fails, terminal, gateway } = await loggedIn(t, { engines: both, context: { machine } });
   const { message, next, exitCode } = await fails(elect, "--models", "tiny-3b");
-  const trouble = "it has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14";
+  const trouble = "the engine has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14";
   assert.deepEqual([message, exitCode], [`tiny-3b: ${trouble}`, 1]);
-  assert.match(next ?? "", /^give it the template of Llama 3: ollama create with a TEMPLATE/);
+  assert.match(next ?? "", /^configure the template of Llama 3: ollama create with a TEMPLATE/);
   assert.ok(terminal.text.includes(`no: ${trouble}`));
   assert.deepEqual(gateway.bodies, []);
   assert.equal(await run(elect, "--yes"), 0);
@@ -194,7 +194,7 @@ test("a model that nobody proposed is looked at when a person chooses it", async
   const machine = fakeMachine({ memoryBytes: 8 * GIB });
   const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
   const { fails, terminal } = await loggedIn(t, { engines, answers: ["reason-32b"], context: { machine } });
-  assert.match((await fails(elect)).message, /^reason-32b: it has no chat template of QwQ/);
+  assert.match((await fails(elect)).message, /^reason-32b: the engine has no chat template of QwQ/);
   assert.match(terminal.text, /^reason-32b .* no: needs about/m);
 });
 

@@ -37,14 +37,14 @@ export const elect: Command = {
   help: "choose the models that this node serves",
   flags: {
     models: { value: "A,B", help: "choose these (default: a proposal, which you can change)" },
-    yes: { help: "accept the proposal without a question" },
+    yes: { help: "accept the proposal without asking" },
     ...NODE_FLAG,
     ...ENGINE_FLAGS,
   },
   more: [
-    "To elect a model is to choose it for this node: the platform then sends requests for it.",
-    "It proposes models that an engine on this machine has, that fit into memory, and for which the engine counts tokens as the gateway does. It looks for engines at their usual ports, and for Ollama at OLLAMA_HOST. It waits up to a minute for an engine that is still loading.",
-    "The choice and the engine's address are stored, so that tollgate-host up needs no flags. An engine that needs a key takes it from the environment variable TOLLGATE_ENGINE_KEY; it is stored too.",
+    "Electing a model means choosing it for this node: the platform then sends the node requests for this model.",
+    "elect proposes models that an engine on this machine has, that fit into memory, and for which the engine counts tokens as the gateway does. elect looks for engines at their usual ports, and for Ollama at OLLAMA_HOST. elect waits up to a minute for an engine that is still loading.",
+    "elect stores the choice and the engine's address, so that tollgate-host up needs no flags. If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY; elect stores the key too.",
   ],
   example: "--models tiny-3b,embed-m3",
   run,
@@ -84,7 +84,7 @@ async function run({ flags, switches, json }: Given, context: CommandContext): P
     };
     answer(context, json, report, () => [
       `elected ${models.join(", ")} on ${engine.name}; the node is ${elected.state}`,
-      `structured output: ${structured.join(", ") || "none of them keeps to a JSON schema"}`,
+      `structured output: ${structured.join(", ") || "none of these models supports JSON schemas"}`,
       "next: tollgate-host doctor, then tollgate-host up",
     ]);
     return 0;
@@ -149,7 +149,9 @@ function nothingToServe(candidates: Candidate[]): CommandError {
 
 async function question(proposal: string[], { terminal }: CommandContext): Promise<string[]> {
   if (terminal.ask === undefined)
-    throw new UsageError("--yes or --models A,B is missing: standard input is not a terminal, so it cannot ask");
+    throw new UsageError(
+      "--yes or --models A,B is missing: standard input is not a terminal, so the command cannot ask",
+    );
   const usual = proposal.join(",");
   const said = await terminal.ask(`Choose models to elect [${usual}]: `);
   const mistakes: string[] = [];

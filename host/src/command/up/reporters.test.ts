@@ -46,7 +46,7 @@ test("elsewhere: a node that gets no work because of another says so, once", () 
   const withheld: Stats = { ...STATS, state: "ready", connected: false, withheld: "host_quarantine" };
   for (const stats of [withheld, withheld, STATS]) plain.stats(stats);
   assert.deepEqual(terminal.lines, [
-    "no work  it was registered while another node of yours was in quarantine; tollgate-host status says what to do",
+    "no work  it was registered while another of your nodes was in quarantine; tollgate-host status says what to do",
     "online   accepting requests again",
   ]);
 });

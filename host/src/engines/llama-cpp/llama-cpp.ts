@@ -174,7 +174,7 @@ function notesOn(model: LlamaModel, models: readonly string[], contextTokens: nu
       ...(width === model.embeddingVectorSize
         ? []
         : [
-            `the file returns vectors of ${model.embeddingVectorSize} values, but ${id} promises ${width}: all of them will be refused`,
+            `the file returns vectors of ${model.embeddingVectorSize} values, but ${id} promises ${width}: the gateway will refuse them`,
           ]),
     ];
   });

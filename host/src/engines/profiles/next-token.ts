@@ -34,7 +34,7 @@ export const nextToken: EngineScoring = {
       const rest = { model, content: answer.slice(cut), add_special: false, parse_special: false };
       const { tokens } = await ask(http, "/tokenize", rest, Tokens, signal);
       const said = tokens[0];
-      if (said === undefined) throw new EngineError("prompt", "a cut lies behind the answer");
+      if (said === undefined) throw new EngineError("prompt", "a scored position lies after the end of the answer");
       const body = {
         model,
         prompt: prompt + answer.slice(0, cut),

@@ -106,7 +106,7 @@ export function AddNodePage() {
                     </Link>
                   }
                 >
-                  It is accepting requests.
+                  The node is accepting requests.
                 </Notice>
               ) : (
                 <p className="flex items-center gap-2 text-ink-soft">

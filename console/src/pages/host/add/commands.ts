@@ -5,7 +5,7 @@ export const ENGINES: { value: EngineChoice; label: string; says: string }[] = [
   {
     value: "found",
     label: "Installed engine",
-    says: "It detects Ollama, llama-server, LM Studio, vLLM and MLX, and suggests installed models that fit in memory and use the gateway's tokenizer.",
+    says: "The command detects Ollama, llama-server, LM Studio, vLLM and MLX, and suggests installed models that fit in memory and use the gateway's tokenizer.",
   },
   {
     value: "file",

@@ -56,7 +56,7 @@ const columnsFor = (nameOf: Props["nameOf"]): Column<WithheldShare>[] => [
     cell: ({ explanation, taken_back, released_at, note }) => (
       <>
         {explanation}
-        {taken_back && <span className="text-ink-soft"> Taken back after it was paid.</span>}
+        {taken_back && <span className="text-ink-soft"> The share was taken back after it was paid.</span>}
         {released_at !== null && (
           <span className="block text-xs text-ink-soft">
             Released <Time at={released_at} as="day" />

@@ -40,7 +40,7 @@ export function NodeInsight({ id }: { id: string }) {
                   {...courseOf(found, [{ name: "Utilisation", colour: 1, of: ({ utilisation }) => utilisation }])}
                 />
               </Course>
-              <Course title="Requests" note="By start time. Client disconnects do not count as failures.">
+              <Course title="Requests" note="Requests by start time. Client disconnects do not count as failures.">
                 <Chart
                   title={`Requests in ${words}`}
                   height={HEIGHT}
@@ -53,7 +53,7 @@ export function NodeInsight({ id }: { id: string }) {
                   ])}
                 />
               </Course>
-              <Course title="Tokens" note="Prompt tokens in, output tokens out.">
+              <Course title="Tokens" note="Prompt tokens (in) and output tokens (out).">
                 <Chart
                   title={`Tokens in ${words}`}
                   height={HEIGHT}

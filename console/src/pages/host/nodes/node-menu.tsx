@@ -58,8 +58,8 @@ export function NodeMenu({ node: { id, name, state } }: { node: Node }) {
           })
         }
       >
-        The node finishes its running requests and then goes offline for good. You keep its earnings. This cannot be
-        undone: the machine can only return as a new node with another name.
+        The node finishes its running requests and then goes offline permanently. You keep the node's earnings. This
+        cannot be undone: the machine can only return as a new node with another name.
       </Confirm>
     </>
   );

@@ -30,7 +30,7 @@ export function NodeModels({ node }: { node: NodeDetail }) {
     >
       {models.length === 0 ? (
         <Empty title="No models chosen">
-          Choose models that this machine's engine has. The node receives no requests until then.
+          Choose models that this machine's engine has. The node receives no requests until you choose models.
         </Empty>
       ) : (
         <Table label="Models" columns={COLUMNS} rows={models} keyOf={({ model }) => model} />

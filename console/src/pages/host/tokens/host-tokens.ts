@@ -6,7 +6,7 @@ export const HOST_TOKENS: SecretKind = {
   of: "host",
   noun: "token",
   fullName: "host token",
-  naming: "Name it after the machine that uses it.",
+  naming: "Use the name of the machine that will use the token.",
   example: "garage",
   useCreate: useCreateHostToken,
   useRevoke: useRevokeHostToken,

@@ -12,7 +12,7 @@ export const TokensPage = () => (
     title="Host tokens"
     about="Machines log in with a host token. Use one per machine, so that you can revoke it if the machine is lost."
     icon={<Ticket aria-hidden />}
-    purpose="Create one to log a machine in."
-    revoking={() => "Machines that use it stop serving within an hour, when their current credentials expire."}
+    purpose="Create a host token to log in on a machine."
+    revoking={() => "Machines that use this token stop serving within an hour, when their current credentials expire."}
   />
 );

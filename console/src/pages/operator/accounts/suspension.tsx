@@ -5,8 +5,8 @@ import { toast } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
 const ABOUT = {
-  builder: "Its API keys stop working and its team loses access. Its balance is kept.",
-  host: "Its nodes receive no requests and its team loses access. Its earnings are still owed.",
+  builder: "The account's API keys stop working and its team loses access. The balance is kept.",
+  host: "The account's nodes receive no requests and its team loses access. The earnings are still owed.",
 };
 
 export function SuspensionDialog({ account, onClose }: { account: PlatformAccount; onClose: () => void }) {

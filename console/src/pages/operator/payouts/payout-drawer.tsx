@@ -128,8 +128,8 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         error={markPaid.error}
       >
         <p>
-          <Money of={total_micro} exact /> will be recorded as paid to hosts. Do this after you sent the money. It
-          cannot be undone.
+          <Money of={total_micro} exact /> will be recorded as paid to hosts. Send the money first. You cannot undo
+          this.
         </p>
       </Confirm>
     </div>

@@ -49,7 +49,7 @@ export function PayoutsPage() {
             isOpen={({ id }) => id === open}
             empty={
               <Empty icon={<Banknote aria-hidden />} title="No payouts yet" action={create}>
-                Create one when hosts are owed money.
+                Create a payout when hosts are owed money.
               </Empty>
             }
           />

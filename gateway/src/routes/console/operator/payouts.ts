@@ -81,7 +81,7 @@ export function payoutHandlers(
         if (typeof marked !== "object") return;
         // What was promised and is not there: a mistake that somebody has to look at, by the lines' names.
         const lines = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
-        const message = `${lines}: the host's balance is lower than this line. Nothing was booked, and the payout stays open.`;
+        const message = `${lines}: the host's balance is less than its payout. Nothing was booked, and the payout stays open.`;
         throw refuse("payout_exceeds_balance", { message });
       });
       return batchObject(await find(params.id, refuse));

@@ -50,7 +50,7 @@ export async function callNodes({ platform, people, make }: Fixture, { ask }: Co
   await rename(400, "");
   assert.equal((await ask(browser, 200, "retireNode", { id: fresh })).body.state, "retired");
   const again = await ask(browser, 409, "retireNode", { id: fresh });
-  assert.match(again.text, /The node is retired, which does not allow this/);
+  assert.match(again.text, /This is not possible while the node is retired/);
 }
 
 /** What a node did: two requests, one of which failed and paid nobody. */
@@ -199,7 +199,7 @@ export async function callChecks({ platform, people, make }: Fixture, { ask }: C
     method: "text",
     score: -6.2,
     verdict: "bad",
-    explanation: "The answer is not one that this model would give. It counts against the node.",
+    explanation: "The answer is not one that this model would give. The check counts against the node.",
   });
   await ask(browser, 400, "listChecks", { id: node, query: "cursor=none" });
 }

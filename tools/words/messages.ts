@@ -1,0 +1,125 @@
+/**
+ * The texts that a source file shows to users: errors, log lines, output of commands, emails, help and what the console says. Parts
+ * that are filled in stand as {…}. Left out are names, queries, class names, values that are compared and failed assertions. Pure.
+ */
+import assert from "node:assert/strict";
+import { parseSync } from "vite";
+
+interface SyntaxNode {
+  type: string;
+  [part: string]: unknown;
+}
+
+const WORDS_MIN = 4;
+const FILLED_IN = "{…}";
+/** Types and imports have strings that nobody sees. */
+const UNSEEN = /^(Import|Export(?!Named|Default)|TS(?!AsExpression|SatisfiesExpression|NonNullExpression))/;
+const UNSEEN_ATTRIBUTES = new Set(["className", "class", "style", "d", "id", "href", "to", "autoComplete", "viewBox"]);
+/** Calls whose texts are no messages: of a bug, a query, a pattern, the API reference. */
+const UNSEEN_CALLS = /^(invariant|assert|query|clsx|cx|RegExp|describe)$/;
+/** Properties whose text is shown behind the name of what they belong to. */
+const LABELS: Record<string, string> = { help: ": ", rule: " must " };
+/** Values in examples of the API, and what other programs run. */
+const UNSEEN_KEYS = new Set(["example", "className", "without"]);
+const PLAIN_WORD = /^["'(“]*\p{L}+(['’]\p{L}+)?[.,:;!?)"”]*$/u;
+/** Queries, code, markup, and pieces that begin or end in the middle of a sentence. */
+const NO_MESSAGE =
+  /^(select|insert|update|delete from|with|create|alter|drop|begin|local)\b.*\b(from|into|set|as|then)\b|\bas "|^create table|\bselect\b.*\bfrom\b|\$\d|::|;\s*charset|[;{}=)\]] *[;{}(]|=>|<\/?[a-z]|^([,;.)#]|be )|\b(for|of|to|from|with|by|at|the|an?|and|or)$/;
+/** Elements within a sentence; any other element is a text of its own. */
+const WITHIN_SENTENCES = /^(a|b|em|strong|code|i|time|span|kbd|Link|\w*(Link|Code|Time|Amount|Money|Number|Mono))$/;
+
+export function messagesIn(file: string, source: string): string[] {
+  const { program, errors } = parseSync(file, source);
+  assert.deepEqual(errors, [], file);
+  return [...textsOf(program as unknown as SyntaxNode)]
+    .map((text) => text.trim().replaceAll(/\s+/g, " "))
+    .filter(isMessage);
+}
+
+/** Joined strings and the pieces of a sentence in JSX are one text. `name`: of the field, flag or setting that the text is about. */
+function* textsOf(node: SyntaxNode, name = ""): Generator<string> {
+  if (UNSEEN.test(node.type) || isUnseenCall(node) || isUnseenAttribute(node) || isComparison(node)) return;
+  const own = stringOf(node);
+  if (own !== undefined) yield own.replace(/^must\b/, `${FILLED_IN} must`);
+  else if (node.type === "JSXElement" || node.type === "JSXFragment") yield* jsxTexts(node);
+  if (node.type === "Literal" || node.type === "JSXText") return;
+  if (node.type === "Property") {
+    const [key, value] = [keyOf(node), node.value as SyntaxNode];
+    if (UNSEEN_KEYS.has(key)) return;
+    yield* LABELS[key] === undefined ? textsOf(value, key) : labelled(value, name, LABELS[key]);
+    return;
+  }
+  const isJoined = own !== undefined && node.type === "BinaryExpression";
+  for (const [part, value] of Object.entries(node)) {
+    if (node.type === "MemberExpression" && part === "property") continue;
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (!isNode(each) || (isJoined && stringOf(each) !== undefined)) continue;
+      yield* textsOf(each, name);
+    }
+  }
+}
+
+/** As help and errors show it: behind the name that it is about. */
+function* labelled(node: SyntaxNode, name: string, between: string): Generator<string> {
+  for (const text of textsOf(node, name)) yield name === "" ? text : `${name}${between}${text}`;
+}
+
+/** Of a string, a template, or strings joined by `+`. */
+function stringOf(node: SyntaxNode): string | undefined {
+  if (node.type === "Literal") return typeof node.value === "string" ? node.value : undefined;
+  if (node.type === "TemplateLiteral") {
+    const quasis = node.quasis as { value: { cooked: string } }[];
+    return quasis.map(({ value }) => value.cooked).join(FILLED_IN);
+  }
+  if (node.type !== "BinaryExpression" || node.operator !== "+") return;
+  const [left, right] = [stringOf(node.left as SyntaxNode), stringOf(node.right as SyntaxNode)];
+  if (left === undefined && right === undefined) return;
+  return `${left ?? FILLED_IN}${right ?? FILLED_IN}`;
+}
+
+/** The texts of an element's children, where elements like links belong to the sentence around them. */
+function jsxTexts(node: SyntaxNode): string[] {
+  const texts = [""];
+  const add = (text: string): void => void texts.push(`${texts.pop()}${text}`);
+  for (const child of node.children as SyntaxNode[]) {
+    const expression = child.type === "JSXExpressionContainer" ? (child.expression as SyntaxNode) : undefined;
+    if (child.type === "JSXText") add(child.value as string);
+    else if (expression !== undefined)
+      add(expression.type === "JSXEmptyExpression" ? "" : (literalOf(expression) ?? FILLED_IN));
+    else if (child.type === "JSXElement" && WITHIN_SENTENCES.test(nameOf(child)))
+      add(jsxTexts(child).join(" ") || FILLED_IN);
+    else texts.push("");
+  }
+  return texts;
+}
+
+const literalOf = (node: SyntaxNode): string | undefined => (node.type === "Literal" ? stringOf(node) : undefined);
+
+const nameOf = (element: SyntaxNode): string => {
+  const { name } = element.openingElement as { name: SyntaxNode };
+  return String(name.name ?? "");
+};
+
+const isNode = (value: unknown): value is SyntaxNode =>
+  typeof value === "object" && value !== null && typeof (value as SyntaxNode).type === "string";
+
+function isUnseenCall({ type, callee }: SyntaxNode): boolean {
+  if (type !== "CallExpression" && type !== "NewExpression") return false;
+  const { name, property } = callee as { name?: string; property?: { name?: string } };
+  return UNSEEN_CALLS.test(name ?? property?.name ?? "");
+}
+
+const keyOf = ({ key }: SyntaxNode): string => String((key as SyntaxNode).name ?? (key as SyntaxNode).value);
+
+const isUnseenAttribute = ({ type, name }: SyntaxNode): boolean =>
+  type === "JSXAttribute" && UNSEEN_ATTRIBUTES.has(String((name as SyntaxNode).name));
+
+const isComparison = ({ type, operator }: SyntaxNode): boolean =>
+  type === "BinaryExpression" && /^[!=]==$/.test(String(operator));
+
+/** Plain words make up a message; most of what queries, class names and headers consist of is none. */
+function isMessage(text: string): boolean {
+  const parts = text.split(" ");
+  const words = parts.filter((part) => PLAIN_WORD.test(part)).length;
+  return words >= WORDS_MIN && words > parts.length / 2 && !NO_MESSAGE.test(text.replaceAll(FILLED_IN, "…"));
+}

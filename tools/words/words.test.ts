@@ -1,0 +1,66 @@
+/** What the draw takes from pages and sources, and that a seed repeats it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { draw } from "./draw.ts";
+import { messagesIn } from "./messages.ts";
+import { sentencesIn } from "./sentences.ts";
+
+test("takes whole sentences of prose, with links marked, without headings, tables, code blocks and fragments", () => {
+  const page = `# A heading of at least five words
+
+The gateway closes the [stream](a.md) after \`2.5\` s
+without output. Too short. Use version 1.2, e.g. with npm, for every gateway.
+
+| one cell | with a sentence that is long enough. |
+|---|---|
+
+- Each item of a list is prose too.
+- not a sentence, because it begins in the middle.
+
+\`\`\`sh
+echo This is code and not a sentence.
+\`\`\`
+`;
+  assert.deepEqual(sentencesIn(page), [
+    "The gateway closes the [stream] after `2.5` s without output.",
+    "Use version 1.2, e.g. with npm, for every gateway.",
+    "Each item of a list is prose too.",
+  ]);
+});
+
+test("takes messages with {…} for what is filled in, and labels help with its name", () => {
+  const source = `
+import "a module with four words";
+if (state === "four words are compared") log.warn({ id }, "the database is unreachable now");
+throw new Error(\`Model "\${name}" does not exist\` + " on this gateway.");
+const flags = { plan: { help: "show what would be done" } };
+const settings = { LOG_LEVEL: choice([], { rule: "be one of the levels", help: "The lowest level that is written." }) };
+const shape = z.object({ name: z.string().describe("Unique among the host's nodes.") });
+check(refine("must be a whole number"));
+await pool.query("select a from b where c");
+invariant(ok, "a sentence for the developers only");
+`;
+  assert.deepEqual(messagesIn("a.ts", source), [
+    "the database is unreachable now",
+    'Model "{…}" does not exist on this gateway.',
+    "plan: show what would be done",
+    "LOG_LEVEL must be one of the levels",
+    "LOG_LEVEL: The lowest level that is written.",
+    "{…} must be a whole number",
+  ]);
+});
+
+test("joins a sentence in JSX with its links and values, and leaves class names out", () => {
+  const source = `const Page = () => <p className="one two three four">
+  The key <Code>{id}</Code> has <a href="/x">no limits</a> in {month}.
+</p>;`;
+  assert.deepEqual(messagesIn("page.tsx", source), ["The key {…} has no limits in {…}."]);
+});
+
+test("draws the same for the same seed, without repeating", () => {
+  const texts = Array.from({ length: 100 }, (_, i) => `text ${i}`);
+  const first = draw(texts, 40, 7);
+  assert.deepEqual(draw(texts, 40, 7), first);
+  assert.notDeepEqual(draw(texts, 40, 8), first);
+  assert.equal(new Set(first).size, 40);
+});
