@@ -159,6 +159,10 @@ async function writeFile({ gone }: OpenCall, response: ServerResponse, { name, t
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": `attachment; filename="${name}"`,
   });
+  if (response.req.method === "HEAD") {
+    response.end();
+    return;
+  }
   for await (const part of text) {
     if (!response.write(part) && !gone.aborted) await drained(response);
     if (gone.aborted) return;
