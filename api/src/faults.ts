@@ -243,6 +243,12 @@ export function compressedBody(encoding: string, header = "content-encoding"): R
   return { status: 415, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
 }
 
+/** 408: nothing more of the body came for too long, or too little of it in all. */
+export function slowBody(): Refusal<undefined> {
+  const message = "The request took too long to arrive.";
+  return { status: 408, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
+}
+
 export interface FaultBody {
   error: Record<string, unknown> & { message: string; type: string; code?: string; param?: string };
 }

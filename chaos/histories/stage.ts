@@ -3,16 +3,15 @@
  * frozen. No standby and no balancer: every call goes to a gateway of its own choice, and every crash is one that has to be survived.
  */
 import { randomBytes } from "node:crypto";
-import { chown, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { openNats } from "@tollgate/stage/plane.ts";
-import { newPostgresServer, type PostgresServer } from "@tollgate/stage/servers/postgres-server.ts";
+import { DATABASE, openPlace, startEmpty } from "@tollgate/stage/servers/postgres.ts";
+import type { PostgresServer } from "@tollgate/stage/servers/postgres-server.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { chooseRunAs } from "../../gateway/src/db/embedded/user.ts";
-import { binariesOf } from "../../gateway/src/db/testing/versions.ts";
 import { type Admin, adminOf } from "../stage/admin.ts";
 import { makeAgents } from "../stage/agent.ts";
 import { type Gateway, makeGateways, untilServing } from "../stage/gateway.ts";
@@ -21,7 +20,6 @@ const GATEWAYS = 3;
 const AGENTS = 2;
 const SLOTS = 24;
 export const MODEL = "tiny-3b";
-const [DATABASE, ROLE] = ["tollgate", "tollgate"];
 export const WEBHOOK_SECRET = "whsec_histories";
 
 /** Which requests were settled after their lease had run out: a record does not tell. */
@@ -61,7 +59,10 @@ interface StageOptions {
 
 export async function openStage(options: StageOptions): Promise<HistoryStage> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-history-"));
-  const { postgres, url, remove } = await startPostgres(options);
+  const place = await openPlace({ major: options.major, diskMb: 1024 });
+  const postgres = await place.make("postgres");
+  const url = (await startEmpty(postgres))(postgres.port);
+  await postgres.set(options.server);
   const nats = await openNats();
   const query: HistoryStage["query"] = (sql, values) => postgres.query(sql, values, { database: DATABASE });
   const settings = {
@@ -81,8 +82,8 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
     STRIPE_API_BASE: "http://127.0.0.1:9",
     ...options.gateways,
   };
-  const place = { directory, root: ROOT, settings, clock: undefined, cuts: false, needed: [] };
-  const { gateways } = await makeGateways(GATEWAYS, place);
+  const wanted = { directory, root: ROOT, settings, clock: undefined, cuts: false, needed: [] };
+  const { gateways } = await makeGateways(GATEWAYS, wanted);
   const [first, ...others] = gateways as [Gateway, ...Gateway[]];
   await untilServing(first);
   await Promise.all(others.map(untilServing));
@@ -109,38 +110,15 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
       await eventually("every agent is online", async () => (await online(gatewayUrl, hostToken)) === AGENTS);
     },
     async close({ keep }) {
-      for (const part of [...agents, ...gateways]) {
-        part.thaw();
-        await part.end();
-      }
+      await Promise.all(
+        [...agents, ...gateways].map((part) => {
+          part.thaw();
+          return part.end();
+        }),
+      );
       await nats.close();
-      await remove();
+      await place.remove(postgres);
       if (!keep) await rm(directory, { recursive: true, force: true });
-    },
-  };
-}
-
-async function startPostgres({ major, server }: StageOptions) {
-  const runAs = await chooseRunAs();
-  // Not the system's temporary directory: that may be too long for a socket's path, or closed to other users.
-  const directory = await mkdtemp("/tmp/tollgate-history-pg-");
-  if (runAs) await chown(directory, runAs.uid, runAs.gid);
-  const binaries = await binariesOf(major, { runAs, place: directory });
-  const postgres = await newPostgresServer({ name: "postgres", directory, binaries, runAs, diskMb: 1024 });
-  await postgres.create();
-  await postgres.process.start();
-  await postgres.set(server);
-  const password = randomBytes(16).toString("hex");
-  await postgres.query(`create role ${ROLE} login password '${password}'`);
-  await postgres.query(`create database ${DATABASE} owner ${ROLE}`);
-  return {
-    postgres,
-    url: `postgres://${ROLE}:${password}@127.0.0.1:${postgres.port}/${DATABASE}`,
-    async remove() {
-      postgres.process.cont();
-      await postgres.process.end("SIGQUIT", 10_000);
-      await postgres.disk.remove();
-      await rm(directory, { recursive: true, force: true });
     },
   };
 }

@@ -150,6 +150,13 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await playground.untilEnded();
     const record = await recordAfter(platform, before.id);
     assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
+    // A stream that fails ends without its last chunk, which the browser notices by itself.
+    const said: string[] = [];
+    await eventually("the browser reports the unfinished body", () => {
+      said.push(...browser.complaints());
+      return said.length > 0;
+    });
+    assert.match(said.join("\n"), /^error: [^\n]*ERR_INCOMPLETE_CHUNKED_ENCODING$/);
   });
 
   test("a setting that the API would refuse disables sending", async () => {

@@ -38,15 +38,15 @@ export function badKey(random: Random): AgentShot {
 export function wrongMethod(random: Random): AgentShot {
   const gets = ["/v1/models", "/v1/models/tiny-3b", "/v1/catalog/rates"];
   const path = random.pick([...Object.values(PATHS), ...gets]);
-  const allow = gets.includes(path) ? "GET" : "POST";
-  const method = random.pick(METHODS.filter((method) => method !== allow && method !== "CONNECT"));
+  const allowed = gets.includes(path) ? ["GET", "HEAD"] : ["POST"];
+  const method = random.pick(METHODS.filter((method) => !allowed.includes(method) && method !== "CONNECT"));
   const hasBody = random.chance(0.4) && method !== "HEAD";
   const body = hasBody ? Buffer.from(random.pick(["{}", "x", '{"model":"tiny-3b"}'])) : null;
   const headers = random.chance(0.5)
     ? { ...KEYED }
     : { ...KEYED, "content-type": random.pick([";;", "", "text/plain"]) };
   // A browser may ask before it sends a key.
-  const expected = method === "OPTIONS" ? { status: 204 } : { status: 405, allow };
+  const expected = method === "OPTIONS" ? { status: 204 } : { status: 405, allow: allowed.join(", ") };
   return { via: "agent", method, path, headers, body, expected: [expected] };
 }
 

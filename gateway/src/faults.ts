@@ -8,6 +8,7 @@ import {
   type Refusal,
   type Retry,
   refusal,
+  slowBody,
   wrongField,
 } from "@tollgate/api/faults.ts";
 
@@ -90,11 +91,8 @@ export function unsupportedEncoding(encoding: string, header?: string): Fault {
 
 /** A body that comes too slowly. Its connection ends, because the rest of it may still come. */
 export function tooSlow(): Fault {
-  const headers = { connection: "close" };
-  return new Fault({ status: 408, retry: "never", type: "invalid_request_error", message: TOO_SLOW, headers });
+  return new Fault({ ...slowBody(), headers: { connection: "close" } });
 }
-
-export const TOO_SLOW = "The request took too long to arrive.";
 
 export function wrongMethod(allowed: readonly string[]): Fault {
   const allow = allowed.join(", ");

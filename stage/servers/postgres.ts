@@ -74,24 +74,46 @@ export interface Postgres {
   close(): Promise<void>;
 }
 
-const [DATABASE, ROLE] = ["tollgate", "tollgate"];
+export const DATABASE = "tollgate";
+const ROLE = "tollgate";
 const COMMIT_DELAY_MS_MAX = 100;
-/** PostgreSQL's own start, on a machine that has other things to do. */
 
-export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOptions = {}): Promise<Postgres> {
+/** A directory of its own for servers of one version. */
+export async function openPlace({ major, diskMb }: Required<PostgresOptions>) {
   const runAs = await chooseRunAs();
   // Not the system's temporary directory: that may be too long for a socket's path, or closed to other users.
   const directory = await mkdtemp("/tmp/tollgate-chaos-pg-");
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
   const binaries = await binariesOf(major, { runAs, place: directory });
-  const make = (name: string) => newPostgresServer({ name, directory, binaries, runAs, diskMb });
+  return {
+    make: (name: string) => newPostgresServer({ name, directory, binaries, runAs, diskMb }),
+    /** Ends the servers and removes everything. */
+    async remove(...servers: PostgresServer[]): Promise<void> {
+      for (const { process, disk } of servers) {
+        process.cont();
+        await process.end("SIGQUIT", 10_000);
+        await disk.remove();
+      }
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts a new cluster with an empty database; returns its owner's address at a port. */
+export async function startEmpty(server: PostgresServer): Promise<(port: number) => string> {
+  await server.create();
+  await server.process.start();
+  const password = randomBytes(16).toString("hex");
+  await server.query(`create role ${ROLE} login password '${password}'`);
+  await server.query(`create database ${DATABASE} owner ${ROLE}`);
+  return (port) => `postgres://${ROLE}:${password}@127.0.0.1:${port}/${DATABASE}`;
+}
+
+export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOptions = {}): Promise<Postgres> {
+  const { make, remove } = await openPlace({ major, diskMb });
   const servers = { primary: await make("postgres-a"), standby: await make("postgres-b") };
   const { primary } = servers;
-  await primary.create();
-  await primary.process.start();
-  const password = randomBytes(16).toString("hex");
-  await primary.query(`create role ${ROLE} login password '${password}'`);
-  await primary.query(`create database ${DATABASE} owner ${ROLE}`);
+  const urlAt = await startEmpty(primary);
   const front = await openFront(primary);
   const operator = newOperator(servers);
   operator.watch();
@@ -100,7 +122,7 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
   const of = (which: Which = "primary"): PostgresServer => servers[which];
   return {
     major,
-    url: `postgres://${ROLE}:${password}@127.0.0.1:${front.port}/${DATABASE}`,
+    url: urlAt(front.port),
     port: front.port,
     leftOut: primary.disk.endless === undefined ? [] : [`a full disk under PostgreSQL (${primary.disk.endless})`],
     primary: () => servers.primary.name,
@@ -185,12 +207,7 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
     async close() {
       await operator.rest();
       await front.close();
-      for (const { process, disk } of Object.values(servers)) {
-        process.cont();
-        await process.end("SIGQUIT", 10_000);
-        await disk.remove();
-      }
-      await rm(directory, { recursive: true, force: true });
+      await remove(...Object.values(servers));
     },
   };
 }

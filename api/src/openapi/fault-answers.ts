@@ -7,6 +7,7 @@ import {
   envelopeOf,
   type Refusal,
   type Retry,
+  slowBody,
   wrongField,
 } from "../faults.ts";
 import { checkFields } from "../fields.ts";
@@ -20,6 +21,7 @@ const TITLES: Record<number, string> = {
   401: "The credential is missing or invalid.",
   403: "Not allowed.",
   404: "Not found.",
+  408: "The body arrives too slowly.",
   409: "Not possible in the current state.",
   413: "The body is too large.",
   415: "The body is compressed.",
@@ -58,7 +60,7 @@ function wrongQuery(query: z.ZodObject): Refusal {
 
 function ofBody(fields: z.ZodType): Refusal[] {
   const wrong = refusalBy(fields, {}) ?? wrongField(null, "The body must be a JSON object.");
-  return [wrong, ...codes("request_too_large"), compressedBody("gzip")];
+  return [wrong, slowBody(), ...codes("request_too_large"), compressedBody("gzip")];
 }
 
 /** What the schema itself says. */

@@ -1,6 +1,6 @@
 /** What the public API refuses with: the names of its answers, its codes, and the one shape of its errors. */
 import { z } from "zod";
-import { codes, compressedBody, type FaultCode, refusal, wrongField } from "../faults.ts";
+import { codes, compressedBody, type FaultCode, refusal, slowBody, wrongField } from "../faults.ts";
 import type { NamedRefusals } from "../openapi/api.ts";
 
 /** Codes by the moment they can happen, in the order of the checks. */
@@ -59,6 +59,7 @@ export const REFUSALS: NamedRefusals = {
       "The model does not exist, is not available yet, may not be used by this key, or is of the wrong kind for this endpoint.",
     faults: codes("model_not_found"),
   },
+  TooSlow: { title: "The body arrives too slowly.", faults: [slowBody()] },
   RequestTooLarge: { title: "The body is too large.", faults: codes("request_too_large") },
   UnsupportedEncoding: { title: "The body is compressed.", faults: [compressedBody("gzip")] },
   Limited: {

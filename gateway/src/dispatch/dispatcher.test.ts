@@ -46,6 +46,8 @@ class TextSink implements DispatchSink {
   }
 }
 
+const NEVER = new AbortController().signal;
+
 describe("dispatch", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
@@ -186,6 +188,66 @@ describe("dispatch", () => {
     assert.equal(result.end, "finished");
     assert.equal(result.attempts, 2);
     assert.equal(sink.text, "ok");
+  });
+
+  test("a node that said busy is asked again after a moment, though another could be waited for", async () => {
+    const [a, b] = [await online("a"), await online("b")];
+    const first = run(new TextSink());
+    const { job, node: full, other } = await firstOffered(a, b);
+    full.say({ kind: "accepted", job });
+    const sink = new TextSink();
+    const second = dispatcher.run({ ...order, request: REQUEST.replace("06", "07") }, sink, NEVER);
+    other.say({ kind: "busy", job: await other.job() });
+    await turn();
+    // Asked last for half a second.
+    clock.advance(500);
+    const again = await other.job(2);
+    other.say({ kind: "accepted", job: again });
+    other.delta(again, 0, "ok");
+    other.say({ kind: "done", job: again, seq: 1, finish: "stop" });
+    assert.equal((await second).end, "finished");
+    assert.equal(sink.text, "ok");
+    full.delta(job, 0, "x");
+    full.say({ kind: "done", job, seq: 1, finish: "stop" });
+    assert.equal((await first).end, "finished");
+  });
+
+  test("who comes after a refusal gets the node that refused once it is not asked last any more", async () => {
+    const [a, b] = [await online("a"), await online("b")];
+    const first = run(new TextSink());
+    const { job, node: full, other } = await firstOffered(a, b);
+    full.say({ kind: "accepted", job });
+    const gone = new AbortController();
+    const left = dispatcher.run({ ...order, request: REQUEST.replace("06", "07") }, new TextSink(), gone.signal);
+    other.say({ kind: "busy", job: await other.job() });
+    await turn();
+    gone.abort();
+    assert.equal((await left).end, "cancelled");
+    const second = dispatcher.run({ ...order, request: REQUEST.replace("06", "08") }, new TextSink(), NEVER);
+    clock.advance(500);
+    const again = await other.job(2);
+    for (const [node, id] of [
+      [other, again],
+      [full, job],
+    ] as const) {
+      if (node === other) node.say({ kind: "accepted", job: id });
+      node.delta(id, 0, "ok");
+      node.say({ kind: "done", job: id, seq: 1, finish: "stop" });
+    }
+    assert.deepEqual([(await first).end, (await second).end], ["finished", "finished"]);
+  });
+
+  test("a node without slots serves nothing: at once", async () => {
+    const node = await online("a", 0);
+    assert.equal((await run(new TextSink())).end, "no_capacity");
+    node.report({ models: ["tiny-3b"], slots: 1 });
+    await turn();
+    const waiting = run(new TextSink());
+    node.say({ kind: "busy", job: await node.job() });
+    node.report({ models: ["tiny-3b"], slots: 0 });
+    await turn();
+    clock.advance(250);
+    assert.equal((await waiting).end, "no_capacity");
   });
 
   test("quiet with nothing at the client: the other node answers, whole and unmixed", async () => {
@@ -582,17 +644,21 @@ describe("dispatch", () => {
     for (const theirs of [true, false]) {
       test(`a second opinion of ${theirs ? "another host's node, though it is busy" : "the same host, if it is alone"}`, async () => {
         hostOfNode = (id) => (id === "c" ? "theirs" : "ours");
+        const c = theirs ? await online("c") : undefined;
+        const gone = new AbortController();
+        const held =
+          c && dispatcher.run({ ...order, request: REQUEST.replace("06", "07") }, new TextSink(), gone.signal);
+        await c?.job();
         const [a, b] = [await online("a"), await online("b")];
-        // Without a free slot it is not asked first.
-        const c = theirs ? await online("c", 0) : undefined;
         const running = run(new TextSink());
         const { job, node, other } = await firstOffered(a, b);
         node.say({ kind: "accepted", job });
         node.say({ kind: "done", job, seq: 0, finish: "stop" });
         await turn();
-        c?.report({ models: ["tiny-3b"], slots: 1 });
+        gone.abort();
+        await held;
         const asked = c ?? other;
-        const second = await asked.job();
+        const second = await asked.job(theirs ? 2 : 1);
         asked.say({ kind: "accepted", job: second });
         asked.say({ kind: "done", job: second, seq: 0, finish: "stop" });
         assert.equal((await running).end, "empty");

@@ -5,7 +5,7 @@
  */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
-import { type Clock, sleep } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
 import { PREFILL_MS_MAX, SILENT_NODES_MAX } from "../base/node-thresholds.ts";
@@ -26,8 +26,6 @@ const QUEUE_MAX = 4096;
 const OFFERS_MAX = 99;
 /** A shorter answer says nothing about speed. */
 const MEASURED_TOKENS_MIN = 8;
-/** When every node declined, they are asked again after a moment, until the deadline. */
-const DECLINED_PAUSE_MS = 250;
 const JOB_MS_MAX = 900_000;
 
 export interface DispatchResult {
@@ -413,22 +411,14 @@ class Run {
     return opinion === "none" ? this.#result("unconfirmed", first, first) : this.#result(endOf(second), second, first);
   }
 
-  async #nextNode(first: Attempt | undefined): Promise<Turn> {
-    const { queue, clock, signal, roster } = this.#o;
-    const deadline = this.#deadline;
-    for (;;) {
-      const ruledOut = this.#ruledOut(first);
-      const excluded = this.#declined.size === 0 ? ruledOut : this.#declined.union(ruledOut);
-      const turn = await queue.wait(this.#need, { account: this.#account, excluded, deadline, signal });
-      const askAgain =
-        turn.kind === "no_capacity" &&
-        this.#declined.size > 0 &&
-        clock.monotonic() < deadline &&
-        roster.serves(this.#need, ruledOut);
-      if (!askAgain) return turn;
-      await sleep(clock, DECLINED_PAUSE_MS);
-      this.#declined.clear();
-    }
+  #nextNode(first: Attempt | undefined): Promise<Turn> {
+    return this.#o.queue.wait(this.#need, {
+      account: this.#account,
+      excluded: this.#ruledOut(first),
+      declined: this.#declined,
+      deadline: this.#deadline,
+      signal: this.#o.signal,
+    });
   }
 
   /** A second node is another host's where there is one: a host must not confirm its own empty answers, nor excuse its silences. */

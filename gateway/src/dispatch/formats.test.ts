@@ -187,13 +187,19 @@ describe("requests for an output format", () => {
     const heldJob = await older.job();
     for (const leave of [
       () => plane.drop("able"),
-      (node: FakeNode) => node.report({ models: [MODEL], slots: 0, json_schema: [] }),
+      (node: FakeNode) => node.report({ models: [MODEL], slots: 1, json_schema: [] }),
+      (node: FakeNode) => node.report({ models: [MODEL], slots: 0, ...able }),
     ]) {
-      const node = await online("able", { ...able, slots: 0 });
+      const node = await online("able", able);
+      const running = run(true);
+      const job = await node.job();
+      node.say({ kind: "accepted", job });
+      node.delta(job, 0, "x");
       const formatted = run(true);
       leave(node);
       assert.equal((await formatted).end, "no_capacity");
       plane.drop("able");
+      await running;
     }
     const plain = run(false);
     answer(older, heldJob);
@@ -202,11 +208,19 @@ describe("requests for an output format", () => {
   });
 
   test("it waits to its deadline and no longer", async () => {
-    await online("able", { ...able, slots: 0 });
+    const node = await online("able", able);
     await online("older");
+    const running = run(true);
+    const job = await node.job();
+    node.say({ kind: "accepted", job });
     const formatted = run(true);
-    clock.advance(DEADLINE_MS);
+    for (let s = 0; s * 1000 < DEADLINE_MS; s++) {
+      clock.advance(1000);
+      node.delta(job, s, "x");
+    }
     assert.equal((await formatted).end, "no_capacity");
+    node.say({ kind: "done", job, seq: DEADLINE_MS / 1000, finish: "stop" });
+    await running;
   });
 
   test("an able node that the plane lost a moment ago is waited for, as for any request", async () => {
@@ -303,28 +317,5 @@ describe("requests for an output format", () => {
     assert.equal(unkept("type", "uniqueItems", "minimum"), "uniqueItems");
     assert.equal(unkept("minimum", "pattern"), "pattern", "no single node keeps both");
     assert.equal((await run(true, ["uniqueItems"])).end, "no_capacity");
-  });
-
-  test("whoever waits for another node keeps nobody from one that is free", async () => {
-    const [a, b] = [await online("a"), await online("b")];
-    const first = run(false);
-    const offered = Promise.race([
-      a.job().then((job) => ({ job, node: a, other: b })),
-      b.job().then((job) => ({ job, node: b, other: a })),
-    ]);
-    const { job, node, other } = await offered;
-    // Busy with another gateway's work.
-    other.report({ models: [MODEL], slots: 0 });
-    await turn();
-    node.say({ kind: "busy", job });
-    await turn();
-    // By then it is not asked last any more.
-    clock.advance(500);
-    const second = run(false);
-    answer(node, await node.job(2));
-    assert.equal((await second).end, "finished");
-    other.report({ models: [MODEL], slots: 1 });
-    answer(other, await other.job());
-    assert.equal((await first).end, "finished");
   });
 });

@@ -9,6 +9,9 @@ import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import type { Need } from "./shelves.ts";
 
+/** Nodes that declined a request are asked again after a moment, until its deadline. */
+const DECLINED_PAUSE_MS = 250;
+
 export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } | { kind: "cancelled" };
 
 /** Which nodes will do. */
@@ -17,6 +20,8 @@ interface Wanted {
   account: string;
   need: Need;
   excluded: ReadonlySet<string>;
+  /** Those that declined it just now: they are waited for, and asked again after a moment, when this is emptied. */
+  declined: Set<string>;
 }
 
 interface Waiting extends Wanted {
@@ -52,30 +57,34 @@ export class NodeQueue {
   /**
    * The node's slot is counted as taken when this resolves with one; give it back with `roster.ended`, and say `ended` here before.
    */
-  wait(
-    need: Need,
-    order: { account: string; excluded: ReadonlySet<string>; deadline: number; signal: Gone },
-  ): Promise<Turn> {
-    const { account, excluded, deadline, signal } = order;
+  wait(need: Need, order: Omit<Wanted, "need"> & { deadline: number; signal: Gone }): Promise<Turn> {
+    const { account, excluded, declined, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
     const crowd = this.#asked(need.model, account);
     const line = this.#waiting.get(need.model) ?? new Set<Waiting>();
-    const wanted = { account, need, excluded };
+    const wanted = { account, need, excluded, declined };
     const node = this.#takePast(line, wanted);
     if (node !== undefined) return Promise.resolve({ kind: "node", node });
-    if (!this.#roster.serves(need, excluded) || line.size >= this.#waitingMax)
-      return Promise.resolve({ kind: "no_capacity" });
+    const waitsInVain = !this.#roster.serves(need, excluded) || deadline <= this.#clock.monotonic();
+    if (waitsInVain || line.size >= this.#waitingMax) return Promise.resolve({ kind: "no_capacity" });
     this.#waiting.set(need.model, line);
     return new Promise((resolve) => {
       const leave = (turn: Turn): void => {
         line.delete(waiting);
         crowd?.waits(account, -1);
         stopTimer();
+        stopPause?.();
         signal.removeEventListener("abort", onAbort);
         resolve(turn);
       };
       const onAbort = (): void => leave({ kind: "cancelled" });
       const waiting: Waiting = { ...wanted, leave };
+      const askAgain = (): void => {
+        declined.clear();
+        const freed = this.#take(waiting);
+        if (freed !== undefined) leave({ kind: "node", node: freed });
+      };
+      const stopPause = declined.size === 0 ? undefined : this.#clock.after(DECLINED_PAUSE_MS, askAgain);
       const stopTimer = this.#clock.after(deadline - this.#clock.monotonic(), () => leave({ kind: "no_capacity" }));
       signal.addEventListener("abort", onAbort);
       line.add(waiting);
@@ -157,7 +166,8 @@ export class NodeQueue {
     return node;
   }
 
-  #pick({ need, excluded }: Wanted): RosterNode | undefined {
-    return this.#roster.pick(need, excluded, (id) => this.#ttftMs(id, need.model));
+  #pick({ need, excluded, declined }: Wanted): RosterNode | undefined {
+    const unasked = declined.size === 0 ? excluded : declined.union(excluded);
+    return this.#roster.pick(need, unasked, (id) => this.#ttftMs(id, need.model));
   }
 }

@@ -54,6 +54,8 @@ export class Roster {
   /** Whatever nodes say of it and however often they come and go. */
   readonly #outstanding = new Outstanding();
   readonly #conducts = new Conducts();
+  /** The timers of nodes that are asked last. */
+  readonly #shuns = new Map<string, () => void>();
   readonly #worked = new Set<(nodeId: string) => void>();
 
   constructor(options: RosterOptions) {
@@ -209,9 +211,17 @@ export class Roster {
     this.#shunUntil(node, this.#conducts.failed(node.id, node.licence.hostAccountId, how, now));
   }
 
+  /** Whoever waits is told when it ends: the node may be free all the time. */
   #shunUntil(node: RosterNode, until: number): void {
+    const { clock } = this.#options;
     const known = this.#nodes.get(node.id) ?? node;
     known.shunnedUntil = Math.max(known.shunnedUntil, until);
+    this.#shuns.get(node.id)?.();
+    const stop = clock.after(known.shunnedUntil - clock.monotonic(), () => {
+      this.#shuns.delete(node.id);
+      this.#notify();
+    });
+    this.#shuns.set(node.id, stop);
   }
 
   /** Resolves once the node is connected and may work. */
@@ -280,6 +290,7 @@ export class Roster {
   close(): void {
     this.#states.close();
     this.#stopSweeping();
+    for (const stop of this.#shuns.values()) stop();
     this.ownStops.close();
     this.#memory.close();
   }

@@ -109,9 +109,9 @@ export class Shelves<Node extends Filed> {
   }
 }
 
-/** It may get the prompt with the offer, or takes the offer without. */
-export const mayWork = ({ inGoodStanding, acceptsEarly }: Pick<Filed, "inGoodStanding" | "acceptsEarly">): boolean =>
-  inGoodStanding || acceptsEarly;
+/** It has slots, and may get the prompt with the offer, or takes the offer without. */
+export const mayWork = (node: Pick<Filed, "slots" | "inGoodStanding" | "acceptsEarly">): boolean =>
+  node.slots > 0 && (node.inGoodStanding || node.acceptsEarly);
 
 /** It is offered anything at all. */
 const isOffered = (node: Filed): boolean => !node.draining && mayWork(node);

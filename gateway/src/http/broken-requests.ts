@@ -4,9 +4,9 @@
  */
 import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { slowBody } from "@tollgate/api/faults.ts";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId } from "../base/ids.ts";
-import { TOO_SLOW } from "../faults.ts";
 import type { HttpWatch } from "./call.ts";
 
 /** A client that was refused may read the answer for so long; then its connection is cut, and what waits for it with it. */
@@ -87,6 +87,6 @@ function refusalOf({ code }: NodeJS.ErrnoException): string[] {
   if (code === "HPE_HEADER_OVERFLOW") {
     return ["431 Request Header Fields Too Large", "The request headers are too large."];
   }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", TOO_SLOW];
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", slowBody().message];
   return ["400 Bad Request", "The request is not valid HTTP."];
 }

@@ -86,7 +86,7 @@ describe("pages of other sites", () => {
     for (const app of [serverFor([]), serverFor()]) {
       assert.deepEqual(corsOf(await ask(app, "/v1/things", APP)), {});
       const asked = await ask(app, "/v1/things", APP, "OPTIONS");
-      assert.deepEqual([asked.statusCode, asked.headers.allow], [405, "GET"]);
+      assert.deepEqual([asked.statusCode, asked.headers.allow], [405, "GET, HEAD"]);
       assert.deepEqual(corsOf(asked), {});
     }
   });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../base/ids.ts";
+import { manualClock, turn } from "../base/testing.ts";
 import { Browser } from "../routes/testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { BODY_BYTES_MAX, FORM_VALUES_MAX, STRANGER_BYTES_MAX } from "./body.ts";
@@ -95,5 +96,21 @@ describe("413", () => {
         assert.deepEqual([code, message], ["request_too_large", "The request body is larger than 10 MiB."], url);
       }
     });
+  }
+});
+
+test("a body that stops coming is a 408, which its route declares", async () => {
+  const clock = manualClock();
+  const app = platform.serve({ door: { ...platform.parts.door, clock } });
+  for (const [method, url, headers] of forms()) {
+    let answer: { statusCode: number; payload: string } | undefined;
+    const payload = new Readable({ read() {} });
+    payload.push("{");
+    const asked = app.inject({ method, url, headers, payload }).then((response) => {
+      answer = response;
+    });
+    for (; answer === undefined; await turn()) clock.advance(1_000);
+    await asked;
+    assert.equal(answer.statusCode, 408, `${url}: ${answer.payload}`);
   }
 });

@@ -1,5 +1,7 @@
 /** What the server serves is what is declared; the wrong method of a path is told which there are; what is no path is a 404. */
 import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
@@ -7,10 +9,11 @@ import type { Api } from "@tollgate/api/openapi/api.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
 import { stripeProvider } from "../payments/stripe.ts";
 import { operationsOf } from "../routes/contract/testing/operations.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
-import { internalServer } from "./server.ts";
+import { internalServer, listen } from "./server.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"] as const;
 const ROOTS = [/^\/console\/api(\/|$)/, /^\/node\/v1(\/|$)/];
@@ -38,10 +41,16 @@ after(async () => {
   await platform.close();
 });
 
+/** HEAD is answered wherever GET is. */
+const READ = ["GET", "HEAD"];
+
 /** The methods of every path of a declared API. */
 function declared(api: Api): [string, string[]][] {
   const routes = operationsOf(api).map(methodAndUrl);
-  return [...Map.groupBy(routes, ({ url }) => url)].map(([url, list]) => [url, list.map(({ method }) => method)]);
+  return [...Map.groupBy(routes, ({ url }) => url)].map(([url, list]) => [
+    url,
+    list.flatMap(({ method }) => (method === "GET" ? READ : [method])),
+  ]);
 }
 
 /** Every path that the router knows, out of its picture: a line is a part of a path, the deeper the further in. */
@@ -75,9 +84,9 @@ test("every route of the console and of the node API is declared, and everything
 const DOORS: [string, () => FastifyInstance, [string, string[]][]][] = [
   ["the node API", () => platform.app, declared(nodeApi)],
   ["the console API", () => platform.app, declared(consoleApi)],
-  ["the receipts' keys", () => platform.app, [["/.well-known/tollgate-receipts", ["GET"]]]],
-  ["the reference", () => platform.app, ["/docs", "/openapi.json", "/openapi/node.json"].map((url) => [url, ["GET"]])],
-  ["the internal port", () => internal, ["/healthz", "/readyz", "/metrics"].map((url) => [url, ["GET"]])],
+  ["the receipts' keys", () => platform.app, [["/.well-known/tollgate-receipts", READ]]],
+  ["the reference", () => platform.app, ["/docs", "/openapi.json", "/openapi/node.json"].map((url) => [url, READ])],
+  ["the internal port", () => internal, ["/healthz", "/readyz", "/metrics"].map((url) => [url, READ])],
 ];
 
 describe("405 with the methods there are", () => {
@@ -107,7 +116,51 @@ test("what is no path of the node API is told so, whatever the method and the to
 test("a path whose letters are written as codes is the same path", async () => {
   for (const url of ["/v1/%6dodels", "/v1/models"]) {
     const { statusCode, headers } = await platform.app.inject({ method: "POST", url });
-    assert.deepEqual([statusCode, headers.allow], [405, "GET"], url);
+    assert.deepEqual([statusCode, headers.allow], [405, "GET, HEAD"], url);
+  }
+});
+
+test("HEAD answers as GET does", async () => {
+  const { accountIds } = await platform.person([{ kind: "builder" }]);
+  const { token } = await platform.parts.apiKeys.issue(accountIds[0] as Uuid, "a key");
+  const keyed = { authorization: `Bearer ${token}` };
+  const asked: [FastifyInstance, string, Record<string, string>?][] = [
+    ...["/healthz", "/readyz", "/metrics"].map((url): [FastifyInstance, string] => [internal, url]),
+    ...["/", "/health", "/docs", "/openapi.json", "/status", "/status.json", "/console/"].map(
+      (url): [FastifyInstance, string] => [platform.app, url],
+    ),
+    [platform.app, "/.well-known/tollgate-receipts"],
+    [platform.app, "/v1/catalog/rates"],
+    [platform.app, "/v1/catalog/rates", { "if-none-match": "*" }],
+    [platform.app, "/v1/models"],
+    [platform.app, "/v1/models", keyed],
+    [platform.app, "/v1/models/tiny-3b", keyed],
+    [platform.app, "/v1/models/none", keyed],
+    [platform.app, "/v1/nothing"],
+  ];
+  const own = /^(x-request-id|date|x-ratelimit-(remaining|reset)-.*)$/;
+  for (const [app, url, headers = {}] of asked) {
+    const [get, head] = [
+      await app.inject({ method: "GET", url, headers }),
+      await app.inject({ method: "HEAD", url, headers }),
+    ];
+    const shared = (answer: typeof get) => Object.entries(answer.headers).filter(([name]) => !own.test(name));
+    assert.equal(head.statusCode, get.statusCode, url);
+    assert.deepEqual(shared(head).sort(), shared(get).sort(), url);
+    const left = (answer: typeof get) => Number(answer.headers["x-ratelimit-remaining-requests"] ?? 0);
+    assert.equal(left(get) - left(head), "authorization" in headers ? 1 : 0, `${url}: counts as a request`);
+  }
+});
+
+test("HEAD has no body", async () => {
+  const app = platform.serve({});
+  const port = await listen(app, { host: "127.0.0.1", port: 0 }, { host: "HOST", port: "PORT" });
+  for (const url of ["/", "/v1/catalog/rates", "/v1/models", "/console/api/live", "/console/api/requests.csv"]) {
+    const socket = connect(port, "127.0.0.1");
+    socket.end(`HEAD ${url} HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n`);
+    const answer = await text(socket);
+    assert.match(answer, /^HTTP\/1\.1 (200|401) .*\r\ncontent-length: [1-9]/is, url);
+    assert.equal(answer.indexOf("\r\n\r\n"), answer.length - 4, url);
   }
 });
 

@@ -86,17 +86,18 @@ export function serveRoutes<Table extends Guarded>(
     const guard = guards[route.guard] as (call: OpenCall, need: Need) => Promise<object>;
     const need = needOf(route);
     const check = door.checkAnswers === true ? contractOf(id, route) : undefined;
+    const checked = <T>(step: Promise<T>): Promise<T> => (check === undefined ? step : step.catch(check.refusal));
     const readsBody = route.body !== undefined && !ownBody.includes(id as keyof Table);
     const found = new WeakMap<FastifyRequest, object>();
     const sent = new WeakMap<FastifyRequest, object>();
     app.route({
       ...methodAndUrl(route),
-      onRequest: async (request) => void found.set(request, await guard(request.call, need)),
+      onRequest: async (request) => void found.set(request, await checked(guard(request.call, need))),
       preValidation: async (request) => {
         const query = queryOf(route, request.call);
         // Until a guard has found who is asking, he is a stranger.
         const { payer = null } = (found.get(request) ?? {}) as { payer?: string };
-        const form = readsBody ? await request.call.readForm(payer) : undefined;
+        const form = readsBody ? await checked(request.call.readForm(payer)) : undefined;
         sent.set(request, { query, body: () => route.body && parseFields(route.body.fields, form) });
       },
       handler: async (request, reply) => {
@@ -109,10 +110,7 @@ export function serveRoutes<Table extends Guarded>(
           refuse: refuserOf(route),
           setHeader: (name: string, value: string | string[]) => void reply.header(name, value),
         };
-        const answer = await handle(asked).catch((error) => {
-          check?.refusal(error);
-          throw error;
-        });
+        const answer = await checked(handle(asked));
         check?.answer(answer);
         return send(route, answer, request, reply);
       },
@@ -159,6 +157,10 @@ async function writeFile({ gone }: OpenCall, response: ServerResponse, { name, t
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": `attachment; filename="${name}"`,
   });
+  if (response.req.method === "HEAD") {
+    response.end();
+    return;
+  }
   for await (const part of text) {
     if (!response.write(part) && !gone.aborted) await drained(response);
     if (gone.aborted) return;
@@ -182,11 +184,12 @@ function contractOf(id: string, route: Route) {
   const declared = new Set(faultsOf(route).map(({ status, code }) => `${status} ${code ?? ""}`));
   return {
     answer: (answer: unknown) => void route.answer.json?.parse(answer),
-    refusal(error: unknown) {
-      if (!(error instanceof Fault)) return;
-      const { status, code = "", message } = error;
-      if (!declared.has(`${status} ${code}`))
+    refusal(error: unknown): never {
+      if (error instanceof Fault && !declared.has(`${error.status} ${error.code ?? ""}`)) {
+        const { status, code = "", message } = error;
         throw new Error(`${id} refuses with ${status} ${code}, which it does not declare: ${message}`);
+      }
+      throw error;
     },
   };
 }

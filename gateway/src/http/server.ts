@@ -48,9 +48,13 @@ export function internalServer(health: Health): FastifyInstance {
     const { contentType, text } = await health.metrics();
     return reply.header("content-type", contentType).send(text);
   });
-  const others = app.supportedMethods.filter((method) => method !== "GET");
+  const others = app.supportedMethods.filter((method) => method !== "GET" && method !== "HEAD");
   for (const url of ["/healthz", "/readyz", "/metrics"]) {
-    app.route({ method: others, url, handler: (_request, reply) => reply.status(405).header("allow", "GET").send() });
+    app.route({
+      method: others,
+      url,
+      handler: (_request, reply) => reply.status(405).header("allow", "GET, HEAD").send(),
+    });
   }
   return app;
 }
@@ -89,6 +93,10 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     }),
     clientErrorHandler: broken.refuse,
     ...(door !== undefined && { frameworkErrors: refuseBrokenPath(door) }),
+  });
+  // Node leaves the body out. Fastify's own routes for it would double their number, and send a length with a 304.
+  app.addHook("onRoute", (route) => {
+    if (route.method === "GET") route.method = ["GET", "HEAD"];
   });
   if (door !== undefined) {
     openDoor(app, door);

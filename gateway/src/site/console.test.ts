@@ -126,6 +126,6 @@ describe("the console's files", () => {
       headers: { "sec-fetch-site": "same-origin" },
     });
     assert.equal(statusCode, 405);
-    assert.equal(headers.allow, "GET");
+    assert.equal(headers.allow, "GET, HEAD");
   });
 });

@@ -241,8 +241,8 @@ describe("404", () => {
 });
 
 test("405 names the methods", async () => {
-  assert.equal((await owner.browser.send("PUT", URL)).headers.allow, "GET, POST");
-  assert.equal((await owner.browser.send("PUT", `${URL}/key_1`)).headers.allow, "GET, PATCH, DELETE");
+  assert.equal((await owner.browser.send("PUT", URL)).headers.allow, "GET, HEAD, POST");
+  assert.equal((await owner.browser.send("PUT", `${URL}/key_1`)).headers.allow, "GET, HEAD, PATCH, DELETE");
 });
 
 test("a body as large as on any API: the field's own bound refuses it, by its name", async () => {

@@ -13,6 +13,7 @@ class Page extends EventEmitter {
   writableLength = 0;
   destroyed = false;
   ended = false;
+  req = { method: "GET" };
   writeHead(): void {}
   write(text: string): void {
     // As a real one does, and nobody listens for its errors: the process would end.
@@ -79,6 +80,17 @@ describe("live numbers", () => {
     clock.advance(10_000);
     await turn();
     assert.equal(reads(), 1);
+  });
+
+  test("HEAD ends at once and reads nothing", async () => {
+    const { open, reads } = start();
+    const page = new Page();
+    page.req.method = "HEAD";
+    open("a", page);
+    await turn();
+    assert.deepEqual([page.ended, reads()], [true, 0]);
+    for (let i = 0; i < 50; i++) open("a", new Page());
+    assert.throws(() => open("a", page), /Too many live pages/);
   });
 
   test("a page that does not read is closed; too many are refused; a failure is not the end", async () => {

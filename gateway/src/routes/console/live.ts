@@ -57,18 +57,18 @@ export class Live {
   ): void {
     // Who left while being let in is never seen to close.
     if (response.destroyed) return;
-    if (this.#isClosed) {
-      response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform" });
-      response.end(RECONNECT);
-      return;
-    }
-    const feed = this.#feeds.get(name) ?? this.#start(name, read);
-    if (feed.viewers.size >= VIEWERS_MAX) throw fault("too_many_viewers");
+    if ((this.#feeds.get(name)?.viewers.size ?? 0) >= VIEWERS_MAX) throw fault("too_many_viewers");
     response.writeHead(200, {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     });
+    const isHead = response.req.method === "HEAD";
+    if (this.#isClosed || isHead) {
+      response.end(isHead ? undefined : RECONNECT);
+      return;
+    }
+    const feed = this.#feeds.get(name) ?? this.#start(name, read);
     // A page that closes its side is gone, and must not count among those that look.
     const { socket } = response;
     const leave = (): void => void response.destroy();

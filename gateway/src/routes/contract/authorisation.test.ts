@@ -149,6 +149,16 @@ function assertHidden({ text }: Answer, who: Who): void {
   }
 }
 
+/** Those of each answer on its own. */
+const OWN_HEADERS = ["x-request-id", "date", "content-length", "set-cookie", "connection", "transfer-encoding"];
+
+/** HEAD is as GET, for whoever is let in and whoever is not. */
+function assertHead(head: Answer, get: Answer, what: string): void {
+  const shared = ({ headers }: Answer) => Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name));
+  assert.deepEqual([head.status, shared(head).sort()], [get.status, shared(get).sort()], what);
+  if (get.text !== "") assert.equal("content-length" in head.headers, "content-length" in get.headers, what);
+}
+
 test("every guard refuses with what it declares, and declares what it refuses with", () => {
   for (const guard of Object.keys(EVERYBODY_PASSES) as Guard[]) {
     const declared = GUARDS[guard].faults.flatMap(({ code }) => code ?? []);
@@ -253,6 +263,12 @@ describe("every route, every person", () => {
       const mine = await call(access, OWNER[guard], id);
       assert.equal(mine.status, status, mine.text);
       assertHidden(mine, OWNER[guard]);
+      if (at.startsWith("GET ")) {
+        for (const who of [OWNER[guard], "nobody"] as const) {
+          const head = await fixture.people[who].browser.send("HEAD", addressOf(access, id).url);
+          assertHead(head, await call(access, who, id), `HEAD, ${who}`);
+        }
+      }
       for (const who of none === undefined ? strangers : []) {
         const answer = await call(access, who, id);
         assert.equal(answer.status, status, `${who}: ${answer.text}`);
@@ -310,9 +326,9 @@ describe("every route of the node API, every token", () => {
 
   for (const access of NODES) {
     const { at, thing, sent: body, absent, status } = access;
-    const send = (id: string, headers: Record<string, string>): Promise<Answer> => {
+    const send = (id: string, headers: Record<string, string>, head?: "HEAD"): Promise<Answer> => {
       const { method, url } = addressOf(access, id);
-      return fixture.people.host.browser.send(method, url, { body, headers });
+      return fixture.people.host.browser.send(head ?? method, url, { body, headers });
     };
     test(at, async () => {
       const id = thing === undefined ? "none" : await fixture.make(thing);
@@ -332,6 +348,7 @@ describe("every route of the node API, every token", () => {
       const mine = await send(id, bearer(own));
       assert.equal(mine.status, status, mine.text);
       assertHidden(mine, "host");
+      if (at.startsWith("GET ")) assertHead(await send(id, bearer(own), "HEAD"), mine, "HEAD");
       if (none !== undefined) return;
       const theirs = await send(id, bearer(others));
       assert.equal(theirs.status, status, theirs.text);

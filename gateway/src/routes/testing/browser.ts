@@ -32,7 +32,7 @@ export class Browser {
   }
 
   async send(
-    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE",
     url: string,
     more: { body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<Answer> {

@@ -39,16 +39,12 @@ export function referenceRoutes(
     });
   }
   docsRoutes(app, { ...known, hasStatus, ...(folder !== undefined && { folder }) });
-  app.route({
-    method: ["GET", "HEAD"],
-    url: "/",
-    handler: async (request, reply) => {
-      const places = placesOf(addressOf(request.raw, known), hasStatus);
-      const shown = wantsHtml(request.headers.accept)
-        ? { body: homePage(places), type: HTML }
-        : { body: `${JSON.stringify(places)}\n` };
-      return sendCached(request, reply.headers({ ...SAFETY, vary: "accept" }), { ...shown, keep });
-    },
+  app.get("/", async (request, reply) => {
+    const places = placesOf(addressOf(request.raw, known), hasStatus);
+    const shown = wantsHtml(request.headers.accept)
+      ? { body: homePage(places), type: HTML }
+      : { body: `${JSON.stringify(places)}\n` };
+    return sendCached(request, reply.headers({ ...SAFETY, vary: "accept" }), { ...shown, keep });
   });
 }
 
