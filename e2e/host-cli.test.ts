@@ -91,7 +91,7 @@ describe("a host's command line", () => {
       /^node +node_\w+ \(garage\), registered\n[\s\S]*next: .* elect/,
     );
     const elected = await good("elect", "--engine", "scripted", "--models", "tiny-3b,embed-m3");
-    assert.match(elected, /elected tiny-3b, embed-m3 on scripted; the node is ready/);
+    assert.match(elected, /this node now offers tiny-3b, embed-m3, served by scripted; its state is ready/);
     const [node] = await stage.query<{ name: string; state: string }>("select name, state from node");
     assert.deepEqual(node, { name: "garage", state: "ready" });
   });

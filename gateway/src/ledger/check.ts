@@ -52,7 +52,7 @@ const SHARED = "r.charge_pico - r.granted_pico";
 
 /** `shared`: what of a request's charge is shared. */
 const everyShare = (shared: string): Check => ({
-  name: "every host got its share of its charges",
+  name: "every host got its share of the requests it served",
   counts: "select count(*) from request where host_account_id is not null",
   differs: `select format('request %s: charge %s, share %s', id, charge_pico, host_pico)
               from request r where host_pico <> case when host_account_id is null then 0 else ${shareOf(shared)} end`,

@@ -455,7 +455,7 @@ describe("the ledger", () => {
     assert.deepEqual((await differing()).toSorted(), [
       "all accounts together sum to zero",
       "every balance is the sum of its entries",
-      "every host got its share of its charges",
+      "every host got its share of the requests it served",
       "the earnings rollups are the sums of their requests",
     ]);
     await tamper("update request set host_pico = host_pico + 1 where id = $1", [settled.id], "request");

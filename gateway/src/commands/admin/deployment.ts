@@ -98,7 +98,7 @@ async function fork(run: AdminRun): Promise<number> {
   }
   const act = { operator: SHELL_OPERATOR, action: "deployment.fork", subject: from };
   const { id } = await openAudit(run).record(act, () => record.fork());
-  const next = "create a NATS plane for it: tollgate admin plane init --dir DIR";
+  const next = "create keys and configuration for its NATS servers: tollgate admin plane init --dir DIR";
   if (run.json) run.print(JSON.stringify({ id, forked_from: from, next }));
   else run.print(`This database is now deployment ${id}. The NATS plane of ${from} refuses it.\nNext: ${next}`);
   return 0;

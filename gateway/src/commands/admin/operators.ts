@@ -17,7 +17,7 @@ const EMAIL = { value: "EMAIL", required: true, help: "the email address to sign
 
 export const operatorCommands: Record<string, AdminCommand> = {
   "operator create": {
-    help: "make a user an operator; a new user is created",
+    help: "make a user an operator, or create a user who is one",
     flags: {
       email: EMAIL,
       password: { value: "-", help: "read a new password from standard input" },

@@ -13,7 +13,7 @@ import { createKey, keyFromSeed } from "../../plane/credentials/nkeys.ts";
 export const planeNewKey: Command = {
   help: "create a key for PLANE_SIGNING_SEED, which signs credentials on NATS servers",
   flags: JSON_FLAG,
-  more: ["The key is shown once. Gateways that start with the key publish it to the NATS servers."],
+  more: ["The key is shown once. A gateway that starts with it tells the NATS servers to accept its signatures."],
   example: "",
   async run({ json }, { terminal }) {
     const { seed, publicKey } = createKey("account", systemRandom());

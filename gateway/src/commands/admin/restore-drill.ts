@@ -174,11 +174,11 @@ async function allOf(drill: Drill, { place, token, step }: DrillOptions): Promis
     ...whole(drill),
     await schema(drill),
     await deployment(drill),
-    await books(drill, "the ledger, as restored"),
+    await books(drill, "the restored ledger"),
   ];
   if (drill.backup !== undefined) {
     step("settling the spools and checking the ledger again");
-    results.push(await spools(drill, place), await books(drill, "the ledger, with the spools"));
+    results.push(await spools(drill, place), await books(drill, "the ledger after settling the spools"));
   }
   step("checking keys and receipts");
   results.push(await pepper(drill), await receipts(drill), await secondFactors(drill));

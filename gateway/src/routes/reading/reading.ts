@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import { Fault, fault } from "../../faults.ts";
 import type { Bodies } from "../../http/call.ts";
@@ -42,12 +43,12 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
   return {
     async read(body, order) {
       const read = await run(body, order, order.payer);
-      if (!("ask" in read)) throw new Error("a request was read as a form");
+      invariant("ask" in read, "a request was read as a form");
       return read;
     },
     async parseForm(body, payer) {
       const read = await run(body, "form", payer);
-      if (!("form" in read)) throw new Error("a form was read as a request");
+      invariant("form" in read, "a form was read as a request");
       return read.form;
     },
     close: () => pool.close(),

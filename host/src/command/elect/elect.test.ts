@@ -45,7 +45,7 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
   assert.match(terminal.text, /^embed-m3 .* no: no engine on this machine has this model$/m);
   assert.match(
     terminal.text,
-    /elected tiny-3b on ollama at .*; the node is ready\nstructured output: none of these models supports JSON schemas\nnext: /,
+    /this node now offers tiny-3b, served by ollama at .*; its state is ready\nstructured output: none of these models supports JSON schemas\nnext: /,
   );
 });
 

@@ -83,7 +83,7 @@ async function run({ flags, switches, json }: Given, context: CommandContext): P
       structured_output: structured,
     };
     answer(context, json, report, () => [
-      `elected ${models.join(", ")} on ${engine.name}; the node is ${elected.state}`,
+      `this node now offers ${models.join(", ")}, served by ${engine.name}; its state is ${elected.state}`,
       `structured output: ${structured.join(", ") || "none of these models supports JSON schemas"}`,
       "next: tollgate-host doctor, then tollgate-host up",
     ]);
