@@ -127,7 +127,7 @@ const CHECKS: Check[] = [
                      is distinct from (t.account_id, t.other_account_id, t.amount)`,
   },
   {
-    name: "every payout line has its batch's set-offs",
+    name: "every payout line deducts what its host owed",
     counts: "select count(*) from payout",
     differs: `select format('batch %s, host %s: line %s, set off %s', coalesce(p.batch_id, s.batch_id),
                             coalesce(p.account_id, s.host_account_id), p.set_off, s.amount)

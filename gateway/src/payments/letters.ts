@@ -39,7 +39,7 @@ export const topUpFailed = (about: About, { amount, failure }: { amount: Pico; f
       ? `An automatic purchase of credit for ${accountText(about)} ${FAILURES[failure]}.`
       : `An automatic purchase of ${dollarsText(amount)} of credit for ${accountText(about)} ${FAILURES[failure]}.`,
     "Automatic top-up is now off.",
-    `To buy credit, save another card or turn automatic top-up on again, open:\n${pageOf(about)}`,
+    `On this page you can buy credit, save another card, or turn automatic top-up on again:\n${pageOf(about)}`,
   ),
 });
 

@@ -24,7 +24,7 @@ export const deploymentCommands: Record<string, AdminCommand> = {
   },
   "deployment fork": {
     help: "turn this copy of a database into a separate deployment, for a drill",
-    flags: { yes: { help: "confirm: the copy cannot join the original's plane afterwards" } },
+    flags: { yes: { help: "confirm that this copy can never join the original's NATS plane again" } },
     example: "--yes",
     run: fork,
   },

@@ -26,7 +26,7 @@ export const planeRetireKeys: Command = {
   help: "remove every signing key of the NATS plane that PLANE_SIGNING_SEED does not name",
   flags: {
     ...JSON_FLAG,
-    yes: { help: "confirm: nodes and gateways whose credentials these keys signed are disconnected" },
+    yes: { help: "confirm that nodes and gateways are disconnected whose credentials these keys signed" },
   },
   more: ["Run this command with the gateways' environment variables, after all gateways have started with them."],
   example: "--yes",

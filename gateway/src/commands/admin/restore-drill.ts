@@ -256,7 +256,7 @@ async function pepper({ pool, secrets }: Drill): Promise<Result> {
     return result(
       "the pepper",
       true,
-      "the database has no keys to check the pepper with: check an API key with --key -",
+      "the pepper could not be checked, because the database has no keys; give an API key on standard input (--key -)",
     );
   const known = [secrets.pepper, secrets.pepperOld, secrets.pepperNext].filter((one) => one !== undefined);
   let fits = 0;

@@ -61,7 +61,7 @@ export class DirectoryLock {
     const client = new pg.Client(adminConfig(server, APPLICATION + process.pid));
     client.on("error", (error) => {
       const level = this.#letGo ? "debug" : "warn";
-      this.#options.log[level]({ err: error }, "the connection that holds the data directory's lock closed");
+      this.#options.log[level]({ err: error }, "database connection lost: it held the lock of the data directory");
     });
     try {
       await client.connect();

@@ -83,7 +83,7 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   if (owner !== deployment) {
     throw new WrongPlane(
       `the NATS plane belongs to deployment ${owner}, and this database is deployment ${deployment}`,
-      "set NATS_URL and the seeds to a plane of its own (tollgate admin plane init) or, if the other deployment no longer exists, " +
+      "give this deployment NATS servers and seeds of its own (tollgate admin plane init) or, if the other deployment no longer exists, " +
         "take over its plane (tollgate admin deployment adopt)",
     );
   }

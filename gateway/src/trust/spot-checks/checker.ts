@@ -331,7 +331,10 @@ class Checker implements SpotChecks {
       threshold: Math.round(1 / falseAlarms),
     };
     if (!automatic) {
-      log.warn({ node: node.id, evidence }, "node not quarantined for its spot checks: automatic quarantine is off");
+      log.warn(
+        { node: node.id, evidence },
+        "node failed its spot checks and is not quarantined: automatic quarantine is off",
+      );
       return;
     }
     this.#calibration.forget(hostAccountId);
