@@ -131,7 +131,7 @@ function running(
     underWay: gateway.underWay,
     notReady() {
       doors?.notReady();
-      trust.stop().catch((error) => log.error({ err: error }, "stopping the node probes failed"));
+      trust.stop().catch((error) => log.error({ err: error }, "could not stop the node probes"));
     },
     leave: async (quietMs: number) => await doors?.leave(quietMs),
     cutOff: () => doors?.cutOff(),

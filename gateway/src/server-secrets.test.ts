@@ -32,7 +32,7 @@ test("a kept secret is replaced with the old one beside it, one replacement afte
   const during = await read();
   assert.notEqual(during.pepper, before.pepper);
   assert.equal(during.pepperOld, before.pepper);
-  await assert.rejects(replaceKept(dataDir, "pepper"), /forget the old one first/);
+  await assert.rejects(replaceKept(dataDir, "pepper"), /already being replaced. Finish that first/);
 
   await replaceKept(dataDir, "plane");
   const planeless = await read();

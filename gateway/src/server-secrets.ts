@@ -83,7 +83,7 @@ export async function replaceKept(dataDir: string, which: KeptSecret): Promise<v
   if (
     (which === "pepper" ? stored.key_pepper_old : which === "plane" ? stored.plane_seed_old : undefined) !== undefined
   ) {
-    throw new Error(`the ${which} is already being replaced: forget the old one first`);
+    throw new Error(`the ${which} is already being replaced. Finish that first: tollgate admin secrets forget`);
   }
   const { plane_seed: planeSeed, ...others } = stored;
   const replaced: Record<KeptSecret, () => SecretsFile> = {

@@ -18,8 +18,8 @@ export function TrustNotice({ node: { name, state, probation, withheld }, forHos
         <p>This node was registered while another node of the same host was quarantined.</p>
         {forHost && (
           <p className="mt-3">
-            Fix the cause of the quarantine, then ask an operator to release that node. The platform then clears this
-            node as well.
+            Fix the cause of the other node's quarantine, then ask an operator to release it. The platform then clears
+            this node as well.
           </p>
         )}
       </Notice>

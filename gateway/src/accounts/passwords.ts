@@ -44,7 +44,7 @@ export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: 
     await attempts.take("lettersToEmail", email.toLowerCase());
     // Without cookies: the library would answer for the session's identity.
     const asked = ask({ ...caller, cookie: undefined }, { path, body: { email } })
-      .catch((error: Error) => log.error({ path, reason: error.message }, "requesting an email failed"))
+      .catch((error: Error) => log.error({ path, reason: error.message }, "could not request an email"))
       .finally(() => underWay.delete(asked));
     underWay.add(asked);
   };

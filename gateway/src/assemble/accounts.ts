@@ -61,7 +61,7 @@ export async function openAccountParts(
 
 function keepSweeping({ clock, log, onClose }: Context, identities: Identities, secret: Replaceable): void {
   const sweep = (): void => {
-    identities.sweep().catch((error) => log.error({ err: error }, "deleting expired records failed"));
+    identities.sweep().catch((error) => log.error({ err: error }, "could not delete expired records"));
   };
   // Second factors are encrypted anew.
   if (secret.old !== undefined) sweep();

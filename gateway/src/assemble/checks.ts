@@ -63,7 +63,7 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
       isOdd = odd;
     },
     open: (needs) => {
-      begin(needs).catch((error) => log.error({ err: error }, "starting the spot checks failed"));
+      begin(needs).catch((error) => log.error({ err: error }, "could not start the spot checks"));
     },
   };
 }

@@ -56,7 +56,7 @@ export async function openDoors(
     async warm() {
       const { kept: connections } = store.connections;
       await warmConsole(parts, { connections, isOver: () => isOver }).catch((error) =>
-        log.debug({ err: error }, "preparing the console's SQL queries failed; the first page load will be slower"),
+        log.debug({ err: error }, "could not prepare the console's SQL queries; the first page load will be slower"),
       );
       // Who is being answered is not kept waiting for it.
       if (!isOver && parts.gateway.underWay.count === 0) tidyUp();

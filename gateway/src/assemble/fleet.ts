@@ -81,10 +81,10 @@ export function openDispatch(
     else if (standing === "retired") void whenIdle(roster, { nodeId, clock, leaving }).then(() => refuse(nodeId));
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
-    enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "applying a node's new state failed"));
+    enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "could not apply a node's new state"));
   });
   broadcast.on(ACCOUNT_TOPIC, () => {
-    roster.review().catch((error) => log.error({ err: error }, "checking the states of the nodes failed"));
+    roster.review().catch((error) => log.error({ err: error }, "could not check the states of the nodes"));
   });
   const peers = openPeers({ plane, roster, clock, log, gatewayId });
   onClose(() => peers.close());

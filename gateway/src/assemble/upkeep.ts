@@ -78,7 +78,7 @@ export async function openUpkeep(
   onClose(() => books.close());
   onClose(
     clock.every(PARTITIONS_EVERY_MS, () => {
-      history.makePartitions().catch((error) => log.error({ err: error }, "creating history partitions failed"));
+      history.makePartitions().catch((error) => log.error({ err: error }, "could not create history partitions"));
     }),
   );
   keepRecordsPruned(context, store, parts);
@@ -102,7 +102,7 @@ function keepRecordsPruned(
   };
   onClose(
     clock.every(RECORDS_SWEEP_EVERY_MS, () => {
-      prune().catch((error) => log.error({ err: error }, "deleting old node records and spot checks failed"));
+      prune().catch((error) => log.error({ err: error }, "could not delete old node records and spot checks"));
     }),
   );
 }
@@ -166,7 +166,7 @@ function keepCreditWatched(
   { parts: { alerts, payments }, accounts: { outbox } }: Pick<Needs, "parts" | "accounts">,
 ): void {
   const { clock, log, onClose } = context;
-  repeat(context, "checking low-balance alerts or sending emails failed", async () => {
+  repeat(context, "could not check low-balance alerts or send emails", async () => {
     await alerts.look();
     await outbox.send();
   });
@@ -177,7 +177,7 @@ function keepCreditWatched(
   });
   onClose(
     clock.every(PAYMENT_SWEEP_EVERY_MS, () => {
-      payments.sweep().catch((error) => log.error({ err: error }, "deleting old payment events failed"));
+      payments.sweep().catch((error) => log.error({ err: error }, "could not delete old payment events"));
     }),
   );
 }

@@ -31,7 +31,7 @@ interface Options {
 }
 
 export function openTelemetry({ encoding, instance, version, log }: Options): Tracing {
-  const complain = (reason: string): boolean => log.warn("collector", { reason }, "sending traces failed");
+  const complain = (reason: string): boolean => log.warn("collector", { reason }, "could not send traces");
   setGlobalErrorHandler((problem) => complain(reasonOf(problem)));
   const quiet = (): void => {};
   const told = (reason: string): void => void complain(reason);

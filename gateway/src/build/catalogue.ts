@@ -42,7 +42,7 @@ async function openCatalogue(
   broadcast.on(CATALOGUE_TOPIC, () => {
     catalogue.reload().then(
       () => log.info({ priceVersion: catalogue.current().priceVersion }, "catalogue reloaded"),
-      (error) => log.error({ err: error }, "reloading the catalogue failed; keeping the previous one"),
+      (error) => log.error({ err: error }, "could not reload the catalogue; keeping the previous one"),
     );
   });
   return catalogue;

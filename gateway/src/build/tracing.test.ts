@@ -184,7 +184,7 @@ describe("traces", () => {
     for (let i = 0; i < 5; i++) tracing.begin("chat", {}).end();
     await close();
     assert.equal(lines.length, 1, lines.join(""));
-    assert.match(String(lines[0]), /"msg":"sending traces failed"/);
+    assert.match(String(lines[0]), /"msg":"could not send traces"/);
   });
 
   test("where the packages are not installed it says which is missing, and what to do", () => {

@@ -124,7 +124,7 @@ class WatchedSchema implements Schema {
     } catch (error) {
       // Serving on would end in errors of the database, in the middle of requests.
       if (error instanceof MigrationError) onLost(error);
-      else log[isAway(error) ? "debug" : "warn"]({ err: error }, "checking the database schema failed");
+      else log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not check the database schema");
     }
   }
 }

@@ -80,7 +80,7 @@ export class FrameRates {
     allowance.ignoredUntil = now + CUT_AGAIN_MS;
     this.#log.warn(nodeId, { node: nodeId, what: kind }, "node exceeded its frame rate; disconnecting it");
     this.#options.plane.cut(nodeId).catch((error) => {
-      this.#log.error(nodeId, { node: nodeId, err: error }, "disconnecting a node failed");
+      this.#log.error(nodeId, { node: nodeId, err: error }, "could not disconnect a node");
     });
     return false;
   }

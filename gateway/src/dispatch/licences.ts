@@ -105,7 +105,7 @@ export class Licences {
       const known = this.#known.get(id);
       if (known === undefined) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log.warn("", { reason }, "reading node records failed; using the last known ones");
+      this.#log.warn("", { reason }, "could not read node records; using the last known ones");
       return { licence: known.licence, until: now + RETRY_MS };
     }
   }

@@ -56,7 +56,7 @@ export class NodeStates {
     const { plane, log } = options;
     this.#unsubscribe = plane.subscribe(ALL_NODE_STATES, (subject, payload) => {
       this.#receive(subject, payload).catch((error) => {
-        log.error("", { node: senderOf(subject), err: error }, "reading a node's state failed");
+        log.error("", { node: senderOf(subject), err: error }, "could not read a node's state");
       });
     });
   }
@@ -140,7 +140,7 @@ export class NodeStates {
       if (heard !== undefined) this.#untilNext(heard);
       if (bytes === undefined) return;
       this.#read(id, bytes).catch((error) => {
-        this.#options.log.error("", { node: id, err: error }, "reading a node's state failed");
+        this.#options.log.error("", { node: id, err: error }, "could not read a node's state");
       });
     });
     this.#deferred.set(id, { bytes: first, stop });

@@ -267,12 +267,12 @@ describe("days that are closed", () => {
     ],
     [
       "performance_all",
-      "the sums in performance_all are the sums of their rollups",
+      "the totals in performance_all are the sums of the rollups that they summarize",
       "update performance_all set busy_ms = busy_ms + $1::int where subject = $2",
     ],
     [
       "performance_day",
-      "the sums in performance_day are the sums of their rollups",
+      "the totals in performance_day are the sums of the rollups that they summarize",
       `update performance_day set duration = case when $1::int > 0 then duration || '\\x000000000001'
          else substring(duration for length(duration) - 6) end where subject = $2`,
     ],

@@ -40,7 +40,7 @@ export function keepClosing({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
   const look = (): void => {
     running ??= run(DAYS_AT_ONCE)
-      .catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "finishing daily rollups failed"))
+      .catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not finish daily rollups"))
       .finally(() => {
         running = undefined;
       });

@@ -51,7 +51,7 @@ export function keepRetaining({ retention, pool, clock, log }: RetainingOptions)
     await count();
   };
   const failed = (error: unknown): void =>
-    log[isAway(error) || signal.aborted ? "debug" : "error"]({ err: error }, "deleting old records failed");
+    log[isAway(error) || signal.aborted ? "debug" : "error"]({ err: error }, "could not delete old records");
   const begin = (work: () => Promise<void>): void => {
     running ??= work()
       .catch(failed)

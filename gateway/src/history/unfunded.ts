@@ -72,7 +72,7 @@ export function openUnfunded({ pool, clock, log }: { pool: pg.Pool; clock: Clock
   };
   const tryToFlush = (): Promise<void> =>
     flush().catch((error) =>
-      log[isAway(error) ? "debug" : "warn"]({ err: error }, "counting requests refused for lack of credit failed"),
+      log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not count the requests refused for lack of credit"),
     );
   const stop = clock.every(WRITE_EVERY_MS, () => void tryToFlush());
   return {

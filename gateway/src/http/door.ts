@@ -49,7 +49,7 @@ export function openDirect(app: FastifyInstance, door: DoorOptions): void {
   const direct = new Map<string, Handler>();
   const [byFastify] = app.server.listeners("request") as [RequestListener];
   app.server.off("request", byFastify);
-  const unanswered = (error: unknown): void => door.log.error({ err: error }, "sending a response failed");
+  const unanswered = (error: unknown): void => door.log.error({ err: error }, "could not send a response");
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { url: route = "" } = request;
     const handle = request.method === "POST" ? direct.get(route) : undefined;

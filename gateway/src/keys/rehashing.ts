@@ -65,7 +65,7 @@ export function openRehashing(table: keyof typeof PLACES, options: Options): Reh
       if (!isOn() || isDone || secret.madeWith === "next") return;
       const writing = write(secret)
         .catch((error) =>
-          log[isAway(error) ? "debug" : "warn"]({ err: error }, "rehashing a secret with the new pepper failed"),
+          log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not rehash a secret with the new pepper"),
         )
         .finally(() => underWay.delete(writing));
       underWay.add(writing);

@@ -143,7 +143,7 @@ const packed = (histogram: string, keys: string, rows: string): string => `(
 
 /** `rows`: which of the rollup's rows the sums are made of. */
 const ofPerformance = (table: string, keys: string, rows: string, kept = "true"): Check => ({
-  name: `the sums in ${table} are the sums of their rollups`,
+  name: `the totals in ${table} are the sums of the rollups that they summarize`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, rollups %s', (coalesce(s.slot, p.slot) at time zone 'UTC')::date,
                           coalesce(s.keys, p.keys), s.sums, p.sums)

@@ -45,7 +45,7 @@ export function openReleases(options: ReleaseOptions): Releases {
     return false;
   };
   const tellBug = (id: Uuid, error: unknown): boolean => {
-    log.error({ request: publicId("req", id), err: error }, "releasing a hold failed; it expires with its lease");
+    log.error({ request: publicId("req", id), err: error }, "could not release a hold; it expires with its lease");
     return false;
   };
   /** A statement whose connection broke may still be run by the server, after the first look. */

@@ -117,7 +117,7 @@ export function openReplay(options: ReplayOptions): Replay {
       const owner = ownerOf(name);
       if (owner === undefined || owner.gatewayId === self.gatewayId) continue;
       await replayFile(name, owner).catch((error) =>
-        once(name, () => log.error({ err: error, file: name }, "reading a spool file failed; retrying every minute")),
+        once(name, () => log.error({ err: error, file: name }, "could not read a spool file; retrying every minute")),
       );
     }
   };
@@ -129,7 +129,7 @@ export function openReplay(options: ReplayOptions): Replay {
   };
   const failed = (error: unknown): void =>
     once(directory, () =>
-      log.error({ err: error, directory }, "reading the spool directory failed; retrying every minute"),
+      log.error({ err: error, directory }, "could not read the spool directory; retrying every minute"),
     );
   const stopTimer = clock.every(EVERY_MS, () => {
     runOnce().catch(failed);

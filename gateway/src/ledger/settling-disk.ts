@@ -44,7 +44,7 @@ export class DiskDetour {
         if (work.isOver) return spool.done(id);
         return this.#taken(work);
       } catch (error) {
-        sparing.error("disk", { request: publicId("req", id), err: error }, "spooling a settlement to disk failed");
+        sparing.error("disk", { request: publicId("req", id), err: error }, "could not spool a settlement to disk");
       }
       await pauses.after(failures);
     }

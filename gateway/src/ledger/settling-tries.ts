@@ -99,7 +99,7 @@ export class SettlingTries {
       await spool.giveUp(settlement, error instanceof Error ? error.message : String(error));
       return true;
     } catch (failure) {
-      log.error({ request, err: failure }, "recording a given-up settlement failed");
+      log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");
       return false;
     }
   }

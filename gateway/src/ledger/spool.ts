@@ -196,7 +196,7 @@ class OwnFile {
     this.#old.push(file.path);
     await file.handle
       .close()
-      .catch((error) => this.#log.debug({ err: error, file: file.path }, "closing a spool file failed"));
+      .catch((error) => this.#log.debug({ err: error, file: file.path }, "could not close a spool file"));
   }
 }
 

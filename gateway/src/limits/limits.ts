@@ -116,7 +116,7 @@ export class LimitsUnavailable extends Error {
   readonly maybeDone: boolean;
 
   constructor(cause: unknown, { maybeDone }: { maybeDone: boolean }) {
-    super("checking the limits failed", { cause });
+    super("could not check the limits", { cause });
     this.maybeDone = maybeDone;
   }
 }

@@ -119,7 +119,7 @@ export class Departures {
 
   #reportLost(): void {
     if (this.#lost.departures === 0) return;
-    this.#log.warn(this.#lost, "ending requests on the limits server failed; their tokens are not counted");
+    this.#log.warn(this.#lost, "could not end requests on the limits server; their tokens are not counted");
     this.#lost = { departures: 0, tokens: 0 };
   }
 }

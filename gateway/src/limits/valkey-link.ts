@@ -127,7 +127,7 @@ export class ValkeyLink implements Dependency {
     this.#closing = true;
     this.#outage?.stopTimer();
     await goodbye.catch((error: LimitsUnavailable) =>
-      this.#options.log.warn({ reason: reasonOf(error.cause) }, "closing the connection to the limits server failed"),
+      this.#options.log.warn({ reason: reasonOf(error.cause) }, "could not close the connection to the limits server"),
     );
     this.#redis.disconnect();
   }

@@ -141,7 +141,7 @@ export function watchVerdict(books: Books, { clock, log }: { clock: Clock; log: 
       (verdict) => {
         last = verdict;
       },
-      (error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "reading the last ledger check failed"),
+      (error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not read the last ledger check"),
     );
   };
   look();

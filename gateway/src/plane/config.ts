@@ -50,7 +50,9 @@ function natsMistakes(variables: Variables): string[] {
     mistakes.push("PLANE_SEED and PLANE_ACCOUNT must not both be set: PLANE_ACCOUNT replaces PLANE_SEED");
   }
   if (PLANE_SEED_OLD !== undefined) {
-    mistakes.push("PLANE_SEED_OLD must not be set when NATS_URL is set: NATS servers identify the account by its key");
+    mistakes.push(
+      "PLANE_SEED_OLD must not be set when NATS_URL is set: on NATS servers the seed stays the same, and you replace PLANE_SIGNING_SEED",
+    );
   }
   return mistakes;
 }

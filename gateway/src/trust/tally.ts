@@ -51,7 +51,7 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
       } catch (error) {
         // The next time tries again with these.
         for (const [nodeId, one] of seen) add(nodeId, one);
-        log[isAway(error) ? "debug" : "error"]({ err: error }, "writing the nodes' records failed");
+        log[isAway(error) ? "debug" : "error"]({ err: error }, "could not write the nodes' records");
         return;
       }
     } while (isUrgent);

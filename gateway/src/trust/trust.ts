@@ -87,7 +87,7 @@ export function watchNodes(options: TrustOptions): Trust {
       .then(() => {
         records.startAnew(nodeId);
       })
-      .catch((error) => log.error({ err: error, node: nodeId, ...verdict }, "quarantining a node failed"))
+      .catch((error) => log.error({ err: error, node: nodeId, ...verdict }, "could not quarantine a node"))
       .finally(() => barring.delete(nodeId));
   };
 
@@ -133,7 +133,7 @@ export function watchNodes(options: TrustOptions): Trust {
       suspect(nodeId, verdict);
     } else {
       confirm(nodeId, modelId, verdict).catch((error) =>
-        log.error({ err: error, node: nodeId }, "probing a node after a failure failed"),
+        log.error({ err: error, node: nodeId }, "could not probe a node that had failed"),
       );
     }
   };
@@ -165,7 +165,7 @@ export function watchNodes(options: TrustOptions): Trust {
     options
       .lastDay(id)
       .then(({ answers, failures, silences }) => records.carry(id, { answers, failures: failures + silences }))
-      .catch((error) => log.error({ err: error, node: id }, "reading a node's record failed"));
+      .catch((error) => log.error({ err: error, node: id }, "could not read a node's record"));
   });
   dispatcher.onExcused((nodeId, sinceMs) => records.forgive(nodeId, sinceMs));
   dispatcher.onMeasured((measured) => {

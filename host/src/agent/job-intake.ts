@@ -198,7 +198,7 @@ export class JobIntake {
     changed();
     runJob({ engine, job, writer, record, signal, log })
       .catch((error: unknown) => {
-        log.error(withoutMessage(error), "reporting the end of a job failed");
+        log.error(withoutMessage(error), "could not report the end of a job");
         return "failed" as const;
       })
       .then((outcome) => {

@@ -157,7 +157,7 @@ export class Link {
     await this.#fetchCredentials().catch((error: unknown) => {
       this.#options.log.warn(
         { err: error },
-        "asking for the dispatch plane's address failed; retrying with the known one",
+        "could not ask for the dispatch plane's address; retrying with the known one",
       );
     });
   }
@@ -170,7 +170,7 @@ export class Link {
     const giveUp = (reason: Error): void => {
       end(reason);
       connection.close().catch((error: unknown) => {
-        this.#options.log.warn({ err: error }, "closing an abandoned connection failed");
+        this.#options.log.warn({ err: error }, "could not close an abandoned connection");
       });
     };
     const backlog = new Backlog(
@@ -202,7 +202,7 @@ export class Link {
     try {
       await this.#fetchCredentials();
     } catch (error) {
-      this.#options.log.warn({ err: error }, "renewing credentials failed; retrying");
+      this.#options.log.warn({ err: error }, "could not renew credentials; retrying");
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
@@ -221,7 +221,7 @@ export class Link {
       next = await this.#open();
     } catch (error) {
       this.#forgetIfRefused(error);
-      this.#options.log.warn({ err: error }, "reconnecting failed; retrying");
+      this.#options.log.warn({ err: error }, "could not reconnect; retrying");
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
@@ -248,7 +248,7 @@ export class Link {
   #wakeIn(delayMs: number, task: () => Promise<void>): void {
     this.#cancelTimer?.();
     this.#cancelTimer = this.#options.clock.after(Math.max(0, delayMs), () => {
-      task().catch((error: unknown) => this.#options.log.error({ err: error }, "switching connections failed"));
+      task().catch((error: unknown) => this.#options.log.error({ err: error }, "could not switch connections"));
     });
   }
 

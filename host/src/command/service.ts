@@ -14,7 +14,9 @@ const SCOPE_FLAGS: Record<string, Flag> = {
   system: { help: "for the whole machine (as root) instead of for you" },
   user: { value: "NAME", help: "with --system: the user that the service runs as (default: the user who called sudo)" },
 };
-const MORE = ["The service runs tollgate-host up with what login, register and elect (choose models) stored."];
+const MORE = [
+  "The service runs `tollgate-host up`. Before you install it, use `tollgate-host login`, `register` and `elect`.",
+];
 
 const command = (help: string, action: Action): Command => ({
   help,

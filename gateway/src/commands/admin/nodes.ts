@@ -165,7 +165,7 @@ function told(node: NodeEntry): Record<string, string | undefined> {
     "No work":
       withheld === null
         ? undefined
-        : "another node of its host is in quarantine (tollgate admin node clear lets it work)",
+        : "another node of its host is in quarantine; to let this node work: tollgate admin node clear",
     Quarantined: why === null ? undefined : `${why.at.toISOString()} by ${why.by}: ${why.reason}`,
     Evidence: why === null ? undefined : JSON.stringify(why.evidence),
   };

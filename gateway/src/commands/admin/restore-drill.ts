@@ -141,7 +141,7 @@ async function assertCopy({
   try {
     if (await openDeploymentRecord({ pool: livePool, newId }).hasMark(mark)) {
       throw new CommandError("--database is the live database (DATABASE_URL)", {
-        next: "give --database a copy of it",
+        next: "make a copy of the database, and give its URL as --database",
       });
     }
   } finally {
@@ -211,7 +211,11 @@ async function deployment({ pool, newId, backup }: Drill): Promise<Result> {
   const { id, forkedFrom } = await openDeploymentRecord({ pool, newId }).read();
   const expected = backup?.manifest.deployment;
   const isSame = expected === undefined || expected === id || expected === forkedFrom;
-  return result("the deployment", isSame, isSame ? id : `${id}, and the backup is of ${expected}`);
+  return result(
+    "the deployment",
+    isSame,
+    isSame ? id : `${id}; the backup was made of another deployment, ${expected}`,
+  );
 }
 
 async function books({ pool }: Drill, name: string): Promise<Result> {

@@ -114,7 +114,7 @@ export async function removeUnfinished(home: Home, log: Log): Promise<void> {
       await rm(join(home.directory, name), { recursive: true, force: true });
     } catch (error) {
       // An initdb whose gateway was killed may still be writing there. The next start tries again.
-      log.warn({ err: error, name }, "removing the files of an interrupted first start failed");
+      log.warn({ err: error, name }, "could not remove the files of an interrupted first start");
     }
   }
 }

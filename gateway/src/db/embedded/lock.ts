@@ -111,7 +111,7 @@ export class DirectoryLock {
           throw new PrivatePostgresError(`PostgreSQL (process ${server.pid}) exited unexpectedly.`, { cause: error });
         }
         if (clock.monotonic() > deadline) throw error;
-        log.debug({ err: error }, "acquiring the data directory lock failed; retrying");
+        log.debug({ err: error }, "could not acquire the data directory lock; retrying");
       }
       await sleep(clock, RETRY_MS);
     }

@@ -91,8 +91,8 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   if (found === "other") {
     throw new WrongPlane(
       `this database is a copy: gateways on the NATS plane use another database of the same deployment ${deployment}`,
-      "set DATABASE_URL to their database; or, if this one replaces it, stop those gateways first; or, for a restore drill, give this " +
-        "one a new ID (tollgate admin deployment fork) and a plane of its own",
+      "set DATABASE_URL to the database of the other gateways. If this database replaces theirs, stop them first. For a restore drill, " +
+        "give this database a new ID (tollgate admin deployment fork) and NATS servers of its own",
     );
   }
   if (found === "unknown")

@@ -125,7 +125,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
       this.#server.listen({ host, port }, resolve);
     });
     this.#server.removeAllListeners("error");
-    this.#server.on("error", (err) => this.log.error({ err }, "plane: accepting a connection failed"));
+    this.#server.on("error", (err) => this.log.error({ err }, "plane: could not accept a connection"));
     const address = this.#server.address();
     invariant(address !== null && typeof address === "object", "a TCP server has an address");
     this.port = address.port;

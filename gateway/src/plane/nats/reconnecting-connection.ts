@@ -209,7 +209,7 @@ export class ReconnectingConnection implements Dependency {
     this.#askedAt = undefined;
     for (const subscribed of this.#subscribed) this.#put(subscribed, connection);
     this.#logErrors(connection).catch((error) =>
-      this.#options.log.error({ err: error }, "reading the connection status failed"),
+      this.#options.log.error({ err: error }, "could not read the connection status"),
     );
   }
 

@@ -171,7 +171,7 @@ export class Revoker {
 
   #lookNow(): void {
     this.#look().catch((error) => {
-      this.#options.log.error({ err: error, nodes: this.#wanted.size }, "writing revocations failed; retrying");
+      this.#options.log.error({ err: error, nodes: this.#wanted.size }, "could not write revocations; retrying");
       this.#lookLater();
     });
   }

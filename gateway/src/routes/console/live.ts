@@ -146,7 +146,7 @@ export class Live {
       }
     } catch (error) {
       const level = isStorageTrouble(error) ? "debug" : "warn";
-      this.#log[level]({ err: error instanceof Fault ? error.message : error }, "reading live figures failed");
+      this.#log[level]({ err: error instanceof Fault ? error.message : error }, "could not read live figures");
     }
   }
 
@@ -156,7 +156,7 @@ export class Live {
     } catch (error) {
       // There is nothing new to see meanwhile; it is asked again with the next keep-alive.
       if (isStorageTrouble(error)) return true;
-      if (!(error instanceof Fault)) this.#log.warn({ err: error }, "checking the access of a live viewer failed");
+      if (!(error instanceof Fault)) this.#log.warn({ err: error }, "could not check the access of a live viewer");
       return false;
     }
   }

@@ -88,7 +88,7 @@ export function openStatus({
           last = made;
         },
         (error) => {
-          log[isAway(error) ? "debug" : "warn"]({ err: error }, "updating the status page failed");
+          log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not update the status page");
           last = lastKnown();
         },
       )

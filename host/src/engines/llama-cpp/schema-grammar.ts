@@ -165,7 +165,7 @@ function string(schema: Schema): string {
   const { min, max } = bounds(schema.minLength, schema.maxLength, "maxLength");
   const format = ["date", "time", "date-time"].find((known) => known === schema.format);
   if (format === undefined) return `"\\"" char${repeated(min, max)} "\\""`;
-  if (min > 0 || max !== undefined) throw unsupported("format with bounds on the length");
+  if (min > 0 || max !== undefined) throw unsupported("`format` together with minLength or maxLength");
   return format === "date-time" ? '"\\"" date "T" time "\\""' : `"\\"" ${format} "\\""`;
 }
 
