@@ -159,7 +159,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const { outcome, moves } = await takeAnswer({ pool, onFailed }, { ...news, reference });
       log.info(
         { checkout: reference, seen: news.seen, outcome, moves: moves.length },
-        "the payment provider answered an automatic purchase",
+        "automatic purchase: the payment provider's response",
       );
     } catch (cause) {
       if (!(cause instanceof ProviderUnavailable)) throw cause;

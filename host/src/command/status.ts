@@ -112,7 +112,7 @@ function pastLines({ range, total: of }: Past): [string, string][] {
     ...(of.tps === null ? [] : [perSecond(of.tps)]),
   ];
   return [
-    [`in ${range}`, `use ${percent(of.utilisation)}, connected ${percent(of.connected)} of the time`],
+    [`in ${range}`, `slots in use ${percent(of.utilisation)}, connected ${percent(of.connected)} of the time`],
     [
       "",
       `${counted(of.requests, "request")}, ${failed}, ${count(of.prompt_tokens)} + ${count(of.completion_tokens)} tokens, ` +

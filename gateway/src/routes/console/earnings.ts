@@ -42,7 +42,7 @@ export function earningHandlers(
       if (to < from) throw invalidRequest("to", "to must not be before from");
       if (split === by) throw invalidRequest("split", "split must differ from by");
       if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
-        throw invalidRequest("from", `from must be at most 31 days before "to" with by=hour`);
+        throw invalidRequest("from", `from must be at most 31 days before to where by is hour`);
       }
       const data = bounded(await earnings.sums(account.id, { by, split, from, to, nodeId: namedNode(query) }));
       const shown = data.map((row) => sumObject(row, query));

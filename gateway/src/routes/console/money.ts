@@ -34,7 +34,7 @@ export function moneyHandlers(
       if (to < from) throw invalidRequest("to", "to must not be before from");
       const days = (to.getTime() - from.getTime()) / DAY_MS;
       if (by === "hour" && days > DAYS_BY_HOUR_MAX) {
-        throw invalidRequest("from", `from must be at most ${DAYS_BY_HOUR_MAX} days before "to" with by=hour`);
+        throw invalidRequest("from", `from must be at most ${DAYS_BY_HOUR_MAX} days before to where by is hour`);
       }
       if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
       if (by === "label") {

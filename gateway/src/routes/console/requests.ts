@@ -64,7 +64,7 @@ export function requestHandlers(
   const sortable = async (accountId: Uuid, sort: string, filter: Filter): Promise<Filter & { from: Date }> => {
     const { from, to = new Date(now()), label } = filter;
     if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
-      throw invalidRequest("from", `from must be at most ${SORTED_DAYS_MAX} days before "to" with sort=${sort}`);
+      throw invalidRequest("from", `from must be at most ${SORTED_DAYS_MAX} days before to where sort is ${sort}`);
     }
     const span = { from, to: filter.to };
     const read =

@@ -66,7 +66,7 @@ export function describeHardware(hardware: Hardware): [name: string, value: stri
   return [
     ["cpu", `${cpu}, ${counted(cores, "core")}`],
     ["memory", gibibytes(memoryBytes)],
-    ...(lines.length === 0 ? [["gpu", "none found: models run on the processor"] as [string, string]] : lines),
+    ...(lines.length === 0 ? [["gpu", "no GPU found: models run on the CPU"] as [string, string]] : lines),
   ];
 }
 
