@@ -52,7 +52,7 @@ test("status tells the machine with its graphics memory, and how the node was us
     "gpu       Apple M4, shares the machine's memory",
     "models    tiny-3b  first token 210 ms  45.2 tokens/s",
     "today     12 requests, 1,234 + 5,678 tokens, earned $0.00012345",
-    "in 24h    use 42 %, connected 100 % of the time",
+    "in 24h    slots in use 42 %, connected 100 % of the time",
     "          1,204 requests, 8 failed (0.7 %), 88,102 + 41,377 tokens, earned $0.003877615",
     "          first token 181 ms, 412 ms at the 95th percentile, 41.5 tokens/s",
     "failures  1 in the last 12 jobs (5 in 20 quarantine a node)",

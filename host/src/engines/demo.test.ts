@@ -95,10 +95,7 @@ test("two jobs run side by side, and a third waits for a slot", async () => {
   fox.heard = () => order.push("fox");
   count.heard = () => order.push("count");
   const job = (content: string): GenerationJob => chatJob(content, { sampling: greedy });
-  const running = [
-    engine.generate(job(STORY), fox, never),
-    engine.generate(job("Count to 20"), count, never),
-  ];
+  const running = [engine.generate(job(STORY), fox, never), engine.generate(job("Count to 20"), count, never)];
   const third = new RecordingSink();
   third.heard = () => assert.ok(count.deltas.length > 0 && fox.deltas.length > 0);
   running.push(engine.generate(job("hi"), third, never));

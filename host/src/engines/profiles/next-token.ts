@@ -34,7 +34,11 @@ export const nextToken: EngineScoring = {
       const rest = { model, content: answer.slice(cut), add_special: false, parse_special: false };
       const { tokens } = await ask(http, "/tokenize", rest, Tokens, signal);
       const said = tokens[0];
-      if (said === undefined) throw new EngineError("prompt", "the answer to score is shorter than a position in it that the gateway asked about");
+      if (said === undefined)
+        throw new EngineError(
+          "prompt",
+          "the answer to score is shorter than a position in it that the gateway asked about",
+        );
       const body = {
         model,
         prompt: prompt + answer.slice(0, cut),
