@@ -27,7 +27,7 @@ Each gateway can have its own \`SPOOL_DIR\`, or several can share one. A gateway
     }),
     REPLAY_WINDOW: number({
       ...{ default: 15, unit: "minutes", min: 1, max: 1_440 },
-      help: "How long a gateway keeps committed charges and key changes in `SPOOL_DIR`, to enter them again after a failover that lost them.",
+      help: "How long a gateway journals what it committed, to enter it again after a failover that lost it.",
       see: "[A failover that lost data](runbook.md#tollgatehistorylost)",
     }),
   },
