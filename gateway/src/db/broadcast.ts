@@ -29,7 +29,7 @@ export interface Broadcast {
   close(): Promise<void>;
 }
 
-export interface HeardBroadcast extends Broadcast {
+interface HeardBroadcast extends Broadcast {
   /** Tells the listeners here that anything may have changed. */
   forget(): void;
 }

@@ -17,7 +17,7 @@ const AT_ONCE = 128;
 /** Later than this after an epoch began, somebody may have changed a row on purpose: then a row is only revoked or suspended. */
 const FRESH = "5 minutes";
 
-export interface NotEntered {
+interface NotEntered {
   kind: JournalEntry["kind"] | "journal";
   id: string;
   reason: string;

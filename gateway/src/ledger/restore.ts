@@ -11,7 +11,7 @@ const RESTORE = `select ledger_restore($1::text::uuid[], $2::text::uuid[], $3::t
   $12::text::integer[], $13::text::text[], $14::text::text[])::text as codes`;
 
 /** `known`: the database has it, held or ended. */
-export type RestoreOutcome = "restored" | "known" | "no_account";
+type RestoreOutcome = "restored" | "known" | "no_account";
 
 /** In one transaction. */
 export async function restoreBatch(pool: pg.Pool, orders: HoldOrder[]): Promise<RestoreOutcome[]> {

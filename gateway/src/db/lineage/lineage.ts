@@ -72,7 +72,7 @@ export interface Move {
   positions: number;
 }
 
-export interface Follower {
+interface Follower {
   /** Before anything may use the database: cached rows go, and changes are entered that must not be missing. */
   first: (client: Client, move: Move) => Promise<void>;
   /** In the background. It is called again after a failure and a restart, until it resolves. */

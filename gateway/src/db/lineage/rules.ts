@@ -19,7 +19,7 @@ export interface Found extends History {
   accepted: boolean;
 }
 
-export type Judgement =
+type Judgement =
   /** The history that the gateway follows. */
   | { kind: "same" }
   /** It goes on on a new timeline or in an accepted copy. Whether something is missing has to be looked at. */
