@@ -21,7 +21,8 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
 
 const MODEL = "tiny-3b";
-const ANSWERS = 40;
+const ANSWERS = 246;
+const AT_ONCE = 6;
 
 describe("a failover that lost the end of the database's history", () => {
   let dataDir: string;
@@ -54,12 +55,15 @@ describe("a failover that lost the end of the database's history", () => {
   /** The ids of requests that were answered in full. */
   const answered = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
-    for (let i = 0; i < count; i++) {
-      const response = await chat({ tokens: 5 });
-      await response.text();
-      assert.equal(response.status, 200);
-      ids.push(requestUuid(response.headers.get("x-request-id") as string));
-    }
+    let left = count;
+    const askOn = async (): Promise<void> => {
+      while (left-- > 0) {
+        const response = await chat({ tokens: 5 });
+        assert.equal(response.status, 200, await response.text());
+        ids.push(requestUuid(response.headers.get("x-request-id") as string));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, askOn));
     return ids;
   };
   const chargedOf = (ids: string[]) =>
@@ -99,11 +103,6 @@ describe("a failover that lost the end of the database's history", () => {
     const inFlightId = requestUuid(inFlight.headers.get("x-request-id") as string);
 
     await postgres.failoverLosing();
-    assert.deepEqual(
-      (await chargedOf(lost)).length < lost.length,
-      true,
-      "the standby must lack some of them, or this test shows nothing",
-    );
     await eventually("the gateway is ready again", ready);
     assert.equal((await chat({ tokens: 1 }, {}, revoked.token)).status, 401, "the key was revoked in what was lost");
     await rest();
@@ -128,7 +127,7 @@ describe("a failover that lost the end of the database's history", () => {
       return rows.length > 0 && rows;
     });
     assert.deepEqual(loss?.not_entered, []);
-    assert.ok((loss?.entered["requests"] ?? 0) > 0);
+    assert.equal(loss?.entered["requests"], ANSWERS, "the standby had none of them");
     assert.equal(loss?.entered["api_key"], 1);
     assert.match(await admin("history", "losses"), /requests/);
     assert.equal(await metric("tollgate_history_lost_total"), 1);
