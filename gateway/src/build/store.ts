@@ -7,7 +7,7 @@ import { startPrivatePostgres } from "../db/embedded.ts";
 import { isAway } from "../db/errors.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
-import { LINEAGE_SINCE, Lineage } from "../db/lineage/lineage.ts";
+import { LINEAGE_SINCE, Lineage, WrongHistory } from "../db/lineage/lineage.ts";
 import { historyFile } from "../db/lineage/remembered.ts";
 import { type Connection, LEDGER_SESSION } from "../db/pool.ts";
 import { openSchema } from "../db/schema.ts";
@@ -61,7 +61,8 @@ export async function openStore(context: BuildContext): Promise<Store & { pid: n
     .then(() => beginLineage(lineage, pool))
     .then(() => openSchema({ pool, mode: config.migrate, clock, log, onLost }))
     .catch((cause) => {
-      throw config.databaseUrl !== undefined && isAway(cause) ? new DatabaseUnreachable(cause) : cause;
+      const isUnreachable = isAway(cause) && !(cause instanceof WrongHistory);
+      throw config.databaseUrl !== undefined && isUnreachable ? new DatabaseUnreachable(cause) : cause;
     });
   await beginLineage(lineage, pool);
   void schema.reached(LINEAGE_SINCE).then(() => beginLineage(lineage, pool).catch(onLost));

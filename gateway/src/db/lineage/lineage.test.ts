@@ -42,6 +42,7 @@ describe("the history that a gateway follows", () => {
       log: createLog("silent"),
     });
     await lineage.begin(db.pool);
+    await lineage.remember();
     return lineage;
   };
   const beat = async (lineage: Lineage, change: Partial<Looked> = {}): Promise<void> => {
@@ -61,6 +62,16 @@ describe("the history that a gateway follows", () => {
     ]);
     assert.equal((await remembered()).epoch, lineage.seen?.epoch);
     assert.equal((await open()).seen?.epoch, lineage.seen?.epoch, "the next gateway follows the same one");
+  });
+
+  test("keeps the first history on the disk only when it is told to", async () => {
+    const memory = historyFile(directory);
+    const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
+    await lineage.begin(db.pool);
+    await beat(lineage, { position: 5 });
+    assert.equal(await memory.read(), undefined, "the plane may belong to another database");
+    await lineage.remember();
+    assert.equal((await memory.read())?.position, 5);
   });
 
   test("moves the position with the heartbeat, once for all gateways", async () => {

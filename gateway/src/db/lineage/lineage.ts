@@ -26,9 +26,13 @@ const REMEMBER_EVERY_MS = 10_000;
 /** A connection leads to a database that this gateway must not use. */
 export class WrongHistory extends Away {
   override name = "WrongHistory";
+  readonly what: string;
+  readonly remedy =
+    "stop that server or correct DATABASE_URL; if this database is the one to go on with, run tollgate admin history accept";
   constructor(why: string) {
     super("database", why);
-    this.message = `the database is refused: ${why}. Next: fence the wrong server off or correct DATABASE_URL; if this database is the one to go on with, run tollgate admin history accept`;
+    this.what = `the database is refused: ${why}`;
+    this.message = this.what;
   }
 }
 
@@ -118,12 +122,18 @@ export class Lineage {
     const { isThere } = await queryOne(client, There, `select to_regclass('ledger_history') is not null as "isThere"`);
     if (this.isOn || !isThere) return;
     this.#seen = await this.#options.memory.read();
+    this.#rememberedAt = this.#options.clock.monotonic();
     this.isOn = true;
     const { found, judged } = this.#judged(await look(client), this.#seen);
     await this.#accept(client, found, judged);
     // Its process ended before everything was entered.
     const seen = this.#seen as Remembered;
     if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
+  }
+
+  /** The first history is kept on the disk once it is certain that the gateway belongs to it. */
+  async remember(): Promise<void> {
+    if (this.#seen !== undefined) await this.#options.memory.write(this.#seen);
   }
 
   /** Does what there is to do after a move, also after one that was found at the start. */
@@ -187,7 +197,6 @@ export class Lineage {
     const seen = this.#seen;
     const next: Remembered = { system, timeline, epoch, position, entered: seen?.entered ?? epoch };
     if (seen === undefined) {
-      await memory.write(next);
       this.#seen = next;
     } else if (judged === "moved") {
       await this.#moveOn(client, seen, next);
