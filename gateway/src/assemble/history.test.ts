@@ -47,7 +47,9 @@ test("a gateway on the old primary refuses it when another gateway has moved on"
   };
   const [moved, left] = [await open(), await open()];
   let cut = 0;
-  left.onNewer = () => void (cut += 1);
+  left.onNewer = () => {
+    cut += 1;
+  };
   await left.check(pool);
   const { system, epoch, position } = moved.seen ?? { system: "", epoch: "", position: 0 };
   const looked = { system, timeline: 2, epoch, position, accepted: false, begunFor: 2, begunIn: system, isDue: false };

@@ -128,7 +128,9 @@ describe("the history that a gateway follows", () => {
   test("lets only the heartbeat move on: other connections are refused and report the new timeline", async () => {
     const lineage = await open();
     let reported = 0;
-    lineage.onNewer = () => void (reported += 1);
+    lineage.onNewer = () => {
+      reported += 1;
+    };
     lineage.hear({ system: "another", timeline: 9 });
     assert.equal(reported, 0, "another cluster's timeline says nothing");
     lineage.hear({ system: lineage.seen?.system as string, timeline: 2 });
@@ -138,7 +140,9 @@ describe("the history that a gateway follows", () => {
     await assert.rejects(beat(lineage), /old primary/);
     assert.equal(lineage.refusals, 2);
     let moved = 0;
-    lineage.onMoved = () => void (moved += 1);
+    lineage.onMoved = () => {
+      moved += 1;
+    };
     await beat(lineage, { timeline: 2, begunFor: 2 });
     assert.equal(moved, 1);
     assert.equal(lineage.seen?.timeline, 2);
