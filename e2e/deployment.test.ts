@@ -66,7 +66,7 @@ describe("deployments", { skip }, () => {
     return JSON.parse(said) as Shown;
   };
 
-  test("a copy is refused by the plane of its original, as a copy and as a fork; a fork has its own", async () => {
+  test("a copy is refused by the plane of its original, as a copy and as a fork; a fork has its own", async (t) => {
     const [original, copied] = await Promise.all([shown(atOriginal), shown(atCopy)]);
     assert.equal(original.id, copied.id);
     assert.deepEqual([original.gateways, copied.gateways, original.plane.state], [1, 0, "own"]);
@@ -80,7 +80,10 @@ describe("deployments", { skip }, () => {
     const forked = JSON.parse(said) as { id: string; forked_from: string };
     assert.match(await refusal(atCopy), /belongs to deployment .*tollgate admin deployment adopt/);
     const atOwn = { ...atCopy, ...own.env };
-    const drill = await serve(dataDir, atOwn, "drill");
+    // A gateway that followed the original would refuse the copy.
+    const drillDir = await newDataDir();
+    t.after(() => removeDataDir(drillDir));
+    const drill = await serve(drillDir, atOwn, "drill");
     const now = await shown(atOwn);
     assert.deepEqual([now.id, now.forked_from, now.plane.state], [forked.id, forked.forked_from, "own"]);
     assert.equal(await drill.stop(), 0);

@@ -69,6 +69,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     const serving = await openServing(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
     // From here on nodes are told things: not before it is certain that the plane is this database's own.
     const deployment = await ports.deployment;
+    await ports.store.lineage?.remember();
     const trust = await openTrust(context, settings, { ...serving, broadcast: ports.store.broadcast });
     serving.checks.watch((nodeId) => trust.lengthSuspicion(nodeId));
     const facts = { serving, trust, deployment, close };

@@ -57,6 +57,13 @@ export interface Postgres {
    * standby, which goes on after this resolves; `inStep` tells when it is done.
    */
   failover(): Promise<void>;
+  /**
+   * The standby, which was killed, is started without its primary and takes over as it is: what was committed since is lost. The old
+   * primary stays as it died, and nobody looks after the pair any more.
+   */
+  failoverLosing(): Promise<void>;
+  /** Leads the front to the primary or to the one that was replaced, which is started: nobody fenced it off. */
+  leadTo(which: Which): Promise<void>;
   /** Until the last byte of the disk is taken. A server may end of it; `freeDisk` starts it again, as its keeper would. */
   fillDisk(which?: Which): Promise<void>;
   freeDisk(which?: Which): Promise<void>;
@@ -160,20 +167,26 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
           throw new Error("the primary died while the standby was not in step: commits would be lost");
         const { primary: old, standby: next } = servers;
         await old.process.kill();
-        const [row] = await next.query<{ done: boolean }>("select pg_promote(true, 60) as done", [], {
-          withinMs: 90_000,
-        });
-        if (row?.done !== true) throw new Error(`${next.name} did not become the primary`);
-        await eventually(`${next.name} takes writes`, async () => {
-          const [state] = await next.query<{ standby: boolean }>("select pg_is_in_recovery() as standby");
-          return state?.standby === false;
-        });
+        await promote(next);
         [servers.primary, servers.standby] = [next, old];
         operator.changed();
         front.leadTo(next.port);
       } finally {
         operator.watch();
       }
+    },
+    async failoverLosing() {
+      await operator.rest();
+      const { primary: old, standby: next } = servers;
+      await old.process.kill();
+      await next.process.start();
+      await promote(next);
+      [servers.primary, servers.standby] = [next, old];
+      front.leadTo(next.port);
+    },
+    async leadTo(which) {
+      if (!of(which).process.running()) await of(which).process.start();
+      front.leadTo(of(which).port);
     },
     fillDisk: (which) => of(which).disk.fill(),
     async freeDisk(which) {
@@ -210,4 +223,13 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
       await remove(...Object.values(servers));
     },
   };
+}
+
+async function promote(next: PostgresServer): Promise<void> {
+  const [row] = await next.query<{ done: boolean }>("select pg_promote(true, 60) as done", [], { withinMs: 90_000 });
+  if (row?.done !== true) throw new Error(`${next.name} did not become the primary`);
+  await eventually(`${next.name} takes writes`, async () => {
+    const [state] = await next.query<{ standby: boolean }>("select pg_is_in_recovery() as standby");
+    return state?.standby === false;
+  });
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { routes } from "../route.ts";
 import { Count, Id, Milliseconds, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
-import { LastVerdict, MoneyTotals, sampleMoney, sampleVerdict } from "./operator-platform.ts";
+import { HistoryLoss, LastVerdict, MoneyTotals, sampleMoney, sampleVerdict } from "./operator-platform.ts";
 
 const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 export const ATTENTION_REASONS = ["failing", "offline", "quarantined", "withheld", "old_agent", "probation"] as const;
@@ -80,6 +80,10 @@ const PlatformPerformance = z.strictObject({
   money: MoneyTotals,
   accounts: z.strictObject({ builders: Count, hosts: Count, suspended: Count }),
   books: LastVerdict.nullable().describe("The result of the last ledger check; null if none has run."),
+  history_losses: z
+    .array(HistoryLoss)
+    .optional()
+    .describe("Failovers of the last 30 days that lost data. Absent: none did."),
 });
 
 export const answers = { PlatformPerformance, PlatformSlot, PlatformModel, Spender, NodeToLookAt };
@@ -147,6 +151,7 @@ export const platformPerformanceRoutes = routes({
         money: sampleMoney,
         accounts: { builders: 2, hosts: 1, suspended: 0 },
         books: sampleVerdict,
+        history_losses: [{ at: SAMPLE_TIME, lost_s: 6, entered: 247, missing: 0 }],
       },
     },
   },

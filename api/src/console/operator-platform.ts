@@ -59,6 +59,13 @@ export const LastVerdict = z.strictObject({
   failed_checks: z.array(z.string()).describe("The names of the checks that found a difference."),
 });
 
+export const HistoryLoss = z.strictObject({
+  at: Time,
+  lost_s: Count.describe("About how many seconds of the database's history the failover lost."),
+  entered: Count.describe("Charges and changes that gateways entered again from their journals."),
+  missing: Count.describe("Those that they could not; `tollgate admin history losses` lists them."),
+});
+
 const BooksCheck = z.strictObject({
   object: z.literal("ledger_check"),
   ...VERDICT,
@@ -79,6 +86,7 @@ export const answers = {
   MoneyTotals,
   BooksCheck,
   LastVerdict,
+  HistoryLoss,
 };
 
 export const sampleMoney = {

@@ -59,6 +59,7 @@ export function openHealth(
     months: upkeep.months,
     rollupBacklog: () => money.rollups?.backlog(),
     verdict: upkeep.verdict,
+    losses: () => money.losses?.(),
     now: () => clock.now(),
     loopDelays: () => loopDelay.read(),
   });

@@ -57,7 +57,7 @@ test("a gateway that closes waits for the settlements that are on their way to t
       }),
       onClose: (stop) => void stops.push(stop),
     },
-    { holdLeaseMs: 60_000, upkeep: false },
+    { holdLeaseMs: 60_000, upkeep: false, replayWindowMs: 900_000 },
     { store: { ...testStore(db), ledgerPool }, spool: { directory } },
   );
   await ledger.transfer({ id: newId(), kind: "grant", accountId: account, amount: dollars(1), reason: "test" });

@@ -7,9 +7,10 @@ import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openReplay } from "../ledger/replay.ts";
 import { openSpool, type Spool } from "../ledger/spool.ts";
 import type { Context } from "./context.ts";
+import { followHistory, type HistorySettings, type Journals, type LossFigures, openJournals } from "./history.ts";
 import type { SpoolPlace, Store } from "./ports.ts";
 
-export interface MoneySettings {
+export interface MoneySettings extends HistorySettings {
   /** How long the credit of a request stays held after its gateway died. */
   holdLeaseMs: number;
   /** Do by itself what no request waits for: rollups, samples, retention, sweeps, proofs, alerts. */
@@ -23,18 +24,24 @@ export interface Money {
   unfunded: Unfunded;
   /** Undefined without upkeep. */
   rollups: Rollups | undefined;
+  /** Undefined where the store's history is not followed. */
+  journals: Journals | undefined;
+  losses: (() => LossFigures) | undefined;
 }
 
 export async function openMoney(
   context: Context,
-  { holdLeaseMs, upkeep }: MoneySettings,
-  { store: { pool, ledgerPool, schema }, spool: place }: { store: Store; spool: SpoolPlace },
+  settings: MoneySettings,
+  { store, spool: place }: { store: Store; spool: SpoolPlace },
 ): Promise<Money> {
   const { clock, log, gatewayId, onClose } = context;
+  const { holdLeaseMs, upkeep } = settings;
+  const { pool, ledgerPool, schema } = store;
   const refusals = openRefusals({ pool, clock });
   onClose(() => refusals.idle());
   const spool = await openOwnSpool(context, place);
   onClose(() => spool.close());
+  const journals = openJournals(context, settings, { spool, store });
   const rollups = upkeep ? openRollups({ pool, clock, log }) : undefined;
   onClose(() => rollups?.stop());
   const ledger = openLedger({
@@ -44,6 +51,7 @@ export async function openMoney(
     gatewayId,
     holdLeaseMs,
     spool,
+    journals,
     log,
     onEnded: () => rollups?.soon(),
   });
@@ -55,7 +63,8 @@ export async function openMoney(
   onClose(() => leases.stop());
   const unfunded = openUnfunded({ pool, clock, log });
   onClose(() => unfunded.close());
-  return { ledger, leases, refusals, unfunded, rollups };
+  const losses = journals && (await followHistory(context, { store, journals, ledger }));
+  return { ledger, leases, refusals, unfunded, rollups, journals, losses };
 }
 
 async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlace): Promise<Spool> {

@@ -13,6 +13,7 @@ import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Tracing } from "../base/tracing.ts";
 import type { Broadcast } from "../db/broadcast.ts";
+import type { Lineage } from "../db/lineage/lineage.ts";
 import type { Schema } from "../db/schema.ts";
 import type { Bodies } from "../http/call.ts";
 import type { Gateway } from "../inference/gateway.ts";
@@ -58,6 +59,10 @@ export interface Store {
   health: Dependency;
   /** How far the database's clock is ahead of ours; null while they have not been compared. */
   clockOffsetMs: () => number | null;
+  /** The history that this gateway follows. Undefined: any database will do. */
+  lineage?: Lineage;
+  /** Drops what is cached of the database's rows. */
+  forget?: () => void;
 }
 
 /** The catalogue and the tokenizers that count for it. */

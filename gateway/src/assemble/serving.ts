@@ -15,6 +15,7 @@ import type { Plane } from "../plane/plane.ts";
 import { checksIn, type LateChecks, lateChecks } from "./checks.ts";
 import type { Context } from "./context.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
+import { tellHistories } from "./history.ts";
 import { type Money, type MoneySettings, openMoney } from "./money.ts";
 import type { Ports, Store } from "./ports.ts";
 
@@ -48,9 +49,10 @@ export async function openServing(
 ): Promise<Serving> {
   const { clock, log, newId, onClose } = context;
   const { store, models, plane = absentPlane() } = ports;
-  const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store));
-  onClose(() => apiKeys.close());
   const money = await openMoney(context, settings, ports);
+  if (store.lineage !== undefined && plane.ownership !== undefined) tellHistories(context, store.lineage, plane);
+  const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store, money));
+  onClose(() => apiKeys.close());
   const { broadcast } = store;
   const fleet = openFleet({
     pool: store.pool,
@@ -93,7 +95,20 @@ export function keyOptions(
   { clock, random, newId, log }: Context,
   { current: pepper, old, next }: Replaceable,
   { pool, broadcast, schema }: Store,
+  { journals }: Pick<Money, "journals">,
 ): SecretsOptions {
   const keepsPeppers = (): boolean => schema.number >= PEPPERS_SCHEMA;
-  return { pool, pepper, old, next, keepsPeppers, clock, random, newId, log, broadcast };
+  return {
+    pool,
+    pepper,
+    old,
+    next,
+    keepsPeppers,
+    clock,
+    random,
+    newId,
+    log,
+    broadcast,
+    ...(journals && { journal: journals.row }),
+  };
 }

@@ -75,7 +75,7 @@ export async function openSite(
   const { fleet, money, apiKeys } = serving;
   const { ledger, unfunded } = money;
   const now = (): number => clock.now();
-  const keys = openKeyParts(keyOptions(context, settings.pepper, store), apiKeys);
+  const keys = openKeyParts(keyOptions(context, settings.pepper, store, money), apiKeys);
   onClose(() => keys.hostTokens.close());
   const live = new Live({ clock, log });
   onClose(() => live.close());

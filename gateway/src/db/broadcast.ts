@@ -29,24 +29,31 @@ export interface Broadcast {
   close(): Promise<void>;
 }
 
+interface HeardBroadcast extends Broadcast {
+  /** Tells the listeners here that anything may have changed. */
+  forget(): void;
+}
+
 export async function openBroadcast(options: {
   pool: pg.Pool;
   connection: Connection;
   guard: Guard;
   clock: Clock;
   log: Log;
-}): Promise<Broadcast> {
+}): Promise<HeardBroadcast> {
   const listener = new Listener(options);
   await listener.listen();
   return {
     send: (topic, text) => announce(options.pool, topic, text),
     on: (topic, run) => listener.on(topic, run),
+    forget: () => listener.forget(),
     close: () => listener.close(),
   };
 }
 
 /** What it needs to know of the store. */
-type Guard = { health: Pick<StoreGuard["health"], "isAway" | "suspect"> } & Pick<StoreGuard, "adopt">;
+type Guard = { health: Pick<StoreGuard["health"], "isAway" | "suspect"> } & Pick<StoreGuard, "adopt"> &
+  Partial<Pick<StoreGuard, "lineage">>;
 
 interface ListenerOptions {
   connection: Connection;
@@ -56,7 +63,7 @@ interface ListenerOptions {
 }
 
 /** For one who has something to say and need not listen. */
-export async function announce(pool: pg.Pool, topic: string, text: string): Promise<void> {
+export async function announce(pool: pg.Pool | pg.ClientBase, topic: string, text: string): Promise<void> {
   await pool.query("select pg_notify($1, $2)", [CHANNEL, `${topic} ${text}`]);
 }
 
@@ -76,6 +83,10 @@ class Listener {
     this.#runs.set(topic, [...(this.#runs.get(topic) ?? []), run]);
   }
 
+  forget(): void {
+    for (const runs of this.#runs.values()) for (const run of runs) run(undefined);
+  }
+
   async listen(): Promise<void> {
     const { connection, guard, log } = this.#options;
     const client = new pg.Client(clientConfig(connection, BROADCAST_CONNECTION));
@@ -88,6 +99,7 @@ class Listener {
     // "end" follows, which is where the loss is dealt with.
     client.on("error", (error) => log.debug({ err: error }, "database notifications: connection lost"));
     await client.connect();
+    await guard.lineage?.check(client);
     await client.query(`listen ${CHANNEL}`);
     this.#client = client;
     client.once("end", () => {
@@ -120,7 +132,7 @@ class Listener {
       if (guard.health.isAway) continue;
       try {
         await this.listen();
-        for (const runs of this.#runs.values()) for (const run of runs) run(undefined);
+        this.forget();
         return;
       } catch (error) {
         log[isAway(error) ? "debug" : "warn"]({ err: error }, "database notifications: connection failed; retrying");

@@ -13,6 +13,7 @@ import type { Log } from "../base/log.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { cut } from "./cut.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import type { Lineage } from "./lineage/lineage.ts";
 import type { Connection } from "./pool.ts";
 import type { Durability } from "./session.ts";
 
@@ -25,11 +26,14 @@ interface GuardOptions {
   log: Log;
   /** Whether a server that may lose what it confirmed is refused. */
   durability?: Durability;
+  /** Compares every connection with the history that was seen. Undefined: any database will do. */
+  lineage?: Lineage;
 }
 
 export class StoreGuard {
   readonly health: Breaker;
   readonly clocks: ClockWatch;
+  readonly lineage: Lineage | undefined;
   readonly #heartbeat: Heartbeat;
   readonly #connections = new Set<pg.Client>();
   readonly #pools: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">[] = [];
@@ -40,8 +44,9 @@ export class StoreGuard {
   /** Lost since the store was last asked about it. */
   #lost = 0;
 
-  constructor({ connection, clock, log, durability = "checked" }: GuardOptions) {
+  constructor({ connection, clock, log, durability = "checked", lineage }: GuardOptions) {
     this.#clock = clock;
+    this.lineage = lineage;
     this.#log = log;
     this.clocks = new ClockWatch({ clock, log });
     this.#heartbeat = new Heartbeat({
@@ -49,6 +54,7 @@ export class StoreGuard {
       clock,
       clocks: this.clocks,
       durability,
+      lineage,
       isDoubtful: () => this.health.isAway || this.#isSlow(),
       onLost: () => void this.health.suspect(),
     });
@@ -65,6 +71,13 @@ export class StoreGuard {
   /** From now on. Before, as while the schema is brought up to date, the store may take its time. */
   watch(): void {
     this.health.watch();
+  }
+
+  /** Another server took over: nothing that is connected to the one before it may go on. */
+  failedOver(): void {
+    this.#cutAll("it failed over");
+    this.#heartbeat.close();
+    void this.health.suspect();
   }
 
   stop(): void {
@@ -131,9 +144,22 @@ export function guardedClients(guard: StoreGuard) {
         return undefined;
       }
       guard.adopt(this);
-      if (callback === undefined) return super.connect();
-      super.connect(callback);
+      const connected = this.#connectChecked();
+      if (callback === undefined) return connected;
+      connected.then(() => callback(undefined as unknown as Error), callback);
       return undefined;
+    }
+
+    /** Nobody uses it before it is known to lead to the right database. */
+    async #connectChecked(): Promise<pg.Client> {
+      await super.connect();
+      try {
+        await guard.lineage?.check(this);
+      } catch (error) {
+        cut(this, error as Error);
+        throw error;
+      }
+      return this;
     }
   };
 }

@@ -10,22 +10,32 @@ import type { ClockWatch } from "./clock-watch.ts";
 import { connectionName } from "./connected.ts";
 import { cut } from "./cut.ts";
 import { isConnectionLoss } from "./errors.ts";
+import { type Lineage, LOOK, Looked } from "./lineage/lineage.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 import { queryOne, row } from "./rows.ts";
 import { checkSession, type Durability } from "./session.ts";
 
-const Life = row({ ms: z.number(), readOnly: z.boolean() });
+const Life = row({ ms: z.number(), readOnly: z.boolean(), history: Looked.optional() });
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
                         current_setting('transaction_read_only') = 'on' as "readOnly"`;
 /** A word in the log of the database's own, that means nothing to anybody: to commit it, it has to be written. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
-const QUESTIONS = { read: { name: "heartbeat", text: READING }, write: { name: "heartbeat_write", text: WRITING } };
+/** One question, so that a long way to the database is gone once. */
+const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${LOOK}) l) as history`;
+const QUESTIONS = {
+  read: { name: "heartbeat", text: READING },
+  write: { name: "heartbeat_write", text: WRITING },
+  readHistory: { name: "heartbeat_history", text: withHistory(READING) },
+  writeHistory: { name: "heartbeat_write_history", text: withHistory(WRITING) },
+};
 
 interface HeartbeatOptions {
   connection: Connection;
   clock: Clock;
   clocks: ClockWatch;
   durability: Durability;
+  /** Undefined: any database will do. */
+  lineage: Lineage | undefined;
   /** Whether an answer to a question that only reads would say too little. */
   isDoubtful: () => boolean;
   /** Its connection ended while nobody asked anything. */
@@ -88,12 +98,15 @@ export class Heartbeat {
   }
 
   async #ask(client: pg.Client): Promise<void> {
-    const { clock, clocks, isDoubtful } = this.#options;
+    const { clock, clocks, isDoubtful, lineage } = this.#options;
     const [sentAt, began] = [clock.now(), clock.monotonic()];
-    const { ms, readOnly } = await queryOne(client, Life, QUESTIONS[isDoubtful() ? "write" : "read"]);
+    const what = isDoubtful() ? "write" : "read";
+    const question = QUESTIONS[lineage?.isOn === true ? (`${what}History` as const) : what];
+    const { ms, readOnly, history } = await queryOne(client, Life, question);
     clocks.compare({ theirs: ms, sentAt, roundTripMs: clock.monotonic() - began });
     // A primary that was replaced and came back as a standby, or one that was fenced off.
     if (readOnly) throw new Error("the database is read-only");
+    if (history !== undefined) await lineage?.beat(client, history);
   }
 
   #drop(client: pg.Client): void {

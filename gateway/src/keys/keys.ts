@@ -115,6 +115,8 @@ export interface SecretsOptions extends Peppers {
   log: Log;
   /** How gateways tell each other that a secret was revoked. */
   broadcast: Broadcast;
+  /** Keeps the row as it is now, in case the database loses it. Resolves when that is written. */
+  journal?: (table: keyof typeof OPEN_MAX, id: Uuid) => Promise<void>;
 }
 
 /** A kind of secret: its table, and what its holders and records have beside what every secret has. */
@@ -181,7 +183,7 @@ export function openSecrets<Record extends SecretRecord>(
   }: Kind<Record>,
   options: SecretsOptions,
 ): OpenSecrets<Record> {
-  const { pool, pepper, clock, random, newId, broadcast } = options;
+  const { pool, pepper, clock, random, newId, broadcast, journal } = options;
   const lastUsed = keepLastUsed(table, options);
   const rehashing = openRehashing(table, options);
   const record = `select k.id, k.account_id as "accountId", k.name, k.reference, k.created_at as "createdAt",
@@ -216,6 +218,7 @@ export function openSecrets<Record extends SecretRecord>(
   const changed = async (id: Uuid): Promise<void> => {
     forget(id);
     await broadcast.send(topic, id);
+    await journal?.(table, id);
   };
   const changedOne = async (id: Uuid, { rowCount }: { rowCount: number | null }): Promise<boolean> => {
     await changed(id);
@@ -267,6 +270,7 @@ export function openSecrets<Record extends SecretRecord>(
         await rehashing.issued(client, reference);
         await then(client, id);
       });
+      await journal?.(table, id);
       return { id, token };
     },
 

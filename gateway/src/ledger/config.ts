@@ -6,6 +6,8 @@ interface LedgerConfig {
   holdLeaseMs: number;
   /** Where settlements wait that the store cannot take now. Undefined: below the data directory. */
   spoolDir: string | undefined;
+  /** How long what was committed stays in the journals beside the spool. */
+  replayWindowMs: number;
 }
 
 export const ledger = domain({
@@ -23,6 +25,15 @@ Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to it 
       help: "Directory for settlements that the database cannot accept now, on a disk that outlives the gateway.",
       see: "[Settlements that wait](failures.md#settlements-that-wait)",
     }),
+    REPLAY_WINDOW: number({
+      ...{ default: 15, unit: "minutes", min: 1, max: 1_440 },
+      help: "How long a gateway journals what it committed, to enter it again after a failover that lost it.",
+      see: "[A failover that lost data](runbook.md#tollgatehistorylost)",
+    }),
   },
-  config: (e): LedgerConfig => ({ holdLeaseMs: e.HOLD_LEASE_S * 1000, spoolDir: e.SPOOL_DIR }),
+  config: (e): LedgerConfig => ({
+    holdLeaseMs: e.HOLD_LEASE_S * 1000,
+    spoolDir: e.SPOOL_DIR,
+    replayWindowMs: e.REPLAY_WINDOW * 60_000,
+  }),
 });

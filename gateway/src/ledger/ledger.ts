@@ -18,8 +18,10 @@ import type { Schema } from "../db/schema.ts";
 import { DERIVED_SINCE } from "./books.ts";
 import { openCredit } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
+import type { Journal } from "./journal.ts";
 import { openReleases } from "./releases.ts";
 import { RESERVE_SINCE } from "./reserve.ts";
+import { restoreBatch } from "./restore.ts";
 import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
 import { openSettling } from "./settling.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
@@ -93,13 +95,24 @@ interface LedgerOptions {
   schema?: Pick<Schema, "reached">;
   /** Where settlements wait that the store does not take. Without one they wait in memory. */
   spool?: Spool;
+  /** What was committed is written there. Undefined: nobody could enter it again. */
+  journals?: Record<"requests" | "changes", Pick<Journal, "add" | "written">> | undefined;
   /** Requests have ended, and the books say so: committed, not merely on their way. */
   onEnded?: () => void;
   log?: Log;
 }
 
 export function openLedger(options: LedgerOptions): Ledger {
-  const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS, schema, spool, log = createLog("silent") } = options;
+  const {
+    pool,
+    clock,
+    gatewayId,
+    holdLeaseMs = HOLD_LEASE_MS,
+    schema,
+    spool,
+    journals,
+    log = createLog("silent"),
+  } = options;
   const { onEnded = () => {} } = options;
   let hasOnes = schema === undefined;
   let hasReserve = schema === undefined;
@@ -132,12 +145,26 @@ export function openLedger(options: LedgerOptions): Ledger {
     (batch) => settleBatch(pool, batch, { hasOnes, hasReserve }).then(andTell),
     common,
   );
+  /** Holds of this gateway's requests, until these have ended: with a journal alone. */
+  const orders = new Map<Uuid, HoldOrder>();
   const settling = openSettling({
     clock,
     log,
     spool,
     settle: (settlement) => settlements.add(settlement),
     settleLate: (settlement) => settleLate(pool, settlement, { hasReserve }).then(andTell),
+    restore:
+      journals &&
+      (async (id) => {
+        const order = orders.get(id);
+        return order !== undefined && (await restoreBatch(pool, [order]))[0] !== "no_account";
+      }),
+    ended(settlement, isCommitted) {
+      const hold = orders.get(settlement.id);
+      if (hold === undefined) return;
+      orders.delete(settlement.id);
+      if (isCommitted) journals?.requests.add({ kind: "request", hold, settlement });
+    },
   });
 
   const voids = new Batcher<Uuid, boolean>(async (ids) => {
@@ -159,6 +186,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     async hold(order) {
       const asOf = clock.monotonic();
       const outcome = await holds.add(order);
+      if (journals !== undefined && outcome.kind === "held") orders.set(order.id, order);
       if (outcome.kind !== "ended") credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);
       return outcome;
     },
@@ -166,7 +194,10 @@ export function openLedger(options: LedgerOptions): Ledger {
     secure: (settlement) => settling.secure(settlement),
     trySettling: (settlement) => settling.trySettling(settlement),
     unsettled: () => settling.waiting(),
-    void: (id) => releases.release(id),
+    void(id) {
+      orders.delete(id);
+      return releases.release(id);
+    },
     async transfer({ id, kind, accountId, amount, reason }) {
       invariant(amount > 0n, "a transfer moves a positive amount");
       const { code } = await queryOne(pool, TransferCode, "select ledger_transfer($1, $2, $3, $4, $5) as code", [
@@ -177,6 +208,10 @@ export function openLedger(options: LedgerOptions): Ledger {
         reason,
       ]);
       credit.forget(accountId);
+      if (kind === "grant" && code === 1) {
+        journals?.changes.add({ kind, id, accountId, amount, reason });
+        await journals?.changes.written();
+      }
       return code === 1 ? "moved" : code === 2 ? "repeated" : code === 0 ? "exceeds_balance" : "no_account";
     },
     async renew(ids) {

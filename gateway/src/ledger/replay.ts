@@ -140,7 +140,7 @@ export function openReplay(options: ReplayOptions): Replay {
   };
 }
 
-async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefined> {
+export async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefined> {
   try {
     return await disk.open(path, "r");
   } catch (error) {
@@ -149,7 +149,7 @@ async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefin
   }
 }
 
-async function textFrom(handle: DiskFile, position: number): Promise<string> {
+export async function textFrom(handle: DiskFile, position: number): Promise<string> {
   const { size } = await handle.stat();
   if (size <= position) return "";
   const bytes = Buffer.alloc(size - position);

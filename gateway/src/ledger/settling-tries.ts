@@ -1,5 +1,5 @@
 /** One try to settle a request, what it is counted as, and what is done with one that can never be settled. */
-import { publicId } from "../base/ids.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
 import type { SparingLog } from "../base/sparing-log.ts";
@@ -27,6 +27,8 @@ export interface TriesOptions {
   /** Once. `late` means that it has to be settled late. */
   settle: (settlement: Settlement) => Promise<SettleOutcome>;
   settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
+  /** Records a request that the store has lost with its hold, so that it can be settled late. False: it cannot. */
+  restore?: ((id: Uuid) => Promise<boolean>) | undefined;
   spool: Spool | undefined;
   log: Log;
   sparing: SparingLog;
@@ -53,6 +55,7 @@ export class SettlingTries {
   /** Of a request of this gateway. `unknown`: there is neither a hold nor a record of it. */
   async settle(settlement: Settlement): Promise<SettleOutcome> {
     let outcome = await this.#options.settle(settlement);
+    if (outcome === "unknown" && (await this.#options.restore?.(settlement.id))) outcome = "late";
     if (outcome === "late") outcome = await this.#settleLate(settlement);
     this.#count(outcome);
     return outcome;

@@ -25,6 +25,8 @@ const CLOSE_MAX_MS = 10_000;
 
 interface SettlingOptions extends Omit<TriesOptions, "sparing"> {
   clock: Clock;
+  /** A request of this gateway is over: in the ledger, or given up. */
+  ended?: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
 interface Settling {
@@ -44,7 +46,7 @@ interface Settling {
 }
 
 export function openSettling(options: SettlingOptions): Settling {
-  const { clock, log, spool } = options;
+  const { clock, log, spool, ended: tellEnded = () => {} } = options;
   const pauses = openPauses(clock);
   const sparing = sparingLog(log, clock);
   const works = new Works();
@@ -73,7 +75,7 @@ export function openSettling(options: SettlingOptions): Settling {
     // Others wait on the disk: the store is known to be away, and nobody has to find out again.
     if (disk.isUsed) void disk.take(work);
     work.due = slow.add(work);
-    return { work, ended: carry(work, { tries, disk, pauses, end }) };
+    return { work, ended: carry(work, { tries, disk, pauses, end, tellEnded }) };
   };
 
   return {
@@ -101,15 +103,17 @@ interface Carrying {
   pauses: Pauses;
   /** It is over. `isKept`: in the ledger, or written down. */
   end: (work: Work, isKept: boolean) => void;
+  tellEnded: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
 /** Until it is in the ledger, or proves a bug. */
-async function carry(work: Work, { tries, disk, pauses, end }: Carrying): Promise<SettleOutcome> {
+async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carrying): Promise<SettleOutcome> {
   const { settlement } = work;
   let isDoubted = false;
   for (let failures = 1; ; failures++) {
     try {
       const outcome = await tries.settle(settlement);
+      tellEnded(settlement, outcome !== "unknown");
       end(work, outcome !== "unknown" || (await tries.giveUpUnknown(settlement)));
       return outcome;
     } catch (error) {
@@ -119,6 +123,7 @@ async function carry(work: Work, { tries, disk, pauses, end }: Carrying): Promis
         continue;
       }
       if (provesBug(error)) {
+        tellEnded(settlement, false);
         end(work, await tries.giveUp(settlement, error));
         throw error;
       }

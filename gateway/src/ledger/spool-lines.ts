@@ -16,7 +16,8 @@ const VERSION = 1;
 const id = z.uuid().transform((text) => text as Uuid);
 const count = z.int().nonnegative();
 
-const Line = z
+/** A settlement as a line has it. */
+export const SettlementLine = z
   .strictObject({
     v: z.literal(VERSION),
     id,
@@ -43,15 +44,15 @@ const Line = z
     ({ v: _version, withheld, ...settlement }): Settlement => ({ ...settlement, ...(withheld && { withheld }) }),
   );
 
-export function lineOf(settlement: Settlement): string {
+export const lineOf = (settlement: Settlement): string => sealed(JSON.stringify(writable(settlement)));
+
+/** With a checksum before it. */
+export const sealed = (json: string): string => `${checksum(json)} ${json}\n`;
+
+/** As JSON can hold it. */
+export function writable(settlement: Settlement): object {
   const { withheld, ...rest } = settlement;
-  const json = JSON.stringify({
-    v: VERSION,
-    ...rest,
-    ...(withheld != null && { withheld }),
-    charge: settlement.charge.toString(),
-  });
-  return `${checksum(json)} ${json}\n`;
+  return { v: VERSION, ...rest, ...(withheld != null && { withheld }), charge: settlement.charge.toString() };
 }
 
 interface SpoolText {
@@ -64,15 +65,9 @@ interface SpoolText {
 
 export function readLines(text: string): SpoolText {
   const read: SpoolText = { settlements: [], damaged: 0, foreign: 0 };
-  const lines = text.split("\n");
-  // What stands after the last line's end, whole or not, was not answered for.
-  lines.pop();
-  for (const [i, line] of lines.entries()) {
-    const json = line.slice(9);
-    if (line.slice(0, 8) !== checksum(json)) {
-      if (i < lines.length - 1) read.damaged += 1;
-      continue;
-    }
+  const { jsons, damaged } = unsealed(text);
+  read.damaged = damaged;
+  for (const json of jsons) {
     const settlement = settlementOf(json);
     if (settlement === undefined) read.foreign += 1;
     else read.settlements.push(settlement);
@@ -80,9 +75,23 @@ export function readLines(text: string): SpoolText {
   return read;
 }
 
+export function unsealed(text: string): { jsons: string[]; damaged: number } {
+  const jsons: string[] = [];
+  let damaged = 0;
+  const lines = text.split("\n");
+  // What stands after the last line's end, whole or not, was not answered for.
+  lines.pop();
+  for (const [i, line] of lines.entries()) {
+    const json = line.slice(9);
+    if (line.slice(0, 8) === checksum(json)) jsons.push(json);
+    else if (i < lines.length - 1) damaged += 1;
+  }
+  return { jsons, damaged };
+}
+
 function settlementOf(json: string): Settlement | undefined {
   try {
-    return Line.safeParse(JSON.parse(json)).data;
+    return SettlementLine.safeParse(JSON.parse(json)).data;
   } catch {
     return undefined;
   }

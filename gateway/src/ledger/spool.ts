@@ -218,7 +218,7 @@ async function writeGivenUp(
   await syncDirectory(disk, directory);
 }
 
-async function writeAll(handle: DiskFile, bytes: Buffer, position: number): Promise<void> {
+export async function writeAll(handle: DiskFile, bytes: Buffer, position: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, position + written);
     written += bytesWritten;

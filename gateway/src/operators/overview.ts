@@ -3,6 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
 import { hasClosedDays, usedIn } from "../db/closed-days.ts";
+import { type Loss, readLosses } from "../db/lineage/losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { booksOf } from "../ledger/books.ts";
 
@@ -43,6 +44,8 @@ export interface Overview {
   totals(): Promise<Totals>;
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;
   readyNodes(): Promise<ReadyNodes[]>;
+  /** Failovers that lost data, the newest first. */
+  losses(since: Date): Promise<Loss[]>;
 }
 
 export function openOverview({ pool }: { pool: pg.Pool }): Overview {
@@ -74,6 +77,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
         nodes: Object.fromEntries(nodes.map(({ state, nodes: count }) => [state, count])),
       };
     },
+    losses: (since) => readLosses(pool, since),
     traffic: async ({ from, to }) =>
       queryRows(
         pool,

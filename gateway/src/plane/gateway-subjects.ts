@@ -8,6 +8,9 @@ export const PEERS = "tg.p";
 /** To one. */
 export const toPeer = (gatewayId: string): string => `${PEERS}.${gatewayId}`;
 
+/** To all: the database history that a gateway follows. */
+export const HISTORIES = "tg.h";
+
 /** To all: does your database have this mark? */
 export const DEPLOYMENTS = "tg.d";
 /** To the one that asked. */

@@ -17,6 +17,7 @@ import { catalogueReload } from "./catalogue-reload.ts";
 import { checkCommands } from "./checks.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { historyCommands } from "./history.ts";
+import { lossCommands } from "./history-losses.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
@@ -52,6 +53,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...withheldCommands,
   ...checkCommands,
   ...historyCommands,
+  ...lossCommands,
   ...auditCommands,
   ...secretCommands,
 };

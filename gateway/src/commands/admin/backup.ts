@@ -85,6 +85,8 @@ async function collect(
   return files;
 }
 
+const NOT_TAKEN = /^history\.json|\.(requests|changes)$/;
+
 async function addFolder(files: Map<string, Buffer>, folder: string, as: string): Promise<void> {
   const names = await filesBelow(folder).catch((cause: NodeJS.ErrnoException) => {
     // A gateway that never started has no spool.
@@ -95,6 +97,8 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
     });
   });
   for (const name of names) {
+    // Of this database's history: a restored one has another.
+    if (as === SPOOL && NOT_TAKEN.test(name)) continue;
     const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
       // A spool is removed when all of it is in the books.
       if (error.code === "ENOENT") return undefined;

@@ -15,6 +15,14 @@ interface CheckFigures {
   pico: bigint;
 }
 
+interface LossFigures {
+  losses: number;
+  lastAt: number | undefined;
+  entered: number;
+  notEntered: number;
+  refused: number;
+}
+
 interface MetricFacts {
   /** Who speaks: its name among the gateways, and what it runs. */
   about: { gateway: string; version: string };
@@ -44,6 +52,8 @@ interface MetricFacts {
   rollupBacklog: () => { requests: number; oldest: Date | null } | undefined;
   /** The last verdict on the books, whoever gave it; undefined while there is none. */
   verdict: () => { at: Date; balanced: boolean } | undefined;
+  /** What failovers of the database lost; undefined where its history is not followed. */
+  losses: () => LossFigures | undefined;
   now: () => number;
   /** Since they were last read. */
   loopDelays: () => LoopDelays;
@@ -71,6 +81,7 @@ function tellOf(page: Page, facts: MetricFacts): void {
   tellOfBooks(page, facts);
   tellOfChecks(page, facts);
   tellOfHistory(page, facts);
+  tellOfLosses(page, facts);
 }
 
 /** By the names that prom-client gave them: dashboards and alerts know them. */
@@ -257,5 +268,25 @@ function tellOfHistory(page: Page, { months, rollupBacklog, now }: MetricFacts):
     const backlog = rollupBacklog();
     if (backlog === undefined) return [];
     return [[backlog.oldest === null ? 0 : Math.max(0, now() - backlog.oldest.getTime()) / 1000]];
+  });
+}
+
+function tellOfLosses(page: Page, { losses }: MetricFacts): void {
+  const sum = (name: string, help: string, read: (of: LossFigures) => number): void =>
+    page.counter(name, help, () => {
+      const found = losses();
+      return found === undefined ? [] : [[read(found)]];
+    });
+  sum("tollgate_history_lost_total", "Failovers of the database that lost data.", (of) => of.losses);
+  sum("tollgate_history_entered_total", "Charges and changes entered again after such a failover.", (of) => of.entered);
+  sum("tollgate_history_missing_total", "Charges and changes that could not be entered again.", (of) => of.notEntered);
+  sum(
+    "tollgate_database_refused_total",
+    "Database connections refused: they led to another history.",
+    (of) => of.refused,
+  );
+  page.gauge("tollgate_history_lost_timestamp_seconds", "When the last failover that lost data was found.", () => {
+    const at = losses()?.lastAt;
+    return at === undefined ? [] : [[at / 1000]];
   });
 }

@@ -108,7 +108,7 @@ async function look({ hasMark, clock }: AnsweringOptions, mark: string): Promise
 const write = (message: object): Uint8Array => Buffer.from(JSON.stringify(message));
 
 /** Undefined for what cannot be read: it is not for us, or of a version to come. */
-function read<T>(schema: z.ZodType<T>, payload: Uint8Array): T | undefined {
+export function read<T>(schema: z.ZodType<T>, payload: Uint8Array): T | undefined {
   try {
     return schema.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
   } catch {

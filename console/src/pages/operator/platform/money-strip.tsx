@@ -9,9 +9,9 @@ import { Notice } from "../../../ui/notice.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
 import { toastError } from "../../../ui/toast.tsx";
 
-type Parts = Pick<PlatformPerformance, "money" | "accounts" | "books">;
+type Parts = Pick<PlatformPerformance, "money" | "accounts" | "books" | "history_losses">;
 
-export function MoneyStrip({ money, accounts, books }: Parts) {
+export function MoneyStrip({ money, accounts, books, history_losses = [] }: Parts) {
   return (
     <>
       <Stats label="Money and accounts">
@@ -48,7 +48,24 @@ export function MoneyStrip({ money, accounts, books }: Parts) {
         </Stat>
       </Stats>
       <Verdict of={books} />
+      {history_losses.map((loss) => (
+        <Lost key={loss.at} of={loss} />
+      ))}
     </>
+  );
+}
+
+function Lost({ of }: { of: NonNullable<Parts["history_losses"]>[number] }) {
+  return (
+    <Notice tone="bad" title="A database failover lost data">
+      <p>
+        About {of.lost_s} s of history. Gateways entered <Count of={of.entered} /> charges and changes again;{" "}
+        <Count of={of.missing} /> are missing. <code>tollgate admin history losses</code> lists them.
+      </p>
+      <p className="text-ink-soft">
+        Found <Time at={of.at} as="ago" />
+      </p>
+    </Notice>
   );
 }
 

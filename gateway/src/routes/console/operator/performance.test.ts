@@ -64,6 +64,22 @@ before(async () => {
 after(() => platform.close());
 
 describe("how the platform did", () => {
+  test("a failover that lost data is shown once, with what all gateways found; without one nothing is", async () => {
+    assert.equal((await get("performance?range=24h")).history_losses, undefined);
+    const found = [new Date(slot.getTime()), new Date(slot.getTime() + 5_000)];
+    await platform.pool.query(
+      `with epoch as (insert into ledger_history (epoch, system, timeline, position, reason)
+                      values (gen_random_uuid(), 'test', 2, 0, 'failover') returning epoch)
+       insert into history_loss (epoch, gateway, found_at, positions, entered, not_entered)
+       select epoch, 'one', $1::timestamptz, 6, '{"requests": 246, "api_key": 1}'::jsonb, '[]'::jsonb from epoch
+       union all
+       select epoch, 'other', $2, 5, '{"requests": 10}', '[{"kind": "request", "id": "req_x", "reason": "why"}]' from epoch`,
+      found,
+    );
+    const { history_losses } = await get("performance?range=24h");
+    assert.deepEqual(history_losses, [{ at: slot.getTime() / 1000, lost_s: 6, entered: 257, missing: 1 }]);
+  });
+
   test("in total and by slot: a client that left is no error, what a limit refused is no request, a node's slots count once", async () => {
     const { total, series, slot_s } = await get("performance?range=24h");
     assert.deepEqual([slot_s, series.length], [3600, 24]);

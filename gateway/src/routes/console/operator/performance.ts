@@ -2,7 +2,8 @@
 import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-performance.ts";
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
-import { seconds } from "../../../base/time.ts";
+import { DAY_MS, seconds } from "../../../base/time.ts";
+import type { Loss } from "../../../db/lineage/losses.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
 import { type PerformanceSum, type Slots, slotsOf } from "../../../history/performance.ts";
 import type { PresenceSum } from "../../../history/presence.ts";
@@ -15,6 +16,8 @@ import { tenth } from "../../nodes/stats.ts";
 import type { SiteParts } from "../../parts.ts";
 import { moneyObject } from "./overview.ts";
 
+/** How long a failover that lost data is shown. */
+const LOSSES_MS = 30 * DAY_MS;
 const MODELS_MAX = 50;
 const ACCOUNTS_MAX = 10;
 const NODES_MAX = 20;
@@ -34,7 +37,7 @@ export function platformPerformanceHandlers(
       const span = slotsOf(range, now);
       const asked = { scope: "platform" as const, ...span };
       const connected = nodes.all().map(({ id }) => id);
-      const [sums, seen, charged, spenders, pressing, totals, verdict] = await Promise.all([
+      const [sums, seen, charged, spenders, pressing, totals, verdict, losses] = await Promise.all([
         performance.each(asked, { total: [], slots: ["slot"], models: ["model"] }),
         presence.sums(span),
         spend.models(span),
@@ -42,6 +45,7 @@ export function platformPerformanceHandlers(
         attention.nodes({ connected, span, limit: NODES_MAX }),
         overview.totals(),
         books.last(),
+        overview.losses(new Date(now - LOSSES_MS)),
       ]);
       const total = charged.reduce<Pico>((all, { charge }) => pico(all + charge), ZERO);
       return {
@@ -67,9 +71,20 @@ export function platformPerformanceHandlers(
         money: moneyObject(totals),
         accounts: { builders: totals.builders, hosts: totals.hosts, suspended: totals.suspended },
         books: verdict === undefined ? null : verdictObject(verdict),
+        ...(losses.length > 0 && { history_losses: lossObjects(losses) }),
       };
     },
   };
+}
+
+/** One for each failover: what every gateway found is added up. */
+function lossObjects(losses: Loss[]) {
+  return [...Map.groupBy(losses, ({ epoch }) => epoch).values()].map((of) => ({
+    at: seconds(new Date(Math.min(...of.map(({ foundAt }) => foundAt.getTime())))),
+    lost_s: Math.max(...of.map(({ positions }) => positions)),
+    entered: of.flatMap(({ entered }) => Object.values(entered)).reduce((sum, one) => sum + one, 0),
+    missing: of.reduce((sum, { notEntered }) => sum + notEntered.length, 0),
+  }));
 }
 
 interface Course {

@@ -1,0 +1,168 @@
+/**
+ * PostgreSQL fails over to a standby that had stopped following: what was committed since is gone from the database. The gateways enter
+ * it again from their journals. Then the old primary comes back unfenced at the same address, and is refused.
+ */
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+import { CREDIT, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { PEPPER } from "@tollgate/stage/database.ts";
+import { newDataDir, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
+import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import type { Process } from "@tollgate/stage/process.ts";
+import { requestUuid } from "@tollgate/stage/raw-http.ts";
+import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
+import { HONEST_NODES } from "@tollgate/stage/surroundings.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
+
+const MODEL = "tiny-3b";
+const ANSWERS = 246;
+const AT_ONCE = 6;
+
+describe("a failover that lost the end of the database's history", () => {
+  let dataDir: string;
+  let postgres: Postgres;
+  let gateway: GatewayProcess;
+  let node: Process;
+  let env: Record<string, string>;
+  let account: string;
+  let key: string;
+  before(async () => {
+    dataDir = await newDataDir();
+    postgres = await startPostgres();
+    env = { DATABASE_URL: postgres.url, KEY_PEPPER: PEPPER, ...HONEST_NODES };
+    gateway = await serve(dataDir, env);
+    const host = await openHost(postgres.query);
+    account = await openBuilder(postgres.query, CREDIT);
+    key = (await makeKey(postgres.query, account, NO_LIMITS)).token;
+    const ready = { gateway_url: gateway.baseUrl, host_token: host.token };
+    node = await startNode({ ready }, { name: "node", model: MODEL, slots: 16 });
+  });
+  after(async () => {
+    await node?.kill();
+    await gateway?.stop();
+    await postgres?.close();
+    await removeDataDir(dataDir);
+  });
+
+  const chat = (orders: object, more: object = {}, by = key): Promise<Response> =>
+    ask(gateway, by, { model: MODEL, prompt: script(orders), ...more });
+  /** The ids of requests that were answered in full. */
+  const answered = async (count: number): Promise<string[]> => {
+    const ids: string[] = [];
+    let left = count;
+    const askOn = async (): Promise<void> => {
+      while (left-- > 0) {
+        const response = await chat({ tokens: 5 });
+        assert.equal(response.status, 200, await response.text());
+        ids.push(requestUuid(response.headers.get("x-request-id") as string));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, askOn));
+    return ids;
+  };
+  const chargedOf = (ids: string[]) =>
+    postgres.query<{ id: string; outcome: string; charge_pico: string }>(
+      "select id, outcome, charge_pico::text from request where id = any ($1) and charge_pico > 0",
+      [ids],
+    );
+  const admin = async (...args: string[]): Promise<string> => {
+    const run = tollgate(["admin", ...args], { ...env, DATA_DIR: dataDir });
+    assert.equal(await run.ended, 0, run.output());
+    return run.output();
+  };
+  const ready = async (): Promise<boolean> =>
+    (await fetch(`http://127.0.0.1:${gateway.internalPort}/readyz`)).status === 200;
+  const journaled = async (text: string): Promise<boolean> => {
+    const directory = join(dataDir, "spool");
+    const names = (await readdir(directory)).filter((name) => name.endsWith(".changes"));
+    const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
+    return texts.some((one) => one.includes(text));
+  };
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`http://127.0.0.1:${gateway.internalPort}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+  };
+
+  test("charges every answer once, keeps a revoked key revoked, and declares the loss", async () => {
+    const kept = await answered(3);
+    const revoked = await makeKey(postgres.query, account, NO_LIMITS);
+    assert.equal((await chat({ tokens: 1 }, {}, revoked.token)).status, 200);
+    await postgres.kill("standby");
+    const lost = await answered(ANSWERS);
+    await admin("key", "revoke", publicId("key", revoked.id as Uuid));
+    await eventually("the revocation is in the journal", () => journaled(`"id":"${revoked.id}"`));
+    // Its hold is lost, and it is answered after the failover.
+    const inFlight = await chat({ tokens: 200, delta_ms: 20 }, { stream: true });
+    const rest = await begun(inFlight);
+    const inFlightId = requestUuid(inFlight.headers.get("x-request-id") as string);
+
+    await postgres.failoverLosing();
+    await eventually("the gateway is ready again", ready);
+    assert.equal((await chat({ tokens: 1 }, {}, revoked.token)).status, 401, "the key was revoked in what was lost");
+    await rest();
+    const all = [...kept, ...lost, inFlightId];
+    const charged = await eventually("every answer is charged", async () => {
+      const rows = await chargedOf(all);
+      return rows.length === all.length && rows;
+    });
+    for (const { id, outcome } of charged) assert.equal(outcome, "ok", id);
+    const [sums] = await postgres.query<{ spent: string; charged: string }>(
+      `select (select $2::bigint - balance from ledger_account where id = $1)::text as spent,
+              (select sum(charge_pico) from request where account_id = $1)::text as charged`,
+      [account, CREDIT.toString()],
+    );
+    assert.equal(sums?.spent, sums?.charged, "none is charged twice");
+    assert.match(await admin("ledger", "check"), /The ledger balances/);
+
+    const [loss] = await eventually("the loss is recorded", async () => {
+      const rows = await postgres.query<{ entered: Record<string, number>; not_entered: unknown[] }>(
+        "select entered, not_entered from history_loss",
+      );
+      return rows.length > 0 && rows;
+    });
+    assert.deepEqual(loss?.not_entered, []);
+    assert.equal(loss?.entered["requests"], ANSWERS, "the standby had none of them");
+    assert.equal(loss?.entered["api_key"], 1);
+    assert.match(await admin("history", "losses"), /requests/);
+    assert.equal(await metric("tollgate_history_lost_total"), 1);
+    assert.match(await gateway.log(), /the database lost the end of its history in a failover/);
+  });
+
+  test("refuses the old primary when it comes back at the same address, and charges nothing there", async () => {
+    const before = await metric("tollgate_database_refused_total");
+    await postgres.leadTo("standby");
+    await eventually("the gateway is not ready", async () => !(await ready()));
+    const response = await chat({ tokens: 1 });
+    assert.equal(response.status, 503);
+    assert.ok((await metric("tollgate_database_refused_total")) > before);
+    assert.match(await gateway.log(), /database connection refused: it leads to another history/);
+
+    await postgres.leadTo("primary");
+    await eventually("the gateway is ready again", ready);
+    const ids = await answered(3);
+    assert.equal(
+      (
+        await eventually("they are charged", async () => {
+          const rows = await chargedOf(ids);
+          return rows.length === ids.length && rows;
+        })
+      ).length,
+      3,
+    );
+  });
+
+  test("does not start on the old primary", async () => {
+    assert.equal(await gateway.stop(), 0);
+    await postgres.leadTo("standby");
+    const run = tollgate(["serve"], { ...env, DATA_DIR: dataDir, PORT: "0", PLANE_PORT: "0" });
+    assert.notEqual(await run.ended, 0);
+    assert.match(run.output(), /it is an old primary \(timeline 1, and timeline 2 exists\)/);
+    await postgres.leadTo("primary");
+  });
+});

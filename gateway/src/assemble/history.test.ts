@@ -1,0 +1,60 @@
+/** A gateway whose connections all lead to an old primary hears from another one that a later timeline exists. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { seeded } from "../base/testing.ts";
+import { Lineage } from "../db/lineage/lineage.ts";
+import { openTestDatabase } from "../db/testing.ts";
+import { absentPlane } from "../plane/absent-plane.ts";
+import type { Plane } from "../plane/plane.ts";
+import type { Context } from "./context.ts";
+import { tellHistories } from "./history.ts";
+
+const log = createLog("silent");
+const random = seeded(1);
+const newId = newIds(systemClock, random);
+
+test("a gateway on the old primary refuses it when another gateway has moved on", async (t) => {
+  const { pool, close } = await openTestDatabase();
+  t.after(close);
+  const hearing: ((subject: string, payload: Uint8Array) => void)[] = [];
+  const plane: Plane = {
+    ...absentPlane(),
+    publish: (subject, payload) => {
+      for (const hear of hearing) hear(subject, payload);
+    },
+    subscribe: (_, receive) => {
+      hearing.push(receive);
+      return () => {};
+    },
+  };
+  const stops: (() => unknown)[] = [];
+  t.after(() => {
+    for (const stop of stops) stop();
+  });
+  const context: Context = {
+    ...{ clock: systemClock, random, newId, log, gatewayId: "test" },
+    onClose: (stop) => void stops.push(stop),
+  };
+  const open = async (): Promise<Lineage> => {
+    const memory = { read: async () => undefined, write: async () => {} };
+    const lineage = new Lineage({ memory, newId, clock: systemClock, log });
+    await lineage.begin(pool);
+    tellHistories(context, lineage, plane);
+    return lineage;
+  };
+  const [moved, left] = [await open(), await open()];
+  let cut = 0;
+  left.onNewer = () => {
+    cut += 1;
+  };
+  await left.check(pool);
+  const { system, epoch, position } = moved.seen ?? { system: "", epoch: "", position: 0 };
+  const looked = { system, timeline: 2, epoch, position, accepted: false, begunFor: 2, begunIn: system, isDue: false };
+  await moved.beat(pool, looked);
+  assert.equal(cut, 1);
+  await assert.rejects(left.check(pool), /it is an old primary \(timeline 1, and timeline 2 exists\)/);
+  hearing[0]?.("tg.h", Buffer.from("not JSON"));
+});

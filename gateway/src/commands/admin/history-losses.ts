@@ -1,0 +1,74 @@
+/** `tollgate admin history losses` and `accept`: what failovers lost, and which database gateways shall follow. */
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { UsageError } from "@tollgate/terminal/errors.ts";
+import { acceptHistory, type Loss, readLosses } from "../../db/lineage/losses.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+export const lossCommands: Record<string, AdminCommand> = {
+  "history losses": {
+    help: "list failovers that lost data: what gateways entered again, and what is missing with the reason",
+    example: "",
+    run: losses,
+  },
+  "history accept": {
+    help: "let gateways follow this database although they have seen a later or another history",
+    flags: { yes: { help: "confirm: this database is the one to go on with, and no gateway uses another one" } },
+    more: [
+      "After a restore from a backup, or a move to another PostgreSQL cluster. Gateways enter what their journals have.",
+    ],
+    example: "--yes",
+    run: accept,
+  },
+};
+
+const COLUMNS: Column<Loss>[] = [
+  { title: "FOUND", cell: ({ foundAt }) => foundAt.toISOString() },
+  { title: "GATEWAY", cell: ({ gateway }) => gateway },
+  { title: "TIMELINE", align: "right", cell: ({ timeline }) => String(timeline) },
+  { title: "LOST", align: "right", cell: ({ positions }) => `${positions} s` },
+  { title: "ENTERED AGAIN", cell: ({ entered }) => enteredText(entered) },
+  { title: "MISSING", align: "right", cell: ({ notEntered }) => String(notEntered.length) },
+];
+
+const enteredText = (entered: Loss["entered"]): string =>
+  Object.entries(entered)
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(", ") || "nothing";
+
+async function losses({ pool, json, print, terminal }: AdminRun): Promise<number> {
+  const found = await readLosses(pool);
+  if (json) {
+    print(JSON.stringify(found.map(shown), null, 2));
+    return 0;
+  }
+  print(found.length === 0 ? "No failover lost data." : table(COLUMNS, found, terminal));
+  for (const { gateway, notEntered } of found) {
+    if (notEntered.length > 0) print(`\nMissing, by the journal of ${gateway}:`);
+    for (const { kind, id, reason } of notEntered) print(`    ${kind} ${id}: ${reason}`);
+  }
+  return 0;
+}
+
+const shown = ({ epoch, timeline, gateway, foundAt, positions, entered, notEntered }: Loss) => ({
+  epoch,
+  timeline,
+  gateway,
+  found_at: foundAt.toISOString(),
+  lost_seconds: positions,
+  entered,
+  missing: notEntered,
+});
+
+async function accept(run: AdminRun): Promise<number> {
+  if (!run.switches.has("yes"))
+    throw new UsageError("--yes is required: gateways that use another database are refused by theirs from then on");
+  const act = { operator: SHELL_OPERATOR, action: "history.accept", subject: "database" };
+  const { epoch, system, timeline } = await openAudit(run).record(act, () => acceptHistory(run.pool, run.newId));
+  run.print(
+    run.json
+      ? JSON.stringify({ epoch, system, timeline })
+      : `Gateways follow this database from now on (system identifier ${system}, timeline ${timeline}).`,
+  );
+  return 0;
+}

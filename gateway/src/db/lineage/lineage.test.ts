@@ -1,0 +1,175 @@
+/** Following a history on a real database. A failover is played by changing what the database says of itself. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { systemClock } from "../../base/clock.ts";
+import { newIds } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { seeded } from "../../base/testing.ts";
+import { queryOne } from "../rows.ts";
+import { openTestDatabase, type TestDatabase } from "../testing.ts";
+import { Lineage, LOOK, Looked, type Move, WrongHistory } from "./lineage.ts";
+import { acceptHistory } from "./losses.ts";
+import { HISTORY_FILE, historyFile } from "./remembered.ts";
+
+const EARLIER = "00000000-0000-7000-8000-000000000001";
+const newId = newIds(systemClock, seeded(1));
+
+describe("the history that a gateway follows", () => {
+  let db: TestDatabase;
+  let directory: string;
+  before(async () => {
+    db = await openTestDatabase();
+    directory = await mkdtemp(join(tmpdir(), "tollgate-history-"));
+  });
+  after(async () => {
+    await db.close();
+    await rm(directory, { recursive: true });
+  });
+  beforeEach(async () => {
+    await db.pool.query("delete from ledger_history");
+    await rm(join(directory, HISTORY_FILE), { force: true });
+  });
+
+  const open = async (): Promise<Lineage> => {
+    const lineage = new Lineage({
+      memory: historyFile(directory),
+      newId,
+      clock: systemClock,
+      log: createLog("silent"),
+    });
+    await lineage.begin(db.pool);
+    await lineage.remember();
+    return lineage;
+  };
+  const beat = async (lineage: Lineage, change: Partial<Looked> = {}): Promise<void> => {
+    const looked = await queryOne(db.pool, Looked, LOOK);
+    await lineage.beat(db.pool, { ...looked, isDue: false, ...change });
+  };
+  const remembered = async () => JSON.parse(await readFile(join(directory, HISTORY_FILE), "utf8"));
+  /** As if this database were the one after a failover of what was seen. */
+  const seenBefore = async (change: object): Promise<void> =>
+    writeFile(join(directory, HISTORY_FILE), JSON.stringify({ ...(await remembered()), ...change }));
+
+  test("begins an epoch on a database that has none, and keeps it on the disk", async () => {
+    const lineage = await open();
+    const { rows } = await db.pool.query("select epoch, system, timeline, reason from ledger_history");
+    assert.deepEqual(rows, [
+      { epoch: lineage.seen?.epoch, system: lineage.seen?.system, timeline: 1, reason: "first" },
+    ]);
+    assert.equal((await remembered()).epoch, lineage.seen?.epoch);
+    assert.equal((await open()).seen?.epoch, lineage.seen?.epoch, "the next gateway follows the same one");
+  });
+
+  test("keeps the first history on the disk only when it is told to", async () => {
+    const memory = historyFile(directory);
+    const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
+    await lineage.begin(db.pool);
+    await beat(lineage, { position: 5 });
+    assert.equal(await memory.read(), undefined, "the plane may belong to another database");
+    await lineage.remember();
+    assert.equal((await memory.read())?.position, 5);
+  });
+
+  test("moves the position with the heartbeat, once for all gateways", async () => {
+    const [one, other] = [await open(), await open()];
+    const looked = await queryOne(db.pool, Looked, LOOK);
+    const client = await db.pool.connect();
+    try {
+      await Promise.all([one, other].map((lineage) => lineage.beat(client, { ...looked, isDue: true })));
+      // Behind what the heartbeats sent on that connection.
+      await client.query("select 1");
+    } finally {
+      client.release();
+    }
+    const { rows } = await db.pool.query("select position::int from ledger_history");
+    assert.deepEqual(rows, [{ position: 1 }]);
+  });
+
+  test("refuses to start on a database that moved back without a failover", async () => {
+    await open();
+    await seenBefore({ position: 7 });
+    await assert.rejects(
+      open(),
+      (error) => error instanceof WrongHistory && /moved back without a failover/.test(error.message),
+    );
+  });
+
+  test("refuses to start on another cluster until an operator accepts it", async () => {
+    await open();
+    await seenBefore({ system: "1" });
+    await assert.rejects(open(), /another PostgreSQL cluster/);
+    const { epoch } = await acceptHistory(db.pool, newId);
+    assert.equal((await open()).seen?.epoch, epoch);
+  });
+
+  test("moves to a new timeline: first what must not be missed, then the rest; both again after a crash", async () => {
+    await open();
+    await seenBefore({ timeline: 0, position: 6, epoch: EARLIER, entered: EARLIER });
+    const steps: string[] = [];
+    const follower = (rest: (move: Move) => Promise<void>) => ({
+      first: async (_: unknown, { positions }: Move) => void steps.push(`first ${positions}`),
+      rest,
+    });
+    const crashed = await open();
+    const isCrashed = () => new Promise<void>(() => {});
+    await crashed.follow(follower(isCrashed), db.pool);
+    assert.deepEqual(steps, ["first 6"]);
+    const next = await open();
+    const rest = async (): Promise<void> => void steps.push("rest");
+    await next.follow(follower(rest), db.pool);
+    assert.deepEqual(steps, ["first 6", "first 0", "rest"]);
+    await eventually("it is remembered as done", async () => (await remembered()).entered === next.seen?.epoch);
+  });
+
+  test("lets only the heartbeat move on: other connections are refused and report the new timeline", async () => {
+    const lineage = await open();
+    let reported = 0;
+    lineage.onNewer = () => {
+      reported += 1;
+    };
+    lineage.hear({ system: "another", timeline: 9 });
+    assert.equal(reported, 0, "another cluster's timeline says nothing");
+    lineage.hear({ system: lineage.seen?.system as string, timeline: 2 });
+    lineage.hear({ system: lineage.seen?.system as string, timeline: 2 });
+    assert.equal(reported, 1);
+    await assert.rejects(lineage.check(db.pool), /it is an old primary \(timeline 1, and timeline 2 exists\)/);
+    await assert.rejects(beat(lineage), /old primary/);
+    assert.equal(lineage.refusals, 2);
+    let moved = 0;
+    lineage.onMoved = () => {
+      moved += 1;
+    };
+    await beat(lineage, { timeline: 2, begunFor: 2 });
+    assert.equal(moved, 1);
+    assert.equal(lineage.seen?.timeline, 2);
+  });
+
+  test("does not take an answer for older than what was seen while it was on its way", async () => {
+    const lineage = await open();
+    const slow = {
+      query: async (...given: unknown[]) => {
+        const answer = await (db.pool.query as (...of: unknown[]) => Promise<{ rows: object[] }>)(...given);
+        // The heartbeat sees a later position meanwhile.
+        await beat(lineage, { position: 5 });
+        return answer;
+      },
+    };
+    await lineage.check(slow as unknown as typeof db.pool);
+    assert.equal(lineage.seen?.position, 5);
+  });
+
+  test("says what is wrong with a damaged file", async () => {
+    await open();
+    await writeFile(join(directory, HISTORY_FILE), "{");
+    await assert.rejects(open(), /history\.json cannot be read: it is damaged/);
+  });
+
+  test("refuses a standby", async () => {
+    const lineage = await open();
+    await assert.rejects(beat(lineage, { timeline: null }), /it is a standby/);
+  });
+});

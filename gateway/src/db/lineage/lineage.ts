@@ -1,0 +1,260 @@
+/**
+ * The history that a gateway follows, compared on every new connection and with every heartbeat. What it may do with what a connection
+ * finds is in `rules.ts`.
+ *
+ * Only the heartbeat moves on to a new timeline: it begins an epoch there, drops what was cached and has changes entered that would be
+ * dangerous to miss, before anything else may connect. Everything else that the new history lacks is entered in the background.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../../base/clock.ts";
+import { Away } from "../../base/dependency.ts";
+import type { NewId } from "../../base/ids.ts";
+import type { Log } from "../../base/log.ts";
+import { sparingLog } from "../../base/sparing-log.ts";
+import { queryOne, queryRow, row } from "../rows.ts";
+import type { Memory, Remembered } from "./remembered.ts";
+import { type Found, type History, judge, lostPositions } from "./rules.ts";
+
+/** The migration that brings its tables. */
+export const LINEAGE_SINCE = 43;
+/** A heartbeat moves the position when nobody did for so long: one small commit a second, however many gateways there are. */
+const MOVE_EVERY = "1 second";
+/** How old the position on the disk may be. */
+const REMEMBER_EVERY_MS = 10_000;
+
+/** A connection leads to a database that this gateway must not use. */
+export class WrongHistory extends Away {
+  override name = "WrongHistory";
+  readonly what: string;
+  readonly remedy =
+    "stop that server or correct DATABASE_URL; if this database is the one to go on with, run tollgate admin history accept";
+  constructor(why: string) {
+    super("database", why);
+    this.what = `the database is refused: ${why}`;
+    this.message = this.what;
+  }
+}
+
+type Client = pg.ClientBase | pg.Pool;
+
+export const Looked = row({
+  system: z.string(),
+  /** Null: it is a standby. */
+  timeline: z.int().nullable(),
+  epoch: z.string().nullable(),
+  position: z.number().nullable(),
+  accepted: z.boolean().nullable(),
+  /** The timeline for which the epoch was begun. */
+  begunFor: z.int().nullable(),
+  begunIn: z.string().nullable(),
+  isDue: z.boolean().nullable(),
+});
+export type Looked = z.infer<typeof Looked>;
+type Complete = Found & Pick<Looked, "begunFor" | "begunIn" | "isDue">;
+
+/** What `rules.ts` decides by. */
+export const LOOK = `select (select system_identifier::text from pg_control_system()) as system,
+    case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline,
+    h.epoch, h.position::float8 as position, h.reason = 'accepted' as accepted, h.timeline as "begunFor", h.system as "begunIn",
+    h.moved_at < clock_timestamp() - interval '${MOVE_EVERY}' as "isDue"
+  from (select) one left join lateral (select * from ledger_history order by epoch desc limit 1) h on true`;
+const BEGIN = `insert into ledger_history (epoch, system, timeline, position, reason)
+  select $1, $2, $3, coalesce(max(position), 0), case when count(*) = 0 then 'first' else 'failover' end from ledger_history
+  on conflict do nothing`;
+/** Of several gateways one moves it; the others do not wait for its commit. */
+const MOVE = `update ledger_history set position = position + 1, moved_at = clock_timestamp()
+  where epoch = (select epoch from ledger_history where epoch = $1 and position = $2 for no key update skip locked)`;
+
+const There = row({ isThere: z.boolean() });
+const Known = row({ position: z.number() });
+
+/** A history that goes on from another one. */
+export interface Move {
+  epoch: string;
+  /** How far the gateway had seen the history that is missing now: about as many seconds. */
+  positions: number;
+}
+
+interface Follower {
+  /** Before anything may use the database: cached rows go, and changes are entered that must not be missing. */
+  first: (client: Client, move: Move) => Promise<void>;
+  /** In the background. It is called again after a failure and a restart, until it resolves. */
+  rest: (move: Move) => Promise<void>;
+}
+
+interface LineageOptions {
+  memory: Memory;
+  newId: NewId;
+  clock: Clock;
+  log: Log;
+}
+
+export class Lineage {
+  readonly #options: LineageOptions;
+  readonly #sparing: ReturnType<typeof sparingLog>;
+  /** The database has the tables. */
+  isOn = false;
+  #seen: Remembered | undefined;
+  #heardTimeline = 0;
+  #rememberedAt = 0;
+  #move: Move | undefined;
+  #follower: Follower | undefined;
+  /** A timeline exists that the heartbeat has not moved to. */
+  onNewer: () => void = () => {};
+  /** The heartbeat moved there. */
+  onMoved: () => void = () => {};
+  /** Connections that were refused. */
+  refusals = 0;
+
+  constructor(options: LineageOptions) {
+    this.#options = options;
+    this.#sparing = sparingLog(options.log, options.clock);
+  }
+
+  /** The history that is followed. */
+  get seen(): Readonly<History> | undefined {
+    return this.#seen;
+  }
+
+  /** Throws `WrongHistory` where the database must not be used. Does nothing before the database has the tables. */
+  async begin(client: Client): Promise<void> {
+    const { isThere } = await queryOne(client, There, `select to_regclass('ledger_history') is not null as "isThere"`);
+    if (this.isOn || !isThere) return;
+    this.#seen = await this.#options.memory.read();
+    this.#rememberedAt = this.#options.clock.monotonic();
+    this.isOn = true;
+    const { found, judged } = this.#judged(await look(client), this.#seen);
+    await this.#accept(client, found, judged);
+    // Its process ended before everything was entered.
+    const seen = this.#seen as Remembered;
+    if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
+  }
+
+  /** The first history is kept on the disk once it is certain that the gateway belongs to it. */
+  async remember(): Promise<void> {
+    if (this.#seen !== undefined) await this.#options.memory.write(this.#seen);
+  }
+
+  /** Does what there is to do after a move, also after one that was found at the start. */
+  async follow(follower: Follower, client: Client): Promise<void> {
+    this.#follower = follower;
+    const move = this.#move;
+    if (move === undefined) return;
+    await follower.first(client, move);
+    this.#enterRest(move);
+  }
+
+  /** Of any connection but the heartbeat's, before it is used. */
+  async check(client: Client): Promise<void> {
+    if (!this.isOn) return;
+    const before = this.#seen;
+    const { found, judged } = this.#judged(await look(client), before);
+    if (judged === "same") return;
+    if (found.system === this.#seen?.system) this.#heardTimeline = Math.max(this.#heardTimeline, found.timeline);
+    this.onNewer();
+    throw new Away("database", "it failed over, and the heartbeat has not followed yet");
+  }
+
+  /** On the heartbeat's connection, which alone moves on. */
+  async beat(client: Client, looked: Looked): Promise<void> {
+    const { found, judged } = this.#judged(looked, this.#seen);
+    await this.#accept(client, found, judged);
+    if (found.isDue !== true || judged === "moved") return;
+    // Not awaited: where commits hang, the next heartbeat waits behind it.
+    client.query(MOVE, [found.epoch, found.position]).catch((error) => {
+      this.#options.log.debug({ err: error }, "moving the position in the ledger's history failed");
+    });
+  }
+
+  /** Another gateway follows this history. */
+  hear({ system, timeline }: Pick<History, "system" | "timeline">): void {
+    const seen = this.#seen;
+    if (seen === undefined || system !== seen.system || timeline <= Math.max(seen.timeline, this.#heardTimeline))
+      return;
+    this.#heardTimeline = timeline;
+    this.onNewer();
+  }
+
+  /** `before`: what was seen when the question was asked. An answer that took longer may be older than what is seen now. */
+  #judged(looked: Looked, before: Remembered | undefined): { found: Complete; judged: "same" | "moved" } {
+    const found = complete(looked);
+    const seen = this.#seen?.epoch === before?.epoch ? before : this.#seen;
+    const judged = judge(seen, found, this.#heardTimeline);
+    if (judged.kind !== "refused") return { found, judged: judged.kind };
+    this.refusals += 1;
+    const { why: reason } = judged;
+    this.#sparing.error("", { reason }, "database connection refused: it leads to another history");
+    throw new WrongHistory(reason);
+  }
+
+  async #accept(client: Client, found: Complete, judged: "same" | "moved"): Promise<void> {
+    const { system, timeline } = found;
+    const isBegun = found.begunFor === timeline && found.begunIn === system;
+    if (!isBegun) await client.query(BEGIN, [this.#options.newId(), system, timeline]);
+    const { epoch, position } = isBegun ? found : complete(await look(client));
+    const { memory, clock } = this.#options;
+    const seen = this.#seen;
+    const next: Remembered = { system, timeline, epoch, position, entered: seen?.entered ?? epoch };
+    if (seen === undefined) {
+      this.#seen = next;
+    } else if (judged === "moved") {
+      await this.#moveOn(client, seen, next);
+    } else if (position > seen.position) {
+      this.#seen = next;
+      if (clock.monotonic() - this.#rememberedAt < REMEMBER_EVERY_MS) return;
+      this.#rememberedAt = clock.monotonic();
+      await memory.write(next);
+    }
+  }
+
+  async #moveOn(client: Client, seen: History, next: Remembered): Promise<void> {
+    const { timeline, epoch } = next;
+    const move = { epoch, positions: await this.#lost(client, seen) };
+    await this.#follower?.first(client, move);
+    await this.#options.memory.write(next);
+    this.#seen = next;
+    this.#move = move;
+    const fields = { timeline, before: seen.timeline, epoch, positions: move.positions };
+    this.#options.log.warn(fields, "the database continues on another timeline; comparing it with the journals");
+    this.onMoved();
+    this.#enterRest(move);
+  }
+
+  async #lost(client: Client, seen: History): Promise<number> {
+    const known = await queryRow(
+      client,
+      Known,
+      "select position::float8 as position from ledger_history where epoch = $1",
+      [seen.epoch],
+    );
+    return lostPositions(seen, known?.position ?? null);
+  }
+
+  #enterRest(move: Move): void {
+    const { log, clock, memory } = this.#options;
+    const again = (): void => void clock.after(1_000, () => this.#enterRest(move));
+    if (this.#move !== move) return;
+    this.#follower?.rest(move).then(
+      async () => {
+        if (this.#move !== move) return;
+        this.#move = undefined;
+        this.#seen = { ...(this.#seen as Remembered), entered: move.epoch };
+        await memory
+          .write(this.#seen)
+          .catch((error) => log.error({ err: error }, "remembering the database history failed"));
+      },
+      (error) => {
+        this.#sparing.error("rest", { err: error }, "entering the journals again failed; retrying every second");
+        again();
+      },
+    );
+  }
+}
+
+const look = (client: Client): Promise<Looked> => queryOne(client, Looked, LOOK);
+
+function complete({ timeline, epoch, position, accepted, ...rest }: Looked): Complete {
+  if (timeline === null) throw new Away("database", "it is a standby");
+  return { ...rest, timeline, epoch: epoch ?? "", position: position ?? 0, accepted: accepted ?? false };
+}

@@ -1,0 +1,50 @@
+/** What failovers lost, as gateways recorded it, and an operator's word on which history to follow. */
+import type pg from "pg";
+import { z } from "zod";
+import type { NewId } from "../../base/ids.ts";
+import { column, queryOne, queryRows, row } from "../rows.ts";
+
+const Loss = row({
+  epoch: column.uuid,
+  timeline: z.int(),
+  gateway: z.string(),
+  foundAt: column.moment,
+  /** About as many seconds of history. */
+  positions: z.number(),
+  /** By kind. */
+  entered: z.record(z.string(), z.number()),
+  notEntered: z.array(z.object({ kind: z.string(), id: z.string(), reason: z.string() })),
+});
+export type Loss = z.infer<typeof Loss>;
+
+const There = row({ isThere: z.boolean() });
+
+/** The newest first. None where the database has no table for them yet. */
+export async function readLosses(pool: pg.Pool, since: Date = new Date(0)): Promise<Loss[]> {
+  const { isThere } = await queryOne(pool, There, `select to_regclass('history_loss') is not null as "isThere"`);
+  if (!isThere) return [];
+  return await queryRows(
+    pool,
+    Loss,
+    `select l.epoch, h.timeline, l.gateway, l.found_at as "foundAt", l.positions::float8 as positions, l.entered,
+            l.not_entered as "notEntered"
+       from history_loss l join ledger_history h on h.epoch = l.epoch
+      where l.found_at >= $1 order by l.found_at desc, l.gateway limit 1000`,
+    [since],
+  );
+}
+
+const Accepted = row({ epoch: column.uuid, system: z.string(), timeline: z.int() });
+
+/** From now on gateways that have seen a later or another history follow this one. */
+export const acceptHistory = (pool: pg.Pool, newId: NewId): Promise<z.infer<typeof Accepted>> =>
+  queryOne(
+    pool,
+    Accepted,
+    `insert into ledger_history (epoch, system, timeline, position, reason)
+     select $1, (select system_identifier::text from pg_control_system()),
+            ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int, coalesce(max(position), 0), 'accepted'
+       from ledger_history
+     returning epoch, system, timeline`,
+    [newId()],
+  );

@@ -1,0 +1,50 @@
+/**
+ * Which database a gateway may use, decided from the furthest history it has seen. Pure.
+ *
+ * A history is told by four things: the system identifier of the PostgreSQL cluster, its timeline (a promoted standby begins a new
+ * one), the epoch that gateways began in `ledger_history`, and the position to which heartbeats moved it. All but the first only move
+ * forward.
+ */
+
+export interface History {
+  system: string;
+  timeline: number;
+  epoch: string;
+  position: number;
+}
+
+/** As a connection finds it. The epoch is the last one recorded there: on a server that was just promoted, one of its past. */
+export interface Found extends History {
+  /** An operator said that this history is the one to follow (`tollgate admin history accept`). */
+  accepted: boolean;
+}
+
+type Judgement =
+  /** The history that the gateway follows. */
+  | { kind: "same" }
+  /** It goes on on a new timeline or in an accepted copy. Whether something is missing has to be looked at. */
+  | { kind: "moved" }
+  | { kind: "refused"; why: string };
+
+const refused = (why: string): Judgement => ({ kind: "refused", why });
+
+/** `heardTimeline`: the highest timeline of that system that another gateway or connection has reported. */
+export function judge(seen: History | undefined, found: Found, heardTimeline = 0): Judgement {
+  if (seen === undefined) return { kind: "same" };
+  if (found.accepted && found.epoch > seen.epoch) return { kind: "moved" };
+  if (found.system !== seen.system)
+    return refused(`it is another PostgreSQL cluster (system identifier ${found.system}, expected ${seen.system})`);
+  const timeline = Math.max(seen.timeline, heardTimeline);
+  if (found.timeline < timeline)
+    return refused(`it is an old primary (timeline ${found.timeline}, and timeline ${timeline} exists)`);
+  if (found.timeline > seen.timeline) return { kind: "moved" };
+  if (found.epoch !== seen.epoch)
+    return refused(`it is another copy of timeline ${found.timeline} (epoch ${found.epoch}, expected ${seen.epoch})`);
+  if (found.position < seen.position)
+    return refused(`its history moved back without a failover (position ${found.position}, expected ${seen.position})`);
+  return { kind: "same" };
+}
+
+/** How far the database is behind what was seen: about as many seconds. `known`: the position of the epoch that was seen, there. */
+export const lostPositions = (seen: History, known: number | null): number =>
+  known === null ? Math.max(1, seen.position) : Math.max(0, seen.position - known);

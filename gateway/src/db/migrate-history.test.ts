@@ -1,0 +1,31 @@
+/** A database that had requests before its history was followed begins the first epoch, and can record what it lost. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { seeded } from "../base/testing.ts";
+import { Lineage } from "./lineage/lineage.ts";
+import { migrate } from "./migrate.ts";
+import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { openTestDatabase } from "./testing.ts";
+
+test("from 0042 with an account: it stays, and a gateway begins the first epoch only after the migration", async (t) => {
+  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0042") });
+  t.after(close);
+  await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");
+  const { rows: before } = await pool.query("select * from account");
+  const newId = newIds(systemClock, seeded(1));
+  const memory = { read: async () => undefined, write: async () => {} };
+  const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
+  await lineage.begin(pool);
+  assert.equal(lineage.isOn, false, "there is no table yet");
+
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+
+  await lineage.begin(pool);
+  assert.equal(lineage.isOn, true);
+  const { rows } = await pool.query("select epoch, position::int, reason from ledger_history");
+  assert.deepEqual(rows, [{ epoch: lineage.seen?.epoch, position: 0, reason: "first" }]);
+  assert.deepEqual((await pool.query("select * from account")).rows, before);
+});

@@ -1,0 +1,82 @@
+/** The text of a journal: lines as a spool has them, each with what was committed. Nothing of a prompt or an answer is in it. */
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { ENDPOINTS } from "../base/states.ts";
+import type { HoldOrder } from "./hold.ts";
+import type { Settlement } from "./settlement.ts";
+import { SettlementLine, sealed, unsealed, writable } from "./spool-lines.ts";
+
+/** Tables whose rows are journaled as they are after a change. */
+export const JOURNALED_TABLES = ["account", "api_key", "host_token"] as const;
+export type JournaledTable = (typeof JOURNALED_TABLES)[number];
+
+export type JournalEntry =
+  | { kind: "request"; hold: HoldOrder; settlement: Settlement }
+  | { kind: "grant"; id: Uuid; accountId: Uuid; amount: Pico; reason: string }
+  /** `xmin`: the transaction that made the row what it is. */
+  | { kind: "row"; table: JournaledTable; xmin: number; row: Record<string, unknown> };
+
+/** Of the fields below. Lines of another version are skipped and counted. */
+const VERSION = 1;
+const id = z.uuid().transform((text) => text as Uuid);
+const amount = z
+  .string()
+  .regex(/^\d+$/)
+  .transform((text): Pico => pico(BigInt(text)));
+
+const Hold: z.ZodType<HoldOrder> = z.strictObject({
+  id,
+  accountId: id,
+  amount,
+  keyId: id,
+  keyName: z.string(),
+  endpoint: z.enum(ENDPOINTS),
+  model: z.string(),
+  build: z.string(),
+  tokenizer: z.string(),
+  stream: z.boolean(),
+  promptTokens: z.int(),
+  priceVersion: z.int(),
+  client: z.string(),
+  label: z.string().nullable().optional(),
+}) as z.ZodType<HoldOrder>;
+
+const Line = z.discriminatedUnion("kind", [
+  z.strictObject({ j: z.literal(VERSION), kind: z.literal("request"), hold: Hold, settlement: SettlementLine }),
+  z.strictObject({ j: z.literal(VERSION), kind: z.literal("grant"), id, accountId: id, amount, reason: z.string() }),
+  z.strictObject({
+    j: z.literal(VERSION),
+    kind: z.literal("row"),
+    table: z.enum(JOURNALED_TABLES),
+    xmin: z.int(),
+    row: z.record(z.string(), z.unknown()),
+  }),
+]);
+
+export function journalLine(entry: JournalEntry): string {
+  return sealed(JSON.stringify({ j: VERSION, ...written(entry) }));
+}
+
+function written(entry: JournalEntry): object {
+  if (entry.kind === "row") return entry;
+  if (entry.kind === "grant") return { ...entry, amount: entry.amount.toString() };
+  const { kind, hold, settlement } = entry;
+  return { kind, hold: { ...hold, amount: hold.amount.toString() }, settlement: writable(settlement) };
+}
+
+/** `unread`: damaged, or of another version. */
+export function readJournal(text: string): { entries: JournalEntry[]; unread: number } {
+  const { jsons, damaged } = unsealed(text);
+  const entries: JournalEntry[] = [];
+  let unread = damaged;
+  for (const json of jsons) {
+    const { success, data } = Line.safeParse(JSON.parse(json));
+    if (!success) unread += 1;
+    else {
+      const { j: _, ...entry } = data;
+      entries.push(entry as JournalEntry);
+    }
+  }
+  return { entries, unread };
+}

@@ -1,0 +1,155 @@
+/**
+ * What this gateway committed lately, on its own disk: after a failover that lost the end of the database's history it is entered again
+ * (`reentry.ts`). Entries of a quarter of a second share a write, and nothing waits for the disk itself: a journal has to outlive its
+ * gateway's process, not the machine. What is older than the window goes, file by file, oldest first; so does what passes the size.
+ *
+ * Beside a spool, one file after the other for each running gateway: `host~pid~gateway~number.requests`.
+ */
+import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { sparingLog } from "../base/sparing-log.ts";
+import type { Disk, DiskFile } from "./disk.ts";
+import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
+import { openIfThere, textFrom } from "./replay.ts";
+import { removeIfThere, type Spool, writeAll } from "./spool.ts";
+
+const WRITE_AFTER_MS = 250;
+/** A file is finished at this size, or after a fifteenth of the window. */
+const FILE_BYTES_MAX = 16 * 1024 * 1024;
+const FILES_PER_WINDOW = 15;
+/** Of one gateway. Ten minutes at a thousand requests a second. */
+const BYTES_MAX = 512 * 1024 * 1024;
+const PRIVATE_FILE = 0o600;
+
+export interface Journal {
+  /** On the disk within a quarter of a second. */
+  add(entry: JournalEntry): void;
+  /** Resolves when all that was added is written. */
+  written(): Promise<void>;
+  /** All that the gateways of this directory left, file by file, oldest first. `unread`: lines that cannot be read. */
+  read(): AsyncGenerator<{ entries: JournalEntry[]; unread: number }>;
+  /** While true nothing is removed: it is needed. */
+  keepAll(isNeeded: boolean): void;
+  close(): Promise<void>;
+}
+
+interface JournalOptions {
+  spool: Pick<Spool, "disk" | "directory" | "owner">;
+  /** What kind of entries: the files' ending. */
+  name: "requests" | "changes";
+  windowMs: number;
+  clock: Clock;
+  log: Log;
+}
+
+interface OwnFile {
+  path: string;
+  handle: DiskFile;
+  size: number;
+  begunAt: number;
+}
+
+export function openJournal(options: JournalOptions): Journal {
+  const { spool, name, windowMs, clock, log } = options;
+  const { disk, directory, owner } = spool;
+  const sparing = sparingLog(log, clock);
+  let waiting: JournalEntry[] = [];
+  let timer: (() => void) | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  let file: OwnFile | undefined;
+  let number = 0;
+  let isNeeded = false;
+
+  const begin = async (): Promise<OwnFile> => {
+    number += 1;
+    const path = join(directory, `${owner.host}~${owner.pid}~${owner.gatewayId}~${number}.${name}`);
+    file = { path, handle: await disk.open(path, "wx", PRIVATE_FILE), size: 0, begunAt: clock.now() };
+    if (!isNeeded) await prune();
+    return file;
+  };
+  /** Whosever they are: what is too old for this gateway is too old for the others. */
+  const prune = async (): Promise<void> => {
+    let bytes = 0;
+    for (const { path, size, mtimeMs, isOwn } of (await filesOf(disk, directory, name, owner.gatewayId)).reverse()) {
+      if (isOwn) bytes += size;
+      const isTooMuch = isOwn && bytes > BYTES_MAX;
+      if (isTooMuch)
+        sparing.warn("", { journal: name, bytes }, "the journal is full: it covers less than REPLAY_WINDOW");
+      if (path !== file?.path && (isTooMuch || mtimeMs < clock.now() - windowMs)) await removeIfThere(disk, path);
+    }
+  };
+  const isFull = ({ size, begunAt }: OwnFile): boolean =>
+    size > FILE_BYTES_MAX || clock.now() - begunAt > windowMs / FILES_PER_WINDOW;
+  const write = async (entries: JournalEntry[]): Promise<void> => {
+    try {
+      if (file !== undefined && isFull(file)) {
+        const { handle } = file;
+        file = undefined;
+        await handle.close();
+      }
+      const to = file ?? (await begin());
+      const bytes = Buffer.from(entries.map(journalLine).join(""));
+      await writeAll(to.handle, bytes, to.size);
+      to.size += bytes.length;
+    } catch (error) {
+      // The database has it: only after a failover that loses it would it be missed.
+      sparing.error("", { err: error, journal: name, entries: entries.length }, "writing the journal failed");
+      const broken = file;
+      file = undefined;
+      await broken?.handle.close().catch((failure) => log.debug({ err: failure }, "closing a journal file failed"));
+    }
+  };
+  const written = (): Promise<void> => {
+    timer?.();
+    timer = undefined;
+    const entries = waiting;
+    waiting = [];
+    if (entries.length > 0) writing = writing.then(() => write(entries));
+    return writing;
+  };
+
+  return {
+    add(entry) {
+      waiting.push(entry);
+      timer ??= clock.after(WRITE_AFTER_MS, () => {
+        timer = undefined;
+        void written();
+      });
+    },
+    written,
+    async *read() {
+      await written();
+      for (const { path } of await filesOf(disk, directory, name, owner.gatewayId)) {
+        const handle = await openIfThere(disk, path);
+        if (handle === undefined) continue;
+        try {
+          yield readJournal(await textFrom(handle, 0));
+        } finally {
+          await handle.close();
+        }
+      }
+    },
+    keepAll(needed) {
+      isNeeded = needed;
+    },
+    async close() {
+      await written();
+      await file?.handle.close();
+      file = undefined;
+    },
+  };
+}
+
+/** The oldest first. */
+async function filesOf(disk: Disk, directory: string, name: string, gatewayId: string) {
+  const files: { path: string; size: number; mtimeMs: number; number: number; isOwn: boolean }[] = [];
+  for (const entry of await disk.readdir(directory)) {
+    const [, gateway, number] = new RegExp(`~([^~]+)~(\\d+)\\.${name}$`).exec(entry) ?? [];
+    if (gateway === undefined) continue;
+    const path = join(directory, entry);
+    const { size, mtimeMs } = await disk.stat(path);
+    files.push({ path, size, mtimeMs, number: Number(number), isOwn: gateway === gatewayId });
+  }
+  return files.sort((a, b) => a.mtimeMs - b.mtimeMs || a.number - b.number);
+}

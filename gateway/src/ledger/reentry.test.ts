@@ -1,0 +1,306 @@
+/** What a failover lost, entered again from a journal: the database is set back to a copy of the rows it had before. */
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { hostShareOf } from "../base/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkLedger } from "./check.ts";
+import { type Journal, openJournal } from "./journal.ts";
+import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
+import { type Ledger, openLedger } from "./ledger.ts";
+import { enterChanges, enterRequests, newReentry, type Reentry, rowChange } from "./reentry.ts";
+import { openSpool } from "./spool.ts";
+import { COST, holdOf, newDirectory, newId, patientClock, settlementOf } from "./testing.ts";
+
+const log = createLog("silent");
+const EPOCH = newId();
+
+async function open(t: Pick<TestContext, "after">, name: "requests" | "changes" = "requests", windowMs = 900_000) {
+  const directory = await newDirectory(t);
+  const spool = await openSpool({ directory, gatewayId: newId(), clock: systemClock, log });
+  const journal = openJournal({ spool, name, windowMs, clock: systemClock, log });
+  t.after(async () => {
+    await journal.close();
+    await spool.close();
+  });
+  return { journal, directory, spool };
+}
+
+async function entriesOf(journal: Pick<Journal, "read">): Promise<JournalEntry[]> {
+  const all: JournalEntry[] = [];
+  for await (const { entries } of journal.read()) all.push(...entries);
+  return all;
+}
+
+describe("a journal", () => {
+  const request = (): JournalEntry => {
+    const hold = holdOf(newId());
+    return { kind: "request", hold: { ...hold, label: "a label" }, settlement: settlementOf(hold, newId()) };
+  };
+
+  test("gives back what was added, in its order, also to the next gateway", async (t) => {
+    const { journal, directory } = await open(t);
+    const grant: JournalEntry = { kind: "grant", id: newId(), accountId: newId(), amount: pico(7n), reason: "why" };
+    const row: JournalEntry = { kind: "row", table: "api_key", xmin: 7, row: { id: newId(), models: ["a"] } };
+    const added = [request(), grant, row, request()];
+    for (const entry of added) journal.add(entry);
+    assert.deepEqual(await entriesOf(journal), added);
+    await journal.close();
+    const spool = await openSpool({ directory, gatewayId: "next", clock: systemClock, log });
+    t.after(() => spool.close());
+    const next = openJournal({ spool, name: "requests", windowMs: 900_000, clock: systemClock, log });
+    assert.deepEqual(await entriesOf(next), added);
+  });
+
+  test("drops files that are older than the window, unless they are needed", async (t) => {
+    const { spool, directory } = await open(t);
+    let now = systemClock.now();
+    const clock = { ...systemClock, now: () => now };
+    const journal = openJournal({ spool, name: "requests", windowMs: 60_000, clock, log });
+    t.after(() => journal.close());
+    const files = async (): Promise<number> =>
+      (await readdir(directory)).filter((name) => name.endsWith(".requests")).length;
+    const addLater = async (ms: number): Promise<void> => {
+      now += ms;
+      journal.add(request());
+      await journal.written();
+    };
+    await addLater(0);
+    await addLater(10_000);
+    assert.equal(await files(), 2, "a file takes a fifteenth of the window");
+    journal.keepAll(true);
+    await addLater(120_000);
+    assert.equal(await files(), 3);
+    journal.keepAll(false);
+    await addLater(10_000);
+    assert.equal(await files(), 1);
+  });
+
+  test("counts lines that it cannot read, and keeps the others", () => {
+    const [one, other] = [request(), request()];
+    const damaged = journalLine(one).replace('"kind"', '"kinb"');
+    assert.deepEqual(readJournal(damaged + journalLine(other)), { entries: [other], unread: 1 });
+  });
+});
+
+describe("entering again", () => {
+  let db: TestDatabase;
+  let ledger: Ledger;
+  let host: Uuid;
+  before(async () => {
+    db = await openTestDatabase();
+    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+    await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
+    await db.pool.query(
+      "insert into ledger_history (epoch, system, timeline, position, reason) values ($1, '1', 2, 0, 'failover')",
+      [EPOCH],
+    );
+    host = await account("host");
+  });
+  after(() => db.close());
+
+  const account = async (kind: "builder" | "host", credit = 0n): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, $2, 'one')", [id, kind]);
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
+    if (credit > 0n)
+      await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: pico(credit), reason: "t" });
+    return id;
+  };
+  const balance = async (id: Uuid): Promise<Pico> => (await ledger.balance(id))?.balance as Pico;
+  const journalOf = (entries: JournalEntry[]): Pick<Journal, "read"> => ({
+    async *read() {
+      yield { entries, unread: 0 };
+    },
+  });
+  const enter = async (entries: JournalEntry[]): Promise<Reentry> => {
+    const into = newReentry();
+    await enterRequests({ pool: db.pool, ledger, journal: journalOf(entries) }, into);
+    return into;
+  };
+  const change = async (entries: JournalEntry[]) => {
+    const into = newReentry();
+    const told: string[] = [];
+    const tell = async (table: string, id: string): Promise<void> => void told.push(`${table} ${id}`);
+    await enterChanges({ client: db.pool, journal: journalOf(entries), epoch: EPOCH, tell }, into);
+    return { ...into, told };
+  };
+  const assertBalanced = async (): Promise<void> => {
+    const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
+    assert.deepEqual(differing, []);
+  };
+  const lostRequest = (accountId: Uuid, paidHost: Uuid | null = host) => {
+    const hold = holdOf(accountId);
+    return { kind: "request" as const, hold, settlement: settlementOf(hold, paidHost) };
+  };
+
+  test("charges a lost request once, pays its host, and leaves those that are there alone", async () => {
+    const builder = await account("builder", 5_000_000n);
+    const [there, held, lost] = [lostRequest(builder), lostRequest(builder), lostRequest(builder)];
+    await ledger.hold(there.hold);
+    await ledger.settle(there.settlement);
+    // Its hold reached the standby, its settlement did not.
+    await ledger.hold(held.hold);
+    const before = await balance(host);
+    assert.deepEqual(await enter([there, held, lost]), { entered: { requests: 2 }, notEntered: [] });
+    assert.deepEqual(await enter([there, held, lost]), newReentry(), "a second time nothing is missing");
+    assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 3n * COST, held: 0n });
+    assert.equal((await balance(host)) - before, 2n * hostShareOf(COST));
+    const { rows } = await db.pool.query("select outcome, model, prompt_tokens, key_id from request where id = $1", [
+      lost.hold.id,
+    ]);
+    assert.deepEqual(rows, [{ outcome: "ok", model: "tiny-3b", prompt_tokens: 3, key_id: lost.hold.keyId }]);
+    await assertBalanced();
+  });
+
+  test("charges it once when several gateways enter it at the same time", async () => {
+    const builder = await account("builder", 50_000_000n);
+    const lost = Array.from({ length: 20 }, () => lostRequest(builder));
+    await Promise.all([enter(lost), enter(lost), enter([...lost].reverse())]);
+    assert.equal(await balance(builder), 50_000_000n - 20n * COST);
+    await assertBalanced();
+  });
+
+  test("settles a request whose hold was lost while it was answered", async () => {
+    const builder = await account("builder", 5_000_000n);
+    const added: JournalEntry[] = [];
+    const journal = { add: (entry: JournalEntry) => void added.push(entry), written: async () => {} };
+    const own = openLedger({
+      pool: db.pool,
+      clock: patientClock,
+      gatewayId: "own",
+      journals: { requests: journal, changes: journal },
+    });
+    const { hold, settlement } = lostRequest(builder);
+    await own.hold(hold);
+    await db.pool.query("delete from hold where id = $1", [hold.id]);
+    await db.pool.query("update ledger_account set held = 0 where id = $1", [builder]);
+    assert.equal(await own.settle(settlement), "late");
+    assert.equal(await balance(builder), 5_000_000n - COST);
+    assert.deepEqual(added, [{ kind: "request", hold, settlement }]);
+    await assertBalanced();
+  });
+
+  test("lists a request whose account was lost too, and one that the account cannot pay", async () => {
+    const [gone, poor] = [lostRequest(newId()), lostRequest(await account("builder", 1n))];
+    const { entered, notEntered } = await enter([gone, poor]);
+    assert.deepEqual(entered, { requests: 1 });
+    assert.deepEqual(notEntered, [
+      { kind: "request", id: publicId("req", gone.hold.id), reason: "its account does not exist in this history" },
+      {
+        kind: "request",
+        id: publicId("req", poor.hold.id),
+        reason: "charged in part only: the account has too little credit in this history",
+      },
+    ]);
+    await assertBalanced();
+  });
+
+  test("enters a lost grant once", async () => {
+    const builder = await account("builder");
+    const grant: JournalEntry = { kind: "grant", id: newId(), accountId: builder, amount: pico(9n), reason: "why" };
+    assert.deepEqual((await change([grant])).entered, { grants: 1 });
+    assert.deepEqual((await change([grant])).entered, {});
+    assert.equal(await balance(builder), 9n);
+  });
+
+  const key = async (): Promise<{ id: Uuid; image: () => Promise<Extract<JournalEntry, { kind: "row" }>> }> => {
+    const id = newId();
+    await db.pool.query(
+      "insert into api_key (id, account_id, name, reference, secret_hash) values ($1, $2, 'a key', $3, decode(repeat('00', 32), 'hex'))",
+      [id, await account("builder"), id.slice(-12)],
+    );
+    const image = async () => {
+      const { rows } = await db.pool.query(
+        "select to_jsonb(k) as row, k.xmin::text::float8 as xmin from api_key k where id = $1",
+        [id],
+      );
+      return { kind: "row" as const, table: "api_key" as const, ...rows[0] };
+    };
+    return { id, image };
+  };
+
+  test("revokes a key again that was revoked in what was lost, and tells the gateways", async () => {
+    const { id, image } = await key();
+    await db.pool.query("update api_key set revoked_at = now() where id = $1", [id]);
+    const journaled = await image();
+    await db.pool.query("update api_key set revoked_at = null where id = $1", [id]);
+    const { entered, told } = await change([journaled]);
+    assert.deepEqual([entered, told], [{ api_key: 1 }, [`api_key ${id}`]]);
+    assert.deepEqual((await image()).row, journaled.row);
+    assert.deepEqual((await change([journaled])).entered, {});
+  });
+
+  test("creates a key again that was created in what was lost, with its budget", async () => {
+    const { id, image } = await key();
+    await db.pool.query("select key_budget_set(account_id, id, 5, null) from api_key where id = $1", [id]);
+    const journaled = await image();
+    await db.pool.query("delete from key_budget where key_id = $1", [id]);
+    await db.pool.query("delete from api_key where id = $1", [id]);
+    assert.deepEqual((await change([journaled])).entered, { api_key: 1 });
+    assert.deepEqual((await image()).row, journaled.row);
+    const { rows } = await db.pool.query("select day_max::int from key_budget where key_id = $1", [id]);
+    assert.deepEqual(rows, [{ day_max: 5 }]);
+  });
+
+  test("lists a row that the database refuses, and goes on with the others", async () => {
+    const { id, image } = await key();
+    const journaled = await image();
+    await db.pool.query("delete from api_key where id = $1", [id]);
+    const orphan = { ...journaled, row: { ...journaled.row, id: newId(), account_id: newId() } };
+    const { entered, notEntered } = await change([orphan, journaled]);
+    assert.deepEqual(entered, { api_key: 1 });
+    assert.match(notEntered[0]?.reason ?? "", /violates foreign key constraint/);
+  });
+});
+
+describe("which columns of a row are entered again", () => {
+  const image = { id: "1", name: "now", revoked_at: null, last_used_at: "x" };
+  const wanted = { id: "1", name: "journaled", revoked_at: null, last_used_at: "y" };
+  const revoked = { ...wanted, revoked_at: "2026-01-01" };
+  const table: [
+    what: string,
+    wanted: object,
+    found: { xmin: number; isFresh: boolean } | undefined,
+    changed: string[],
+    reason?: RegExp,
+  ][] = [
+    ["all of a row that is missing", wanted, undefined, ["id", "name", "revoked_at", "last_used_at"]],
+    ["what an earlier transaction wrote", wanted, { xmin: 90, isFresh: true }, ["name"]],
+    [
+      "what an earlier transaction wrote before numbers went round",
+      wanted,
+      { xmin: 4_294_967_290, isFresh: true },
+      ["name"],
+    ],
+    ["nothing that the journal's own transaction wrote", wanted, { xmin: 100, isFresh: true }, []],
+    ["nothing that a later one wrote", wanted, { xmin: 101, isFresh: true }, []],
+    ["a revocation, whatever wrote the row", revoked, { xmin: 101, isFresh: true }, ["revoked_at"]],
+    [
+      "only a revocation, long after the failover",
+      revoked,
+      { xmin: 90, isFresh: false },
+      ["revoked_at"],
+      /overwrite name/,
+    ],
+    ["nothing else, long after the failover", wanted, { xmin: 90, isFresh: false }, [], /overwrite name/],
+  ];
+  for (const [what, row, found, changed, reason] of table) {
+    test(what, () => {
+      const entry = { table: "api_key" as const, row: row as Record<string, unknown>, xmin: 100 };
+      const got = rowChange(entry, found && { image, ...found });
+      assert.deepEqual(got.changed, changed);
+      if (reason === undefined) assert.equal(got.reason, undefined);
+      else assert.match(got.reason ?? "", reason);
+    });
+  }
+
+  test("does not take a revocation back", () => {
+    const found = { image: { ...image, revoked_at: "2026-01-01" }, xmin: 101, isFresh: true };
+    assert.deepEqual(rowChange({ table: "api_key", row: wanted, xmin: 100 }, found).changed, []);
+  });
+});

@@ -1,0 +1,221 @@
+/**
+ * After a failover that lost the end of the database's history: enters what this gateway's journals have and the database lacks. Safe to
+ * repeat, and several gateways may do it at once: a request is settled once by its id, a grant by its own, and a row is compared first.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import { publicId, type Uuid } from "../base/ids.ts";
+import { provesBug } from "../db/errors.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
+import type { Journal } from "./journal.ts";
+import type { JournalEntry, JournaledTable } from "./journal-lines.ts";
+import type { Ledger } from "./ledger.ts";
+import { restoreBatch } from "./restore.ts";
+
+/** As many as a batch of the ledger takes. */
+const AT_ONCE = 128;
+/** Later than this after an epoch began, somebody may have changed a row on purpose: then a row is only revoked or suspended. */
+const FRESH = "5 minutes";
+
+interface NotEntered {
+  kind: JournalEntry["kind"] | "journal";
+  id: string;
+  reason: string;
+}
+
+export interface Reentry {
+  /** By kind, what the database lacked and has again. */
+  entered: Record<string, number>;
+  notEntered: NotEntered[];
+}
+
+export const newReentry = (): Reentry => ({ entered: {}, notEntered: [] });
+
+type RequestEntry = Extract<JournalEntry, { kind: "request" }>;
+type RowEntry = Extract<JournalEntry, { kind: "row" }>;
+type Client = pg.ClientBase | pg.Pool;
+
+const Missing = row({ id: column.uuid });
+/** A lease that ran out in the new history is no answer: the request was answered. */
+const MISSING = `select o.id from unnest($1::uuid[]) as o (id)
+  where not exists (select from request r where r.id = o.id and r.outcome <> 'gateway_lost')`;
+const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico > 0";
+
+/** Every request that was answered and charged, in the order of the journals. Rejects when the store is in trouble. */
+export async function enterRequests(
+  { pool, ledger, journal }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling">; journal: Pick<Journal, "read"> },
+  into: Reentry,
+): Promise<void> {
+  for await (const { entries, unread } of journal.read()) {
+    noteUnread(into, unread);
+    const requests = entries.filter((entry): entry is RequestEntry => entry.kind === "request");
+    for (let from = 0; from < requests.length; from += AT_ONCE) {
+      const part = requests.slice(from, from + AT_ONCE);
+      const missing = new Set(
+        (await queryRows(pool, Missing, MISSING, [part.map(({ hold }) => hold.id)])).map(({ id }) => id),
+      );
+      await enterPart(
+        { pool, ledger },
+        part.filter(({ hold }) => missing.has(hold.id)),
+        into,
+      );
+    }
+  }
+}
+
+async function enterPart(
+  { pool, ledger }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling"> },
+  part: RequestEntry[],
+  into: Reentry,
+): Promise<void> {
+  if (part.length === 0) return;
+  const note = (id: Uuid, reason: string): number =>
+    into.notEntered.push({ kind: "request", id: publicId("req", id), reason });
+  const restored = await restoreBatch(
+    pool,
+    part.map(({ hold }) => hold),
+  );
+  const due = part.filter(({ hold }, i) => {
+    if (restored[i] === "no_account") note(hold.id, "its account does not exist in this history");
+    return restored[i] !== "no_account";
+  });
+  const outcomes = await Promise.all(due.map(({ settlement }) => ledger.trySettling(settlement)));
+  const entered: Uuid[] = [];
+  for (const [i, outcome] of outcomes.entries()) {
+    const { id } = (due[i] as RequestEntry).hold;
+    if (outcome === "given_up") note(id, "the ledger refused it; given-up.jsonl in the spool directory has the reason");
+    else if (outcome !== "repeated") entered.push(id);
+  }
+  for (const { id } of await queryRows(pool, Missing, SHORT, [entered])) {
+    note(id, "charged in part only: the account has too little credit in this history");
+  }
+  count(into, "requests", entered.length);
+}
+
+const Code = row({ code: z.int() });
+
+interface ChangesOptions {
+  client: Client;
+  journal: Pick<Journal, "read">;
+  epoch: string;
+  /** A row was entered: other gateways may have read it before. */
+  tell: (table: JournaledTable, id: string) => Promise<void>;
+}
+
+/** Grants, and rows of keys, tokens and accounts as they were last. Rejects when the store is in trouble. */
+export async function enterChanges({ journal, ...entering }: ChangesOptions, into: Reentry): Promise<void> {
+  const { client } = entering;
+  const rows = new Map<string, RowEntry>();
+  for await (const { entries, unread } of journal.read()) {
+    noteUnread(into, unread);
+    for (const entry of entries) {
+      if (entry.kind === "grant") {
+        await attempt(into, { kind: "grant", id: publicId("acc", entry.accountId) }, async () => {
+          const { id, kind, accountId, amount, reason } = entry;
+          const transfer = [id, kind, accountId, amount.toString(), reason];
+          const { code } = await queryOne(client, Code, "select ledger_transfer($1, $2, $3, $4, $5) as code", transfer);
+          if (code === 1) count(into, "grants", 1);
+          return code < 0 ? "its account does not exist in this history" : undefined;
+        });
+      } else if (entry.kind === "row") rows.set(`${entry.table} ${String(entry.row["id"])}`, entry);
+    }
+  }
+  for (const entry of rows.values()) {
+    const subject = { kind: "row" as const, id: `${entry.table} ${String(entry.row["id"])}` };
+    await attempt(into, subject, () => enterRow(entering, entry, into));
+  }
+}
+
+const Image = row({ image: column.json, xmin: z.number(), isFresh: z.boolean() });
+/** Changes by itself all the time. */
+const UNIMPORTANT = new Set(["last_used_at"]);
+/** A key that was revoked in what was lost is revoked again, whatever else happened to it. */
+const ENDS: Record<JournaledTable, string> = {
+  account: "suspended_at",
+  api_key: "revoked_at",
+  host_token: "revoked_at",
+};
+
+/** Why it was not entered; undefined where it was, or did not have to be. */
+async function enterRow(
+  { client, epoch, tell }: Omit<ChangesOptions, "journal">,
+  entry: RowEntry,
+  into: Reentry,
+): Promise<string | undefined> {
+  const { table, row: wanted } = entry;
+  const found = await queryRow(
+    client,
+    Image,
+    `select to_jsonb(t) as image, t.xmin::text::float8 as xmin, h.began_at > now() - interval '${FRESH}' as "isFresh"
+       from ${table} t, ledger_history h where t.id = $1 and h.epoch = $2`,
+    [wanted["id"], epoch],
+  );
+  const { changed, reason } = rowChange(entry, found);
+  if (found === undefined) {
+    await client.query(`insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`, [wanted]);
+  } else if (changed.length > 0) {
+    const columns = changed.map((name) => `"${name}"`).join(", ");
+    await client.query(
+      `update ${table} t set (${columns}) = (select ${columns} from jsonb_populate_record(null::${table}, $1)) where t.id = $2`,
+      [wanted, wanted["id"]],
+    );
+  }
+  if (changed.length === 0) return reason;
+  if (table === "api_key" && changed.some((name) => name.startsWith("budget_")))
+    await client.query(
+      "select key_budget_set(account_id, id, budget_day_pico, budget_month_pico) from api_key where id = $1",
+      [wanted["id"]],
+    );
+  count(into, table, 1);
+  await tell(table, String(wanted["id"]));
+  return reason;
+}
+
+/**
+ * Pure. Which columns of a row have to be entered again. A row that a later transaction wrote than the journal's was not lost, and what
+ * it says now is right.
+ */
+export function rowChange(
+  { table, row: wanted, xmin }: Pick<RowEntry, "table" | "row" | "xmin">,
+  found: z.infer<typeof Image> | undefined,
+): { changed: string[]; reason?: string } {
+  if (found === undefined) return { changed: Object.keys(wanted) };
+  const { image, isFresh } = found;
+  const different = Object.keys(image).filter(
+    (name) => name in wanted && !UNIMPORTANT.has(name) && JSON.stringify(image[name]) !== JSON.stringify(wanted[name]),
+  );
+  const end = ENDS[table];
+  const ended = image[end] === null && wanted[end] !== null ? [end] : [];
+  // Numbers of transactions go round: the distance tells which came first.
+  const isLost = ((found.xmin - xmin) | 0) < 0;
+  if (!isLost || different.length === 0) return { changed: ended };
+  if (isFresh) return { changed: different };
+  const left = different.filter((name) => !ended.includes(name));
+  if (left.length === 0) return { changed: ended };
+  return { changed: ended, reason: `the failover is too long ago to overwrite ${left.join(", ")}` };
+}
+
+/** What proves that it can never be entered is noted, and the rest goes on. */
+async function attempt(
+  into: Reentry,
+  subject: Pick<NotEntered, "kind" | "id">,
+  enter: () => Promise<string | undefined>,
+): Promise<void> {
+  let reason: string | undefined;
+  try {
+    reason = await enter();
+  } catch (error) {
+    if (!provesBug(error)) throw error;
+    reason = (error as Error).message;
+  }
+  if (reason !== undefined) into.notEntered.push({ ...subject, reason });
+}
+
+function count(into: Reentry, what: string, by: number): void {
+  if (by > 0) into.entered[what] = (into.entered[what] ?? 0) + by;
+}
+
+function noteUnread(into: Reentry, unread: number): void {
+  if (unread > 0)
+    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "damaged, or of another version" });
+}
