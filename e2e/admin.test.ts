@@ -540,7 +540,10 @@ describe("on a live platform", () => {
       assert.deepEqual([code, /^API keys +(\d+) of \1 not used since/m.test(out)], [3, true], out);
       assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is still needed\.$/m);
       const again = await run("secrets", "rotate", "pepper");
-      assert.deepEqual(again, { code: 1, out: "the pepper is already being replaced. Finish that first: tollgate admin secrets forget" });
+      assert.deepEqual(again, {
+        code: 1,
+        out: "the pepper is already being replaced. Finish that first: tollgate admin secrets forget",
+      });
       const early = await run("secrets", "forget", "pepper");
       assert.deepEqual(
         [early.code, / still need the old pepper and would stop working/.test(early.out)],

@@ -78,7 +78,8 @@ export const MUTATIONS: Mutation[] = [
     name: "a spooled settlement is dropped when giving up cannot be written down",
     file: `${SRC}ledger/settling-tries.ts`,
     find: 'log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");\n      return false;',
-    replace: 'log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");\n      return true;',
+    replace:
+      'log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");\n      return true;',
     test: `${SRC}ledger/outage.test.ts`,
     title: "a spooled settlement that proves a bug stays on the disk while giving it up cannot be written down",
   },

@@ -46,6 +46,9 @@ export const PERFORMANCE_GRAINS = ["5min", "hour", "day"] as const;
 /** What the requests of a month moved on an account. */
 export const CLOSING_KINDS = ["charge", "share", "fee"] as const;
 
+/** What began an epoch of the database's history. */
+export const EPOCH_REASONS = ["first", "failover", "accepted"] as const;
+
 /** Of a node's record; "online" is ready and connected, which only the dispatch plane knows. */
 export const NODE_STANDINGS = [
   "registered",

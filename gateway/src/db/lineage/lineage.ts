@@ -12,6 +12,7 @@ import { Away } from "../../base/dependency.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import { sparingLog } from "../../base/sparing-log.ts";
+import { EPOCH_REASONS } from "../../base/states.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
 import type { Memory, Remembered } from "./remembered.ts";
 import { type Found, type History, judge, lostPositions } from "./rules.ts";
@@ -44,7 +45,7 @@ export const Looked = row({
   timeline: z.int().nullable(),
   epoch: z.string().nullable(),
   position: z.number().nullable(),
-  accepted: z.boolean().nullable(),
+  reason: z.enum(EPOCH_REASONS).nullable(),
   /** The timeline for which the epoch was begun. */
   begunFor: z.int().nullable(),
   begunIn: z.string().nullable(),
@@ -56,7 +57,7 @@ type Complete = Found & Pick<Looked, "begunFor" | "begunIn" | "isDue">;
 /** What `rules.ts` decides by. */
 export const LOOK = `select (select system_identifier::text from pg_control_system()) as system,
     case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline,
-    h.epoch, h.position::float8 as position, h.reason = 'accepted' as accepted, h.timeline as "begunFor", h.system as "begunIn",
+    h.epoch, h.position::float8 as position, h.reason, h.timeline as "begunFor", h.system as "begunIn",
     h.moved_at < clock_timestamp() - interval '${MOVE_EVERY}' as "isDue"
   from (select) one left join lateral (select * from ledger_history order by epoch desc limit 1) h on true`;
 const BEGIN = `insert into ledger_history (epoch, system, timeline, position, reason)
@@ -254,7 +255,7 @@ export class Lineage {
 
 const look = (client: Client): Promise<Looked> => queryOne(client, Looked, LOOK);
 
-function complete({ timeline, epoch, position, accepted, ...rest }: Looked): Complete {
+function complete({ timeline, epoch, position, reason, ...rest }: Looked): Complete {
   if (timeline === null) throw new Away("database", "it is a standby");
-  return { ...rest, timeline, epoch: epoch ?? "", position: position ?? 0, accepted: accepted ?? false };
+  return { ...rest, timeline, epoch: epoch ?? "", position: position ?? 0, accepted: reason === "accepted" };
 }
