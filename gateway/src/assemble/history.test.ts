@@ -52,7 +52,16 @@ test("a gateway on the old primary refuses it when another gateway has moved on"
   };
   await left.check(pool);
   const { system, epoch, position } = moved.seen ?? { system: "", epoch: "", position: 0 };
-  const looked = { system, timeline: 2, epoch, position, accepted: false, begunFor: 2, begunIn: system, isDue: false };
+  const looked = {
+    system,
+    timeline: 2,
+    epoch,
+    position,
+    reason: "failover",
+    begunFor: 2,
+    begunIn: system,
+    isDue: false,
+  } as const;
   await moved.beat(pool, looked);
   assert.equal(cut, 1);
   await assert.rejects(left.check(pool), /it is an old primary \(timeline 1, and timeline 2 exists\)/);
