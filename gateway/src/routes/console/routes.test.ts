@@ -151,10 +151,10 @@ describe("404 and 405", () => {
   test("a wrong method is told the right one", async () => {
     const browser = new Browser(platform);
     for (const [method, url, allowed] of [
-      ["POST", "/console/api/me", "GET"],
-      ["DELETE", "/console/api/balance", "GET"],
+      ["POST", "/console/api/me", "GET, HEAD"],
+      ["DELETE", "/console/api/balance", "GET, HEAD"],
       ["GET", "/console/api/auth/sign-in/email", "POST"],
-      ["POST", "/console", "GET"],
+      ["POST", "/console", "GET, HEAD"],
     ] as const) {
       const answer = await browser.send(method, url);
       assert.equal(answer.status, 405, url);
