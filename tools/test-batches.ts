@@ -14,6 +14,9 @@ const FOLDER = fileURLToPath(new URL(`../node_modules/.cache/test-batches/${proc
 const NEEDS_ITS_OWN =
   /\bprocess\.(?!execPath|env\.TEST_SEED|platform)|\b(globalThis|localStorage)\b|child_process|worker_threads|setDefaultCACertificates|\bmock\.timers|llama-?[cC]pp\b/;
 
+/** A simulated world forbids the clock and timers to the whole process: a connection that another file left open would break it. */
+const SIMULATED = /^sim\//;
+
 interface Plan {
   /** Files that run in processes of their own. */
   alone: string[];
@@ -23,7 +26,7 @@ interface Plan {
 
 export function planBatches(files: string[], count: number, folder = FOLDER): Plan {
   if (count === 0) return { alone: files, batches: new Map() };
-  const alone = files.filter((file) => NEEDS_ITS_OWN.test(readFileSync(file, "utf8")));
+  const alone = files.filter((file) => SIMULATED.test(file) || NEEDS_ITS_OWN.test(readFileSync(file, "utf8")));
   const shared = files.filter((file) => !alone.includes(file));
   mkdirSync(folder, { recursive: true });
   const batches = new Map<string, string[]>();
