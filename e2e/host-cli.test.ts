@@ -137,7 +137,7 @@ describe("a host's command line", () => {
     assert.ok(hardware.cores > 0 && Array.isArray(hardware.gpus));
     const text = await good("status", "--range", "7d");
     assert.match(text, /^machine +.*GiB of memory$/m);
-    assert.match(text, /^in 7d +use .*\n +1 request, none failed, .*earned \$0\.0\d+$/m);
+    assert.match(text, /^in 7d +slots in use .*\n +1 request, none failed, .*earned \$0\.0\d+$/m);
     assert.match(await good("status", "--all"), /^in the last 24 hours +use .*\ngarage +/m);
     assert.match(await good("earnings", "--range", "24h"), /^hour \(UTC\) +earned\n.* +\$0\.0\d+\n/);
 
