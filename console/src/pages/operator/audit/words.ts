@@ -92,6 +92,12 @@ const ACTIONS: Record<string, Words> = {
   ),
   "catalogue.reload": plain("Reload the catalogue", "reloaded the catalogue", "reload the catalogue", { alone: true }),
   "backup.take": plain("Take a backup", "took a backup of the deployment", "take a backup of the deployment"),
+  "history.accept": plain(
+    "Accept a database history",
+    "accepted the history of this database",
+    "accept the history of this database",
+    { alone: true },
+  ),
   "history.retain": plain("Drop old records", "dropped old records of", "drop old records of"),
   "deployment.fork": plain("Fork the deployment", "forked the deployment", "fork the deployment"),
   "secret.rotate": plain("Replace a secret", "replaced the secret", "replace the secret"),
