@@ -100,6 +100,13 @@ describe("frames", () => {
     assert.deepEqual(decode(encode(frame)), frame);
   });
 
+  test("what 1.4 added to a state is optional, and bounded", () => {
+    const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
+    const frame: Sendable = { kind: "state", state: { ...state, slots_max: 64 } };
+    assert.deepEqual(decode(encode(frame)), frame);
+    assert.throws(() => decode(encode({ kind: "state", state: { ...state, slots_max: 4_097 } })), FrameError);
+  });
+
   test("a delta that ends before it begins is refused", () => {
     const [, delta] = (GOLDEN.timed as Extract<Frame, { kind: "timed" }>).deltas;
     assert.ok(delta);

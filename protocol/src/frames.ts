@@ -138,6 +138,8 @@ export const NodeState = z.object({
   protocol: z.string().regex(/^\d{1,3}\.\d{1,3}$/),
   agent: z.string().max(64),
   slots: z.int().min(0).max(4096),
+  /** How many its engine would take. Only where the agent gives it fewer, because it left long pauses between tokens. */
+  slots_max: z.int().min(0).max(4096).optional(),
   busy: z.int().min(0).max(4096),
   models: z.array(ModelId).max(256),
   /** The models of these whose engine was seen to keep to an output format, now that it runs. */

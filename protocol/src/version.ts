@@ -11,7 +11,9 @@
  *
  * 1.3: a node may accept a job before it has the body (`accepts_early`), may score an answer that another node gave (`scores`, the
  * body's `score`, the frame `scored`), and names the keywords of JSON Schema that its engines keep (`schema_keywords`).
+ *
+ * 1.4: a node says how many requests its engine would take at once, where it takes fewer (`slots_max` of its state).
  */
 export const PROTOCOL_MAJOR = 1;
-const PROTOCOL_MINOR = 3;
+const PROTOCOL_MINOR = 4;
 export const PROTOCOL_VERSION = `${PROTOCOL_MAJOR}.${PROTOCOL_MINOR}`;

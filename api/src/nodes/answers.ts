@@ -71,6 +71,9 @@ export const NodeStats = z.strictObject({
   connected: z.boolean(),
   slots: Count.describe("Number of requests that the node can serve at a time; 0 if not connected."),
   busy: Count.describe("How many of the slots are in use."),
+  engine_slots: Count.nullable().describe(
+    "How many requests the engine would take at a time, if the node takes fewer because its engine left long pauses between tokens; otherwise null.",
+  ),
   draining: z.boolean().describe("The node finishes its requests and accepts no new ones."),
   models: z
     .array(

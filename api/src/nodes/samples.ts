@@ -23,6 +23,7 @@ export const sampleStats = {
   connected: true,
   slots: 4,
   busy: 1,
+  engine_slots: null,
   draining: false,
   models: [{ model: "small-8b", ttft_p50_ms: 180.3, tps_p50: 41.5 }],
   today: { requests: 1, prompt_tokens: 14, completion_tokens: 9, earned_micro: "0.735000" },

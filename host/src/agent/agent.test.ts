@@ -15,7 +15,7 @@ test("a node that comes online says what it is", async () => {
   await harness.online();
   assert.deepEqual(harness.states(), [
     {
-      protocol: "1.3",
+      protocol: "1.4",
       agent: "tollgate-host/test",
       slots: 2,
       busy: 0,

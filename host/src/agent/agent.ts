@@ -151,6 +151,7 @@ export class Agent {
     return {
       state: this.#intake.draining && this.#linkState !== "stopped" ? "draining" : this.#linkState,
       slots: this.#now.slots,
+      slotsMax: this.#now.slotsMax ?? this.#now.slots,
       busy: this.#intake.busy,
       models: [...this.#now.models],
       elected: [...this.#options.models],
@@ -179,11 +180,13 @@ export class Agent {
   #engineChanged(now: Availability): void {
     const before = this.#now;
     this.#now = this.#elected(now);
-    const { models, slots } = this.#now;
+    const { models, slots, slotsMax } = this.#now;
     if (models.length < before.models.length)
       this.#options.log.warn({ models, slots }, "the engine serves fewer models than before");
     else if (models.length > before.models.length)
       this.#options.log.info({ models, slots }, "the engine serves more models again");
+    else if (slotsMax !== undefined && slots < before.slots)
+      this.#options.log.warn({ slots, slotsMax }, "fewer requests at once: the engine left long pauses between tokens");
     else this.#options.log.info({ models, slots }, "engine capacity changed");
     this.#formats.serve(models);
     this.#scores.serve(models);
@@ -191,9 +194,9 @@ export class Agent {
   }
 
   /** A node without a model has no slots, whatever its engine says. */
-  #elected({ models, slots }: Availability): Availability {
+  #elected({ models, ...room }: Availability): Availability {
     const served = this.#options.models.filter((model) => models.includes(model));
-    return { models: served, slots: served.length === 0 ? 0 : slots };
+    return served.length === 0 ? { models: served, slots: 0 } : { models: served, ...room };
   }
 
   #linkChanged(state: Exclude<AgentState, "draining">): void {
@@ -237,6 +240,7 @@ export class Agent {
       protocol: PROTOCOL_VERSION,
       agent: version,
       slots: this.#now.slots,
+      ...(this.#now.slotsMax === undefined ? {} : { slots_max: this.#now.slotsMax }),
       busy: this.#intake.busy,
       models: [...this.#now.models],
       ...(formatted.length === 0 ? {} : { json_schema: formatted, ...this.#keywordsOf(formatted) }),

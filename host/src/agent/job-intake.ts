@@ -132,10 +132,11 @@ export class JobIntake {
 
   /** Why a job cannot run here now. The first piece of a large job tells: the rest is not waited for. */
   #obstacle(header: JobHeader): string | undefined {
-    const { slots, models } = this.#options.now();
+    const { slots, slotsMax = slots, models } = this.#options.now();
     if (this.#draining) return "draining";
     if (!models.includes(header.model)) return "model not served";
-    if (this.busy >= slots) return "no free slot";
+    // Offers that were made before the node announced fewer slots are taken.
+    if (this.busy >= slotsMax) return "no free slot";
     return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "memory limit for waiting jobs reached" : undefined;
   }
 

@@ -12,6 +12,7 @@ test("what runs, what ended and how, and where the line is", async () => {
   assert.deepEqual(harness.agent.snapshot(), {
     state: "online",
     slots: 2,
+    slotsMax: 2,
     busy: 0,
     models: ["tiny-3b", "embed-m3"],
     elected: ["tiny-3b", "embed-m3"],

@@ -27,6 +27,8 @@ export interface AgentSnapshot {
   state: AgentState;
   /** How many jobs can run at once now: 0 while no engine answers. */
   slots: number;
+  /** How many its engine would take: more than `slots` where it left long pauses between tokens. */
+  slotsMax: number;
   /** Slots taken, by running jobs and by jobs whose pieces still come. */
   busy: number;
   /** The models served now: those elected, less those whose engine is away. */

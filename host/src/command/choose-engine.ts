@@ -19,6 +19,7 @@ import { withLlamaCpp } from "../engines/llama-cpp/load.ts";
 import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
+import { steadyEngine } from "../engines/steady.ts";
 import { WireFaults } from "../engines/wire-faults.ts";
 import { isLoopback } from "./arguments.ts";
 import type { EngineSettings } from "./flags.ts";
@@ -148,7 +149,7 @@ function httpEngine(
   { clock }: Choice,
 ): Engine {
   const { name, url, profile } = found;
-  return openAiEngine({
+  const engine = openAiEngine({
     name,
     url,
     profile,
@@ -160,6 +161,7 @@ function httpEngine(
     notes: notesOn(found, models, slots),
     clock,
   });
+  return steadyEngine(engine, clock);
 }
 
 /** What runs on this machine serves what it can. The demo model serves the rest; `engineFor` allows that only with --demo-fallback. */

@@ -89,3 +89,6 @@ export function duration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
+
+/** Why a node takes fewer requests at once than its engine would. */
+export const PAUSES = "its pauses between tokens were too long";

@@ -12,7 +12,7 @@ interface Explained {
 const REASONS: Record<string, Explained | undefined> = {
   failures: {
     words: "too many of the node's last jobs failed",
-    remedy: "look at the engine's log, and let tollgate-host doctor test it",
+    remedy: "look at the engine's log, and run tollgate-host doctor",
   },
   speed: {
     words: "the node answered faster than this model can run",
@@ -24,7 +24,7 @@ const REASONS: Record<string, Explained | undefined> = {
   },
   spot_check: {
     words:
-      "other hosts' nodes found its answers too unlikely for this model (spot checks); what it earned since the first bad one is withheld",
+      "other hosts' nodes found its answers too unlikely for this model (spot checks); what it earned since the last check before the first bad one is withheld",
     remedy: "serve the elected model; tollgate-host elect checks which model the engine runs",
   },
   refused_prompts: {

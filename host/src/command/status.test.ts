@@ -61,8 +61,16 @@ test("the platform's own reasons are explained", async (t) => {
   assert.deepEqual(terminal.lines.slice(-3), [
     "quarantined since 2026-11-15 06:50:22 UTC: too many of the node's last jobs failed",
     'evidence: {"jobs":11,"failures":5,"kinds":{"engine":5}}',
-    "next: look at the engine's log, and let tollgate-host doctor test it; then ask an operator of the platform to release the node",
+    "next: look at the engine's log, and run tollgate-host doctor; then ask an operator of the platform to release the node",
   ]);
+});
+
+test("says that a node takes fewer requests at once than its engine would, and why", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 3, engine_slots: 4 };
+  assert.equal(await run(status), 0);
+  const slots = "slots     1 of 3 busy, fewer than the engine's 4: its pauses between tokens were too long";
+  assert.ok(terminal.lines.includes(slots), terminal.lines.join("\n"));
 });
 
 test("a new node: how far its probation is", async (t) => {

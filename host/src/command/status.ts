@@ -5,7 +5,7 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import { facts, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { count, counted, dollarColumn, dollars, milliseconds, percent, perSecond } from "./format.ts";
+import { count, counted, dollarColumn, dollars, milliseconds, PAUSES, percent, perSecond } from "./format.ts";
 import type { HostInsight, InsightTotal, Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
 import type { InsightRange } from "./gateway/client.ts";
 import { machineLines } from "./machine/reported.ts";
@@ -158,10 +158,11 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
   ];
 }
 
-const slotsOf = ({ connected, slots, busy, draining }: Stats): string => {
+const slotsOf = ({ connected, slots, busy, draining, engine_slots }: Stats): string => {
   if (!connected) return "not connected";
   const taken = slots == null ? "connected" : `${busy ?? 0} of ${slots} busy`;
-  return draining ? `${taken}, finishing up` : taken;
+  const fewer = engine_slots == null ? "" : `, fewer than the engine's ${engine_slots}: ${PAUSES}`;
+  return `${taken}${fewer}${draining ? ", finishing up" : ""}`;
 };
 
 const probationOf = ({ answers, needed }: Probation): string =>

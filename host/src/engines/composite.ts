@@ -25,6 +25,9 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
   const together = (): Availability => ({
     models: members.flatMap(({ models, now }) => models.filter((model) => now.models.includes(model))),
     slots: members.reduce((sum, { now }) => sum + now.slots, 0),
+    ...(members.some(({ now }) => now.slotsMax !== undefined) && {
+      slotsMax: members.reduce((sum, { now }) => sum + (now.slotsMax ?? now.slots), 0),
+    }),
   });
 
   return {
@@ -46,7 +49,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
     // The agent counts the slots of all engines together; one may be full or away while another is free.
     refuses(job) {
       const { engine, running, now } = memberFor(job.model);
-      return running >= now.slots || (engine.refuses?.(job) ?? false);
+      return running >= (now.slotsMax ?? now.slots) || (engine.refuses?.(job) ?? false);
     },
     async generate(job, sink, signal) {
       const member = memberFor(job.model);

@@ -65,6 +65,8 @@ export class EngineError extends Error {
 export interface Availability {
   /** How many jobs it runs at once; 0 when it is away. */
   slots: number;
+  /** How many it would take, where it is given fewer because it left long gaps between tokens. */
+  slotsMax?: number;
   models: string[];
 }
 

@@ -47,6 +47,49 @@ test("events that differ in their text alone are parsed once, and once more with
   assert.equal(parsed, 2);
 });
 
+/** As llama.cpp's server writes it. */
+const ofSecond = (content: string, created: number | string): string =>
+  `{"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(content)}}}],"created":${created},"id":"x"}`;
+
+test("events of another second are not parsed again, wherever the second stands", () => {
+  let parsed = 0;
+  const reader = new EventReader((data) => {
+    parsed++;
+    return generic.dialect.read(data);
+  });
+  const seconds = [1_700_000_000, 1_700_000_000, 1_700_000_001, 1_700_000_002, 1_700_000_001];
+  assert.deepEqual(
+    seconds.map((second, nth) => reader.read(ofSecond(` ${nth}`, second)).answer),
+    [" 0", " 1", " 2", " 3", " 4"],
+  );
+  assert.equal(parsed, 3);
+  const first = new EventReader(generic.dialect.read);
+  for (const second of seconds) {
+    const event = `{"created":${second},"choices":[{"delta":{"content":" a"}}]}`;
+    assert.deepEqual(first.read(event), generic.dialect.read(event));
+  }
+});
+
+test("what is no second is parsed", () => {
+  const odd = [
+    "0700000001",
+    "170000000",
+    "17000000010",
+    '"1700000001"',
+    "1700000001.5",
+    "-700000001",
+    "1700000001e1",
+    "null",
+  ];
+  assertSame(generic.dialect, [
+    ofSecond("a", 1_700_000_000),
+    ...odd.flatMap((second) => [ofSecond("b", second), ofSecond("c", 1_700_000_003)]),
+    ofSecond("d", 1_700_000_004).replace('"id"', '"error"'),
+    ofSecond('x","created":1700000001,"y":"', 1_700_000_005),
+    `${ofSecond("e", 1_700_000_006)}}`,
+  ]);
+});
+
 test("an event that is other in anything is parsed", () => {
   assertSame(generic.dialect, [
     chunk({ role: "assistant", content: "" }),

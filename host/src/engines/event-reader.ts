@@ -1,7 +1,8 @@
 /**
  * Reads the events of one stream, most of which differ from the one before in the text alone. Where that is so, the text is
  * all that is read: an event whose beginning and end are those of one that was parsed, with a JSON string between them, is
- * that event with another text. Everything else is parsed.
+ * that event with another text. Everything else is parsed. llama.cpp's server writes the second into every event (`created`): an
+ * event with another second is the same event.
  *
  * Why this is exact: the place of the text was tried with a text of our own, and the event parsed as the same event with that
  * text. So the beginning leads up to a value, and not into the middle of a string; any other string there is read as the
@@ -15,6 +16,9 @@ import type { StreamEvent } from "./profiles/profile.ts";
 const PROBE = "\u0001 a text of our own";
 /** Nothing in it stands for something else. */
 const PLAIN = /^[^"\\\p{Cc}]+$/u;
+/** An unescaped quote before a colon ends a key, so this is no part of a text. */
+const SECOND = /(?<="created":)[1-9]\d{9}(?=[,}])/;
+const OTHER_SECOND = "1000000007";
 /** Where a short text is found too often in its event, the next one will do. */
 const PLACES_MAX = 4;
 
@@ -22,6 +26,8 @@ interface Pattern {
   /** Up to the text, its quotes included. */
   before: string;
   after: string;
+  /** Neither part has a second that may be another. */
+  isTimeless: boolean;
   field: "answer" | "thinking";
   event: StreamEvent;
 }
@@ -38,7 +44,7 @@ export class EventReader {
   read(data: string): StreamEvent {
     const known = this.#pattern;
     if (known !== undefined) {
-      const text = textBetween(data, known);
+      const text = textBetween(data, known) ?? (isLater(data, known) ? textBetween(data, known) : undefined);
       if (text !== undefined) return { ...known.event, [known.field]: text };
     }
     const event = this.#parse(data);
@@ -56,8 +62,12 @@ export class EventReader {
     for (let places = 0; at !== -1 && places < PLACES_MAX; places++) {
       const before = data.slice(0, at + 1);
       const after = data.slice(at + literal.length - 1);
-      if (this.#isPlace(before, after, { ...event, [field]: PROBE })) {
-        this.#pattern = { before, after, field, event };
+      const expected = { ...event, [field]: PROBE };
+      if (this.#isPlace(before, after, expected)) {
+        const [earlier, later] = [before, after].map((part) => part.replace(SECOND, OTHER_SECOND)) as [string, string];
+        const hasSecond = earlier !== before || later !== after;
+        const isTimeless = !hasSecond || !this.#isPlace(earlier, later, expected);
+        this.#pattern = { before, after, isTimeless, field, event };
         return;
       }
       at = data.indexOf(literal, at + 1);
@@ -75,6 +85,25 @@ export class EventReader {
       throw error;
     }
   }
+}
+
+/** Whether the event has the known beginning and end but for their second; from then on that one is known. */
+function isLater(data: string, known: Pattern): boolean {
+  if (known.isTimeless) return false;
+  const before = data.slice(0, known.before.length);
+  const after = data.slice(data.length - known.after.length);
+  if (!isSameButSecond(before, known.before) || !isSameButSecond(after, known.after)) return false;
+  known.before = before;
+  known.after = after;
+  return true;
+}
+
+function isSameButSecond(part: string, known: string): boolean {
+  if (part === known) return true;
+  const at = known.search(SECOND);
+  const end = at + OTHER_SECOND.length;
+  const isSame = at !== -1 && part.startsWith(known.slice(0, at)) && part.endsWith(known.slice(end));
+  return isSame && part.search(SECOND) === at;
 }
 
 /** Undefined where there is none, or an empty one: that is no text of an event. */

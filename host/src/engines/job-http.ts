@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { AnswerHead } from "./http1/answer-parser.ts";
 import { Connection, type Server } from "./http1/connection.ts";
+import { ReadGather, restThread } from "./http1/read-gather.ts";
 
 /** Engines' servers close what rests for five seconds or longer; to close it first costs less than a job on a closed one. */
 const REST_MS_MAX = 4_000;
@@ -42,12 +43,13 @@ export class JobHttp {
   readonly #path: string;
   readonly #head: string;
   readonly #clock: Clock;
+  readonly #gather: ReadGather;
   /** The one that was used last is used first. */
   #resting: Resting[] = [];
   #stopSweeping: (() => void) | undefined;
 
   /** `root`: `http://host:port`, and whatever path comes before that of a request. */
-  constructor(root: string, headers: Record<string, string>, clock: Clock) {
+  constructor(root: string, headers: Record<string, string>, clock: Clock, rest = restThread) {
     const { protocol, host, hostname, port, pathname } = new URL(root);
     const secure = protocol === "https:";
     // An address of IPv6 has brackets in a URL and none elsewhere.
@@ -62,6 +64,7 @@ export class JobHttp {
       })
       .join("");
     this.#clock = clock;
+    this.#gather = new ReadGather(clock, rest);
   }
 
   /**
@@ -81,6 +84,7 @@ export class JobHttp {
       let wish: Wish = "more";
       let left = LEFTOVER_BYTES_MAX;
       let cancelTimer: (() => void) | undefined;
+      let endReading: (() => void) | undefined;
       const request = `POST ${this.#path}${path} HTTP/1.1\r\n${this.#head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
       connection.begin(request, {
         heard: (head, bytes) => {
@@ -96,6 +100,8 @@ export class JobHttp {
             wish = "cut";
             reject(error);
           }
+          endReading ??= this.#gather.begin();
+          this.#gather.read();
           if (wish === "more") return;
           resolve(wish);
           if (wish === "cut") connection.destroy();
@@ -103,11 +109,13 @@ export class JobHttp {
         },
         ended: (whole) => {
           signal.removeEventListener("abort", cutOff);
+          endReading?.();
           cancelTimer?.();
           resolve(whole ? "over" : "broken");
         },
         failed: (error) => {
           signal.removeEventListener("abort", cutOff);
+          endReading?.();
           reject(error);
         },
       });

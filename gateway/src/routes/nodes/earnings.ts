@@ -58,7 +58,7 @@ export async function earningsPage(
 
 const REASONS: Record<WithheldReason, string> = {
   node_failed: "The node reported a failure.",
-  node_silent: "The node stopped sending output.",
+  node_silent: "The node stopped sending output, or sent less than 2 tokens a second until the client disconnected.",
   no_first_token:
     "The client disconnected before the first token, and the length of the prompt does not explain the wait.",
   spot_check: "The node failed a spot check.",

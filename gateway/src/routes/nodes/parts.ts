@@ -28,6 +28,7 @@ interface Capacity {
 interface LiveNode {
   slots: number;
   outstanding: number;
+  engineSlots: number | null;
   draining: boolean;
   /** Without either it gets no requests. */
   inGoodStanding: boolean;

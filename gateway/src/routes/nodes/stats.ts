@@ -26,6 +26,7 @@ export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<
     connected: live !== undefined,
     slots: live?.slots ?? 0,
     busy: live?.outstanding ?? 0,
+    engine_slots: live?.engineSlots ?? null,
     draining: live?.draining ?? false,
     models: node.models.map((model) => {
       const { ttftMs, tokensPerSecond } = nodes.speedOfNode(id, model);

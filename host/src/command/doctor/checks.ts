@@ -3,43 +3,18 @@
  * disk. A finding says what was looked at, what was found, and what to do about it.
  */
 
-import { type Paint, padEnd, sanitise } from "@tollgate/terminal/text.ts";
+import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { sanitise } from "@tollgate/terminal/text.ts";
 import type { Dial } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import { bytesNeeded } from "../../engines/model-requirements.ts";
 import { describeError } from "../errors.ts";
-import { counted, gibibytes, milliseconds } from "../format.ts";
-import type { Node } from "../gateway/answers.ts";
+import { counted, gibibytes, milliseconds, PAUSES } from "../format.ts";
+import type { Node, Stats } from "../gateway/answers.ts";
 import type { GatewayClient, Ping } from "../gateway/client.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import type { Machine } from "../machine/machine.ts";
 import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
-
-export interface Check {
-  name: string;
-  verdict: "ok" | "warn" | "fail";
-  detail: string;
-  /** More of it, a line each. */
-  details?: string[];
-  /** What to do; never with `ok`. */
-  next?: string;
-}
-
-const NAME_COLUMNS = 11;
-
-export const ok = (name: string, detail: string): Check => ({ name, verdict: "ok", detail });
-export const warn = (name: string, detail: string, next: string): Check => ({ name, verdict: "warn", detail, next });
-export const fail = (name: string, detail: string, next: string): Check => ({ name, verdict: "fail", detail, next });
-
-export function checkLines({ name, verdict, detail, details = [], next }: Check, paint: Paint): string[] {
-  const colour = { ok: paint.good, warn: paint.warn, fail: paint.bad }[verdict];
-  const indent = " ".repeat("warn".length + 2 + NAME_COLUMNS);
-  return [
-    `${padEnd(colour(verdict), "warn".length)}  ${name.padEnd(NAME_COLUMNS)}${detail}`,
-    ...details.map((line) => `${indent}${line}`),
-    ...(next === undefined ? [] : [`${indent}${paint.dim(`→ ${next}`)}`]),
-  ];
-}
 
 const PINGS = 3;
 const SLOW_MS = 500;
@@ -73,6 +48,17 @@ export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
   } catch (error) {
     return failure("token", error, "tollgate-host login");
   }
+}
+
+/** Undefined where the node takes as many as its engine. */
+export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
+  if (engine_slots == null) return undefined;
+  const detail = `the node takes ${slots ?? 0} at once, and not the engine's ${engine_slots}: ${PAUSES}`;
+  return warn(
+    "slots",
+    detail,
+    "it takes more again when the pauses are short; fewer --slots or a faster engine avoid them",
+  );
 }
 
 export function nodeCheck({ id, name, state, quarantine }: Node): Check {

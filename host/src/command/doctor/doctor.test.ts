@@ -6,7 +6,7 @@ import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
 import type { Login } from "../login-file.ts";
 import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
-import { NODE, NODE_OBJECT, refusal } from "../testing/stub-gateway.ts";
+import { NODE, NODE_OBJECT, refusal, STATS } from "../testing/stub-gateway.ts";
 import { doctor } from "./doctor.ts";
 
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b", "embed-m3"] };
@@ -97,6 +97,12 @@ test("each trouble is a line with what to do, and what depends on it is left out
   const paused = await ready(t);
   paused.gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, state: "paused" };
   assert.deepEqual(verdicts(await examine(paused)).slice(4, 6), ["node warn", "plane ok"]);
+
+  const slow = await ready(t);
+  slow.gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 3, engine_slots: 4 };
+  const slowReport = await examine(slow);
+  assert.deepEqual(verdicts(slowReport).slice(4, 7), ["node ok", "slots warn", "plane ok"]);
+  assert.match(slowReport.checks[5]?.detail ?? "", /takes 3 at once, and not the engine's 4: its pauses/);
 
   const closed = await ready(t, { context: { dial: () => Promise.reject(new Error("connection refused")) } });
   assert.match((await examine(closed)).checks[5]?.next ?? "", /firewall/);

@@ -1,4 +1,5 @@
 /** `tollgate-host doctor`: looks at everything that serving needs, in the order in which it is needed. */
+import { type Check, checkLines, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { Given } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
@@ -9,18 +10,14 @@ import { counted } from "../format.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { type Login, settingsOf } from "../login-file.ts";
 import {
-  type Check,
-  checkLines,
   diskCheck,
-  fail,
   failure,
   gatewayChecks,
   memoryCheck,
   nodeCheck,
-  ok,
   planeCheck,
+  slotsCheck,
   tokenCheck,
-  warn,
 } from "./checks.ts";
 import { MODEL_CHECKS, MODEL_TRIES, type ModelCheck } from "./model-checks.ts";
 import { speedCheck } from "./speed.ts";
@@ -91,6 +88,10 @@ async function* nodeChecks(gateway: GatewayClient, login: Login, context: Comman
   const { id } = login.node;
   const node = await gateway.node(id).then(nodeCheck, (error) => failure("node", error, "tollgate-host register"));
   yield node;
+  if (node.verdict === "ok") {
+    const slots = await gateway.stats(id).then(slotsCheck, (error) => failure("slots", error, "tollgate-host status"));
+    if (slots !== undefined) yield slots;
+  }
   context.terminal.progress.step("connecting to the dispatch plane");
   if (node.verdict !== "fail") yield await planeCheck(gateway, id, context);
 }

@@ -1,4 +1,6 @@
 /** What the doctor asks of an engine for each model that was elected. */
+
+import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { Clock } from "../../clock.ts";
 import { type Engine, EngineError } from "../../engines/engine.ts";
 import { engineKeepsFormat } from "../../engines/format-check.ts";
@@ -6,7 +8,6 @@ import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { checkStops } from "../../engines/stop-check.ts";
 import { engineTemplate, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
 import { engineTokenizer } from "../../engines/tokenizer-check.ts";
-import { type Check, fail, ok, warn } from "./checks.ts";
 
 /** Undefined where there is nothing to say: the engine does not tell, or the model has no such thing. */
 export type ModelCheck = (engine: Engine, model: string, clock: Clock) => Promise<Check | undefined>;

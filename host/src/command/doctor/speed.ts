@@ -1,8 +1,9 @@
 /** How fast the engine is by itself: one short job per model, with no network in between. */
+
+import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { type Clock, sleep } from "../../clock.ts";
 import { type Engine, EngineError, type Sink } from "../../engines/engine.ts";
 import { milliseconds, perSecond } from "../format.ts";
-import { type Check, fail, ok, warn } from "./checks.ts";
 
 const TEST_MS_MAX = 60_000;
 const TEST_TOKENS = 64;

@@ -65,7 +65,7 @@ export const Stats = heard<Schema<"NodeStats">>()({
   reliability: z.looseObject(each(Count, "jobs", "failures", "jobs_window", "failures_max")).nullish(),
   last_day: z.looseObject(each(Count, "answers", "failures", "silences", "refusals", "late_acceptances")).nullish(),
   agent_outdated: z.boolean().nullish(),
-  ...each(Count.nullish(), "slots", "busy"),
+  ...each(Count.nullish(), "slots", "busy", "engine_slots"),
   ...standing,
 });
 

@@ -83,7 +83,7 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
       standing = now;
     },
     statsMissing: (reason) => log.info({ err: reason }, "the gateway did not report the node's state"),
-    stopping: () => print("stopping finishing requests in flight; Ctrl-C again stops at once"),
+    stopping: () => print("stopping waiting for requests in flight; Ctrl-C again stops at once"),
     stopped: () => print("stopped"),
     close() {},
   };

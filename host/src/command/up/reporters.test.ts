@@ -10,7 +10,7 @@ import type { Reporter } from "./reporter.ts";
 import { reporterFor, watchStats } from "./up.ts";
 
 const snapshot: AgentSnapshot = {
-  ...{ state: "online", slots: 4, busy: 0, models: ["tiny-3b"], elected: ["tiny-3b"] },
+  ...{ state: "online", slots: 4, slotsMax: 4, busy: 0, models: ["tiny-3b"], elected: ["tiny-3b"] },
   ...{ jobsDone: 0, jobsFailed: 0, jobsCancelled: 0, jobsRefused: 0, tokensPerSecond: 0, running: [] },
 };
 const paused: Stats = { ...STATS, state: "paused" };
@@ -63,7 +63,7 @@ test("elsewhere: one line per change", () => {
     "online   accepting requests again",
     "offline  cut; reconnecting",
     "offline  no route; trying again",
-    "stopping finishing requests in flight; Ctrl-C again stops at once",
+    "stopping waiting for requests in flight; Ctrl-C again stops at once",
     "stopped",
   ]);
   assert.deepEqual(terminal.screens, []);

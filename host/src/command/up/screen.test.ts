@@ -11,6 +11,7 @@ const AT = Date.parse("2026-11-15T06:50:22Z");
 const snapshot: AgentSnapshot = {
   state: "online",
   slots: 4,
+  slotsMax: 4,
   busy: 2,
   models: ["tiny-3b", "embed-m3"],
   elected: ["tiny-3b", "embed-m3"],
@@ -80,6 +81,10 @@ test("what keeps requests away is the state that is shown", () => {
     renderScreen({ ...view, snapshot: { ...snapshot, ...snap }, stats: { ...STATS, state: gateway } }, space)[3] ?? "";
   assert.equal(state({}, "paused"), "state      paused, 2 of 4 slots busy");
   assert.equal(state({}, "quarantined"), "state      quarantined, gets no requests");
+  assert.equal(
+    state({ slots: 3, slotsMax: 4 }, "online"),
+    "state      online, 2 of 3 slots busy (engine too slow for 4 at once)",
+  );
   assert.equal(state({ slots: 0, busy: 0 }, "online"), "state      online, but no engine answers");
   assert.equal(state({ state: "draining" }, "online"), "state      draining, 2 of 4 slots busy");
 });

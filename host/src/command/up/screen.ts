@@ -70,7 +70,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
       if (!silent) happened(`the gateway did not report the node's state: ${reason.message}`);
       silent = true;
     },
-    stopping: () => happened("stopping: finishing requests in flight; Ctrl-C again stops at once"),
+    stopping: () => happened("stopping: waiting for requests in flight; Ctrl-C again stops at once"),
     stopped() {
       draw();
       stopDrawing();
@@ -168,7 +168,9 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
 }
 
 function stateOf(snapshot: AgentSnapshot, stats: Stats | undefined, paint: Paint) {
-  const slots = `${snapshot.busy} of ${counted(snapshot.slots, "slot")} busy`;
+  const { slotsMax } = snapshot;
+  const fewer = slotsMax > snapshot.slots && snapshot.slots > 0 ? ` (engine too slow for ${slotsMax} at once)` : "";
+  const slots = `${snapshot.busy} of ${counted(snapshot.slots, "slot")} busy${fewer}`;
   if (snapshot.state === "online") {
     const nodeState = stats?.state;
     if (nodeState === "quarantined" || nodeState === "retired")

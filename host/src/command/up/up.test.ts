@@ -60,7 +60,7 @@ test("without flags: what was logged in to, registered and elected is served unt
     "engine   scripted, 3 at once",
     `node     ${NODE} at ${gateway.url}, serving tiny-3b`,
     "online   waiting for requests",
-    "stopping finishing requests in flight; Ctrl-C again stops at once",
+    "stopping waiting for requests in flight; Ctrl-C again stops at once",
     "stopped",
   ]);
 });

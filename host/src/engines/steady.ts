@@ -1,0 +1,215 @@
+/**
+ * An engine that is given no more at once than it keeps up with (steady-slots.ts has the rule). Watches the gaps between the tokens
+ * of each job. Prompts wait here while the engine reads as many as it should; the gateway hears that they wait, as it hears of an
+ * engine that reads. Where that does not do, the agent announces fewer slots.
+ */
+import type { Clock } from "../clock.ts";
+import type { Availability, Engine, Finish, GenerationJob, Sink } from "./engine.ts";
+import { afterCalm, afterGap, afterResize, firstSlots, GAP_NARROW_MS, type SteadySlots } from "./steady-slots.ts";
+
+const LOOK_EVERY_MS = 250;
+/** How far back it is known how much the engine had to do: no gap that a gateway allows is longer. */
+const PAST_LOOKS = 12;
+const TELL_EVERY_MS = 1_000;
+/** A gateway gives a prompt up that nobody reads for 10 s. After this the engine has it, and what that does to its gaps takes slots. */
+const WAIT_MS_MAX = 4_000;
+
+interface Run {
+  /** When its last token came; undefined while its prompt is read. */
+  heardAt: number | undefined;
+}
+
+interface Load {
+  running: number;
+  reading: number;
+}
+
+export const steadyEngine = (engine: Engine, clock: Clock): Engine => {
+  const steady = new Steady(engine, clock);
+  return {
+    ...engine,
+    watch: (changed) => steady.watch(changed),
+    generate: (job, sink, signal) => steady.generate(job, sink, signal),
+  };
+};
+
+class Steady {
+  readonly #engine: Engine;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<(now: Availability) => void>();
+  readonly #runs = new Set<Run>();
+  /** Who waits for a turn to be read, and since when. */
+  readonly #waiting = new Map<() => void, number>();
+  /** The most it had to do in each of the last looks, the one that goes on at last. */
+  #past: Load[] = [{ running: 0, reading: 0 }];
+  #reading = 0;
+  #inner: Availability;
+  /** As many as it takes by its own account. */
+  #slotsMax: number;
+  #state: SteadySlots;
+  #told: number;
+  #stopLooking: (() => void) | undefined;
+
+  constructor(engine: Engine, clock: Clock) {
+    this.#engine = engine;
+    this.#clock = clock;
+    this.#inner = { models: engine.models, slots: engine.slots };
+    this.#slotsMax = engine.slots;
+    this.#state = firstSlots(engine.slots, clock.monotonic());
+    this.#told = engine.slots;
+  }
+
+  watch(changed: (now: Availability) => void): () => void {
+    this.#listeners.add(changed);
+    const stop = this.#engine.watch?.((now) => {
+      // While it is away it takes none, which says nothing of how many it can take.
+      if (now.slots > 0) {
+        this.#state = afterResize(this.#state, this.#slotsMax, now.slots);
+        this.#slotsMax = now.slots;
+        this.#told = this.#state.slots;
+      }
+      this.#inner = now;
+      changed(this.#now);
+    });
+    return () => {
+      stop?.();
+      this.#listeners.delete(changed);
+    };
+  }
+
+  async generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }> {
+    if (!this.#hasRoom() && !(await this.#room(sink, signal))) return { finish: "stop" };
+    const run: Run = { heardAt: undefined };
+    this.#begin(run);
+    const heard: Sink = {
+      delta: (channel, text) => {
+        this.#hear(run);
+        sink.delta(channel, text);
+      },
+      progress: (fraction) => sink.progress(fraction),
+    };
+    try {
+      return await this.#engine.generate(job, heard, signal);
+    } finally {
+      this.#end(run);
+    }
+  }
+
+  get #now(): Availability {
+    const { models, slots: slotsMax } = this.#inner;
+    const slots = Math.min(this.#state.slots, slotsMax);
+    return slots === slotsMax ? { models, slots } : { models, slots, slotsMax };
+  }
+
+  /** One prompt is read at any time, so that nobody waits for a job that hangs. */
+  #hasRoom(): boolean {
+    if (this.#reading === 0) return true;
+    return this.#waiting.size === 0 && this.#reading < this.#state.readers && this.#openGapMs() < GAP_NARROW_MS;
+  }
+
+  /** Waits for its turn; false when the job was cut off before. */
+  async #room(sink: Sink, signal: AbortSignal): Promise<boolean> {
+    let take = (): void => {};
+    let leave = take;
+    const turn = new Promise<boolean>((resolve) => {
+      take = () => resolve(true);
+      leave = () => resolve(false);
+    });
+    this.#waiting.set(take, this.#clock.monotonic());
+    const stopTelling = this.#clock.every(TELL_EVERY_MS, () => sink.progress(0));
+    if (signal.aborted) leave();
+    signal.addEventListener("abort", leave);
+    const hasTurn = await turn;
+    signal.removeEventListener("abort", leave);
+    stopTelling();
+    if (!this.#waiting.delete(take)) this.#reading--;
+    if (!hasTurn || signal.aborted) this.#letIn();
+    return hasTurn && !signal.aborted;
+  }
+
+  /** Lets those in that there is room for, first come, first served. Each of them counts from now. */
+  #letIn(): void {
+    if (this.#waiting.size === 0) return;
+    const isNarrow = this.#openGapMs() < GAP_NARROW_MS;
+    const now = this.#clock.monotonic();
+    for (const [take, since] of this.#waiting) {
+      const hasRoom = this.#reading === 0 || (isNarrow && this.#reading < this.#state.readers);
+      if (!hasRoom && now - since < WAIT_MS_MAX) return;
+      this.#waiting.delete(take);
+      this.#reading++;
+      take();
+    }
+  }
+
+  #begin(run: Run): void {
+    this.#runs.add(run);
+    this.#reading++;
+    this.#weigh();
+    this.#stopLooking ??= this.#clock.every(LOOK_EVERY_MS, () => this.#look());
+  }
+
+  #hear(run: Run): void {
+    const now = this.#clock.monotonic();
+    const { heardAt } = run;
+    run.heardAt = now;
+    if (heardAt === undefined) {
+      this.#reading--;
+      this.#letIn();
+    } else if (now - heardAt >= GAP_NARROW_MS) this.#notice(now - heardAt, now);
+  }
+
+  #end(run: Run): void {
+    this.#runs.delete(run);
+    if (run.heardAt === undefined) this.#reading--;
+    this.#letIn();
+    if (this.#runs.size > 0 || this.#waiting.size > 0) return;
+    this.#stopLooking?.();
+    this.#stopLooking = undefined;
+    this.#past = [{ running: 0, reading: 0 }];
+  }
+
+  #look(): void {
+    const now = this.#clock.monotonic();
+    const openMs = this.#openGapMs();
+    if (openMs >= GAP_NARROW_MS) this.#notice(openMs, now);
+    const { slots } = this.#state;
+    // Where no job waits for its next token, nothing is known of gaps.
+    const hasGaps = this.#runs.size > this.#reading;
+    this.#state = afterCalm(this.#state, {
+      slotsMax: this.#slotsMax,
+      waits: hasGaps && this.#waiting.size > 0,
+      full: this.#runs.size >= slots,
+      now,
+    });
+    this.#past = [...this.#past.slice(1 - PAST_LOOKS), { running: 0, reading: 0 }];
+    this.#weigh();
+    this.#letIn();
+    this.#tell();
+  }
+
+  #notice(ms: number, now: number): void {
+    const within = this.#past.slice(-1 - Math.ceil(ms / LOOK_EVERY_MS));
+    const most = (of: keyof Load): number => Math.max(...within.map((load) => load[of]));
+    this.#state = afterGap(this.#state, { ms, running: most("running"), reading: most("reading"), now });
+    this.#tell();
+  }
+
+  /** How long the job has waited that waits for its next token longest. */
+  #openGapMs(): number {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { heardAt } of this.#runs) if (heardAt !== undefined && heardAt < oldest) oldest = heardAt;
+    return oldest === Number.POSITIVE_INFINITY ? 0 : this.#clock.monotonic() - oldest;
+  }
+
+  #weigh(): void {
+    const load = this.#past.at(-1) as Load;
+    load.running = Math.max(load.running, this.#runs.size);
+    load.reading = Math.max(load.reading, this.#reading);
+  }
+
+  #tell(): void {
+    if (this.#state.slots === this.#told) return;
+    this.#told = this.#state.slots;
+    for (const changed of this.#listeners) changed(this.#now);
+  }
+}

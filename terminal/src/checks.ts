@@ -1,0 +1,28 @@
+/** What a doctor looked at, one by one: what was found and what to do about it; and how a person reads it. */
+import { type Paint, padEnd } from "./text.ts";
+
+export interface Check {
+  name: string;
+  verdict: "ok" | "warn" | "fail";
+  detail: string;
+  /** More of it, a line each. */
+  details?: string[];
+  /** What to do; never with `ok`. */
+  next?: string;
+}
+
+const NAME_COLUMNS = 11;
+
+export const ok = (name: string, detail: string): Check => ({ name, verdict: "ok", detail });
+export const warn = (name: string, detail: string, next: string): Check => ({ name, verdict: "warn", detail, next });
+export const fail = (name: string, detail: string, next: string): Check => ({ name, verdict: "fail", detail, next });
+
+export function checkLines({ name, verdict, detail, details = [], next }: Check, paint: Paint): string[] {
+  const colour = { ok: paint.good, warn: paint.warn, fail: paint.bad }[verdict];
+  const indent = " ".repeat("warn".length + 2 + NAME_COLUMNS);
+  return [
+    `${padEnd(colour(verdict), "warn".length)}  ${name.padEnd(NAME_COLUMNS)}${detail}`,
+    ...details.map((line) => `${indent}${line}`),
+    ...(next === undefined ? [] : [`${indent}${paint.dim(`→ ${next}`)}`]),
+  ];
+}
