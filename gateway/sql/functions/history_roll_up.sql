@@ -1,9 +1,9 @@
 -- Counts requests that ended into the rollups of performance and labels, at most `p_limit` of them, and no more than 100,000. Returns how
 -- many; null when somebody else is at it.
 -- Of an account there are rows of each key and one of all keys together. Slots too old for any range to show are not made.
--- A request is counted in up to twelve rows, and rows are told by six columns: comparing those for every number of every histogram was
--- two thirds of the cost. So each series (scope, subject, key, model) gets a number for the batch, and a row's place is one integer:
--- the series (19 bits), the grain (2), the slot (30); a number of its histograms adds which (1) and the bucket (11).
+-- A request counts in up to twelve rows: four series (key, account, platform, node), three grains each. So requests are summed once into
+-- groups of five minutes, one of their key and one of their node, and only these groups are added to the rows. A number of a
+-- histogram is one integer with its row's: which histogram (1 bit) and the bucket (11) come last.
 -- Guarantees: each is counted once, whoever calls this and however often; one caller at a time; all of it or nothing.
 
 create or replace function history_roll_up(p_limit integer) returns integer language plpgsql
@@ -26,57 +26,72 @@ begin
            case when outcome = 'gateway_lost' then 0 else charge_pico end as charge_pico,
            case when outcome = 'ok' then histogram_bucket(ttft_ms) end as ttft,
            case when outcome = 'ok' then histogram_bucket(duration_ms) end as duration,
-           greatest(0, duration_ms - coalesce(queue_ms, 0)) as busy_ms,
+           case when outcome <> 'gateway_lost' and node_id is not null
+                then greatest(0, duration_ms - coalesce(queue_ms, 0)) else 0 end as busy_ms,
            duration_ms - ttft_ms as flow_ms,
            outcome = 'ok' and completion_tokens > 1 and duration_ms > ttft_ms as flows,
-           floor(extract(epoch from created_at))::bigint as made_s
+           floor(extract(epoch from created_at))::bigint / 300 as slot
       from taken where account_id is not null
-  ), series as materialized (
-    select row_number() over () as number, scope, subject, key_id, model
-      from (select 'account' as scope, account_id as subject, key_id, model from ended group by 2, 3, 4
-            union all
-            select 'account', account_id, nobody, model from ended group by 2, 4
-            union all
-            select 'node', node_id, nobody, model from ended where node_id is not null group by 2, 4
-            union all
-            select 'platform', nobody, nobody, model from ended group by 4) s
-  ), placed as materialized (
-    select (s.number << 32) | (g.code << 30) | (e.made_s / g.seconds) as place, e.sign, e.outcome, e.prompt_tokens,
-           e.completion_tokens, e.ttft, e.duration, e.flows, e.flow_ms,
-           case when e.node_id is null then 0 else e.busy_ms end as busy_ms
-      from ended e
-      join series of_key on of_key.scope = 'account'
-                        and (of_key.subject, of_key.key_id, of_key.model) = (e.account_id, e.key_id, e.model)
-      join series of_account on of_account.scope = 'account' and of_account.key_id = nobody
-                            and (of_account.subject, of_account.model) = (e.account_id, e.model)
-      join series of_all on of_all.scope = 'platform' and of_all.model = e.model
-      left join series of_node on of_node.scope = 'node' and (of_node.subject, of_node.model) = (e.node_id, e.model)
-     cross join lateral (values (of_key.number), (of_account.number), (of_all.number), (of_node.number)) as s (number)
-     cross join (values (0::bigint, 300, interval '3 days'), (1, 3600, '100 days'), (2, 86400, '1000 years')) as g (code, seconds, kept)
-     where s.number is not null and e.created_at > now() - g.kept
-  ), summed as materialized (
-    select p.place, (array['5min', 'hour', 'day'])[(p.place >> 30 & 3) + 1] as grain,
-           to_timestamp((p.place & ((1 << 30) - 1)) * (array[300, 3600, 86400])[(p.place >> 30 & 3) + 1]) as slot,
-           s.scope, s.subject, s.key_id, s.model, p.requests, p.ok, p.closed, p.failed, p.prompt_tokens, p.completion_tokens,
-           p.flow_tokens, p.flow_ms, p.busy_ms
-      from (select place, sum(sign) as requests,
+  ), grouped as materialized (
+    select row_number() over () as place, g.*
+      from (select account_id, key_id, node_id, model, slot, sum(sign) as requests,
                    coalesce(sum(sign) filter (where outcome = 'ok'), 0) as ok,
                    coalesce(sum(sign) filter (where outcome = 'client_closed'), 0) as closed,
                    coalesce(sum(sign) filter (where outcome not in ('ok', 'client_closed')), 0) as failed,
                    sum(sign * prompt_tokens) as prompt_tokens, sum(sign * completion_tokens) as completion_tokens,
                    coalesce(sum(completion_tokens - 1) filter (where flows), 0) as flow_tokens,
                    coalesce(sum(flow_ms) filter (where flows), 0) as flow_ms, coalesce(sum(busy_ms), 0) as busy_ms
-              from placed group by place) p
-      join series s on s.number = p.place >> 32
-  ), counted as (
+              from ended where model is not null
+             group by grouping sets ((account_id, key_id, model, slot), (node_id, model, slot))) g
+     where account_id is not null or node_id is not null
+  ), placed as materialized (
+    select k.place as of_key, n.place as of_node, e.ttft, e.duration
+      from ended e
+      join grouped k on (k.account_id, k.key_id, k.model, k.slot) = (e.account_id, e.key_id, e.model, e.slot)
+      left join grouped n on n.account_id is null and (n.node_id, n.model, n.slot) = (e.node_id, e.model, e.slot)
+     where e.ttft is not null or e.duration is not null
+  ), fine as materialized (
+    select number >> 12 as place, number & 4095 as bucket, count(*) as count
+      from (select (of_key << 12) | ttft as number from placed where ttft is not null
+            union all
+            select (of_key << 12) | 2048 | duration from placed where duration is not null
+            union all
+            select (of_node << 12) | ttft from placed where ttft is not null and of_node is not null
+            union all
+            select (of_node << 12) | 2048 | duration from placed where duration is not null and of_node is not null) numbers
+     group by number
+  ), spread as materialized (
+    select g.*, s.scope, s.subject, s.of_key_id, r.grain, g.slot * 300 / r.seconds as unit, r.seconds
+      from grouped g
+     cross join lateral (select 'account' as scope, g.account_id as subject, g.key_id as of_key_id where g.account_id is not null
+                         union all
+                         select 'account', g.account_id, nobody where g.account_id is not null
+                         union all
+                         select 'platform', nobody, nobody where g.account_id is not null
+                         union all
+                         select 'node', g.node_id, nobody where g.account_id is null) s
+     cross join (values ('5min', 300, interval '3 days'), ('hour', 3600, '100 days'), ('day', 86400, '1000 years')) as r (grain, seconds, kept)
+     where to_timestamp((g.slot + 1) * 300) > now() - r.kept
+  ), summed as materialized (
+    select row_number() over () as number, s.*
+      from (select scope, subject, of_key_id as key_id, model, grain, unit, to_timestamp(unit * seconds) as slot,
+                   sum(requests) as requests, sum(ok) as ok, sum(closed) as closed, sum(failed) as failed,
+                   sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
+                   sum(flow_tokens) as flow_tokens, sum(flow_ms) as flow_ms, sum(busy_ms) as busy_ms
+              from spread group by 1, 2, 3, 4, 5, 6, seconds) s
+  ), members as materialized (
+    select m.place, s.number
+      from spread m
+      join summed s on (s.scope, s.subject, s.key_id, s.model, s.grain, s.unit)
+                       = (m.scope, m.subject, m.of_key_id, m.model, m.grain, m.unit)
+  ), counted as materialized (
     -- What is counted now and what is there already. Rows that are there are found by their key alone: told as a range of it, because
     -- the planner takes the index of grain and slot for as good.
     select number, sum(count)::bigint as count
-      from (select (place << 12) | ttft as number, 1::bigint as count from placed where ttft is not null
+      from (select (m.number << 12) | f.bucket as number, f.count
+              from members m join fine f on f.place = m.place
             union all
-            select (place << 12) | 2048 | duration, 1 from placed where duration is not null
-            union all
-            select (s.place << 12) | n.number, n.count
+            select (s.number << 12) | n.number, n.count
               from summed s
              cross join lateral (select p.ttft, p.duration from performance p
                                   where (p.scope, p.subject, p.grain, p.slot, p.key_id, p.model)
@@ -88,16 +103,16 @@ begin
                                  select (d >> 40) | 2048, d & ((1::bigint << 40) - 1) from unnest(p.duration) as d) n) numbers
      group by number
   ), histograms as materialized (
-    select number >> 12 as place,
-           coalesce(array_agg((number & 2047) << 40 | count order by number) filter (where number & 2048 = 0), '{}') as ttft,
-           coalesce(array_agg((number & 2047) << 40 | count order by number) filter (where number & 2048 <> 0), '{}') as duration
-      from counted group by number >> 12
+    select number >> 12 as number,
+           coalesce(array_agg((number & 2047) << 40 | count) filter (where number & 2048 = 0), '{}') as ttft,
+           coalesce(array_agg((number & 2047) << 40 | count) filter (where number & 2048 <> 0), '{}') as duration
+      from (select number, count from counted order by number) counted group by number >> 12
   ), performed as (
     insert into performance as p (scope, subject, grain, slot, key_id, model, requests, ok, closed, failed, prompt_tokens,
                                   completion_tokens, flow_tokens, flow_ms, busy_ms, ttft, duration)
     select scope, subject, grain, slot, key_id, model, requests, ok, closed, failed, prompt_tokens, completion_tokens,
            flow_tokens, flow_ms, busy_ms, coalesce(ttft, '{}'), coalesce(duration, '{}')
-      from summed left join histograms using (place)
+      from summed left join histograms using (number)
     on conflict (scope, subject, grain, slot, key_id, model) do update
       set requests = p.requests + excluded.requests, ok = p.ok + excluded.ok, closed = p.closed + excluded.closed,
           failed = p.failed + excluded.failed, prompt_tokens = p.prompt_tokens + excluded.prompt_tokens,

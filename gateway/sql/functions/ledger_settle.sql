@@ -22,6 +22,7 @@ declare
   any_own boolean;
   i integer;
   alone uuid[] := '{}';
+  granted_parts bigint[];
 begin
   perform from ledger_account where id = any (parties) order by id for no key update;
   get diagnostics locked = row_count;
@@ -38,19 +39,13 @@ begin
   -- Once for the batch: in most of them nobody serves their own requests.
   any_own := exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
                       where serves.account_id = any (p_host) and asks.account_id = any (p_account));
-  if p_withheld is not null or any_own then
-    -- Alone: shares that are withheld, and an identity's own requests while it has granted credit, which each of them spends. By way of
-    -- JSON, because migrations before 0039 leave no such column.
+  if p_withheld is not null then
+    -- Alone: shares that are withheld.
     for i in
       select o.place
         from unnest(p_id, p_account, p_host, p_withheld) with ordinality as o (id, account, host, withheld, place)
         join hold h on h.id = o.id and h.account_id = o.account
-        join ledger_account a on a.id = o.account
-       where o.host is distinct from o.account
-         and (o.withheld is not null
-              or (to_jsonb(a) ->> 'granted')::bigint > 0
-                 and exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
-                              where serves.account_id = o.host and asks.account_id = o.account))
+       where o.host is distinct from o.account and o.withheld is not null
        order by o.place
     loop
       perform ledger_settle_one(p_id[i], p_account[i], p_host[i], p_node[i], p_charge[i], p_outcome[i], p_http_status[i],
@@ -59,6 +54,35 @@ begin
       alone := alone || p_id[i];
     end loop;
   end if;
+  if any_own then
+    -- An identity's own requests spend granted credit first, in the order of the batch. Read by way of JSON, because migrations before
+    -- 0039 leave no such column.
+    with own as (
+      select o.id, o.account, min(o.place) as place, min(o.charge) as charge
+        from unnest(p_id, p_account, p_host, p_charge) with ordinality as o (id, account, host, charge, place)
+        join hold h on h.id = o.id and h.account_id = o.account
+       where o.host <> o.account
+         and exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
+                      where serves.account_id = o.host and asks.account_id = o.account)
+       group by o.id, o.account
+    ), spent as (
+      select own.id, greatest(0, least(own.charge, g.granted - (sum(own.charge) over before - own.charge)))::bigint as part
+        from own
+        join (select a.id, least((to_jsonb(a) ->> 'granted')::numeric, greatest(a.balance, 0)) as granted
+                from ledger_account a where a.id = any (p_account)) g on g.id = own.account and g.granted > 0
+      window before as (partition by own.account order by own.place)
+    )
+    select array_agg(s.part order by o.place) into granted_parts
+      from unnest(p_id) with ordinality as o (id, place) left join spent s on s.id = o.id
+     where exists (select from spent where part > 0);
+    if granted_parts is not null then
+      update ledger_account a set granted = least(a.granted, greatest(a.balance, 0)) - t.part
+        from (select account, sum(part)::bigint as part
+                from (select distinct on (id) account, part from unnest(p_id, p_account, granted_parts) as o (id, account, part)) o
+               where part > 0 group by 1) t
+       where a.id = t.account;
+    end if;
+  end if;
 
   with ended as (
     delete from hold h
@@ -66,11 +90,12 @@ begin
                    unnest(p_outcome) as outcome, unnest(p_http_status) as http_status, unnest(p_finish) as finish,
                    unnest(p_completion_tokens) as completion_tokens, unnest(p_reasoning_tokens) as reasoning_tokens,
                    unnest(p_attempts) as attempts, unnest(p_queue_ms) as queue_ms, unnest(p_ttft_ms) as ttft_ms,
-                   unnest(p_duration_ms) as duration_ms, unnest(p_created_ms) as created_ms) o
+                   unnest(p_duration_ms) as duration_ms, unnest(p_created_ms) as created_ms,
+                   unnest(granted_parts) as granted_part) o
      where h.id = o.id
     -- What several parts below read comes first: a row is unpacked as far as its last column that is asked for.
     returning h.account_id, h.amount, o.charge, o.host,
-              case when o.host is null then 0 else host_share(o.charge) end as share,
+              case when o.host is null then 0 else host_share(o.charge - coalesce(o.granted_part, 0)) end as share,
               o.id, o.outcome, h.key_id, h.model,
               -- The id's own time, worked out by the caller: a tenth of the cost of doing it here.
               date_trunc('hour', timestamptz 'epoch' + o.created_ms * interval '1 millisecond') as hour,
@@ -129,6 +154,11 @@ begin
   )
   select coalesce(array_agg(id), '{}'), array_agg(key_id) into settled, keys from recorded;
 
+  if granted_parts is not null then
+    update request r set granted_pico = o.part
+      from unnest(p_id, granted_parts) as o (id, part)
+     where r.id = o.id and r.id = any (settled) and o.part > 0;
+  end if;
   -- A statement of its own, for the many batches that have no key with a budget.
   if exists (select from key_budget where key_id = any (keys)) then
     update key_budget b

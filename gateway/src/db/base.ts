@@ -22,7 +22,7 @@ export async function readBase(directory: string, migrations: Migration[]): Prom
   if (checksum !== checksumOf(migrations, Number(version))) {
     throw new MigrationError(
       `${BASE_FILE} does not match the migrations 0001 to ${version || padded(migrations.length)}: ` +
-        "run node gateway/tools/write-base.ts.",
+        "run npx node gateway/tools/write-base.ts.",
     );
   }
   return { name: BASE_FILE, sql, version: Number(version) };

@@ -4,26 +4,38 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Away } from "../base/dependency.ts";
 import { manualClock } from "../base/testing.ts";
 import { Batcher } from "./batcher.ts";
-import { isConnectionLoss } from "./errors.ts";
+import { isConnectionLoss, isLockWait } from "./errors.ts";
 
 const lost = (): Error => Object.assign(new Error("lost"), { code: "ECONNRESET" });
+const waited = (): Error => Object.assign(new Error("waited"), { code: "55P03" });
 const refused = (): Error => Object.assign(new Error("refused"), { code: "23514" });
 
 /** A batcher whose sends wait to be answered by the test. */
-function open(options: { waitMaxMs?: number } = {}) {
+function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   const clock = manualClock();
   const sent: { ops: string[]; answer: PromiseWithResolvers<string[]> }[] = [];
   const undone: string[] = [];
-  const batcher = new Batcher<string, string>(
-    (ops) => {
-      const answer = Promise.withResolvers<string[]>();
-      sent.push({ ops, answer });
-      return answer.promise;
-    },
-    { clock, sizeMax: 10, isConnectionLoss, undo: (op) => undone.push(op), ...options },
-  );
+  const aside: typeof sent = [];
+  const sendTo = (list: typeof sent) => (ops: string[]) => {
+    const answer = Promise.withResolvers<string[]>();
+    list.push({ ops, answer });
+    return answer.promise;
+  };
+  const { locked, ...others } = options;
+  const apart = locked && {
+    send: sendTo(aside),
+    // The letter is the account.
+    keysOf: (op: string) => [op.charAt(0)],
+    locked: async () => locked,
+    isWait: isLockWait,
+  };
+  const batcher = new Batcher<string, string>(sendTo(sent), {
+    ...{ clock, sizeMax: 10, isConnectionLoss, undo: (op) => undone.push(op), ...others },
+    ...(apart && { apart }),
+  });
   const last = () => sent.at(-1) as (typeof sent)[number];
-  return { clock, sent, undone, batcher, last };
+  const lastAside = () => aside.at(-1) as (typeof sent)[number];
+  return { clock, sent, aside, undone, batcher, last, lastAside };
 }
 
 test("without a limit it fails once, with its batch, and whoever asked decides", async () => {
@@ -34,6 +46,24 @@ test("without a limit it fails once, with its batch, and whoever asked decides",
   assert.deepEqual(await Promise.all(asked), ["ECONNRESET", "ECONNRESET"]);
   assert.equal(sent.length, 1);
   assert.deepEqual(undone, ["a", "b"]);
+});
+
+test("what comes in one turn of the event loop shares a batch, and what comes meanwhile the next", async () => {
+  const { batcher, last, sent } = open();
+  const asked = [batcher.add("a")];
+  // As the second of two sockets that have something to read: after the promises of the first have gone on.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  await Promise.resolve();
+  asked.push(batcher.add("b"));
+  await turn();
+  assert.deepEqual(last().ops, ["a", "b"]);
+  asked.push(batcher.add("c"), batcher.add("d"));
+  last().answer.resolve(["a", "b"]);
+  await turn();
+  assert.deepEqual(last().ops, ["c", "d"]);
+  last().answer.resolve(["c", "d"]);
+  assert.deepEqual(await Promise.all(asked), ["a", "b", "c", "d"]);
+  assert.equal(sent.length, 2);
 });
 
 test("with a limit a lost connection is tried again, after 100 ms and then ever later", async () => {
@@ -122,6 +152,84 @@ test("what the store refuses fails alone", async () => {
   last().answer.reject(refused());
   assert.deepEqual(await Promise.all(asked), ["done", "23514"]);
   assert.deepEqual(undone, []);
+});
+
+test("a batch that waited for a lock goes on at once without the locked account, whose operations follow each other apart", async () => {
+  const { batcher, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
+  const asked = ["a1", "b1", "a2", "b2"].map((op) => batcher.add(op));
+  await turn();
+  last().answer.reject(waited());
+  await turn();
+  assert.deepEqual([last().ops, aside.map(({ ops }) => ops)], [["b1", "b2"], [["a1"]]]);
+  last().answer.resolve(["b1", "b2"]);
+  // What comes meanwhile does not wait in a batch for it either.
+  const more = ["a3", "b3"].map((op) => batcher.add(op));
+  await turn();
+  assert.deepEqual([last().ops, aside.length], [["b3"], 1]);
+  last().answer.resolve(["b3"]);
+  await turn();
+  lastAside().answer.resolve(["a1"]);
+  await turn();
+  assert.deepEqual(last().ops, ["a2", "a3"], "it is free: the others of it are a batch again");
+  last().answer.resolve(["a2", "a3"]);
+  assert.deepEqual(await Promise.all([...asked, ...more]), ["a1", "b1", "a2", "b2", "a3", "b3"]);
+  assert.equal(sent.length, 4);
+});
+
+test("a lock that is held for too long fails those who wait for it, and the next one begins apart", async () => {
+  const { batcher, clock, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
+  const asked = ["a1", "a2"].map((op) => batcher.add(op).catch((error) => error.code));
+  await turn();
+  last().answer.reject(waited());
+  await turn();
+  for (let passedMs = 0; passedMs < 4_000; passedMs += 250) {
+    assert.equal(aside.length, passedMs / 250 + 1);
+    lastAside().answer.reject(waited());
+    await turn();
+    clock.advance(250);
+    await turn();
+  }
+  lastAside().answer.reject(waited());
+  assert.deepEqual(await Promise.all(asked), ["55P03", "55P03"]);
+  const next = batcher.add("a3");
+  await turn();
+  assert.deepEqual([lastAside().ops, sent.length], [["a3"], 1]);
+  lastAside().answer.resolve(["a3"]);
+  assert.equal(await next, "a3");
+  void batcher.add("a4");
+  await turn();
+  assert.deepEqual(last().ops, ["a4"]);
+});
+
+test("one that is given up while it waits for a lock is undone when it was done after all", async () => {
+  const { batcher, clock, last, lastAside, undone } = open({ waitMaxMs: 2_000, locked: new Set(["a"]) });
+  const asked = batcher.add("a1").catch((error) => error.code);
+  await turn();
+  last().answer.reject(waited());
+  await turn();
+  clock.advance(2_000);
+  assert.equal(await asked, "55P03");
+  assert.deepEqual(undone, []);
+  lastAside().answer.resolve(["a1"]);
+  await turn();
+  assert.deepEqual(undone, ["a1"]);
+});
+
+test("apart, no more than two accounts wait at once", async () => {
+  const { batcher, aside, last } = open({ locked: new Set(["a", "b", "c"]) });
+  const asked = ["a1", "b1", "c1"].map((op) => batcher.add(op));
+  await turn();
+  last().answer.reject(waited());
+  await turn();
+  assert.deepEqual(
+    aside.map(({ ops }) => ops),
+    [["a1"], ["b1"]],
+  );
+  for (let i = 0; i < 3; i++) {
+    aside[i]?.answer.resolve(aside[i]?.ops ?? []);
+    await turn();
+  }
+  assert.deepEqual(await Promise.all(asked), ["a1", "b1", "c1"]);
 });
 
 test("how large batches are, how long operations wait for theirs, and how long one is on its way", async () => {

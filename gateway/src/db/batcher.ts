@@ -3,7 +3,8 @@
  * Under load a round trip serves up to `sizeMax` operations; alone, an operation waits for nothing.
  *
  * A batch that did not reach the store fails as a whole. One that the store refused is repeated one operation at a time, so
- * that a bad operation never fails its neighbours. With `waitMaxMs` what may help is sent again with the same ids (the
+ * that a bad operation never fails its neighbours; with `apart` on other connections, while the next batches leave without
+ * the accounts concerned (lanes.ts): what waits for one account's lock delays the others by no more than one batch. With `waitMaxMs` what may help is sent again with the same ids (the
  * operations are idempotent) until that time has passed; without, whoever asked decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
@@ -12,6 +13,7 @@ import { Away } from "../base/dependency.ts";
 import { Distribution } from "../base/figures.ts";
 import { invariant } from "../base/invariant.ts";
 import { growingPauseMs } from "../base/pauses.ts";
+import { type LaneOutcome, Lanes } from "./lanes.ts";
 
 /** How a batcher does, since the start. Tries that failed are among them. */
 export interface BatchFigures {
@@ -25,7 +27,23 @@ export interface BatchFigures {
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128];
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-interface BatcherOptions<Op> {
+/** How long an operation is tried apart while its account is locked, and the pauses between these tries. */
+const APART_WAIT_MS_MAX = 4_000;
+const APART_PAUSE_MS = 250;
+
+/** How operations are served that hold up others. */
+interface Apart<Op, Result> {
+  /** On connections of their own. A statement waits for a lock only briefly there. */
+  send: (ops: Op[]) => Promise<Result[]>;
+  /** What an operation may have to wait for: its accounts. */
+  keysOf: (op: Op) => string[];
+  /** Which of these keys somebody else has locked now. */
+  locked: (ops: Op[]) => Promise<Set<string>>;
+  /** Whether an error says that a statement waited for too long. */
+  isWait: (error: unknown) => boolean;
+}
+
+interface BatcherOptions<Op, Result> {
   clock: Clock;
   sizeMax: number;
   /** Whether an error says that the connection was lost, so that the outcome is unknown and a repeat may help. */
@@ -34,6 +52,7 @@ interface BatcherOptions<Op> {
   waitMaxMs?: number;
   /** Of an operation that was given up although the store may have done it: called once it can be undone. */
   undo?: (op: Op) => void;
+  apart?: Apart<Op, Result>;
 }
 
 interface Waiting<Op, Result> {
@@ -55,14 +74,22 @@ export class Batcher<Op, Result> {
     tripS: new Distribution(SECONDS),
   };
   readonly #send: (ops: Op[]) => Promise<Result[]>;
-  readonly #options: BatcherOptions<Op>;
+  readonly #options: BatcherOptions<Op, Result>;
   #queue: Waiting<Op, Result>[] = [];
   #isRunning = false;
   #open = 0;
   #idle: (() => void)[] = [];
+  readonly #lanes = new Lanes<Waiting<Op, Result>>({
+    serve: (waiting) => this.#serveApart(waiting),
+    giveBack: (rest) => this.#enqueue(rest),
+    refuse: (rest, { trouble }) => {
+      for (const waiting of rest) this.#fail(waiting, trouble);
+      this.#stillWaiting(rest);
+    },
+  });
   readonly #deadlines: ReturnType<typeof openDeadlines<Waiting<Op, Result>>> | undefined;
 
-  constructor(send: (ops: Op[]) => Promise<Result[]>, options: BatcherOptions<Op>) {
+  constructor(send: (ops: Op[]) => Promise<Result[]>, options: BatcherOptions<Op, Result>) {
     this.#send = send;
     this.#options = options;
     const { clock, waitMaxMs } = options;
@@ -73,7 +100,8 @@ export class Batcher<Op, Result> {
 
   add(op: Op): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const since = this.#options.clock.monotonic();
+      const { clock } = this.#options;
+      const since = clock.monotonic();
       const waiting: Waiting<Op, Result> = {
         op,
         resolve,
@@ -86,11 +114,11 @@ export class Batcher<Op, Result> {
       };
       waiting.due = this.#deadlines?.add(waiting);
       this.#open += 1;
+      const lane = this.#lanes.isEmpty ? undefined : this.#lanes.keyOf(this.#options.apart?.keysOf(op) ?? []);
+      if (lane !== undefined) return this.#lanes.put(lane, waiting);
       this.#queue.push(waiting);
-      if (this.#isRunning) return;
-      this.#isRunning = true;
-      // Starting on the next microtask lets everything of this turn join the first batch.
-      void Promise.resolve().then(() => this.#run());
+      // After what lies in the sockets was read: requests that came together share a batch, instead of the first having one to itself.
+      this.#start((task) => clock.soon(task));
     });
   }
 
@@ -100,9 +128,22 @@ export class Batcher<Op, Result> {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
+  /** Those that were in a batch before come first. */
+  #enqueue(waiting: Waiting<Op, Result>[]): void {
+    if (waiting.length === 0) return;
+    this.#queue.unshift(...waiting);
+    this.#start(queueMicrotask);
+  }
+
+  #start(next: (task: () => void) => void): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    next(() => void this.#run());
+  }
+
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, this.#options.sizeMax).filter((waiting) => !waiting.isOver);
+      const batch = this.#stillWaiting(this.#queue.splice(0, this.#options.sizeMax));
       if (batch.length === 0) continue;
       const now = this.#options.clock.monotonic();
       for (const { since } of batch) this.figures.waitS.add((now - since) / 1000);
@@ -115,20 +156,72 @@ export class Batcher<Op, Result> {
     for (let failures = 1; batch.length > 0; failures++) {
       const error = await this.#attempt(batch);
       if (error === undefined) return;
-      const isAway = error instanceof Away;
-      const isShared = isAway || this.#options.isConnectionLoss(error);
+      const { apart } = this.#options;
+      const isShared = this.#isShared(error);
+      if (!isShared && apart !== undefined && (batch.length > 1 || apart.isWait(error)))
+        return await this.#separate(batch, error, apart);
       if (!isShared && batch.length > 1) {
         for (const waiting of this.#stillWaiting(batch)) await this.#serve(this.#stillWaiting([waiting]));
         return;
       }
-      for (const waiting of batch) {
-        waiting.trouble = error;
-        if (isShared && !(isAway && !error.maybeDone)) waiting.isInDoubt = true;
-        if (isAway || !isShared || this.#options.waitMaxMs === undefined) this.#fail(waiting, error);
-      }
+      for (const waiting of batch) this.#failed(waiting, error);
       if (batch.some(({ isOver }) => !isOver)) await sleep(this.#options.clock, growingPauseMs(failures));
       batch = this.#stillWaiting(batch);
     }
+  }
+
+  #isShared(error: unknown): boolean {
+    return error instanceof Away || this.#options.isConnectionLoss(error);
+  }
+
+  /** What a try went wrong with. It is over for whom another would not help. */
+  #failed(waiting: Waiting<Op, Result>, error: unknown): void {
+    const isShared = this.#isShared(error);
+    const isAway = error instanceof Away;
+    waiting.trouble = error;
+    if (isShared && !(isAway && !error.maybeDone)) waiting.isInDoubt = true;
+    if (isAway || !isShared || this.#options.waitMaxMs === undefined) this.#fail(waiting, error);
+  }
+
+  /**
+   * Those that wait for a lock go apart, by what is locked, and the others at once into the next batch. Where nobody can say what
+   * is in the way, every account goes apart and shows by itself whether it is.
+   */
+  async #separate(batch: Waiting<Op, Result>[], error: unknown, apart: Apart<Op, Result>): Promise<void> {
+    const ops = this.#stillWaiting(batch).map(({ op }) => op);
+    const none = (): Set<string> => new Set();
+    // Where the question fails too, nothing is known; what is wrong shows in each lane.
+    const locked = apart.isWait(error) && ops.length > 0 ? await apart.locked(ops).catch(none) : none();
+    const free: Waiting<Op, Result>[] = [];
+    for (const waiting of this.#stillWaiting(batch)) {
+      const keys = apart.keysOf(waiting.op);
+      const key = locked.size > 0 ? keys.find((one) => locked.has(one)) : keys[0];
+      waiting.trouble = error;
+      if (key === undefined) free.push(waiting);
+      else this.#lanes.put(key, waiting);
+    }
+    this.#enqueue(free);
+  }
+
+  async #serveApart(waiting: Waiting<Op, Result>): Promise<LaneOutcome> {
+    const { apart } = this.#options;
+    invariant(apart !== undefined, "only operations with connections of their own are served apart");
+    const { clock } = this.#options;
+    for (const began = clock.monotonic(); this.#stillWaiting([waiting]).length > 0; ) {
+      const error = await this.#attempt([waiting], apart.send);
+      if (error === undefined) return "done";
+      const isWait = apart.isWait(error);
+      if (isWait && clock.monotonic() - began < APART_WAIT_MS_MAX) {
+        // A statement that waits holds the accounts that it has locked already: others may have them in the pauses.
+        await sleep(clock, APART_PAUSE_MS);
+        continue;
+      }
+      this.#failed(waiting, error);
+      if (!this.#isShared(error)) return isWait ? "blocked" : "failed";
+      this.#enqueue(this.#stillWaiting([waiting]));
+      return "open";
+    }
+    return "failed";
   }
 
   /** Without those that were given up; nothing of theirs is on its way now, so what may have been done can be undone. */
@@ -142,12 +235,12 @@ export class Batcher<Op, Result> {
   }
 
   /** Sends the batch once. What went wrong, or undefined where everybody has their answer. */
-  async #attempt(batch: Waiting<Op, Result>[]): Promise<unknown> {
+  async #attempt(batch: Waiting<Op, Result>[], send = this.#send): Promise<unknown> {
     const { clock } = this.#options;
     const began = clock.monotonic();
     this.figures.sizes.add(batch.length);
     try {
-      const results = await this.#send(batch.map(({ op }) => op));
+      const results = await send(batch.map(({ op }) => op));
       invariant(results.length === batch.length, "a batch has one result per operation");
       for (let i = 0; i < batch.length; i++) {
         const waiting = batch[i] as Waiting<Op, Result>;

@@ -2,9 +2,10 @@
  * Short messages to every gateway on the same database, by LISTEN and NOTIFY: "this key was revoked". They speed up what
  * would be noticed anyway, so a lost one does no harm; after a gap the listeners are told to forget what they remember.
  */
-import pg from "pg";
+import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { DatabaseClient } from "./client.ts";
 import { BROADCAST_CONNECTION } from "./connected.ts";
 import { isAway } from "./errors.ts";
 import type { StoreGuard } from "./guard.ts";
@@ -21,6 +22,8 @@ export const ACCOUNT_TOPIC = "account";
 export const TEAM_TOPIC = "team";
 /** The records of a node changed: `node_…`. */
 export const NODE_TOPIC = "node";
+/** An operator changed a setting that all gateways share: its name. */
+export const DEPLOYMENT_TOPIC = "deployment";
 
 export interface Broadcast {
   send(topic: string, text: string): Promise<void>;
@@ -89,7 +92,7 @@ class Listener {
 
   async listen(): Promise<void> {
     const { connection, guard, log } = this.#options;
-    const client = new pg.Client(clientConfig(connection, BROADCAST_CONNECTION));
+    const client = new DatabaseClient(clientConfig(connection, BROADCAST_CONNECTION));
     // A network that went away may take long to tell an idle connection; what was missed on it would stay missed.
     guard.adopt(client);
     client.on("notification", ({ payload = "" }) => {

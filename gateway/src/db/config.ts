@@ -2,12 +2,15 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { choice, domain, number, parsed, text } from "../base/settings.ts";
+import { parseDatabaseUrl } from "./address.ts";
 
-const DatabaseUrl = z
-  .string()
-  .regex(/^postgres(ql)?:\/\//, "must begin with postgres:// or postgresql://")
-  // Gateways know each other, and each other's versions, by the names of their connections.
-  .refine((url) => !/[?&]application_name=/.test(url), "must not set application_name, which Tollgate sets itself");
+const DatabaseUrl = z.string().superRefine((url, context) => {
+  try {
+    parseDatabaseUrl(url);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: (error as Error).message });
+  }
+});
 
 interface DatabaseConfig {
   dataDir: string;
@@ -16,6 +19,8 @@ interface DatabaseConfig {
   /** `checked`: a database that may lose what it confirmed is refused. */
   databaseDurability: "checked" | "assumed";
   databasePoolMax: number;
+  /** More uncertainty about the database's clock makes the gateway not ready. */
+  clockUncertaintyMsMax: number;
   /** So many connections stay open while nothing is asked, and are made ready for the console's questions. */
   databasePoolMin: number;
   /** At the start: `auto` brings the database up to date; `check` only looks whether it can be worked with. */
@@ -24,15 +29,15 @@ interface DatabaseConfig {
 
 export const database = domain({
   title: "Database",
-  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch. A browser opens up to
-six requests in parallel, and opening a database connection is slow, so \`DATABASE_POOL_MIN\` is 6.`,
+  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch, and up to eight more while
+other sessions lock accounts. A browser opens up to six requests in parallel, and opening a database connection is slow, so \`DATABASE_POOL_MIN\` is 6.`,
   settings: {
     DATA_DIR: text({
       default: "./data",
       help: "Directory of generated secrets, of the spool and, without `DATABASE_URL`, of the private PostgreSQL.",
     }),
     DATABASE_URL: parsed(DatabaseUrl, {
-      rule: "begin with postgres:// or postgresql://, without application_name",
+      rule: "begin with postgres:// or postgresql://, as libpq reads it",
       without: "a private PostgreSQL in `DATA_DIR`",
       secret: true,
       help: "The database: PostgreSQL 15 or newer.",
@@ -48,6 +53,10 @@ six requests in parallel, and opening a database connection is slow, so \`DATABA
     DATABASE_POOL_MIN: number({
       ...{ default: 6, unit: "connections", min: 0, max: 100 },
       help: "Number of database connections that stay open while idle, with the console's queries prepared.",
+    }),
+    CLOCK_UNCERTAINTY_MAX_S: number({
+      ...{ default: 5, unit: "s", min: 1, max: 60 },
+      help: "With more uncertainty than this about the database's clock, which gateways use, `/readyz` returns 503.",
     }),
     MIGRATE: choice(["auto", "check"], {
       default: "auto",
@@ -65,6 +74,7 @@ six requests in parallel, and opening a database connection is slow, so \`DATABA
     databaseDurability: e.DATABASE_DURABILITY,
     databasePoolMax: e.DATABASE_POOL_MAX,
     databasePoolMin: e.DATABASE_POOL_MIN,
+    clockUncertaintyMsMax: e.CLOCK_UNCERTAINTY_MAX_S * 1000,
     migrate: e.MIGRATE,
   }),
 });

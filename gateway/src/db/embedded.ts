@@ -41,12 +41,14 @@ export interface PrivatePostgresOptions {
   progress?: (what: string) => void;
   /** The server ended or another gateway took it over: this process must stop. Called at most once. */
   onLost?: (error: PrivatePostgresError) => void;
+  /** How many connections the server takes, if it has to be started. */
+  connectionsMax?: number;
   /** Where root keeps what PostgreSQL's user cannot reach in the checkout or the data directory. */
   rootPlace?: string;
 }
 
 export async function startPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
-  const { log, clock } = options;
+  const { log, clock, connectionsMax } = options;
   const progress = options.progress ?? (() => undefined);
   const rootPlace = options.rootPlace ?? ROOT_PLACE;
 
@@ -62,7 +64,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
     await createCluster(home, binaries, { sync: true });
     await writeNote(dataDir, home);
   }
-  const server = await bringUp(home, binaries, { log, clock, progress });
+  const server = await bringUp(home, binaries, { log, clock, progress, connectionsMax });
   log.info({ pid: server.pid, adopted: server.adopted, cluster: home.cluster }, "private PostgreSQL is ready");
   return await takeOver(home, server, { ...options, dataDir });
 }

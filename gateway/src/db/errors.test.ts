@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Away } from "../base/dependency.ts";
-import { isAway, isConnectionLoss, isStorageTrouble, provesBug } from "./errors.ts";
+import { isAway, isConnectionLoss, isDataFault, isStorageTrouble, provesBug } from "./errors.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const coded = (code: string, more: object = {}): Error => Object.assign(new Error("x"), { code, ...more });
@@ -30,7 +30,13 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
   ["42501 a right that is missing", coded("42501"), false, true],
   ["22003 out of range", coded("22003"), false, false],
   ["23505 unique", coded("23505"), false, false],
-  ["42P01 no such table", coded("42P01"), false, false],
+  ["42601 syntax", coded("42601"), false, false],
+  ["42P01 no such table, as in a restore", coded("42P01"), false, true],
+  ["42703 no such column", coded("42703"), false, true],
+  ["42883 no such function", coded("42883"), false, true],
+  ["42P05 prepared already, as by a pooler", coded("42P05"), false, true],
+  ["26000 prepared no more", coded("26000"), false, true],
+  ["0A000 the plan's columns changed", coded("0A000"), false, true],
   ["P0001 raised", coded("P0001"), false, false],
   ["a TypeError", new TypeError("x"), false, false],
   ["no error at all", "x", false, false],
@@ -55,6 +61,40 @@ describe("what an error of the store says", () => {
   });
 });
 
+describe("what makes a settlement impossible", () => {
+  /** Every class of PostgreSQL 18 that is an error, with some of its codes. Only these four and what our functions raise are final. */
+  const CLASSES: [codes: string, isFinal: boolean][] = [
+    ["03000 08000 08003 08006 08P01 09000 0A000 0B000 0F000 0L000 0P000 0Z000 10608 20000", false],
+    ["21000", true],
+    ["22000 22001 22003 22007 22012 22021 22P02 22P05", true],
+    ["23000 23001 23502 23503 23505 23514 23P01", true],
+    ["24000 25000 25001 25006 25P01 25P02 25P03 25P04 26000 27000 28000 28P01 2B000 2BP01 2D000 2F000", false],
+    ["34000 38000 39000 3B000 3D000 3F000 40000 40001 40002 40003 40P01", false],
+    [
+      "42000 42501 42601 42602 42622 42701 42702 42703 42704 42710 42723 42725 42803 42804 42809 42830 42846 42883",
+      false,
+    ],
+    ["42939 42P01 42P02 42P03 42P04 42P05 42P06 42P07 42P08 42P09 42P10 42P16 42P17 42P18 42P19 42P20", false],
+    ["44000", true],
+    ["53000 53100 53200 53300 53400 54000 54001 54011 54023 55000 55006 55P02 55P03 55P04", false],
+    ["57000 57014 57P01 57P02 57P03 57P04 57P05 58000 58030 58P01 58P02 72000 F0000 F0001 HV000 HV00N", false],
+    ["P0000 P0001 P0002 P0003 P0004", true],
+    ["XX000 XX001 XX002", false],
+  ];
+  for (const [codes, isFinal] of CLASSES) {
+    test(`${codes}: ${isFinal ? "the settlement's own values" : "tried again"}`, () => {
+      const wrong = codes.split(" ").filter((code) => isDataFault(coded(code)) !== isFinal);
+      assert.deepEqual(wrong, []);
+    });
+  }
+
+  test("no error without a code of PostgreSQL's does", () => {
+    for (const error of [new TypeError("x"), coded("ENOSPC"), coded("ECONNRESET"), new Away("database", "x"), "x"])
+      assert.equal(isDataFault(error), false, String(error));
+    assert.equal(isDataFault(new Error("x", { cause: coded("23514") })), true);
+  });
+});
+
 describe("as PostgreSQL says it", () => {
   let database: TestDatabase;
   before(async () => {
@@ -69,7 +109,8 @@ describe("as PostgreSQL says it", () => {
 
   for (const [sql, loss, trouble] of [
     ["select 1 / 0", false, false],
-    ["select from nowhere", false, false],
+    ["select from nowhere", false, true],
+    ["select nonsense from from", false, false],
     ["do $$ begin raise 'no'; end $$", false, false],
     ["begin read only; create table t ()", true, true],
     ["set statement_timeout = 1; select pg_sleep(9)", false, true],

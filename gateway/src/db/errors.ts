@@ -10,10 +10,15 @@ import { Away } from "../base/dependency.ts";
  */
 const LOSS = /^(08...|57P0[1-5]|53300|25006|25P03)$/;
 /**
- * Classes of statements that would fail again whatever the store's state: unsupported, wrong values, broken constraints,
- * wrong SQL, what our own functions raise. A right that is missing is not among them: the operator can grant it.
+ * Classes of what the values of a statement are to blame for: cardinality, wrong values, broken constraints, what our own
+ * functions raise. The same values fail again, whatever becomes of the store.
  */
-const BUG = /^(0A|21|22|23|44|P0)...$|^42(?!501)...$/;
+const DATA = /^(21|22|23|44|P0)...$/;
+/**
+ * Wrong SQL, except for what a database gives that is being restored or migrated, or that a pooler mixes up: a table, column, function or other
+ * object that is missing (42P01, 42703, 42883, 42704), a prepared statement that is there already (42P05), a missing right (42501).
+ */
+const WRONG_SQL = /^42(?!501|703|704|883|P01|P05)...$/;
 /** SQLSTATE. No class of them begins with an E, as the system's codes do. */
 const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 /** Of sockets. */
@@ -40,9 +45,33 @@ export function isConnectionLoss(error: unknown): boolean {
 export function isStorageTrouble(error: unknown): boolean {
   return chainOf(error).some((one) => {
     const code = codeOf(one);
-    return isConnectionLoss(one) || SHORTAGE_CODES.has(code) || (STATE.test(code) && !BUG.test(code));
+    return (
+      isConnectionLoss(one) ||
+      SHORTAGE_CODES.has(code) ||
+      (STATE.test(code) && !DATA.test(code) && !WRONG_SQL.test(code))
+    );
   });
 }
+
+/**
+ * The database refused these very values, so a settlement with them can never be entered. Whatever else goes wrong, wrong SQL and errors of
+ * our own code included, may go well later: with another database, or another version of this program.
+ */
+export const isDataFault = (error: unknown): boolean => chainOf(error).some((one) => DATA.test(codeOf(one)));
+
+/** Two transactions waited for each other, and PostgreSQL rolled this one back. */
+export const isDeadlock = (error: unknown): boolean => chainOf(error).some((one) => codeOf(one) === "40P01");
+
+/** A statement waited for a lock for too long, or was cut off: 55P03, 57014, 40P01 (deadlock). It was rolled back. */
+export const isLockWait = (error: unknown): boolean =>
+  chainOf(error).some((one) => ["55P03", "57014", "40P01"].includes(codeOf(one)));
+
+/** Classes of what is wrong with a statement, or with what the session knows of it: not supported, not prepared, wrong SQL. */
+const STATEMENT = /^(0A|26|42)...$/;
+
+/** The database refused the statement. It may have met a migration, which replaced a function while the statement waited: worth one try at once. */
+export const isRefusal = (error: unknown): boolean =>
+  provesBug(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
 
 /** The same thing would fail again. */
 export const provesBug = (error: unknown): boolean => !isStorageTrouble(error);

@@ -5,13 +5,15 @@
  * A query that takes long is none of its business while the store commits other things, nor is a connection that was lost
  * while it answers others.
  */
-import pg from "pg";
+import type pg from "pg";
 import { Breaker } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
-import { ClockWatch } from "./clock-watch.ts";
+import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { DatabaseClient, placesOf } from "./client.ts";
 import { cut } from "./cut.ts";
+import type { DatabaseClock } from "./database-clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Lineage } from "./lineage/lineage.ts";
 import type { Connection } from "./pool.ts";
@@ -19,6 +21,8 @@ import type { Durability } from "./session.ts";
 
 /** A connection that is used for longer than this is reason to ask whether the store still commits. */
 const SLOW_MS = 2_000;
+/** SQLSTATE: too many connections, of a role, a database or the server. */
+const TOO_MANY = "53300";
 
 interface GuardOptions {
   connection: Connection;
@@ -28,11 +32,12 @@ interface GuardOptions {
   durability?: Durability;
   /** Compares every connection with the history that was seen. Undefined: any database will do. */
   lineage?: Lineage;
+  /** Reads the database's clock with every heartbeat. Undefined: nobody wants to know it. */
+  time?: Pick<DatabaseClock, "read">;
 }
 
 export class StoreGuard {
   readonly health: Breaker;
-  readonly clocks: ClockWatch;
   readonly lineage: Lineage | undefined;
   readonly #heartbeat: Heartbeat;
   readonly #connections = new Set<pg.Client>();
@@ -43,16 +48,22 @@ export class StoreGuard {
   readonly #log: Log;
   /** Lost since the store was last asked about it. */
   #lost = 0;
+  /** Connections that the database refused because there were too many. */
+  tooMany = 0;
+  readonly #sparing: SparingLog;
 
-  constructor({ connection, clock, log, durability = "checked", lineage }: GuardOptions) {
+  constructor({ connection, clock, log, durability = "checked", lineage, time = { read() {} } }: GuardOptions) {
     this.#clock = clock;
     this.lineage = lineage;
     this.#log = log;
-    this.clocks = new ClockWatch({ clock, log });
+    // Of several hosts an old primary is passed over, although it takes writes.
+    if (lineage !== undefined && "connectionString" in connection)
+      placesOf(connection).suits = (client) => lineage.suits(client);
+    this.#sparing = sparingLog(log, clock);
     this.#heartbeat = new Heartbeat({
       connection,
       clock,
-      clocks: this.clocks,
+      time,
       durability,
       lineage,
       isDoubtful: () => this.health.isAway || this.#isSlow(),
@@ -115,6 +126,15 @@ export class StoreGuard {
     });
   }
 
+  /** A connection could not be made. Those who wait for it are told; that there may be no more of them, nobody would see. */
+  refused(error: unknown): void {
+    const { code, message } = error as { code?: string; message?: string };
+    if (code !== TOO_MANY) return;
+    this.tooMany += 1;
+    const cure = "raise the limit of the role, database or server, or lower DATABASE_POOL_MAX";
+    this.#sparing.error("", { reason: message }, `the database refuses more connections: ${cure}`);
+  }
+
   /** A connection that is being made is among those that are not idle. */
   #isUsed(): boolean {
     return this.#pools.some(({ totalCount, idleCount, waitingCount }) => totalCount > idleCount || waitingCount > 0);
@@ -132,7 +152,7 @@ export class StoreGuard {
 
 /** Connections that the guard knows of from their first moment, and refuses while the store is away. */
 export function guardedClients(guard: StoreGuard) {
-  return class GuardedClient extends pg.Client {
+  return class GuardedClient extends DatabaseClient {
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
@@ -152,10 +172,14 @@ export function guardedClients(guard: StoreGuard) {
 
     /** Nobody uses it before it is known to lead to the right database. */
     async #connectChecked(): Promise<pg.Client> {
-      await super.connect();
+      await super.connect().catch((error) => {
+        guard.refused(error);
+        throw error;
+      });
       try {
         await guard.lineage?.check(this);
       } catch (error) {
+        this.forsake();
         cut(this, error as Error);
         throw error;
       }

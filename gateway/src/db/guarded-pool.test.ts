@@ -9,9 +9,12 @@ import type pg from "pg";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
+import { DAY_MS } from "../base/time.ts";
 import { connectionName } from "./connected.ts";
+import type { ClockReading } from "./database-clock.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
+import type { Lineage } from "./lineage/lineage.ts";
 import { inTransaction } from "./pool.ts";
 import { type DatabaseProxy, openDatabaseProxy } from "./testing/proxy.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
@@ -27,18 +30,17 @@ describe("a guarded pool", () => {
   let clock: ManualClock;
   let guard: StoreGuard;
   let pool: pg.Pool;
+  let readings: ClockReading[];
   let lines: { level: number; msg: string; reason?: string; refused?: number; connections?: number }[];
   beforeEach(async () => {
     database = await openTestDatabase();
     proxy = await openDatabaseProxy(database.connection);
     lines = [];
-    // The database's clock goes on while this one stands still, which is logged after ten seconds.
-    const write = (line: string): void => {
-      if (!line.includes("this machine's clock")) lines.push(JSON.parse(line));
-    };
-    const log = createLog("info", { write });
+    readings = [];
+    const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
     clock = manualClock(Date.now());
-    guard = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed" });
+    const time = { read: (reading: ClockReading) => void readings.push(reading) };
+    guard = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed", time });
     pool = openGuardedPool(proxy.connection, { guard, log, sizeMax: 3 });
     guard.watch();
   });
@@ -48,6 +50,21 @@ describe("a guarded pool", () => {
     guard.stop();
     await proxy.close();
     await database.close();
+  });
+
+  test("fails a query alone whose connection is lost while its history is compared", async (t) => {
+    const lineage = {
+      check: async (client: pg.Client) => {
+        const asked = client.query("select 1");
+        client.connection.stream.destroy();
+        await asked;
+      },
+    } as unknown as Lineage;
+    const log = createLog("silent");
+    const watched = new StoreGuard({ connection: database.connection, clock, log, durability: "assumed", lineage });
+    const own = openGuardedPool(database.connection, { guard: watched, log, sizeMax: 1 });
+    t.after(() => own.end());
+    await assert.rejects(own.query("select 1"), /Connection terminated unexpectedly/);
   });
 
   const away = () => eventually("it is known to be away", () => guard.health.isAway);
@@ -200,12 +217,28 @@ describe("a guarded pool", () => {
     await pool.query("create table thing ()");
   });
 
-  test("the clocks are compared", async () => {
-    const [ours, before] = [clock.now(), Date.now()];
+  test("logs once a minute that the database takes no more connections, and counts them", async () => {
+    const limitTo = (connections: number) =>
+      database.pool.query(
+        `do $$ begin execute format('alter database %I connection limit ${connections}', current_database()); end $$`,
+      );
+    await limitTo(0);
+    try {
+      for (let i = 0; i < 3; i++) await assert.rejects(pool.query("select 1"), { code: "53300" });
+    } finally {
+      await limitTo(-1);
+    }
+    assert.equal(guard.tooMany, 3);
+    const told = lines.filter(({ msg }) => msg.startsWith("the database refuses more connections: raise the limit"));
+    assert.equal(told.length, 1);
+    assert.match(told[0]?.reason ?? "", /^too many connections for database/);
+  });
+
+  test("every heartbeat brings the database's clock", async () => {
     await beat();
-    const after = Date.now();
-    // The database may run on another machine, whose clock is right by a minute.
-    const off = (guard.clocks.offsetMs as number) + ours;
-    assert.ok(off > before - 60_000 && off < after + 60_000, String(guard.clocks.offsetMs));
+    const { theirs, askedAt, heardAt } = readings.at(-1) as ClockReading;
+    assert.ok(askedAt <= heardAt);
+    const { rows } = await database.pool.query("select extract(epoch from clock_timestamp())::float8 * 1000 as ms");
+    assert.ok(theirs > rows[0].ms - DAY_MS && theirs <= rows[0].ms, new Date(theirs).toISOString());
   });
 });

@@ -18,13 +18,15 @@ interface GuardedPoolOptions {
   sizeMax: number;
   sizeKept?: number;
   sessionOptions?: string;
+  /** How long a statement waits for a lock. */
+  lockMsMax?: number;
 }
 
 export function openGuardedPool(connection: Connection, options: GuardedPoolOptions): pg.Pool {
-  const { guard, log, ...rest } = options;
+  const { guard, log, lockMsMax = LOCK_MS_MAX, ...rest } = options;
   const pool = new GuardedPool(guard, {
     ...poolConfig(connection, { ...rest, connectMsMax: CONNECT_MS_MAX }),
-    lock_timeout: LOCK_MS_MAX,
+    lock_timeout: lockMsMax,
     Client: guardedClients(guard),
   });
   guard.watchPool(pool);

@@ -3,21 +3,23 @@
  * delays it. The answer brings the database's clock along. Where there is reason for doubt the question is a transaction to
  * commit: a disk that hangs, or a standby that must confirm and does not, holds up writing alone.
  */
-import pg from "pg";
+import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
-import type { ClockWatch } from "./clock-watch.ts";
+import { assertTakesWrites, DatabaseClient } from "./client.ts";
 import { connectionName } from "./connected.ts";
 import { cut } from "./cut.ts";
+import type { DatabaseClock } from "./database-clock.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { type Lineage, LOOK, Looked } from "./lineage/lineage.ts";
 import { type Connection, clientConfig } from "./pool.ts";
+import { checkPooler } from "./pooler.ts";
 import { queryOne, row } from "./rows.ts";
 import { checkSession, type Durability } from "./session.ts";
 
-const Life = row({ ms: z.number(), readOnly: z.boolean(), history: Looked.optional() });
+const Life = row({ ms: z.number(), isStandby: z.boolean(), readOnly: z.boolean(), history: Looked.optional() });
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
-                        current_setting('transaction_read_only') = 'on' as "readOnly"`;
+                        pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 /** A word in the log of the database's own, that means nothing to anybody: to commit it, it has to be written. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
 /** One question, so that a long way to the database is gone once. */
@@ -32,7 +34,7 @@ const QUESTIONS = {
 interface HeartbeatOptions {
   connection: Connection;
   clock: Clock;
-  clocks: ClockWatch;
+  time: Pick<DatabaseClock, "read">;
   durability: Durability;
   /** Undefined: any database will do. */
   lineage: Lineage | undefined;
@@ -44,7 +46,7 @@ interface HeartbeatOptions {
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  #client: pg.Client | undefined;
+  #client: DatabaseClient | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -67,8 +69,8 @@ export class Heartbeat {
     if (this.#client !== undefined) this.#drop(this.#client);
   }
 
-  #newClient(): pg.Client {
-    const client = new pg.Client(clientConfig(this.#options.connection, connectionName("heartbeat")));
+  #newClient(): DatabaseClient {
+    const client = new DatabaseClient(clientConfig(this.#options.connection, connectionName("heartbeat")));
     // Without a listener the end of an idle connection would end the process.
     client.on("error", () => {
       if (this.#client !== client) return;
@@ -78,18 +80,20 @@ export class Heartbeat {
     return client;
   }
 
-  async #askOn(client: pg.Client, signal: AbortSignal): Promise<void> {
+  async #askOn(client: DatabaseClient, signal: AbortSignal): Promise<void> {
     const giveUp = (): void => this.#drop(client);
     signal.addEventListener("abort", giveUp);
     try {
       if (this.#client !== client) {
         await client.connect();
         await checkSession(client, this.#options.durability);
+        await checkPooler(clientConfig(this.#options.connection, connectionName("heartbeat")));
       }
       this.#client = client;
       await this.#ask(client);
     } catch (error) {
-      // Whatever is wrong with it, the next question begins with a connection that is new.
+      // Whatever is wrong with it, the next question begins with a connection that is new, and to another host where there is one.
+      client.forsake();
       this.#drop(client);
       throw error;
     } finally {
@@ -98,14 +102,14 @@ export class Heartbeat {
   }
 
   async #ask(client: pg.Client): Promise<void> {
-    const { clock, clocks, isDoubtful, lineage } = this.#options;
-    const [sentAt, began] = [clock.now(), clock.monotonic()];
+    const { clock, time, isDoubtful, lineage } = this.#options;
+    const askedAt = clock.monotonic();
     const what = isDoubtful() ? "write" : "read";
     const question = QUESTIONS[lineage?.isOn === true ? (`${what}History` as const) : what];
-    const { ms, readOnly, history } = await queryOne(client, Life, question);
-    clocks.compare({ theirs: ms, sentAt, roundTripMs: clock.monotonic() - began });
+    const { ms, history, ...state } = await queryOne(client, Life, question);
+    time.read({ theirs: ms, askedAt, heardAt: clock.monotonic() });
     // A primary that was replaced and came back as a standby, or one that was fenced off.
-    if (readOnly) throw new Error("the database is read-only");
+    assertTakesWrites(state);
     if (history !== undefined) await lineage?.beat(client, history);
   }
 

@@ -31,7 +31,7 @@ test("from 0033 with rows: every month gets the wider indexes, the narrow ones g
   const { rows: indexes } = await pool.query(INDEXES);
   assert.deepEqual(
     indexes.map(({ name }) => name),
-    ["request_account", "request_by_label", "request_by_node", "request_host"],
+    ["request_account", "request_by_cost", "request_by_label", "request_by_node", "request_host"],
   );
   for (const { isValid, parts, partitions, name } of indexes)
     assert.deepEqual([isValid, parts], [true, partitions], name);
@@ -42,6 +42,9 @@ test("from 0033 with rows: every month gets the wider indexes, the narrow ones g
   const plans = await pool.connect();
   try {
     await plans.query("set enable_seqscan = off");
+    // Of an empty month any index is as good.
+    const { rows: months } = await plans.query("select distinct tableoid::regclass::text as name from request");
+    const isFilled = (line: string): boolean => months.some(({ name }) => line.includes(` on ${name} `));
     for (const [of, found] of [
       [
         "account_id = md5('account')::uuid and label = 'a label' and model = 'model-1' and key_id = md5('key')::uuid",
@@ -51,9 +54,10 @@ test("from 0033 with rows: every month gets the wider indexes, the narrow ones g
     ] as const) {
       const text = `select id from request where ${of}`;
       assert.equal((await plans.query(text)).rows.length, found);
-      const plan = (await plans.query(`explain ${text}`)).rows.map((row) => row["QUERY PLAN"]).join("\n");
-      assert.match(plan, /Index Only Scan/);
-      assert.doesNotMatch(plan, /-> {2}(Seq|Index|Bitmap Heap) Scan/);
+      const plan = (await plans.query(`explain ${text}`)).rows.map((row) => String(row["QUERY PLAN"]));
+      const scans = plan.filter((line) => line.includes(" Scan ") && isFilled(line));
+      assert.ok(scans.length > 0, plan.join("\n"));
+      for (const scan of scans) assert.match(scan, /Index Only Scan/);
     }
   } finally {
     plans.release(true);

@@ -70,6 +70,18 @@ test("a migration that fails leaves no trace, nor do those before it", async (t)
   assert.deepEqual(migrations, ["0001_first.sql", "0002_bad.sql"]);
 });
 
+test("migrations begin again after a deadlock with requests, and give up when it is always one", async (t) => {
+  const deadlock = (until: number): string =>
+    // A sequence goes on when its transaction is rolled back.
+    `do $$ begin if nextval('run') < ${until} then raise 'as PostgreSQL does' using errcode = '40P01'; end if; end $$;`;
+  await database.pool.query("create sequence run");
+  const directory = await files(t, { ...TWO, "0003_both.sql": deadlock(3) });
+  const { migrations } = await migrate(database.pool, { directory, log });
+  assert.deepEqual(migrations, [...Object.keys(TWO), "0003_both.sql"]);
+  await write(directory, "0004_never.sql", deadlock(1_000_000));
+  await refuses(directory, /0004_never\.sql failed.*as PostgreSQL does/);
+});
+
 test("a migration that commits by itself is refused", async (t) => {
   const directory = await files(t, { "0001_own.sql": "create table first (a int); commit; begin;" });
   await refuses(directory, /0001_own\.sql failed: it ends its own transaction/);

@@ -11,6 +11,7 @@ import type pg from "pg";
 import type { Log } from "../base/log.ts";
 import { runAlone } from "./alone.ts";
 import { connectedPrograms, shownPrograms } from "./connected.ts";
+import { isDeadlock } from "./errors.ts";
 import { applyFunctions, compareFunctions, FUNCTION_RECORDS } from "./functions.ts";
 import { takeMigrationLock } from "./migration-lock.ts";
 import type { Migration } from "./migrations.ts";
@@ -49,12 +50,33 @@ interface MigrateOptions {
   oldestSchema?: number;
 }
 
+/** One transaction may meet requests in the wrong order so often; then something else is wrong. */
+const DEADLOCKS_MAX = 10;
+
 export async function migrate(
   pool: pg.Pool,
   { log, after = "if alone", ...options }: MigrateOptions,
 ): Promise<Applied> {
   const program = await readProgram(options);
   if (await isNothingToDo(pool, program)) return { migrations: [], functions: [], left: [] };
+  for (let deadlocks = 1; ; deadlocks++) {
+    try {
+      return await migrateOnce(pool, program, { log, after });
+    } catch (error) {
+      if (!isDeadlock(error) || deadlocks === DEADLOCKS_MAX) throw error;
+      log.info(
+        { deadlocks },
+        "migrating the database met requests that hold its locks; nothing was changed, trying again",
+      );
+    }
+  }
+}
+
+async function migrateOnce(
+  pool: pg.Pool,
+  program: Program,
+  { log, after }: Required<Pick<MigrateOptions, "log" | "after">>,
+): Promise<Applied> {
   const client = await pool.connect();
   try {
     await takeMigrationLock(client, log);

@@ -1,9 +1,11 @@
 /** Connections to the store, private or given by DATABASE_URL. */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
+import { DatabaseUrlError } from "./address.ts";
+import { DatabaseClient, type DatabaseClientConfig, type Places, placesOf } from "./client.ts";
 import { connectionName } from "./connected.ts";
 import { isConnectionLoss } from "./errors.ts";
-import { sessionOptions, withOptions } from "./session.ts";
+import { sessionOptions } from "./session.ts";
 import { getTypeParser } from "./types.ts";
 
 /** Where the store is: the private PostgreSQL's `connection`, or a URL. */
@@ -47,9 +49,8 @@ export const clientConfig = (
   connection: Connection,
   applicationName: string,
   options = sessionOptions(),
-): pg.ClientConfig => ({
-  ...("host" in connection ? connection : { connectionString: withOptions(connection.connectionString, options) }),
-  options,
+): DatabaseClientConfig => ({
+  ...("host" in connection ? { ...connection, options } : addressed(connection, options)),
   // A socket file speaks no TLS, whatever PGSSLMODE in the environment asks of other servers.
   ...("host" in connection && connection.host.startsWith("/") ? { ssl: false } : {}),
   types: { getTypeParser },
@@ -58,8 +59,36 @@ export const clientConfig = (
   keepAlive: true,
 });
 
+/** What the URL says for every connection; to which of its hosts one goes, the client decides. */
+function addressed(connection: { connectionString: string }, options: string): DatabaseClientConfig {
+  const { address, places } = placesFor(connection);
+  const { user, password, database } = address;
+  return {
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+    ...(database !== undefined && { database }),
+    // The URL's own come last, so that an operator may ask for more.
+    options: address.options === undefined ? options : `${options} ${address.options}`,
+    // Of the first host, for who connects without choosing.
+    ...(address.hosts[0]?.host !== undefined && { host: address.hosts[0].host }),
+    ...(address.hosts[0]?.port !== undefined && { port: address.hosts[0].port }),
+    ssl: false,
+    places,
+  };
+}
+
+function placesFor(connection: { connectionString: string }): { address: Places["address"]; places: Places } {
+  try {
+    const places = placesOf(connection);
+    return { address: places.address, places };
+  } catch (error) {
+    throw error instanceof DatabaseUrlError ? new DatabaseUrlError(`The database URL ${error.message}.`) : error;
+  }
+}
+
 export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "log">): pg.PoolConfig => ({
   ...clientConfig(connection, connectionName(), sessionOptions(options.sessionOptions)),
+  Client: DatabaseClient,
   max: options.sizeMax,
   min: Math.min(options.sizeKept ?? 0, options.sizeMax),
   connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
-import { type Connection, clientConfig, openPool } from "./pool.ts";
-import { checkSession, DatabaseMisconfigured, mistakeOf, withOptions } from "./session.ts";
-import { openTestDatabase, type TestDatabase } from "./testing.ts";
+import { DatabaseClient } from "./client.ts";
+import { clientConfig, openPool } from "./pool.ts";
+import { checkSession, DatabaseMisconfigured, mistakeOf } from "./session.ts";
+import { openTestDatabase, type TestDatabase, urlOf } from "./testing.ts";
 
 const FOREIGN = {
   TimeZone: "Asia/Kolkata",
@@ -44,7 +45,7 @@ describe("a connection's settings", () => {
   after(() => database.close());
 
   const ask = async (config: pg.ClientConfig): Promise<Record<string, string>> => {
-    const client = new pg.Client(config);
+    const client = new DatabaseClient(config);
     await client.connect();
     try {
       const settings: Record<string, string> = {};
@@ -57,10 +58,6 @@ describe("a connection's settings", () => {
       await client.end();
     }
   };
-  const urlOf = (connection: Connection): string =>
-    "host" in connection
-      ? `postgres://${connection.user}@localhost:${connection.port}/${connection.database}?host=${encodeURIComponent(connection.host)}`
-      : connection.connectionString;
   const own = (settings: Record<string, string>) => {
     for (const each of Object.keys(FOREIGN)) assert.equal(settings[each], GOOD[each as keyof typeof GOOD], each);
   };
@@ -113,9 +110,5 @@ describe("what a database must be set to", () => {
     for (const stronger of ["remote_write", "remote_apply", "local"]) {
       assert.equal(mistakeOf({ ...GOOD, synchronous_commit: stronger }, "checked"), undefined);
     }
-  });
-
-  test("a URL without options of its own stays as it is", () => {
-    assert.equal(withOptions("postgres://h/d?a=b", "-c x=1"), "postgres://h/d?a=b");
   });
 });

@@ -26,14 +26,6 @@ export function sessionOptions(more?: string): string {
   return [...own, ...(more === undefined ? [] : [more])].join(" ");
 }
 
-/** The same for a URL: options of its own would replace all others. */
-export function withOptions(url: string, options: string): string {
-  return url.replace(/([?&]options=)([^&#]*)/, (_, name: string, given: string) => {
-    const wanted = decodeURIComponent(given.replaceAll("+", " "));
-    return `${name}${encodeURIComponent(`${options} ${wanted}`)}`;
-  });
-}
-
 /** The database works, and would lose what it confirmed, or reads times otherwise than we mean them. */
 export class DatabaseMisconfigured extends Error {
   override name = "DatabaseMisconfigured";

@@ -197,6 +197,13 @@ async function administer(admin: Connection, sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
+/** A socket's directory is no host name, so it comes as a parameter. */
+export function urlOf(connection: Connection): string {
+  if ("connectionString" in connection) return connection.connectionString;
+  const { host, port, user, database } = connection;
+  return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+}
+
 const newName = (): string => `tollgate_test_${randomBytes(6).toString("hex")}`;
 /** Where nothing waits for the disk, copying files costs a third of logging their pages. */
 const copiedBy = ({ user, template }: TestServer): string =>

@@ -25,13 +25,15 @@ const SETTINGS: Record<string, string> = {
   synchronous_commit: "on",
   full_page_writes: "on",
   shared_buffers: "128MB",
-  max_connections: "50",
   max_wal_size: "512MB",
   min_wal_size: "80MB",
   jit: "off",
   timezone: "UTC",
   cluster_name: "tollgate",
 };
+
+/** For one process of a gateway, and commands beside it. */
+const CONNECTIONS_MAX = 50;
 
 /** What every private server is started with, tests' servers too. */
 export function serverArguments(cluster: string, socketDir: string, settings: Record<string, string>): string[] {
@@ -63,6 +65,7 @@ interface Tools {
   log: Log;
   clock: Clock;
   progress: (what: string) => void;
+  connectionsMax?: number | undefined;
 }
 
 export async function bringUp(home: Home, binaries: Binaries, tools: Tools): Promise<Server> {
@@ -86,7 +89,7 @@ export async function bringUp(home: Home, binaries: Binaries, tools: Tools): Pro
         await sleep(tools.clock, RACE_MS);
       }
       said("starting PostgreSQL");
-      started = await start(home, binaries, sighting, tools.clock);
+      started = await start(home, binaries, sighting, tools);
     }
     if (tools.clock.monotonic() > deadline) throw await notReady(home, sighting, started);
     await sleep(tools.clock, POLL_MS);
@@ -119,13 +122,19 @@ interface Started {
   logFrom: number;
 }
 
-async function start(home: Home, binaries: Binaries, sighting: Sighting, clock: Clock): Promise<Started> {
+async function start(
+  home: Home,
+  binaries: Binaries,
+  sighting: Sighting,
+  { clock, connectionsMax = CONNECTIONS_MAX }: Tools,
+): Promise<Started> {
   if (sighting.kind === "stale") await removeStalePidFile(home.cluster, sighting.text, clock);
   const socketDir = await openSocketDir(home);
   const log = await openServerLog(home);
   try {
     const logFrom = (await log.stat()).size;
-    const child = spawn(binary(binaries, "postgres"), serverArguments(home.cluster, socketDir, SETTINGS), {
+    const settings = { ...SETTINGS, max_connections: String(connectionsMax) };
+    const child = spawn(binary(binaries, "postgres"), serverArguments(home.cluster, socketDir, settings), {
       ...spawnOptions(home.runAs),
       detached: true,
       stdio: ["ignore", log.fd, log.fd],

@@ -64,7 +64,19 @@ describe("the history that a gateway follows", () => {
     assert.equal((await open()).seen?.epoch, lineage.seen?.epoch, "the next gateway follows the same one");
   });
 
-  test("keeps the first history on the disk only when it is told to", async () => {
+  test("tells of a server among several that it is an old primary, also before a gateway has begun", async () => {
+    await (await open()).suits(db.pool);
+    await seenBefore({ timeline: 2 });
+    const lineage = new Lineage({
+      memory: historyFile(directory),
+      newId,
+      clock: systemClock,
+      log: createLog("silent"),
+    });
+    await assert.rejects(lineage.suits(db.pool), WrongHistory);
+  });
+
+  test("writes the first history to the disk only when it is asked to", async () => {
     const memory = historyFile(directory);
     const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
     await lineage.begin(db.pool);
@@ -72,6 +84,14 @@ describe("the history that a gateway follows", () => {
     assert.equal(await memory.read(), undefined, "the plane may belong to another database");
     await lineage.remember();
     assert.equal((await memory.read())?.position, 5);
+  });
+
+  test("writes the file whole where two write at once", async () => {
+    const memory = historyFile(directory);
+    const { seen } = await open();
+    const history = { ...(seen ?? assert.fail("nothing was seen")), entered: EARLIER };
+    await Promise.all([1, 2, 3].map((position) => memory.write({ ...history, position })));
+    assert.equal((await memory.read())?.position, 3);
   });
 
   test("moves the position with the heartbeat, once for all gateways", async () => {

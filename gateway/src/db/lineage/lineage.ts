@@ -120,8 +120,7 @@ export class Lineage {
 
   /** Throws `WrongHistory` where the database must not be used. Does nothing before the database has the tables. */
   async begin(client: Client): Promise<void> {
-    const { isThere } = await queryOne(client, There, `select to_regclass('ledger_history') is not null as "isThere"`);
-    if (this.isOn || !isThere) return;
+    if (this.isOn || !(await hasTables(client))) return;
     this.#seen = await this.#options.memory.read();
     this.#rememberedAt = this.#options.clock.monotonic();
     this.isOn = true;
@@ -144,6 +143,12 @@ export class Lineage {
     if (move === undefined) return;
     await follower.first(client, move);
     this.#enterRest(move);
+  }
+
+  /** Of a server among several, before it is chosen. Throws `WrongHistory` where another one has to be looked for. */
+  async suits(client: Client): Promise<void> {
+    if (!this.isOn && !(await hasTables(client))) return;
+    this.#judged(await look(client), this.#seen ?? (await this.#options.memory.read()));
   }
 
   /** Of any connection but the heartbeat's, before it is used. */
@@ -180,7 +185,8 @@ export class Lineage {
   /** `before`: what was seen when the question was asked. An answer that took longer may be older than what is seen now. */
   #judged(looked: Looked, before: Remembered | undefined): { found: Complete; judged: "same" | "moved" } {
     const found = complete(looked);
-    const seen = this.#seen?.epoch === before?.epoch ? before : this.#seen;
+    const isNewest = this.#seen === undefined || this.#seen.epoch === before?.epoch;
+    const seen = isNewest ? before : this.#seen;
     const judged = judge(seen, found, this.#heardTimeline);
     if (judged.kind !== "refused") return { found, judged: judged.kind };
     this.refusals += 1;
@@ -243,14 +249,23 @@ export class Lineage {
         this.#seen = { ...(this.#seen as Remembered), entered: move.epoch };
         await memory
           .write(this.#seen)
-          .catch((error) => log.error({ err: error }, "remembering the database history failed"));
+          .catch((error) => log.error({ err: error }, "could not write the database history to disk"));
       },
       (error) => {
-        this.#sparing.error("rest", { err: error }, "entering the journals again failed; retrying every second");
+        this.#sparing.error(
+          "rest",
+          { err: error },
+          "could not enter charges from the journals again; retrying every second",
+        );
         again();
       },
     );
   }
+}
+
+async function hasTables(client: Client): Promise<boolean> {
+  const text = `select to_regclass('ledger_history') is not null as "isThere"`;
+  return (await queryOne(client, There, text)).isThere;
 }
 
 const look = (client: Client): Promise<Looked> => queryOne(client, Looked, LOOK);

@@ -1,10 +1,12 @@
 /**
  * The furthest history that the gateways of one directory have seen, in a file beside their spools. A gateway that starts compares the
- * database with it. The file is replaced whole, so that a crash leaves the old one or the new one.
+ * database with it. The file is replaced whole, so that a crash leaves the old one or the new one. Each worker process writes one of its
+ * own, and one that starts believes the furthest of them: its siblings enter the journals of all of them.
  */
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { readIfThere } from "../../base/files.ts";
 import type { History } from "./rules.ts";
 
 export const HISTORY_FILE = "history.json";
@@ -27,37 +29,54 @@ export interface Memory {
   write(remembered: Remembered): Promise<void>;
 }
 
-export function historyFile(directory: string): Memory {
+/** `directories`: all those of its family; absent where it stands alone. */
+export function historyFile(directory: string, directories = async (): Promise<string[]> => [directory]): Memory {
   const path = join(directory, HISTORY_FILE);
+  let writing: Promise<void> = Promise.resolve();
   return {
     async read() {
-      let text: string;
-      try {
-        text = await readFile(path, "utf8");
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-        throw error;
+      let furthest: Remembered | undefined;
+      for (const each of await directories()) {
+        const found = await readHistory(join(each, HISTORY_FILE));
+        if (furthest === undefined || (found !== undefined && isFurther(found, furthest))) furthest = found;
       }
-      try {
-        return Remembered.parse(JSON.parse(text));
-      } catch (cause) {
-        throw new Error(`${path} cannot be read: it is damaged. Remove it if DATABASE_URL is the right database`, {
-          cause,
-        });
-      }
+      return furthest;
     },
-    async write(remembered) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      // Several gateways may share the directory.
-      const draft = `${path}.${process.pid}`;
-      const file = await open(draft, "w", 0o600);
-      try {
-        await file.writeFile(`${JSON.stringify(remembered)}\n`);
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-      await rename(draft, path);
+    write(remembered) {
+      const written = writing.then(() => replaceFile(path, remembered));
+      // Whoever asked hears of a failure; the next one writes all the same.
+      writing = written.catch(() => undefined);
+      return written;
     },
   };
 }
+
+async function replaceFile(path: string, remembered: Remembered): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // Several gateways may share the directory.
+  const draft = `${path}.${process.pid}`;
+  const file = await open(draft, "w", 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(remembered)}\n`);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+}
+
+async function readHistory(path: string): Promise<Remembered | undefined> {
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  try {
+    return Remembered.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`${path} cannot be read: it is damaged. Remove it if DATABASE_URL is the right database`, {
+      cause,
+    });
+  }
+}
+
+/** Epochs are numbered by the time at which they began. */
+const isFurther = (one: Remembered, other: Remembered): boolean =>
+  one.epoch === other.epoch ? one.position > other.position : one.epoch > other.epoch;

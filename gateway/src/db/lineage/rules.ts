@@ -1,7 +1,7 @@
 /**
  * Which database a gateway may use, decided from the furthest history it has seen. Pure.
  *
- * A history is told by four things: the system identifier of the PostgreSQL cluster, its timeline (a promoted standby begins a new
+ * Four things identify a history: the system identifier of the PostgreSQL cluster, its timeline (a promoted standby begins a new
  * one), the epoch that gateways began in `ledger_history`, and the position to which heartbeats moved it. All but the first only move
  * forward.
  */

@@ -1,0 +1,3 @@
+-- phase: after
+-- Functions: a batch of settlements spends granted credit as one, and rollups sum requests into groups before they add them to rows.
+-- functions: 9a304a2da6c1b0816858096efe7610ae6d8825c00252b3639fe19bcbd88f1ef5

@@ -1,0 +1,254 @@
+/** Connections by a URL: several hosts, servers that take no writes, and a pooler in between. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
+import type pg from "pg";
+import { systemClock } from "../base/clock.ts";
+import { createLog } from "../base/log.ts";
+import { parseDatabaseUrl } from "./address.ts";
+import { DatabaseClient, placesOf, settingsOf } from "./client.ts";
+import { cut } from "./cut.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { type Lineage, WrongHistory } from "./lineage/lineage.ts";
+import { type Connection, clientConfig, openPool } from "./pool.ts";
+import { checkPooler } from "./pooler.ts";
+import { checkSession } from "./session.ts";
+import { type DatabaseProxy, openDatabaseProxy } from "./testing/proxy.ts";
+import { openTestDatabase, type TestDatabase } from "./testing.ts";
+
+const PGBOUNCER = "/usr/sbin/pgbouncer";
+
+let database: TestDatabase;
+let [first, second]: DatabaseProxy[] = [];
+before(async () => {
+  database = await openTestDatabase();
+  [first, second] = [await openDatabaseProxy(database.connection), await openDatabaseProxy(database.connection)];
+});
+after(async () => {
+  for (const proxy of [first, second]) await proxy?.close();
+  await database.close();
+});
+
+const portOf = (proxy: DatabaseProxy | undefined): number =>
+  parseDatabaseUrl(proxy?.connection.connectionString ?? "").hosts[0]?.port ?? 0;
+/** The URL of one of them, with other hosts. */
+const urlWith = (hosts: string, query = ""): Connection => {
+  const url = (first as DatabaseProxy).connection.connectionString;
+  return { connectionString: url.replace(/127\.0\.0\.1:\d+/, hosts) + query };
+};
+type PlacesKey = Parameters<typeof placesOf>[0];
+const connected = async (t: TestContext, connection: Connection): Promise<DatabaseClient> => {
+  const client = new DatabaseClient(clientConfig(connection, "test"));
+  client.on("error", () => {});
+  t.after(() => client.end());
+  await client.connect();
+  return client;
+};
+
+describe("a URL with several hosts", () => {
+  test("leads to the first that answers, and to another one when that is gone", async (t) => {
+    const [a, b] = [portOf(first), portOf(second)];
+    const connection = urlWith(`127.0.0.1:1,127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");
+    assert.equal((await connected(t, connection)).port, a);
+    assert.equal((await connected(t, connection)).port, a);
+    await first?.refuse();
+    t.after(() => first?.resume());
+    // A connection that fails has the next one look around.
+    await assert.rejects(connected(t, connection));
+    assert.equal((await connected(t, connection)).port, b);
+  });
+
+  test("comes back to a host last that was of no use, and passes over one that does not suit", async (t) => {
+    const [a, b] = [portOf(first), portOf(second)];
+    const connection = urlWith(`127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write") as PlacesKey;
+    const client = await connected(t, connection);
+    assert.equal(client.port, a);
+    client.forsake();
+    const next = await connected(t, connection);
+    assert.equal(next.port, b, "the first host still answers");
+    client.forsake();
+    assert.equal((await connected(t, connection)).port, b, "what was found wrong with another host says nothing of it");
+    placesOf(connection).suits = async ({ port }) => {
+      if (port === a) throw new Error("it is an old primary");
+    };
+    next.forsake();
+    assert.equal((await connected(t, connection)).port, b);
+  });
+
+  test("keeps the host that was found for a client that gave up meanwhile", async (t) => {
+    const connection = urlWith(`127.0.0.1:1,127.0.0.1:${portOf(second)}`) as PlacesKey;
+    let looks = 0;
+    placesOf(connection).suits = async () => {
+      looks += 1;
+    };
+    const impatient = new DatabaseClient(clientConfig(connection, "test"));
+    const connecting = impatient.connect();
+    cut(impatient, new Error("it takes too long"));
+    await assert.rejects(connecting, /it takes too long/);
+    await connected(t, connection);
+    assert.equal(looks, 1);
+  });
+
+  test("goes elsewhere when the heartbeat finds that a host answers and is of no use", async (t) => {
+    const [a, b] = [portOf(first), portOf(second)];
+    const connection = urlWith(`127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");
+    const asked: number[] = [];
+    const lineage = {
+      isOn: true,
+      beat: async ({ port }: pg.Client) => {
+        asked.push(port);
+        if (port === a) throw new WrongHistory("it is an old primary");
+      },
+    } as unknown as Lineage;
+    const clock = systemClock;
+    const heartbeat = new Heartbeat({
+      ...{ connection, clock, time: { read() {} }, lineage, durability: "assumed" },
+      ...{ isDoubtful: () => false, onLost: () => undefined },
+    });
+    t.after(() => heartbeat.close());
+    await assert.rejects(heartbeat.beat(hangSignal()), { name: "WrongHistory" });
+    await heartbeat.beat(hangSignal());
+    assert.deepEqual(asked, [a, b]);
+  });
+
+  test("looks at the hosts with the password, which a pool hides from those who copy its settings", async (t) => {
+    const heard: string[] = [];
+    const server = createServer((socket) => {
+      socket.once("data", () => {
+        // A password is asked for, as plain text.
+        socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
+        socket.once("data", (message) => {
+          heard.push(message.subarray(5, -1).toString());
+          socket.destroy();
+        });
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const connection = { connectionString: `postgres://user:secret@${at},${at}/name` };
+    const pool = openPool(connection, { log: createLog("silent"), sizeMax: 1 });
+    await assert.rejects(pool.query("select 1"), { name: "NoUsableHost" });
+    assert.deepEqual(heard, ["secret", "secret"]);
+    await pool.end();
+  });
+
+  test("says of each host why it cannot be used", async (t) => {
+    await assert.rejects(connected(t, urlWith("127.0.0.1:1,127.0.0.1:2")), {
+      name: "NoUsableHost",
+      message: /127\.0\.0\.1:1: .*ECONNREFUSED.*; 127\.0\.0\.1:2: .*ECONNREFUSED/,
+    });
+  });
+
+  test("passes over a server that takes no writes, and names it", async (t) => {
+    const alter = (what: string) =>
+      database.pool.query(
+        `set default_transaction_read_only = off;
+         do $$ begin execute format('alter database %I ${what}', current_database()); end $$`,
+      );
+    await alter("set default_transaction_read_only = on");
+    t.after(() => alter("reset default_transaction_read_only"));
+    const connection = urlWith(`127.0.0.1:${portOf(first)}`, "?target_session_attrs=primary");
+    await assert.rejects(connected(t, connection), { name: "TakesNoWrites", message: "the database is read-only" });
+  });
+});
+
+test("sslmode=prefer goes on without TLS where the server has none; require does not", async (t) => {
+  const at = `127.0.0.1:${portOf(second)}`;
+  assert.equal((await connected(t, urlWith(at, "?sslmode=prefer"))).ssl, false);
+  await assert.rejects(connected(t, urlWith(at, "?sslmode=require")), /does not support SSL/);
+});
+
+test("a client that is cut before it connects rejects with the reason", async () => {
+  const client = new DatabaseClient(clientConfig(urlWith(`127.0.0.1:${portOf(second)}`, "?sslmode=prefer"), "test"));
+  const connecting = client.connect();
+  // As the guard does with every client that it knows, also with one that still reads its certificates.
+  cut(client, new Error("the database is away"));
+  await assert.rejects(connecting, /the database is away/);
+});
+
+test("options are read as PostgreSQL reads them", () => {
+  assert.deepEqual(settingsOf("-c TimeZone=UTC -c DateStyle=ISO,\\ MDY -cjit=off --a.b=c"), {
+    TimeZone: "UTC",
+    DateStyle: "ISO, MDY",
+    jit: "off",
+    "a.b": "c",
+  });
+});
+
+const isThere = (): boolean => {
+  try {
+    accessSync(PGBOUNCER, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not installed` }, () => {
+  const open = async (t: TestContext, mode: string, more = ""): Promise<{ connectionString: string }> => {
+    const directory = await mkdtemp(join(tmpdir(), "tollgate-pgbouncer-"));
+    const { user, database: name } = parseDatabaseUrl((second as DatabaseProxy).connection.connectionString);
+    const file = join(directory, "pgbouncer.ini");
+    await writeFile(
+      file,
+      `[databases]\n${name} = host=127.0.0.1 port=${portOf(second)} user=${user}\n[pgbouncer]\nlisten_addr =\n` +
+        `unix_socket_dir = ${directory}\nauth_type = any\npool_mode = ${mode}\n${more}\n`,
+    );
+    // It refuses to run as root.
+    const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    // A socket's file, because a free port may be somebody else's a moment later.
+    await chmod(directory, 0o777);
+    const child: ChildProcess = spawn(PGBOUNCER, ["-q", file], { stdio: "ignore", ...asNobody });
+    t.after(async () => {
+      child.kill("SIGKILL");
+      await rm(directory, { recursive: true });
+    });
+    const connection = {
+      connectionString: `postgres://${user}@/${name}?host=${encodeURIComponent(directory)}&port=6432`,
+    };
+    await eventually("pgbouncer listens", async () => {
+      const client = new DatabaseClient(clientConfig({ ...connection }, "test"));
+      client.on("error", () => {});
+      const error = await client.connect().then(
+        () => client.end(),
+        (failure: NodeJS.ErrnoException) => failure,
+      );
+      return error?.code !== "ECONNREFUSED" && error?.code !== "ENOENT";
+    });
+    return connection;
+  };
+
+  test("in session mode a session has its settings, whether pgbouncer refuses those of the start or drops them", async (t) => {
+    for (const more of ["", "ignore_startup_parameters = options,statement_timeout,lock_timeout"]) {
+      const connection = await open(t, "session", more);
+      // The first connection finds out that it talks to a pooler.
+      await connected(t, connection).catch((error) => assert.match(error.message, /unsupported startup parameter/));
+      const client = await connected(t, connection);
+      assert.equal(placesOf(connection).isPooled, true);
+      await checkSession(client, "assumed");
+      const { rows } = await client.query("show statement_timeout");
+      assert.deepEqual(rows, [{ statement_timeout: "30s" }]);
+      await checkPooler(clientConfig(connection, "test"));
+    }
+  });
+
+  for (const mode of ["transaction", "statement"]) {
+    test(`in ${mode} mode it is refused, by name and with the remedy`, async (t) => {
+      const connection = await open(t, mode);
+      await connected(t, connection).catch((error) => assert.match(error.message, /unsupported startup parameter/));
+      await connected(t, connection);
+      await assert.rejects(checkPooler(clientConfig(connection, "test")), {
+        name: "DatabaseMisconfigured",
+        message: /pool_mode = transaction or statement.*set pool_mode = session/,
+      });
+    });
+  }
+});

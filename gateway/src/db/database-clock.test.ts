@@ -1,0 +1,138 @@
+/** The database's clock as the gateway's own, with a machine whose clocks are set by hand. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { createLog } from "../base/log.ts";
+import { manualClock } from "../base/testing.ts";
+import { clockTrouble, fixAfter, openDatabaseClock, uncertaintyOf } from "./database-clock.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+const JUMP_MS_MIN = 5_000;
+
+function open() {
+  const hand = manualClock();
+  /** What somebody set the machine's time of day to, and how far the database's is ahead of the true one. */
+  const off = { machineMs: 0, databaseMs: 0 };
+  const lines: { level: number; msg: string; seconds?: number; reason?: string }[] = [];
+  const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const machine = { ...hand, now: () => hand.now() + off.machineMs };
+  const time = openDatabaseClock({ machine, log });
+  const read = (roundTripMs = 0): void => {
+    const askedAt = hand.monotonic();
+    hand.advance(roundTripMs / 2);
+    const theirs = hand.now() + off.databaseMs;
+    hand.advance(roundTripMs / 2);
+    time.read({ theirs, askedAt, heardAt: hand.monotonic() });
+  };
+  return { hand, off, lines, time, read, errorMs: () => time.clock.now() - (hand.now() + off.databaseMs) };
+}
+
+describe("the gateway's time of day", () => {
+  test("is the machine's before the database's clock was read, which is not certain enough", () => {
+    const { time, hand, off } = open();
+    off.machineMs = 7;
+    assert.equal(time.clock.now(), hand.now() + 7);
+    const { offsetMs, uncertaintyMs, trouble } = time.state();
+    assert.deepEqual([offsetMs, uncertaintyMs], [null, Number.POSITIVE_INFINITY]);
+    assert.equal(trouble, "the database's clock has not been read yet");
+  });
+
+  test("is the database's from the first reading on, whatever the machine's is and is set to", () => {
+    const { time, off, hand, read, errorMs } = open();
+    off.machineMs = 6 * HOUR_MS;
+    read();
+    assert.equal(errorMs(), 0);
+    assert.deepEqual(time.state(), { offsetMs: -6 * HOUR_MS, uncertaintyMs: 0, trouble: undefined });
+    off.machineMs = -6 * HOUR_MS;
+    hand.advance(1_000);
+    assert.equal(errorMs(), 0);
+    assert.equal(time.state().trouble, undefined);
+  });
+
+  test("follows a database whose clock jumped, and is uncertain until eight readings agree", () => {
+    const { time, off, lines, read, errorMs } = open();
+    read();
+    off.databaseMs = -6 * HOUR_MS;
+    read();
+    assert.equal(errorMs(), 0);
+    const reason = "the database's clock jumped by 21600 s; CLOCK_UNCERTAINTY_MAX_S is 5";
+    assert.equal(time.state().trouble, reason);
+    for (let i = 0; i < 7; i++) read();
+    assert.equal(time.state().trouble, reason);
+    read();
+    assert.equal(time.state().trouble, undefined);
+    const told = lines.filter(({ msg }) => !msg.startsWith("this machine's clock"));
+    assert.deepEqual(
+      told.map(({ level, reason: why }) => [level, why]),
+      [
+        [50, reason],
+        [30, undefined],
+      ],
+    );
+  });
+
+  test("grows uncertain while nobody answers, with the drift of quartz", () => {
+    const { time, hand, read } = open();
+    read();
+    hand.advance(13 * HOUR_MS);
+    assert.equal(time.state().trouble, undefined);
+    hand.advance(HOUR_MS);
+    assert.equal(time.state().trouble, "the database's clock is known to 5 s only; CLOCK_UNCERTAINTY_MAX_S is 5");
+    read();
+    assert.equal(time.state().trouble, undefined);
+  });
+
+  test("warns once a minute about a machine's clock that is off by more than ten seconds", () => {
+    const { off, lines, hand, read } = open();
+    off.machineMs = 9_000;
+    read();
+    off.machineMs = 12_000;
+    read(6_000);
+    assert.equal(lines.length, 0);
+    off.machineMs = 11_000;
+    read();
+    hand.advance(59_999);
+    read();
+    assert.equal(lines.length, 1);
+    off.machineMs = -3 * HOUR_MS;
+    hand.advance(1);
+    read();
+    assert.deepEqual(
+      lines.map(({ level, seconds }) => [level, seconds]),
+      [
+        [40, 11],
+        [40, 10_800],
+      ],
+    );
+    assert.match(lines[0]?.msg ?? "", /clock is ahead of the database's, which the gateway uses/);
+    assert.match(lines[1]?.msg ?? "", /clock is behind the database's/);
+  });
+});
+
+describe("a fix of the database's clock", () => {
+  test("contains the truth, however an answer's two ways shared its round trip", () => {
+    const legs = fc.array(fc.record({ pauseMs: fc.nat(5_000), thereMs: fc.nat(2_000), backMs: fc.nat(2_000) }), {
+      minLength: 1,
+    });
+    fc.assert(
+      fc.property(legs, fc.integer(), (trips, aheadMs) => {
+        let at = 0;
+        let fix: Parameters<typeof fixAfter>[0];
+        for (const { pauseMs, thereMs, backMs } of trips) {
+          const askedAt = at + pauseMs;
+          at = askedAt + thereMs + backMs;
+          fix = fixAfter(fix, { theirs: askedAt + thereMs + aheadMs, askedAt, heardAt: at }, JUMP_MS_MIN);
+          assert.ok(Math.abs(fix.aheadMs - aheadMs) <= uncertaintyOf(fix, at) + 1e-6);
+          assert.equal(clockTrouble(fix, { at, msMax: JUMP_MS_MIN }), undefined);
+        }
+      }),
+    );
+  });
+
+  test("stays where it was while the readings allow it", () => {
+    const first = fixAfter(undefined, { theirs: 1_000, askedAt: 0, heardAt: 0 }, JUMP_MS_MIN);
+    const next = fixAfter(first, { theirs: 1_510, askedAt: 500, heardAt: 540 }, JUMP_MS_MIN);
+    assert.equal(next.aheadMs, 1_000);
+    assert.equal(next.errorMs.toFixed(3), "0.054");
+  });
+});

@@ -1,0 +1,154 @@
+/**
+ * The gateway's time of day: the database's. Every answer to a heartbeat brings the database's clock along, which was read between question
+ * and answer. From there on the monotonic clock counts, so a step of this machine's clock changes nothing.
+ *
+ * Budgets, windows, expiry and the times of records are reckoned on both sides, by the gateway and in SQL: with one clock for all of them no day
+ * begins twice.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { sparingLog } from "../base/sparing-log.ts";
+import { queryOne, row } from "./rows.ts";
+
+/** A machine's clock that is further off is reported. */
+const OFF_MS_MAX = 10_000;
+/** How much faster or slower than the database's clock the monotonic one may run: quartz is within 100 ppm. */
+const DRIFT = 0.0001;
+/** After a jump so many readings must agree. Heartbeats come every half second in use, every two seconds otherwise. */
+const AGREEING_MIN = 8;
+const CLOCK_UNCERTAINTY_MS_MAX = 5_000;
+
+/** The database's clock and when, by the monotonic clock, it was asked for and heard. */
+export interface ClockReading {
+  theirs: number;
+  askedAt: number;
+  heardAt: number;
+}
+
+/** What is known of the database's clock after a reading. */
+interface ClockFix {
+  /** How far it is ahead of the monotonic clock. */
+  aheadMs: number;
+  /** How wrong that can be. */
+  errorMs: number;
+  heardAt: number;
+  /** How far it jumped, until enough readings agree; 0 where it did not. */
+  jumpMs: number;
+  agreeing: number;
+}
+
+/** Pure. Keeps what was known as long as the reading allows it, so that time does not jitter. */
+export function fixAfter(
+  known: ClockFix | undefined,
+  { theirs, askedAt, heardAt }: ClockReading,
+  jumpMsMin: number,
+): ClockFix {
+  const [low, high] = [theirs - heardAt, theirs - askedAt];
+  const middle = (low + high) / 2;
+  if (known === undefined) return { aheadMs: middle, errorMs: high - middle, heardAt, jumpMs: 0, agreeing: 0 };
+  const offMs = Math.max(low - known.aheadMs, known.aheadMs - high, 0);
+  const aheadMs = offMs > 0 ? middle : known.aheadMs;
+  const seen = Math.max(aheadMs - low, high - aheadMs);
+  const errorMs = offMs > 0 ? seen : Math.min(seen, errorAt(known, heardAt));
+  if (offMs > jumpMsMin) return { aheadMs, errorMs, heardAt, jumpMs: offMs, agreeing: 0 };
+  const agreeing = known.agreeing + 1;
+  return { aheadMs, errorMs, heardAt, jumpMs: agreeing < AGREEING_MIN ? known.jumpMs : 0, agreeing };
+}
+
+const errorAt = ({ errorMs, heardAt }: ClockFix, at: number): number => errorMs + Math.max(0, at - heardAt) * DRIFT;
+
+/** Pure. How wrong the gateway's time of day can be at `at`, by the monotonic clock. */
+export const uncertaintyOf = (fix: ClockFix | undefined, at: number): number =>
+  fix === undefined ? Number.POSITIVE_INFINITY : errorAt(fix, at) + fix.jumpMs;
+
+/** Pure. Why the time of day cannot be relied on; undefined where it can. */
+export function clockTrouble(
+  fix: ClockFix | undefined,
+  { at, msMax }: { at: number; msMax: number },
+): string | undefined {
+  const uncertainty = uncertaintyOf(fix, at);
+  if (uncertainty <= msMax) return undefined;
+  if (fix === undefined) return "the database's clock has not been read yet";
+  const bound = `CLOCK_UNCERTAINTY_MAX_S is ${msMax / 1000}`;
+  if (fix.jumpMs > 0) return `the database's clock jumped by ${seconds(fix.jumpMs)}; ${bound}`;
+  return `the database's clock is known to ${seconds(uncertainty)} only; ${bound}`;
+}
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
+
+export interface ClockState {
+  /** How far the database's clock is ahead of this machine's; null before the first reading. */
+  offsetMs: number | null;
+  uncertaintyMs: number;
+  /** Why the gateway's time of day cannot be relied on. */
+  trouble: string | undefined;
+}
+
+export interface DatabaseClock {
+  /** The machine's, but for the time of day. */
+  clock: Clock;
+  read(reading: ClockReading): void;
+  state(): ClockState;
+}
+
+interface DatabaseClockOptions {
+  machine: Clock;
+  log: Log;
+  uncertaintyMsMax?: number;
+}
+
+export function openDatabaseClock({
+  machine,
+  log,
+  uncertaintyMsMax: msMax = CLOCK_UNCERTAINTY_MS_MAX,
+}: DatabaseClockOptions): DatabaseClock {
+  const sparing = sparingLog(log, machine);
+  let fix: ClockFix | undefined;
+  let isTroubled = false;
+  const now = (): number => (fix === undefined ? machine.now() : Math.floor(machine.monotonic() + fix.aheadMs));
+  const offsetMs = (): number | null => (fix === undefined ? null : machine.monotonic() + fix.aheadMs - machine.now());
+
+  const report = (reading: ClockReading): void => {
+    const reason = clockTrouble(fix, { at: reading.heardAt, msMax });
+    if (reason !== undefined)
+      sparing.error("", { reason }, "the time of day is uncertain: not ready until the database's clock is steady");
+    else if (isTroubled) log.info("the time of day is certain again");
+    isTroubled = reason !== undefined;
+    const offMs = offsetMs() ?? 0;
+    // The answer may have spent the whole round trip on one of its two ways.
+    if (Math.abs(offMs) - (reading.heardAt - reading.askedAt) / 2 <= OFF_MS_MAX) return;
+    const [ours, theirs] = [new Date(machine.now()).toISOString(), new Date(now()).toISOString()];
+    sparing.warn(
+      "",
+      { seconds: Math.abs(Math.round(offMs / 1000)), ours, theirs },
+      `this machine's clock is ${offMs > 0 ? "behind" : "ahead of"} the database's, which the gateway uses; synchronise both with NTP`,
+    );
+  };
+
+  return {
+    clock: { ...machine, now },
+    read(reading) {
+      fix = fixAfter(fix, reading, msMax);
+      report(reading);
+    },
+    state: () => {
+      const at = machine.monotonic();
+      return { offsetMs: offsetMs(), uncertaintyMs: uncertaintyOf(fix, at), trouble: clockTrouble(fix, { at, msMax }) };
+    },
+  };
+}
+
+const Now = row({ ms: z.number() });
+
+/** Asks for the clock alone; heartbeats read it from then on. */
+export async function readClock(
+  pool: pg.Pool,
+  { monotonic }: Pick<Clock, "monotonic">,
+  into: Pick<DatabaseClock, "read">,
+): Promise<void> {
+  const askedAt = monotonic();
+  const { ms: theirs } = await queryOne(pool, Now, "select extract(epoch from clock_timestamp())::float8 * 1000 as ms");
+  into.read({ theirs, askedAt, heardAt: monotonic() });
+}

@@ -1,0 +1,78 @@
+/**
+ * Compares a gateway's settings with the deployment's, and records what was not recorded: everything by the first gateway, and a pepper
+ * that follows another.
+ */
+import type pg from "pg";
+import { changeShared, confirmShared, readShared, recordFirst, type StoredSettings } from "./record.ts";
+import {
+  type Difference,
+  differenceOf,
+  judge,
+  type Own,
+  type Recorded,
+  SHARED_NAMES,
+  type SharedName,
+} from "./rules.ts";
+
+/** What a gateway has. A setting that cannot be told now, or does not concern it, is not compared. */
+export type OwnSettings = Partial<Record<SharedName, Own>>;
+
+export interface Compared {
+  differences: Difference[];
+  /** Settings that still have the value before the last change. */
+  behind: SharedName[];
+  /** What was changed by comparing, in words for the log. */
+  changes: { setting: SharedName; change: "recorded" | "began" | "finished" | "made" }[];
+}
+
+interface CompareOptions {
+  pool: pg.Pool;
+  own: (stored: StoredSettings) => Promise<OwnSettings>;
+  /** Its database is its own: nobody else can differ. The pepper is compared all the same. */
+  isOnly: boolean;
+  /** Write down what is not recorded yet. Not before the gateway is certain that it belongs to this database. */
+  records: boolean;
+}
+
+export async function compareShared({ pool, own: tell, isOnly, records }: CompareOptions): Promise<Compared> {
+  let stored = await readShared(pool);
+  let own = await tell(stored);
+  const compared: Compared = { differences: [], behind: [], changes: [] };
+  const missing = SHARED_NAMES.filter((name) => own[name] !== undefined && stored[name] === undefined);
+  if (records && missing.length > 0) {
+    await recordFirst(
+      pool,
+      missing.map((name) => [name, (own[name] as Own).written()]),
+    );
+    stored = await readShared(pool);
+    own = await tell(stored);
+    compared.changes.push(...missing.map((setting) => ({ setting, change: "recorded" as const })));
+  }
+  for (const setting of SHARED_NAMES) {
+    const [its, recorded] = [own[setting], stored[setting]];
+    if (its !== undefined && recorded !== undefined)
+      await settle(compared, { pool, isOnly, setting, own: its, recorded });
+  }
+  return compared;
+}
+
+interface One extends Pick<CompareOptions, "pool" | "isOnly"> {
+  setting: SharedName;
+  own: Own;
+  recorded: Recorded;
+}
+
+async function settle(compared: Compared, { pool, isOnly, setting, own, recorded }: One): Promise<void> {
+  const change = async (to: Recorded, as: Compared["changes"][number]["change"]): Promise<void> => {
+    await changeShared(pool, setting, { from: recorded, to });
+    compared.changes.push({ setting, change: as });
+  };
+  const found = judge(recorded, own);
+  if (found === "introduces") await change({ value: own.written(), previous: recorded.value }, "began");
+  if (found === "finishes") await change({ value: recorded.value, previous: null }, "finished");
+  if (found === "previous") compared.behind.push(setting);
+  if (found === "differs" && isOnly && setting !== "pepper")
+    await change({ value: own.written(), previous: null }, "made");
+  else if (found === "differs") compared.differences.push(differenceOf(setting, recorded, own));
+  if (setting === "limits" && own.is(recorded.value)) await confirmShared(pool, setting, recorded.value);
+}

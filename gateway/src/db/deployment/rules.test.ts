@@ -1,0 +1,83 @@
+/** Whether a gateway's settings fit, and how a pepper is replaced while gateways run. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { checkValueOf, isCheckValueOf } from "./check-value.ts";
+import { differenceOf, judge, type Own, plain } from "./rules.ts";
+
+const PEPPERS = { first: "the first pepper, of 32 characters", second: "the second pepper, of 32 characters" };
+const [FIRST, SECOND] = [checkValueOf(PEPPERS.first), checkValueOf(PEPPERS.second)];
+
+const withPepper = (pepper: string, others: { old?: string; next?: string } = {}): Own => ({
+  written: () => checkValueOf(pepper),
+  is: (recorded) => isCheckValueOf(recorded, pepper),
+  replaces: (recorded) => others.old !== undefined && isCheckValueOf(recorded, others.old),
+  isAlone: others.old === undefined && others.next === undefined,
+});
+
+describe("a check value", () => {
+  test("recognises its secret and no other, and is another each time", () => {
+    assert.ok(isCheckValueOf(FIRST, PEPPERS.first));
+    assert.ok(!isCheckValueOf(FIRST, PEPPERS.second));
+    assert.notEqual(checkValueOf(PEPPERS.first), FIRST);
+    assert.ok(!FIRST.includes(PEPPERS.first));
+  });
+
+  for (const damaged of ["", ".", "salt", "salt.", `${FIRST}x`, FIRST.slice(0, -4)]) {
+    test(`is nobody's when it is damaged: "${damaged.slice(-12)}"`, () => {
+      assert.ok(!isCheckValueOf(damaged, PEPPERS.first));
+    });
+  }
+});
+
+describe("settings of a gateway", () => {
+  test("fit when they are the recorded ones, or those before while a change is rolled out", () => {
+    const [before, now] = ["embedded", "nats A1"];
+    assert.equal(judge({ value: now, previous: null }, plain(now)), "fits");
+    assert.equal(judge({ value: now, previous: before }, plain(now)), "fits");
+    assert.equal(judge({ value: now, previous: before }, plain(before)), "previous");
+    assert.equal(judge({ value: now, previous: null }, plain(before)), "differs");
+    assert.equal(judge({ value: now, previous: before }, plain("nats A2")), "differs");
+  });
+
+  test("let a pepper be replaced in the documented steps, gateway by gateway", () => {
+    const atFirst = { value: FIRST, previous: null };
+    const underWay = { value: SECOND, previous: FIRST };
+    const done = { value: SECOND, previous: null };
+    const steps = {
+      before: withPepper(PEPPERS.first),
+      next: withPepper(PEPPERS.first, { next: PEPPERS.second }),
+      old: withPepper(PEPPERS.second, { old: PEPPERS.first }),
+      after: withPepper(PEPPERS.second),
+    };
+    assert.equal(judge(atFirst, steps.next), "fits");
+    assert.equal(judge(atFirst, steps.old), "introduces");
+    assert.deepEqual(
+      [steps.before, steps.next, steps.old, steps.after].map((own) => judge(underWay, own)),
+      ["previous", "previous", "fits", "finishes"],
+    );
+    assert.deepEqual(
+      [steps.before, steps.next, steps.old, steps.after].map((own) => judge(done, own)),
+      ["differs", "differs", "fits", "fits"],
+    );
+    assert.equal(judge(atFirst, steps.after), "differs");
+  });
+
+  test("do not let two replacements of one pepper begin", () => {
+    const recorded = { value: SECOND, previous: FIRST };
+    const third = withPepper("the third pepper, of 32 characters", { old: PEPPERS.first });
+    assert.equal(judge(recorded, third), "differs");
+    assert.match(
+      differenceOf("pepper", recorded, third).what,
+      /that other gateways are replacing the old pepper with$/,
+    );
+  });
+
+  test("name the variable, both values and the command in what is told, and no secret", () => {
+    const { what, remedy } = differenceOf("payments", { value: "live", previous: null }, plain("test"));
+    assert.equal(what, "STRIPE_SECRET_KEY differs: this gateway has test keys, and the deployment live keys");
+    assert.match(remedy, /tollgate admin deployment set payments$/);
+    const pepper = differenceOf("pepper", { value: FIRST, previous: null }, withPepper(PEPPERS.second));
+    assert.match(pepper.what, /^KEY_PEPPER is not the pepper of this database/);
+    assert.ok(!JSON.stringify(pepper).includes(PEPPERS.second));
+  });
+});

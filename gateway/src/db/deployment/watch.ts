@@ -1,0 +1,93 @@
+/** Looks again and again whether a gateway's settings are still the deployment's: an operator may change them while it serves. */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Compared } from "./compare.ts";
+import type { Difference } from "./rules.ts";
+
+const LOOK_EVERY_MS = 5_000;
+
+/** The gateway must not serve with these settings. */
+export class SettingsDiffer extends Error {
+  override name = "SettingsDiffer";
+  readonly differences: readonly Difference[];
+  readonly what: string;
+  readonly remedy: string;
+  constructor(differences: readonly Difference[]) {
+    const what = differences.map((one) => one.what).join("; ");
+    super(what);
+    this.differences = differences;
+    this.what = what;
+    this.remedy = differences.map((one) => one.remedy).join("; ");
+  }
+}
+
+export interface SharedSettings {
+  /** What differs now. */
+  differences(): readonly Difference[];
+  /** Looks now. Resolves when it has looked; never rejects. */
+  look(): Promise<void>;
+  /** From now on also writes down what nobody recorded, and looks: the gateway belongs to this database. */
+  belongs(): Promise<void>;
+  stop(): void;
+}
+
+interface WatchOptions {
+  compare: (options: { records: boolean }) => Promise<Compared>;
+  clock: Clock;
+  log: Log;
+}
+
+export function watchShared({ compare, clock, log }: WatchOptions): SharedSettings {
+  let differences: readonly Difference[] = [];
+  let told = "";
+  let records = false;
+  let looking: Promise<void> | undefined;
+  const look = (): Promise<void> => {
+    looking ??= compare({ records })
+      .then((compared) => {
+        tellChanges(log, compared);
+        differences = compared.differences;
+        const now = differences.map(({ what }) => what).join("; ");
+        if (now !== told) tell(now);
+        told = now;
+      })
+      // What is away says so itself. What was found last still holds.
+      .catch((error) => log.debug({ err: error }, "comparing the settings with the deployment's failed"))
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
+  };
+  const tell = (now: string): void => {
+    if (now === "") log.info("the settings fit the deployment's again");
+    else log.error(factsOf(differences), "settings differ from the deployment's; not ready until they fit");
+  };
+  const stop = clock.every(LOOK_EVERY_MS, () => void look());
+  return {
+    differences: () => differences,
+    look,
+    async belongs() {
+      await looking;
+      records = true;
+      await look();
+    },
+    stop,
+  };
+}
+
+/** For the log: nothing secret is in it. */
+export const factsOf = (differences: readonly Difference[]) => ({
+  settings: differences.map(({ setting }) => setting),
+  reason: differences.map(({ what }) => what).join("; "),
+  next: differences.map(({ remedy }) => remedy).join("; "),
+});
+
+export function tellChanges(log: Log, { changes }: Compared): void {
+  for (const [change, ones] of Map.groupBy(changes, (one) => one.change)) {
+    const settings = ones.map(({ setting }) => setting);
+    log.info(
+      { settings },
+      `${change === "recorded" ? "recorded" : `${change} a change of`} settings that gateways share`,
+    );
+  }
+}

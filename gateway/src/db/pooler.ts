@@ -1,0 +1,41 @@
+/**
+ * Finds out whether a pooler gives each transaction another session (pgbouncer's `pool_mode = transaction` or `statement`). A gateway needs
+ * sessions of its own: it listens for messages, holds advisory locks, prepares statements and is counted by its connections. Sharing
+ * a session breaks each of these without an error.
+ */
+import { z } from "zod";
+import { DatabaseClient, type DatabaseClientConfig } from "./client.ts";
+import { queryOne, row } from "./rows.ts";
+import { DatabaseMisconfigured } from "./session.ts";
+
+const Backend = row({ pid: z.int() });
+const ASK = "select pg_backend_pid() as pid";
+/** An idle pooler gives the session that was used last, so the first round tells; under load one of these does. */
+const ROUNDS = 4;
+
+/** Asks two connections in turn which session serves them. A connection to a server itself answers at once. */
+export async function checkPooler(config: DatabaseClientConfig): Promise<void> {
+  // Known since the first connection that this process made.
+  if (!config.places?.isPooled) return;
+  const clients = [new DatabaseClient(config), new DatabaseClient(config)];
+  try {
+    const pids: (number | undefined)[] = [];
+    for (const client of clients) {
+      client.on("error", () => {});
+      await client.connect();
+    }
+    for (let asked = 0; asked < ROUNDS * clients.length; asked++) {
+      const at = asked % clients.length;
+      const { pid } = await queryOne(clients[at] as DatabaseClient, Backend, ASK);
+      if ((pids[at] ?? pid) !== pid || pids[1 - at] === pid) {
+        throw new DatabaseMisconfigured(
+          "a connection pooler shares the database's sessions between connections (pool_mode = transaction or statement), and Tollgate needs its own: " +
+            "set pool_mode = session for this database in the pooler, or connect to PostgreSQL itself",
+        );
+      }
+      pids[at] = pid;
+    }
+  } finally {
+    for (const client of clients) client.connection.stream.destroy();
+  }
+}
