@@ -125,16 +125,21 @@ function parameters(orders: HoldOrder[], gatewayId: string, lease: string): stri
     plainArray(orders.map((o) => o.amount)),
     gatewayId,
     lease,
-    plainArray(orders.map((o) => o.keyId)),
-    textArray(orders.map((o) => o.keyName)),
-    textArray(orders.map((o) => o.endpoint)),
-    textArray(orders.map((o) => o.model)),
-    textArray(orders.map((o) => o.build)),
-    textArray(orders.map((o) => o.tokenizer)),
-    plainArray(orders.map((o) => o.stream)),
-    plainArray(orders.map((o) => o.promptTokens)),
-    plainArray(orders.map((o) => o.priceVersion)),
-    textArray(orders.map((o) => o.client)),
-    textArray(orders.map((o) => o.label ?? null)),
+    ...requestColumns(orders),
   ];
 }
+
+/** What the record of each request will say, from its key to its label: the order of the SQL functions' arguments. */
+export const requestColumns = (orders: HoldOrder[]): string[] => [
+  plainArray(orders.map((o) => o.keyId)),
+  textArray(orders.map((o) => o.keyName)),
+  textArray(orders.map((o) => o.endpoint)),
+  textArray(orders.map((o) => o.model)),
+  textArray(orders.map((o) => o.build)),
+  textArray(orders.map((o) => o.tokenizer)),
+  plainArray(orders.map((o) => o.stream)),
+  plainArray(orders.map((o) => o.promptTokens)),
+  plainArray(orders.map((o) => o.priceVersion)),
+  textArray(orders.map((o) => o.client)),
+  textArray(orders.map((o) => o.label ?? null)),
+];

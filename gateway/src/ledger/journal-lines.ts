@@ -2,10 +2,9 @@
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { ENDPOINTS } from "../base/states.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
-import { SettlementLine, sealed, unsealed, writable } from "./spool-lines.ts";
+import { HoldLine, SettlementLine, sealed, unsealed, writable, writableHold } from "./spool-lines.ts";
 
 /** Tables whose rows are journaled as they are after a change. */
 export const JOURNALED_TABLES = ["account", "api_key", "host_token"] as const;
@@ -25,25 +24,8 @@ const amount = z
   .regex(/^\d+$/)
   .transform((text): Pico => pico(BigInt(text)));
 
-const Hold: z.ZodType<HoldOrder> = z.strictObject({
-  id,
-  accountId: id,
-  amount,
-  keyId: id,
-  keyName: z.string(),
-  endpoint: z.enum(ENDPOINTS),
-  model: z.string(),
-  build: z.string(),
-  tokenizer: z.string(),
-  stream: z.boolean(),
-  promptTokens: z.int(),
-  priceVersion: z.int(),
-  client: z.string(),
-  label: z.string().nullable().optional(),
-}) as z.ZodType<HoldOrder>;
-
 const Line = z.discriminatedUnion("kind", [
-  z.strictObject({ j: z.literal(VERSION), kind: z.literal("request"), hold: Hold, settlement: SettlementLine }),
+  z.strictObject({ j: z.literal(VERSION), kind: z.literal("request"), hold: HoldLine, settlement: SettlementLine }),
   z.strictObject({ j: z.literal(VERSION), kind: z.literal("grant"), id, accountId: id, amount, reason: z.string() }),
   z.strictObject({
     j: z.literal(VERSION),
@@ -62,7 +44,7 @@ function written(entry: JournalEntry): object {
   if (entry.kind === "row") return entry;
   if (entry.kind === "grant") return { ...entry, amount: entry.amount.toString() };
   const { kind, hold, settlement } = entry;
-  return { kind, hold: { ...hold, amount: hold.amount.toString() }, settlement: writable(settlement) };
+  return { kind, hold: writableHold(hold), settlement: writable(settlement) };
 }
 
 /** `unread`: damaged, or of another version. */

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { sparingLog } from "../base/sparing-log.ts";
-import type { Disk, DiskFile } from "./disk.ts";
+import type { DiskFile } from "./disk.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
 import { openIfThere, textFrom } from "./replay.ts";
 import { removeIfThere, type Spool, writeAll } from "./spool.ts";
@@ -35,7 +35,7 @@ export interface Journal {
 }
 
 interface JournalOptions {
-  spool: Pick<Spool, "disk" | "directory" | "owner">;
+  spool: Pick<Spool, "disk" | "directory" | "directories" | "owner">;
   /** What kind of entries: the files' ending. */
   name: "requests" | "changes";
   windowMs: number;
@@ -47,7 +47,9 @@ interface OwnFile {
   path: string;
   handle: DiskFile;
   size: number;
+  /** By the monotonic clock. */
   begunAt: number;
+  writtenAt: number;
 }
 
 export function openJournal(options: JournalOptions): Journal {
@@ -58,40 +60,52 @@ export function openJournal(options: JournalOptions): Journal {
   let timer: (() => void) | undefined;
   let writing: Promise<void> = Promise.resolve();
   let file: OwnFile | undefined;
+  /** This gateway's finished files, and when each was written last, by the monotonic clock. */
+  const finished = new Map<string, number>();
   let number = 0;
   let isNeeded = false;
 
   const begin = async (): Promise<OwnFile> => {
     number += 1;
     const path = join(directory, `${owner.host}~${owner.pid}~${owner.gatewayId}~${number}.${name}`);
-    file = { path, handle: await disk.open(path, "wx", PRIVATE_FILE), size: 0, begunAt: clock.now() };
-    if (!isNeeded) await prune();
+    const at = clock.monotonic();
+    file = { path, handle: await disk.open(path, "wx", PRIVATE_FILE), size: 0, begunAt: at, writtenAt: at };
+    if (!isNeeded) await prune(await file.handle.stat());
     return file;
   };
-  /** Whosever they are: what is too old for this gateway is too old for the others. */
-  const prune = async (): Promise<void> => {
+  /**
+   * Whosever they are: what is too old for this gateway is too old for the others. Their files' times are compared with that of a new one,
+   * because it is not known whose clock sets them.
+   */
+  const prune = async ({ mtimeMs: newestMs }: { mtimeMs: number }): Promise<void> => {
     let bytes = 0;
-    for (const { path, size, mtimeMs, isOwn } of (await filesOf(disk, directory, name, owner.gatewayId)).reverse()) {
+    for (const { path, size, mtimeMs, isOwn } of (await filesOf(spool, name)).reverse()) {
       if (isOwn) bytes += size;
       const isTooMuch = isOwn && bytes > BYTES_MAX;
       if (isTooMuch)
         sparing.warn("", { journal: name, bytes }, "the journal is full: it covers less than REPLAY_WINDOW");
-      if (path !== file?.path && (isTooMuch || mtimeMs < clock.now() - windowMs)) await removeIfThere(disk, path);
+      const writtenAt = finished.get(path);
+      const ageMs = writtenAt === undefined ? newestMs - mtimeMs : clock.monotonic() - writtenAt;
+      if (path === file?.path || !(isTooMuch || ageMs > windowMs)) continue;
+      await removeIfThere(disk, path);
+      finished.delete(path);
     }
   };
   const isFull = ({ size, begunAt }: OwnFile): boolean =>
-    size > FILE_BYTES_MAX || clock.now() - begunAt > windowMs / FILES_PER_WINDOW;
+    size > FILE_BYTES_MAX || clock.monotonic() - begunAt > windowMs / FILES_PER_WINDOW;
   const write = async (entries: JournalEntry[]): Promise<void> => {
     try {
       if (file !== undefined && isFull(file)) {
-        const { handle } = file;
+        const { handle, path, writtenAt } = file;
         file = undefined;
+        finished.set(path, writtenAt);
         await handle.close();
       }
       const to = file ?? (await begin());
       const bytes = Buffer.from(entries.map(journalLine).join(""));
       await writeAll(to.handle, bytes, to.size);
       to.size += bytes.length;
+      to.writtenAt = clock.monotonic();
     } catch (error) {
       // The database has it: only after a failover that loses it would it be missed.
       sparing.error("", { err: error, journal: name, entries: entries.length }, "writing the journal failed");
@@ -120,7 +134,7 @@ export function openJournal(options: JournalOptions): Journal {
     written,
     async *read() {
       await written();
-      for (const { path } of await filesOf(disk, directory, name, owner.gatewayId)) {
+      for (const { path } of await filesOf(spool, name)) {
         const handle = await openIfThere(disk, path);
         if (handle === undefined) continue;
         try {
@@ -142,14 +156,16 @@ export function openJournal(options: JournalOptions): Journal {
 }
 
 /** The oldest first. */
-async function filesOf(disk: Disk, directory: string, name: string, gatewayId: string) {
+async function filesOf({ disk, directories, owner }: JournalOptions["spool"], name: string) {
   const files: { path: string; size: number; mtimeMs: number; number: number; isOwn: boolean }[] = [];
-  for (const entry of await disk.readdir(directory)) {
-    const [, gateway, number] = new RegExp(`~([^~]+)~(\\d+)\\.${name}$`).exec(entry) ?? [];
-    if (gateway === undefined) continue;
-    const path = join(directory, entry);
-    const { size, mtimeMs } = await disk.stat(path);
-    files.push({ path, size, mtimeMs, number: Number(number), isOwn: gateway === gatewayId });
+  for (const directory of await directories()) {
+    for (const entry of await disk.readdir(directory)) {
+      const [, gateway, number] = new RegExp(`~([^~]+)~(\\d+)\\.${name}$`).exec(entry) ?? [];
+      if (gateway === undefined) continue;
+      const path = join(directory, entry);
+      const { size, mtimeMs } = await disk.stat(path);
+      files.push({ path, size, mtimeMs, number: Number(number), isOwn: gateway === owner.gatewayId });
+    }
   }
   return files.sort((a, b) => a.mtimeMs - b.mtimeMs || a.number - b.number);
 }

@@ -19,12 +19,15 @@ const newId = newIds(systemClock, systemRandom());
 const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;
 const EXTERNAL = "00000000-0000-0000-0000-000000000002" as Uuid;
 
+/** No lease of these tests runs out by itself, however slow the machine is. */
+const HOUR_MS = 3_600_000;
+
 describe("the ledger", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
     // Somebody looks for holds to end, as beside every gateway: otherwise their leases stand still.
     await ledger.expire();
   });
@@ -95,7 +98,7 @@ describe("the ledger", () => {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-    const counted = openLedger({ pool, clock: patientClock, gatewayId: "test" });
+    const counted = openLedger({ pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
     const [rich, broke] = [await openAccount("builder", dollars(1)), await openAccount("builder")];
     await counted.hold(order(rich, 1n));
     queries = 0;
@@ -240,14 +243,15 @@ describe("the ledger", () => {
     const host = await openAccount("host");
     // Its tries follow each other at once and have no end: how fast this machine connects must not matter.
     const untimed: Clock = { ...patientClock, after: (_delayMs, run) => systemClock.after(0, run) };
-    const persistent = openLedger({ pool: db.pool, clock: untimed, gatewayId: "test" });
+    const persistent = openLedger({ pool: db.pool, clock: untimed, gatewayId: "test", holdLeaseMs: HOUR_MS });
+    const CUTS = 40;
     const through = new EventEmitter();
     let running = true;
     let cuts = 0;
     const cutting = (async () => {
       const admin = new pg.Client(db.connection);
       await admin.connect();
-      while (running) {
+      while (running && cuts < CUTS) {
         const next = once(through, "one");
         await admin.query(
           "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()",
@@ -260,7 +264,7 @@ describe("the ledger", () => {
     })();
     let pairs = 0;
     try {
-      for (; pairs < 400 || cuts <= 20; pairs += 10) {
+      for (; pairs < 400 || cuts < CUTS; pairs += 10) {
         await Promise.all(
           Array.from({ length: 10 }, async () => {
             const hold = order(builder, 1000n);

@@ -12,13 +12,14 @@ import type { Pico } from "../base/money.ts";
 import type { RESERVE_TRANSFER_KINDS, TransferKind } from "../base/states.ts";
 import { parseNumbers, plainArray } from "../db/arrays.ts";
 import { Batcher, type BatchFigures } from "../db/batcher.ts";
-import { isConnectionLoss } from "../db/errors.ts";
+import { isConnectionLoss, isLockWait } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { Schema } from "../db/schema.ts";
 import { DERIVED_SINCE } from "./books.ts";
 import { openCredit } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
 import type { Journal } from "./journal.ts";
+import { lockedAccounts, lockedHolds } from "./locked.ts";
 import { openReleases } from "./releases.ts";
 import { RESERVE_SINCE } from "./reserve.ts";
 import { restoreBatch } from "./restore.ts";
@@ -88,6 +89,8 @@ export interface LedgerTallies extends SettlingTallies {
 
 interface LedgerOptions {
   pool: pg.Pool;
+  /** For operations of accounts that somebody else has locked. */
+  apartPool?: pg.Pool;
   clock: Clock;
   gatewayId: string;
   holdLeaseMs?: number;
@@ -102,6 +105,10 @@ interface LedgerOptions {
   log?: Log;
 }
 
+/** What a settlement locks. */
+const accountsOf = ({ accountId, paidHostId }: Settlement): Uuid[] =>
+  paidHostId === null ? [accountId] : [accountId, paidHostId];
+
 export function openLedger(options: LedgerOptions): Ledger {
   const {
     pool,
@@ -113,6 +120,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     journals,
     log = createLog("silent"),
   } = options;
+  const { apartPool = pool } = options;
   const { onEnded = () => {} } = options;
   let hasOnes = schema === undefined;
   let hasReserve = schema === undefined;
@@ -132,33 +140,63 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
   });
 
-  const holds = new Batcher<HoldOrder, HoldOutcome>(
-    (orders) => holdBatch(pool, orders, { gatewayId, lease, hasOnes }),
-    { ...common, waitMaxMs: HOLD_WAIT_MAX_MS, undo: ({ id }) => releases.doubtful(id) },
-  );
+  const sendHolds = (on: pg.Pool) => (orders: HoldOrder[]) => holdBatch(on, orders, { gatewayId, lease, hasOnes });
+  const holds = new Batcher<HoldOrder, HoldOutcome>(sendHolds(pool), {
+    ...common,
+    waitMaxMs: HOLD_WAIT_MAX_MS,
+    undo: ({ id }) => releases.doubtful(id),
+    apart: {
+      send: sendHolds(apartPool),
+      keysOf: ({ accountId }) => [accountId],
+      locked: (orders) =>
+        lockedAccounts(
+          pool,
+          orders.map(({ accountId }) => accountId),
+        ),
+      isWait: isLockWait,
+    },
+  });
 
   const andTell = <Result>(result: Result): Result => {
     onEnded();
     return result;
   };
-  const settlements = new Batcher<Settlement, SettleOutcome>(
-    (batch) => settleBatch(pool, batch, { hasOnes, hasReserve }).then(andTell),
-    common,
-  );
-  /** Holds of this gateway's requests, until these have ended: with a journal alone. */
+  const sendSettlements = (on: pg.Pool) => (batch: Settlement[]) =>
+    settleBatch(on, batch, { hasOnes, hasReserve }).then(andTell);
+  const ofSettlements = {
+    keysOf: accountsOf,
+    locked: (batch: Settlement[]) => lockedAccounts(pool, batch.flatMap(accountsOf)),
+    isWait: isLockWait,
+  };
+  const settlements = new Batcher<Settlement, SettleOutcome>(sendSettlements(pool), {
+    ...common,
+    apart: { ...ofSettlements, send: sendSettlements(apartPool) },
+  });
+  const sendLate = (on: pg.Pool) => (batch: Settlement[]) =>
+    Promise.all(batch.map((settlement) => settleLate(on, settlement, { hasReserve }).then(andTell)));
+  // One at a time: so many may be due after an outage that holds would find no connection.
+  const late = new Batcher<Settlement, Awaited<ReturnType<typeof settleLate>>>(sendLate(pool), {
+    ...common,
+    sizeMax: 1,
+    apart: { ...ofSettlements, send: sendLate(apartPool) },
+  });
+  /** Holds of this gateway's requests, until these have ended: where they can be written down. */
   const orders = new Map<Uuid, HoldOrder>();
+  const restore = async (order: HoldOrder): Promise<boolean> => (await restoreBatch(pool, [order]))[0] !== "no_account";
   const settling = openSettling({
     clock,
     log,
     spool,
     settle: (settlement) => settlements.add(settlement),
-    settleLate: (settlement) => settleLate(pool, settlement, { hasReserve }).then(andTell),
+    settleLate: (settlement) => late.add(settlement),
+    holdOf: (id) => orders.get(id),
     restore:
       journals &&
       (async (id) => {
         const order = orders.get(id);
-        return order !== undefined && (await restoreBatch(pool, [order]))[0] !== "no_account";
+        return order !== undefined && (await restore(order));
       }),
+    restoreHold: restore,
     ended(settlement, isCommitted) {
       const hold = orders.get(settlement.id);
       if (hold === undefined) return;
@@ -167,11 +205,20 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
   });
 
-  const voids = new Batcher<Uuid, boolean>(async (ids) => {
+  const sendVoids = (on: pg.Pool) => async (ids: Uuid[]) => {
     const query = { name: "ledger_void", text: "select ledger_void($1::text::uuid[])::text as codes" };
-    const { codes } = await queryOne(pool, VoidCodes, query, [plainArray(ids)]);
+    const { codes } = await queryOne(on, VoidCodes, query, [plainArray(ids)]);
     return parseNumbers(codes).map((code) => code === 1);
-  }, common);
+  };
+  const voids = new Batcher<Uuid, boolean>(sendVoids(pool), {
+    ...common,
+    apart: {
+      send: sendVoids(apartPool),
+      keysOf: (id) => [id],
+      locked: (ids) => lockedHolds(pool, ids),
+      isWait: isLockWait,
+    },
+  });
   const releases = openReleases({ clock, log, holdLeaseMs, release: (id) => voids.add(id) });
   const tallies: Pick<LedgerTallies, "expired"> = { expired: 0 };
 
@@ -186,7 +233,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     async hold(order) {
       const asOf = clock.monotonic();
       const outcome = await holds.add(order);
-      if (journals !== undefined && outcome.kind === "held") orders.set(order.id, order);
+      if ((journals ?? spool) !== undefined && outcome.kind === "held") orders.set(order.id, order);
       if (outcome.kind !== "ended") credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);
       return outcome;
     },

@@ -8,7 +8,7 @@ import type pg from "pg";
 import { Away } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { pico } from "../base/money.ts";
+import { exactMicro, pico } from "../base/money.ts";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
@@ -17,6 +17,7 @@ import { keepLeases } from "./leases.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { openReplay } from "./replay.ts";
 import { openSpool } from "./spool.ts";
+import { enterSettlements, readSpools, waitingIn } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
 
@@ -114,6 +115,11 @@ describe("a store in trouble", () => {
     ["it is read only", { before: () => coded("25006") }],
     ["it cannot read its own pages", { before: () => coded("XX001") }],
     ["a grant is missing", { before: () => coded("42501") }],
+    ["a pooler mixes up prepared statements", { before: () => coded("42P05") }],
+    ["a statement is prepared no more", { before: () => coded("26000") }],
+    ["a restore is half done: a table is missing", { before: () => coded("42P01") }],
+    ["a restore is half done: a function is missing", { before: () => coded("42883") }],
+    ["a plan has other columns", { before: () => coded("0A000") }],
     ["the connection is lost before the commit", { before: () => coded("ECONNRESET") }],
     ["the connection is lost after the commit", { after: () => new Error("Connection terminated unexpectedly") }],
     ["it is known to be away", { before: () => new Away("database", "no answer") }],
@@ -139,6 +145,21 @@ describe("a store in trouble", () => {
       await assertBooks();
     });
   }
+
+  test("an account is locked: after a second the settlement is on the disk, and in the books once when it is over", async (t) => {
+    const { ledger, clock, trouble, directory } = await open(t);
+    const holds = [await held(ledger), await held(ledger)];
+    trouble.before = () => coded("55P03");
+    const secured = Promise.all(holds.map((hold) => ledger.secure(settlementOf(hold, host))));
+    await passing("they are on the disk", clock, async () => (await onDisk(directory)).length === holds.length);
+    await secured;
+    without(trouble);
+    for (const { id } of holds) await passing("it is charged", clock, () => isCharged(id));
+    await passing("nothing waits", clock, () => ledger.unsettled().length === 0);
+    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
+    assert.deepEqual([ledger.tallies.committed, ledger.tallies.givenUp], [2, 0]);
+    await assertBooks();
+  });
 
   test("it hangs: after a second the settlement is on the disk; others go there at once, and a stop does not wait", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
@@ -189,6 +210,48 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
+  test("another gateway charges a spooled request late and once whose hold the database has lost", async (t) => {
+    const dead = await open(t);
+    const hold = await held(dead.ledger);
+    dead.trouble.before = () => coded("57P01");
+    await dead.ledger.secure(settlementOf(hold, host));
+    await db.pool.query(
+      "with lost as (delete from hold where id = $1 returning *) update ledger_account a set held = a.held - lost.amount from lost where a.id = lost.account_id",
+      [hold.id],
+    );
+    const next = await open(t, { directory: dead.directory });
+    const settlements = (await readSpools(dead.directory)).flatMap((file) => file.settlements);
+    const { waiting, charge } = await waitingIn(db.pool, settlements);
+    assert.deepEqual([waiting.map(({ id }) => id), charge], [[hold.id], COST]);
+    assert.deepEqual(await enterSettlements(next.ledger, settlements), { entered: 1, known: 0, givenUp: 0 });
+    assert.deepEqual(await enterSettlements(next.ledger, settlements), { entered: 0, known: 1, givenUp: 0 });
+    assert.deepEqual(await chargesOf(hold.id), [COST]);
+    assert.equal(next.ledger.tallies.late, 1);
+    assert.deepEqual((await waitingIn(db.pool, settlements)).waiting, []);
+    await assertBooks();
+  });
+
+  test("a ledger that closes with charges in its spool logs how many, how much and where", async (t) => {
+    const { ledger, trouble, lines, directory } = await open(t);
+    const holds = [await held(ledger), await held(ledger)];
+    trouble.before = () => coded("57P01");
+    for (const hold of holds) await ledger.secure(settlementOf(hold, host));
+    await ledger.close();
+    const [line, ...others] = lines.filter(({ level }) => level === 50) as unknown as Record<string, unknown>[];
+    assert.deepEqual(others, []);
+    assert.match(String(line?.msg), /^stopped with charges that wait in the spool: /);
+    assert.deepEqual(
+      [line?.settlements, line?.chargeMicro, line?.directory],
+      [2, exactMicro(pico(2n * COST)), directory],
+    );
+    without(trouble);
+    const next = await open(t, { directory });
+    const settlements = (await readSpools(directory)).flatMap((file) => file.settlements);
+    await enterSettlements(next.ledger, settlements);
+    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
+    await assertBooks();
+  });
+
   test("neither store nor disk take it: the client is answered after two seconds, and it is charged when one does", async (t) => {
     const { ledger, clock, trouble, lines, spool } = await open(t);
     const hold = await held(ledger);
@@ -211,7 +274,25 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("what proves a bug is given up for good, by itself, and written down", async (t) => {
+  test("an error of our own code keeps the settlement on the disk, and tells of it once", async (t) => {
+    const { ledger, clock, trouble, lines, directory } = await open(t);
+    const hold = await held(ledger);
+    trouble.before = () => new TypeError("a bug");
+    await ledger.secure(settlementOf(hold, host));
+    assert.deepEqual(await onDisk(directory), [hold.id]);
+    await passing("it is tried again", clock, () => ledger.tallies.retried > 3);
+    const told = lines.filter(({ msg }) => msg === "settling failed unexpectedly; retrying");
+    assert.deepEqual(
+      told.map(({ level, request }) => [level, request]),
+      [[50, publicId("req", hold.id)]],
+    );
+    without(trouble);
+    await passing("it is charged", clock, () => isCharged(hold.id));
+    assert.equal(ledger.tallies.givenUp, 0);
+    await assertBooks();
+  });
+
+  test("a settlement whose values the database refuses is given up, by itself, and written down", async (t) => {
     const { ledger, lines, directory } = await open(t);
     const [bad, good] = [await held(ledger), await held(ledger)];
     await Promise.all([

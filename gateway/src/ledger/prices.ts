@@ -18,17 +18,16 @@ class PriceChanged extends Error {
 
 export async function recordPrices(pool: pg.Pool, prices: PriceRow[]): Promise<void> {
   for (const { version, model, in: priceIn, out: priceOut } of prices) {
+    await pool.query(
+      `insert into price (version, model, price_in_pico, price_out_pico) values ($1, $2, $3, $4) on conflict do nothing`,
+      [version, model, priceIn.toString(), priceOut.toString()],
+    );
+    // A statement of its own: it sees what another gateway added while the one before waited for that.
     const recorded = await queryOne(
       pool,
       Recorded,
-      `with added as (
-         insert into price (version, model, price_in_pico, price_out_pico) values ($1, $2, $3, $4)
-         on conflict do nothing returning price_in_pico, price_out_pico
-       )
-       select price_in_pico as "in", price_out_pico as "out" from added
-       union all
-       select price_in_pico, price_out_pico from price where version = $1 and model = $2`,
-      [version, model, priceIn.toString(), priceOut.toString()],
+      `select price_in_pico as "in", price_out_pico as "out" from price where version = $1 and model = $2`,
+      [version, model],
     );
     if (recorded.in !== priceIn || recorded.out !== priceOut) {
       throw new PriceChanged(

@@ -1,6 +1,7 @@
 /** What a failover lost, entered again from a journal: the database is set back to a copy of the rows it had before. */
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
@@ -58,8 +59,8 @@ describe("a journal", () => {
 
   test("drops files that are older than the window, unless they are needed", async (t) => {
     const { spool, directory } = await open(t);
-    let now = systemClock.now();
-    const clock = { ...systemClock, now: () => now };
+    let now = 0;
+    const clock = { ...systemClock, monotonic: () => now };
     const journal = openJournal({ spool, name: "requests", windowMs: 60_000, clock, log });
     t.after(() => journal.close());
     const files = async (): Promise<number> =>
@@ -76,8 +77,28 @@ describe("a journal", () => {
     await addLater(120_000);
     assert.equal(await files(), 3);
     journal.keepAll(false);
-    await addLater(10_000);
+    await addLater(70_000);
     assert.equal(await files(), 1);
+  });
+
+  test("tells the age of other gateways' files by the file system, whatever this machine's clock says", async (t) => {
+    const { spool, directory } = await open(t);
+    const left = async (gateway: string, at: number): Promise<string> => {
+      const name = `elsewhere~1~${gateway}~1.requests`;
+      await writeFile(join(directory, name), journalLine(request()));
+      await utimes(join(directory, name), new Date(at), new Date(at));
+      return name;
+    };
+    const { mtimeMs: now } = await stat(directory);
+    const young = await left("young", now - 30_000);
+    await left("old", now - 10 * 60_000);
+    const clock = { ...systemClock, now: () => systemClock.now() + 6 * 3_600_000 };
+    const journal = openJournal({ spool, name: "requests", windowMs: 5 * 60_000, clock, log });
+    t.after(() => journal.close());
+    journal.add(request());
+    await journal.written();
+    const theirs = (await readdir(directory)).filter((name) => name.startsWith("elsewhere"));
+    assert.deepEqual(theirs, [young]);
   });
 
   test("counts lines that it cannot read, and keeps the others", () => {

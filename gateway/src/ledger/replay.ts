@@ -3,11 +3,11 @@
  * so that several may do it at once, and their owner too if it lives; each is charged once.
  *
  * A file is removed when all its lines are settled and nobody writes to it: its process is gone (on this machine), or for an
- * hour nothing was written (on another, which cannot be asked; so too where the process's number may have been given to
- * another). Should its owner live all the same, no line is lost: what it wrote before the removal is read after it, and when
+ * hour of watching nothing was written (on another, which cannot be asked; so too where the process's number may have been given to
+ * another). The times of files are only compared with each other: whose clock set them is not known. Should its owner live all the same, no line is lost: what it wrote before the removal is read after it, and when
  * it has written it looks whether its file is still there.
  */
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -43,18 +43,22 @@ interface Replay {
 
 export function openReplay(options: ReplayOptions): Replay {
   const { spool, clock, log, ledger, isAlive = processIsAlive } = options;
-  const { disk, directory, owner: self } = spool;
+  const { disk, directory: own, owner: self } = spool;
   /** What is known to be in the books, by file, so that a file that stays is not sent to the store every minute. */
   const settled = new Map<string, Set<Uuid>>();
   const told = new Set<string>();
+  /** When each file was written last, and since when, by the monotonic clock, that is known. */
+  const watched = new Map<string, { mtimeMs: number; since: number }>();
   let running: Promise<void> | undefined;
 
   const once = (name: string, tell: () => void): void => {
     if (!told.has(name)) tell();
     told.add(name);
   };
-  const isGone = ({ host, pid }: SpoolOwner, writtenMs: number): boolean => {
-    if (clock.now() - writtenMs > OLD_MS) return true;
+  const isGone = (name: string, { host, pid }: SpoolOwner, mtimeMs: number): boolean => {
+    const known = watched.get(name);
+    if (known?.mtimeMs !== mtimeMs) watched.set(name, { mtimeMs, since: clock.monotonic() });
+    else if (clock.monotonic() - known.since > OLD_MS) return true;
     return host === self.host && (pid === self.pid || !isAlive(pid));
   };
 
@@ -83,8 +87,8 @@ export function openReplay(options: ReplayOptions): Replay {
     return true;
   };
 
-  const replayFile = async (name: string, owner: SpoolOwner): Promise<void> => {
-    const path = join(directory, name);
+  const replayFile = async (path: string, owner: SpoolOwner): Promise<void> => {
+    const name = basename(path);
     const handle = await openIfThere(disk, path);
     if (handle === undefined) return;
     try {
@@ -100,10 +104,11 @@ export function openReplay(options: ReplayOptions): Replay {
             "spool file has lines that a newer gateway wrote; a newer gateway must settle them",
           ),
         );
-      if (!(await settleAll(name, settlements)) || foreign > 0 || !isGone(owner, mtimeMs)) return;
+      if (!(await settleAll(name, settlements)) || foreign > 0 || !isGone(name, owner, mtimeMs)) return;
       if (damaged > 0) await disk.rename(path, `${path}.damaged`);
       else await removeIfThere(disk, path);
       settled.delete(name);
+      watched.delete(name);
       const whole = text.slice(0, text.lastIndexOf("\n") + 1);
       const since = readLines(await textFrom(handle, Buffer.byteLength(whole)));
       for (const settlement of since.settlements) await ledger.secure(settlement);
@@ -113,12 +118,14 @@ export function openReplay(options: ReplayOptions): Replay {
   };
 
   const run = async (): Promise<void> => {
-    for (const name of await disk.readdir(directory)) {
-      const owner = ownerOf(name);
-      if (owner === undefined || owner.gatewayId === self.gatewayId) continue;
-      await replayFile(name, owner).catch((error) =>
-        once(name, () => log.error({ err: error, file: name }, "could not read a spool file; retrying every minute")),
-      );
+    for (const directory of await spool.directories()) {
+      for (const name of await disk.readdir(directory)) {
+        const owner = ownerOf(name);
+        if (owner === undefined || owner.gatewayId === self.gatewayId) continue;
+        await replayFile(join(directory, name), owner).catch((error) =>
+          once(name, () => log.error({ err: error, file: name }, "could not read a spool file; retrying every minute")),
+        );
+      }
     }
   };
   const runOnce = (): Promise<void> => {
@@ -128,8 +135,8 @@ export function openReplay(options: ReplayOptions): Replay {
     return running;
   };
   const failed = (error: unknown): void =>
-    once(directory, () =>
-      log.error({ err: error, directory }, "could not read the spool directory; retrying every minute"),
+    once(own, () =>
+      log.error({ err: error, directory: own }, "could not read the spool directory; retrying every minute"),
     );
   const stopTimer = clock.every(EVERY_MS, () => {
     runOnce().catch(failed);

@@ -327,6 +327,17 @@ describe("the reserve", () => {
       assert.equal(await balance(stranger.host), SHARE);
     });
 
+    test("is spent once by a request that is in a batch twice", async () => {
+      const served = await parties({ owner: await identity(), bought: 0n });
+      await move("grant", served.builder, 2n * COST);
+      const [once, other] = await Promise.all([ended(served), ended(served)]);
+      const batch = [once, once, other];
+      assert.deepEqual(await Promise.all(batch.map((one) => ledger.settle(one))), Array(3).fill("settled"));
+      assert.deepEqual(await Promise.all([once.id, other.id].map(grantedPart)), [COST, COST]);
+      assert.equal(await granted(served.builder), 0n);
+      assert.equal(await balance(served.host), 0n);
+    });
+
     test("is spent last by requests that strangers serve, and pays them", async () => {
       const owner = await identity();
       const own = await parties({ owner, bought: 0n });

@@ -1,9 +1,9 @@
 /** Requests that the database has lost with their holds, recorded so that they can be settled late. */
 import type pg from "pg";
 import { z } from "zod";
-import { parseNumbers, plainArray, textArray } from "../db/arrays.ts";
+import { parseNumbers, plainArray } from "../db/arrays.ts";
 import { queryOne, row } from "../db/rows.ts";
-import type { HoldOrder } from "./hold.ts";
+import { type HoldOrder, requestColumns } from "./hold.ts";
 
 const Codes = row({ codes: z.string() });
 const RESTORE = `select ledger_restore($1::text::uuid[], $2::text::uuid[], $3::text::bigint[], $4::text::uuid[], $5::text::text[],
@@ -19,17 +19,7 @@ export async function restoreBatch(pool: pg.Pool, orders: HoldOrder[]): Promise<
     plainArray(orders.map((o) => o.id)),
     plainArray(orders.map((o) => o.accountId)),
     plainArray(orders.map((o) => o.amount)),
-    plainArray(orders.map((o) => o.keyId)),
-    textArray(orders.map((o) => o.keyName)),
-    textArray(orders.map((o) => o.endpoint)),
-    textArray(orders.map((o) => o.model)),
-    textArray(orders.map((o) => o.build)),
-    textArray(orders.map((o) => o.tokenizer)),
-    plainArray(orders.map((o) => o.stream)),
-    plainArray(orders.map((o) => o.promptTokens)),
-    plainArray(orders.map((o) => o.priceVersion)),
-    textArray(orders.map((o) => o.client)),
-    textArray(orders.map((o) => o.label ?? null)),
+    ...requestColumns(orders),
   ]);
   return parseNumbers(codes).map((code) => (code === 1 ? "restored" : code === 2 ? "known" : "no_account"));
 }

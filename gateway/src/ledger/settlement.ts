@@ -6,6 +6,7 @@ import { type Pico, pico } from "../base/money.ts";
 import type { FinishReason, RequestOutcome, WithheldReason } from "../base/states.ts";
 import { parseNumbers, plainArray, textArray } from "../db/arrays.ts";
 import { column, queryOne, row } from "../db/rows.ts";
+import type { HoldOrder } from "./hold.ts";
 
 export interface Settlement {
   id: Uuid;
@@ -25,6 +26,8 @@ export interface Settlement {
   queueMs: number | null;
   ttftMs: number | null;
   durationMs: number;
+  /** What was held for it: only where it lies on a disk, should the database have lost the hold. */
+  hold?: HoldOrder;
 }
 
 /**

@@ -1,14 +1,17 @@
 /** The way round a store that does not take settlements: the disk, until the store has taken them after all. */
-import { publicId } from "../base/ids.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Pauses } from "../base/pauses.ts";
 import type { SparingLog } from "../base/sparing-log.ts";
+import type { HoldOrder } from "./hold.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
 import type { Work, Works } from "./settling-works.ts";
 import type { Spool } from "./spool.ts";
 
 interface DetourOptions {
   spool: Spool | undefined;
+  /** What is held for a request of this gateway. */
+  holdOf: (id: Uuid) => HoldOrder | undefined;
   pauses: Pauses;
   works: Works;
   tallies: Pick<SettlingTallies, "spooled">;
@@ -31,18 +34,19 @@ export class DiskDetour {
     return this.#onDisk > 0;
   }
 
-  /** Again and again while the disk refuses too. */
-  async take(work: Work): Promise<void> {
-    const { spool, pauses, sparing } = this.#options;
+  /** Again and again while the disk refuses too. `cause`: what the database said, if it said anything. */
+  async take(work: Work, cause?: unknown): Promise<void> {
+    const { spool, holdOf, pauses, sparing } = this.#options;
     if (spool === undefined || work.isSpooling) return;
     work.isSpooling = true;
     const { id } = work.settlement;
     for (let failures = 1; !work.isOver && !pauses.areOver; failures++) {
       try {
-        await spool.append(work.settlement);
+        const hold = holdOf(id);
+        await spool.append(hold === undefined ? work.settlement : { ...work.settlement, hold });
         // Committed meanwhile.
         if (work.isOver) return spool.done(id);
-        return this.#taken(work);
+        return this.#taken(work, cause);
       } catch (error) {
         sparing.error("disk", { request: publicId("req", id), err: error }, "could not spool a settlement to disk");
       }
@@ -61,7 +65,7 @@ export class DiskDetour {
     this.#sinceAway = 0;
   }
 
-  #taken(work: Work): void {
+  #taken(work: Work, cause: unknown): void {
     const { works, tallies, log } = this.#options;
     work.isSpooled = true;
     tallies.spooled += 1;
@@ -69,7 +73,8 @@ export class DiskDetour {
     this.#sinceAway += 1;
     if (this.#sinceAway === 1) {
       const request = publicId("req", work.settlement.id);
-      log.warn({ request }, "database does not accept settlements; spooling them to disk");
+      const reason = cause instanceof Error ? { reason: cause.message } : {};
+      log.warn({ request, ...reason }, "database does not accept settlements; spooling them to disk");
     }
     works.makeSafe(work);
   }

@@ -3,7 +3,8 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
 import type { SparingLog } from "../base/sparing-log.ts";
-import { provesBug } from "../db/errors.ts";
+import { isDataFault, isRefusal, provesBug } from "../db/errors.ts";
+import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import type { Spool } from "./spool.ts";
 
@@ -29,6 +30,8 @@ export interface TriesOptions {
   settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
   /** Records a request that the store has lost with its hold, so that it can be settled late. False: it cannot. */
   restore?: ((id: Uuid) => Promise<boolean>) | undefined;
+  /** The same with the hold of another gateway's request, as a spool has it. */
+  restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
   spool: Spool | undefined;
   log: Log;
   sparing: SparingLog;
@@ -64,27 +67,32 @@ export class SettlingTries {
   /** Of another gateway's. What can never be settled is written down; rejects when the store is in trouble. */
   async once(settlement: Settlement): Promise<SettleOutcome | "given_up"> {
     const settle = async (): Promise<SettleOutcome> => {
-      const outcome = await this.#options.settle(settlement);
+      let outcome = await this.#options.settle(settlement);
+      const { hold } = settlement;
+      if (outcome === "unknown" && hold !== undefined && (await this.#options.restoreHold?.(hold))) outcome = "late";
       return outcome === "late" ? await this.#settleLate(settlement) : outcome;
     };
     const result = await settle()
-      .catch((error) => (provesBug(error) ? settle() : Promise.reject(error)))
+      .catch((error) => (isRefusal(error) ? settle() : Promise.reject(error)))
       .then(
-        (outcome) => (outcome === "unknown" ? unknownHold() : outcome),
-        (error) => error as Error,
+        (outcome) => ({ outcome, error: outcome === "unknown" ? unknownHold() : undefined, isFinal: true }),
+        (error: unknown) => ({ outcome: "unknown" as const, error, isFinal: isDataFault(error) }),
       );
-    if (typeof result === "string") {
-      this.#count(result);
-      return result;
+    if (result.error === undefined) {
+      this.#count(result.outcome);
+      return result.outcome;
     }
-    if (provesBug(result) && (await this.giveUp(settlement, result))) return "given_up";
-    throw result;
+    if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";
+    throw result.error;
   }
 
   /** The store did not take it, and will be asked again. */
   refused({ id }: Settlement, error: unknown): void {
     this.tallies.retried += 1;
-    this.#options.log.debug({ request: publicId("req", id), err: error }, "retrying a settlement");
+    const { log, sparing } = this.#options;
+    const request = publicId("req", id);
+    if (provesBug(error)) sparing.error(request, { request, err: error }, "settling failed unexpectedly; retrying");
+    else log.debug({ request, err: error }, "retrying a settlement");
   }
 
   giveUpUnknown(settlement: Settlement): Promise<boolean> {

@@ -1,16 +1,18 @@
 /**
  * Brings every ended request into the ledger, whatever becomes of the store meanwhile. A settlement is tried for as long as
  * this process lives; where the store does not take it soon, it is first made safe on the disk (`spool.ts`), and from then on
- * the request may be answered. Trouble of the store is never final. What proves a bug is: such a settlement is written down
- * for a person, and its hold ends with its lease.
+ * the request may be answered. Only the database's refusal of the settlement's own values is final: such a settlement is written
+ * down for a person, and its hold ends with its lease. Everything else is tried again.
  */
 import type { Clock } from "../base/clock.ts";
 import { openDeadlines } from "../base/deadlines.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { exactMicro, pico } from "../base/money.ts";
 import { openPauses, type Pauses } from "../base/pauses.ts";
 import { sparingLog } from "../base/sparing-log.ts";
-import { provesBug } from "../db/errors.ts";
+import { isDataFault, isRefusal } from "../db/errors.ts";
+import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import { DiskDetour } from "./settling-disk.ts";
 import { type SettlingTallies, SettlingTries, type TriesOptions } from "./settling-tries.ts";
@@ -25,6 +27,8 @@ const CLOSE_MAX_MS = 10_000;
 
 interface SettlingOptions extends Omit<TriesOptions, "sparing"> {
   clock: Clock;
+  /** What is held for a request of this gateway. */
+  holdOf?: (id: Uuid) => HoldOrder | undefined;
   /** A request of this gateway is over: in the ledger, or given up. */
   ended?: (settlement: Settlement, isCommitted: boolean) => void;
 }
@@ -46,13 +50,13 @@ interface Settling {
 }
 
 export function openSettling(options: SettlingOptions): Settling {
-  const { clock, log, spool, ended: tellEnded = () => {} } = options;
+  const { clock, log, spool, ended: tellEnded = () => {}, holdOf = () => undefined } = options;
   const pauses = openPauses(clock);
   const sparing = sparingLog(log, clock);
   const works = new Works();
   const tries = new SettlingTries({ ...options, sparing });
   const { tallies } = tries;
-  const disk = new DiskDetour({ spool, pauses, works, tallies, log, sparing });
+  const disk = new DiskDetour({ spool, holdOf, pauses, works, tallies, log, sparing });
 
   const slow = openDeadlines<Work>(clock, SPOOL_AFTER_MS, (work) => {
     void disk.take(work);
@@ -93,7 +97,7 @@ export function openSettling(options: SettlingOptions): Settling {
     waiting: () => works.all().map(({ settlement }) => settlement.id),
     tallies,
     idle: () => works.idle(),
-    close: () => close({ clock, log, works, pauses }),
+    close: () => close({ clock, log, works, pauses, directory: spool?.directory }),
   };
 }
 
@@ -106,7 +110,7 @@ interface Carrying {
   tellEnded: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
-/** Until it is in the ledger, or proves a bug. */
+/** Until it is in the ledger, or the database has refused its values twice. */
 async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carrying): Promise<SettleOutcome> {
   const { settlement } = work;
   let isDoubted = false;
@@ -117,12 +121,12 @@ async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carryi
       end(work, outcome !== "unknown" || (await tries.giveUpUnknown(settlement)));
       return outcome;
     } catch (error) {
-      if (provesBug(error) && !isDoubted) {
+      if (isRefusal(error) && !isDoubted) {
         // It may have waited for a migration, and gone on with a function that was replaced meanwhile.
         isDoubted = true;
         continue;
       }
-      if (provesBug(error)) {
+      if (isDataFault(error)) {
         tellEnded(settlement, false);
         end(work, await tries.giveUp(settlement, error));
         throw error;
@@ -130,7 +134,7 @@ async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carryi
       // Closed: what is on the disk is settled by the next gateway.
       if (pauses.areOver) throw error;
       tries.refused(settlement, error);
-      void disk.take(work);
+      void disk.take(work, error);
     }
     await pauses.after(failures);
   }
@@ -141,14 +145,25 @@ interface Closing {
   log: Log;
   works: Works;
   pauses: Pauses;
+  /** Of the spool. */
+  directory: string | undefined;
 }
 
-async function close({ clock, log, works, pauses }: Closing): Promise<void> {
+async function close({ clock, log, works, pauses, directory }: Closing): Promise<void> {
   const tooLong = Promise.withResolvers<boolean>();
   const stopTimer = clock.after(CLOSE_MAX_MS, () => tooLong.resolve(true));
   const isTooLong = await Promise.race([works.idle().then(() => false), tooLong.promise]);
   stopTimer();
   pauses.end();
+  const left = works.all().filter((work) => work.isSpooled);
+  if (left.length > 0) {
+    const charge = left.reduce((sum, { settlement }) => sum + settlement.charge, 0n);
+    const waiting = { settlements: left.length, chargeMicro: exactMicro(pico(charge)), directory };
+    log.error(
+      waiting,
+      "stopped with charges that wait in the spool: start a gateway on its directory, or run tollgate admin spool enter",
+    );
+  }
   if (!isTooLong) return;
   const lost = works.all().filter((work) => !work.isSpooled);
   const requests = lost.map((work) => publicId("req", work.settlement.id));

@@ -1,13 +1,14 @@
 /**
  * The text of a spool: a line for each settlement, a checksum before its JSON. A line that a crash cut short is the last and
  * was never answered for; any other that does not fit its checksum was damaged afterwards. Amounts are strings, because they
- * pass what a JSON number can hold. Ids, counts and times: nothing that a builder or a model wrote.
+ * pass what a JSON number can hold. IDs, counts, times and what the history would say of the request: nothing of a prompt or an answer.
  */
 import { crc32 } from "node:zlib";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { FINISH_REASONS, REQUEST_OUTCOMES, WITHHELD_REASONS } from "../base/states.ts";
+import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, WITHHELD_REASONS } from "../base/states.ts";
+import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
 
 /** Of the fields below. One that a newer gateway wrote is left to it, and so is a line with a field that is not known here. */
@@ -15,6 +16,28 @@ const VERSION = 1;
 
 const id = z.uuid().transform((text) => text as Uuid);
 const count = z.int().nonnegative();
+
+const amount = z
+  .string()
+  .regex(/^\d+$/)
+  .transform((text): Pico => pico(BigInt(text)));
+
+export const HoldLine = z.strictObject({
+  id,
+  accountId: id,
+  amount,
+  keyId: id,
+  keyName: z.string(),
+  endpoint: z.enum(ENDPOINTS),
+  model: z.string(),
+  build: z.string(),
+  tokenizer: z.string(),
+  stream: z.boolean(),
+  promptTokens: z.int(),
+  priceVersion: z.int(),
+  client: z.string(),
+  label: z.string().nullable().optional(),
+}) as z.ZodType<HoldOrder>;
 
 /** A settlement as a line has it. */
 export const SettlementLine = z
@@ -26,10 +49,7 @@ export const SettlementLine = z
     paidHostId: id.nullable(),
     /** Not in lines of gateways that withheld nothing. */
     withheld: z.strictObject({ hostId: id, reason: z.enum(WITHHELD_REASONS) }).optional(),
-    charge: z
-      .string()
-      .regex(/^\d+$/)
-      .transform((text): Pico => pico(BigInt(text))),
+    charge: amount,
     outcome: z.enum(REQUEST_OUTCOMES),
     httpStatus: count,
     finishReason: z.enum(FINISH_REASONS).nullable(),
@@ -39,9 +59,15 @@ export const SettlementLine = z
     queueMs: count.nullable(),
     ttftMs: count.nullable(),
     durationMs: count,
+    /** Not in lines of gateways that could not record a hold again. */
+    hold: HoldLine.optional(),
   })
   .transform(
-    ({ v: _version, withheld, ...settlement }): Settlement => ({ ...settlement, ...(withheld && { withheld }) }),
+    ({ v: _version, withheld, hold, ...settlement }): Settlement => ({
+      ...settlement,
+      ...(withheld && { withheld }),
+      ...(hold && { hold }),
+    }),
   );
 
 export const lineOf = (settlement: Settlement): string => sealed(JSON.stringify(writable(settlement)));
@@ -51,9 +77,17 @@ export const sealed = (json: string): string => `${checksum(json)} ${json}\n`;
 
 /** As JSON can hold it. */
 export function writable(settlement: Settlement): object {
-  const { withheld, ...rest } = settlement;
-  return { v: VERSION, ...rest, ...(withheld != null && { withheld }), charge: settlement.charge.toString() };
+  const { withheld, hold, ...rest } = settlement;
+  return {
+    v: VERSION,
+    ...rest,
+    ...(withheld != null && { withheld }),
+    charge: settlement.charge.toString(),
+    ...(hold && { hold: writableHold(hold) }),
+  };
 }
+
+export const writableHold = (hold: HoldOrder): object => ({ ...hold, amount: hold.amount.toString() });
 
 interface SpoolText {
   settlements: Settlement[];

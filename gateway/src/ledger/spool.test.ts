@@ -3,14 +3,17 @@ import { appendFile, readdir, readFile, rename, rm, stat, truncate, utimes, writ
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { systemClock } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
+import { manualClock } from "../base/testing.ts";
+import { DAY_MS } from "../base/time.ts";
+import { type Disk, systemDisk } from "./disk.ts";
 import { openReplay } from "./replay.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
-import { openSpool, type Spool } from "./spool.ts";
+import { openSpool, type Spool, workerDirectory } from "./spool.ts";
 import { lineOf, readLines } from "./spool-lines.ts";
 import { newDirectory, newId, settlementOf } from "./testing.ts";
 
@@ -29,11 +32,11 @@ const open = (directory: string, gatewayId: string, pid = process.pid, host = HE
   openSpool({ directory, gatewayId, clock: systemClock, log, pid, host });
 
 /** A gateway's look through the directory, on books that are a map. */
-async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, number>()) {
+async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, number>(), clock: Clock = systemClock) {
   const state = { isAway: false, secured: [] as Settlement[], beforeRemoval: async () => {} };
   const replay = openReplay({
     spool,
-    clock: systemClock,
+    clock,
     log,
     isAlive: (pid) => pid !== DEAD,
     ledger: {
@@ -162,6 +165,30 @@ describe("a gateway's own file", () => {
   });
 });
 
+test("a spool on a full disk is not opened, and leaves nothing behind", async (t) => {
+  const directory = await newDirectory(t);
+  const full: Disk = {
+    ...systemDisk,
+    // As ext4 has it: names have room, contents have none.
+    async open(...where) {
+      const handle = await systemDisk.open(...where);
+      const write = async (): Promise<never> => {
+        throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+      };
+      return new Proxy(handle, {
+        get(target, name) {
+          const value = Reflect.get(target, name) as unknown;
+          return name === "write" ? write : typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    },
+  };
+  await assert.rejects(openSpool({ directory, gatewayId: "mine", clock: systemClock, log, disk: full }), {
+    code: "ENOSPC",
+  });
+  assert.deepEqual(await readdir(directory), []);
+});
+
 describe("what others left", () => {
   test("of a gateway that is gone is settled once, and its file removed", async (t) => {
     const directory = await newDirectory(t);
@@ -219,14 +246,27 @@ describe("what others left", () => {
     const [ours, theirs] = [ended(), ended()];
     await Promise.all([living.append(ours), remote.append(theirs)]);
     const mine = await open(directory, "mine");
-    const { replay, books } = await replaying(t, mine);
+    const clock = manualClock();
+    // It looks when it is told to, not by itself every minute.
+    const { replay, books } = await replaying(t, mine, new Map(), { ...clock, every: () => () => {} });
+    const names = await spools(directory);
+    // The clocks of their machines may be anything.
+    const touched = async (gateway: string, day: number): Promise<void> => {
+      const name = names.find((each) => each.includes(`~${gateway}~`)) as string;
+      await utimes(join(directory, name), new Date(day * DAY_MS), new Date(day * DAY_MS));
+    };
     await replay.run();
     await replay.run();
     assert.deepEqual([books.get(ours.id), books.get(theirs.id)], [1, 1], "nothing is sent every minute");
-    assert.equal((await linesOf(directory)).length, 2);
-    const old = new Date(Date.now() - 2 * 60 * 60 * 1000);
-    const [name] = (await spools(directory)).filter((each) => each.startsWith("elsewhere"));
-    await utimes(join(directory, name as string), old, old);
+    clock.advance(60 * 60 * 1000);
+    await touched("remote", 1);
+    await touched("living", 1);
+    await replay.run();
+    clock.advance(60 * 60 * 1000);
+    await touched("living", 2);
+    await replay.run();
+    assert.equal((await linesOf(directory)).length, 2, "both were written within the hour");
+    clock.advance(1);
     await replay.run();
     assert.deepEqual(await linesOf(directory), [ours]);
     const next = ended();
@@ -276,4 +316,22 @@ describe("what others left", () => {
     ]);
     await mine.close();
   });
+});
+
+test("a gateway settles what workers have left in their directories, and its own worker directory is one of them", async (t) => {
+  const root = await newDirectory(t);
+  const [left, right] = [ended(), ended()];
+  const options = { clock: systemClock, log, host: HERE, root };
+  const dead = await openSpool({ ...options, directory: workerDirectory(root, 1), gatewayId: "dead", pid: DEAD });
+  await dead.append(left);
+  const alone = await openSpool({ ...options, directory: root, gatewayId: "alone", pid: DEAD });
+  await alone.append(right);
+  const next = await openSpool({ ...options, directory: workerDirectory(root, 2), gatewayId: "next" });
+  assert.deepEqual(await next.directories(), [root, workerDirectory(root, 1), workerDirectory(root, 2)]);
+  const { replay, books } = await replaying(t, next);
+  await replay.run();
+  assert.deepEqual([...books.keys()].sort(), [left.id, right.id].sort());
+  assert.deepEqual(await spools(workerDirectory(root, 1)), []);
+  assert.deepEqual(await spools(root), []);
+  await next.close();
 });

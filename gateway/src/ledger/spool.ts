@@ -18,6 +18,8 @@ import { lineOf } from "./spool-lines.ts";
 /** Settlements that the database refuses for good, for a person to look at. */
 const GIVEN_UP = "given-up.jsonl";
 const PRIVATE_FILE = 0o600;
+/** A disk with less room than this at the start is full: a few hundred settlements. */
+const ROOM_BYTES = 256 * 1024;
 
 /** Who writes a file; its name says it: `host~pid~gateway~number.spool`. */
 export interface SpoolOwner {
@@ -29,6 +31,8 @@ export interface SpoolOwner {
 export interface Spool {
   readonly disk: Disk;
   readonly directory: string;
+  /** All directories in which gateways of this one's `SPOOL_DIR` leave files: that itself, and one for each worker process. */
+  directories(): Promise<string[]>;
   readonly owner: SpoolOwner;
   /** Resolves when the settlement is on the disk for good. */
   append(settlement: Settlement): Promise<void>;
@@ -42,6 +46,8 @@ export interface Spool {
 
 interface SpoolOptions {
   directory: string;
+  /** `SPOOL_DIR`, where `directory` is a worker's own below it. */
+  root?: string | undefined;
   gatewayId: string;
   clock: Clock;
   log: Log;
@@ -54,20 +60,34 @@ interface SpoolOptions {
 /** Fails where the directory cannot be written to: a gateway that could not keep what it is owed must not start. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { directory, gatewayId, clock, log, host = hostname(), pid = process.pid, disk = systemDisk } = options;
+  const { root = directory } = options;
   const made = await disk.mkdir(directory, { recursive: true, mode: 0o700 });
   if (made !== undefined) await syncDirectory(disk, dirname(made));
   const owner = { host: host.replaceAll(/[^A-Za-z0-9.-]/g, "_"), pid, gatewayId };
   const file = new OwnFile(disk, directory, owner, log);
   await file.begin();
+  await file.reserve();
   return {
     disk,
     directory,
+    directories: () => spoolDirectories(root, (path) => disk.readdir(path)),
     owner,
     append: (settlement) => file.append(settlement.id, lineOf(settlement)),
     done: (id) => file.done(id),
     giveUp: (settlement, reason) => writeGivenUp(disk, directory, settlement, { at: new Date(clock.now()), reason }),
     close: () => file.close(),
   };
+}
+
+const WORKER = /^worker-\d+$/;
+
+/** The directory of one worker process; no two that live share one. */
+export const workerDirectory = (root: string, worker: number): string => join(root, `worker-${worker}`);
+
+/** `root` and those of workers below it. */
+export async function spoolDirectories(root: string, readdir: (path: string) => Promise<string[]>): Promise<string[]> {
+  const names = (await readdir(root)).filter((name) => WORKER.test(name));
+  return [root, ...names.sort().map((name) => join(root, name))];
 }
 
 const NAME = /^([A-Za-z0-9._-]+)~(\d+)~([^~]+)~(\d+)\.spool$/;
@@ -161,6 +181,21 @@ class OwnFile {
     // Somebody took this gateway for gone and removed its file; see replay.ts.
     await this.#abandon();
     await this.begin();
+  }
+
+  /** Fails where the disk has no room: an empty file says nothing of that. */
+  async reserve(): Promise<void> {
+    const file = this.#file;
+    if (file === undefined) return;
+    try {
+      await writeAll(file.handle, Buffer.alloc(ROOM_BYTES), 0);
+      await file.handle.datasync();
+      await file.handle.truncate(0);
+    } catch (error) {
+      await file.handle.close();
+      await removeIfThere(this.#disk, file.path);
+      throw error;
+    }
   }
 
   /** A new file with all that is open, safe under its name. */

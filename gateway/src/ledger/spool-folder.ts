@@ -1,0 +1,78 @@
+/** The spools in a directory, as an operator sees them: what is not in the ledger yet, and entering it, each settlement once. */
+import { join } from "node:path";
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { column, queryRows, row } from "../db/rows.ts";
+import { systemDisk } from "./disk.ts";
+import type { Ledger } from "./ledger.ts";
+import { openIfThere, textFrom } from "./replay.ts";
+import type { Settlement } from "./settlement.ts";
+import { ownerOf, type SpoolOwner } from "./spool.ts";
+import { readLines } from "./spool-lines.ts";
+
+export interface SpoolFile {
+  name: string;
+  owner: SpoolOwner;
+  writtenAt: Date;
+  settlements: Settlement[];
+  damaged: number;
+  foreign: number;
+}
+
+/** The oldest first. */
+export async function readSpools(directory: string): Promise<SpoolFile[]> {
+  const files: SpoolFile[] = [];
+  for (const name of await systemDisk.readdir(directory)) {
+    const owner = ownerOf(name);
+    const handle = owner && (await openIfThere(systemDisk, join(directory, name)));
+    if (owner === undefined || handle === undefined) continue;
+    try {
+      const { mtimeMs } = await handle.stat();
+      files.push({ name, owner, writtenAt: new Date(mtimeMs), ...readLines(await textFrom(handle, 0)) });
+    } finally {
+      await handle.close();
+    }
+  }
+  return files.sort((a, b) => a.writtenAt.getTime() - b.writtenAt.getTime());
+}
+
+const Known = row({ id: column.uuid });
+/** A request whose lease ran out was answered all the same. */
+const KNOWN = "select id from request where id = any ($1::uuid[]) and outcome <> 'gateway_lost'";
+
+/** Those of them that are not in the ledger, each once, and what they come to. */
+export async function waitingIn(
+  pool: pg.Pool,
+  settlements: Settlement[],
+): Promise<{ waiting: Settlement[]; charge: Pico }> {
+  const byId = new Map(settlements.map((settlement) => [settlement.id, settlement]));
+  for (const { id } of await queryRows(pool, Known, KNOWN, [[...byId.keys()]])) byId.delete(id);
+  const waiting = [...byId.values()];
+  return { waiting, charge: pico(waiting.reduce((sum, { charge }) => sum + charge, 0n)) };
+}
+
+interface EnteredCounts {
+  entered: number;
+  /** In the ledger before. */
+  known: number;
+  givenUp: number;
+}
+
+/** Rejects when the store is in trouble; then it may be repeated. */
+export async function enterSettlements(
+  ledger: Pick<Ledger, "trySettling">,
+  settlements: Settlement[],
+): Promise<EnteredCounts> {
+  const counts: EnteredCounts = { entered: 0, known: 0, givenUp: 0 };
+  const seen = new Set<Uuid>();
+  for (const settlement of settlements) {
+    if (seen.has(settlement.id)) continue;
+    seen.add(settlement.id);
+    const outcome = await ledger.trySettling(settlement);
+    if (outcome === "repeated") counts.known += 1;
+    else if (outcome === "given_up") counts.givenUp += 1;
+    else counts.entered += 1;
+  }
+  return counts;
+}
