@@ -24,10 +24,11 @@ import { payments } from "./payments/config.ts";
 import { plane } from "./plane/config.ts";
 import { site } from "./site/config.ts";
 import { trust } from "./trust/config.ts";
+import { workers } from "./workers/config.ts";
 
 /** In the order of docs/operators/settings.md. */
 const ALL = [
-  ...([http, database, limits, keys, accounts, plane, catalogue, inference, dispatch, ledger, drain] as const),
+  ...([http, workers, database, limits, keys, accounts, plane, catalogue, inference, dispatch, ledger, drain] as const),
   ...([fleet, trust, payments, operators, history, site, logs, traces] as const),
 ] as const;
 export const DOMAINS = ALL as unknown as Domain[];

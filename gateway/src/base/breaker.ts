@@ -67,6 +67,10 @@ export class Breaker implements Dependency {
     return this.#outage !== undefined;
   }
 
+  get reason(): string | undefined {
+    return this.#outage?.reason;
+  }
+
   /** Begins to ask for signs of life. Before that it is taken to be there. */
   watch(): void {
     this.#watching = true;

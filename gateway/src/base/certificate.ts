@@ -82,7 +82,11 @@ const facts = ({ cert }: Certificate): { subject: string; validUntil: string } =
   return { subject, validUntil: validTo };
 };
 
-async function readCertificate({ files, settings }: Pick<CertificateOptions, "files" | "settings">) {
+/** Rejects with what is wrong, by the name of the setting. */
+export async function readCertificate({
+  files,
+  settings,
+}: Pick<CertificateOptions, "files" | "settings">): Promise<Certificate> {
   const { certFile, keyFile } = files;
   const cert = await read(certFile, settings.cert);
   const key = await read(keyFile, settings.key);

@@ -12,12 +12,23 @@ export interface Dependency {
   readonly name: DependencyName;
   /** It does not answer, is slow beyond use or refuses; asking it again is left to probes. */
   readonly isAway: boolean;
+  /** Why it is away, for operators. */
+  readonly reason?: string | undefined;
   /** The last measured round trip; null where there was none, or nothing travels. */
   readonly latencyMs: number | null;
   /** Asks that were refused because it was away, since the start; not told where nobody counts them. */
   readonly refused?: number;
   /** Somebody is told how it is, and will ask again: it is looked after more closely for a while. */
   wanted?(): void;
+}
+
+/** One of them is away. */
+export interface Outage {
+  part: DependencyName;
+  /** In Unix milliseconds. */
+  since: number;
+  /** Without it no request can be served. */
+  isNeeded: boolean;
 }
 
 /** Of something that lives in this process. */

@@ -1,5 +1,5 @@
 /** Files that may not be there yet. */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 
 /** The file's text, or undefined when there is no such file. Any other trouble is an error. */
 export async function readIfThere(file: string): Promise<string | undefined> {
@@ -7,6 +7,16 @@ export async function readIfThere(file: string): Promise<string | undefined> {
     return await readFile(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The names in a directory; none where there is no such directory. */
+export async function readdirIfThere(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
 }

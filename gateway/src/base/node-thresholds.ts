@@ -51,8 +51,11 @@ export const shunMs = (refusalsInARow: number): number => doubling(REFUSALS.shun
 /** A node that failed a job is asked last for so long, twice as long each time until a job of it ends well. */
 export const failedShunMs = (failuresInARow: number): number => doubling(15_000, failuresInARow, 2 * 60_000);
 
-/** A stream slower than that is of no use to anybody: its node is asked last for a minute, one more each time. */
-export const CRAWL = { framesPerSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as const;
+/**
+ * A stream with fewer pieces a second is of no use to anybody: its node is asked last for a minute, one more each time. An answer with
+ * fewer tokens a second has crawled, streamed or not.
+ */
+export const CRAWL = { perSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as const;
 
 /** So many of its last jobs count, and so many failures among them are too many. */
 export const JOBS_WINDOW = 20;

@@ -96,7 +96,12 @@ export class Board {
   }
 }
 
-export function memoryLimits({ clock, board = new Board() }: { clock: Clock; board?: Board }): Limits {
+interface MemoryLimits extends Limits {
+  /** Frees what is held at once: nobody is left who would leave it. */
+  abandon(): void;
+}
+
+export function memoryLimits({ clock, board = new Board() }: { clock: Clock; board?: Board }): MemoryLimits {
   const currentMinute = (): number => Math.floor(clock.now() / MINUTE_MS);
   const held = new Held(clock, () => {
     for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
@@ -165,6 +170,10 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
       owners.delete(place);
       giveBack(group, id);
       if (own !== undefined) giveBack(own, id);
+    },
+
+    abandon() {
+      for (const group of held.groups()) for (const id of held.idsOf(group)) giveBack(group, id);
     },
 
     async close() {

@@ -5,10 +5,13 @@ import { accessSync, constants } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { duplexPair } from "node:stream";
 import { newProcess } from "@tollgate/stage/process.ts";
 import { Redis } from "ioredis";
+import { Channel } from "../base/channel.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
+import { limitsOfPrimary, serveLimits } from "./for-workers.ts";
 import { type Limits, RENEW_EVERY_MS } from "./limits.ts";
 import { Board, memoryLimits } from "./memory.ts";
 import { valkeyLimits } from "./valkey.ts";
@@ -20,6 +23,8 @@ export const START_MS = Date.UTC(2030, 0, 1);
 export interface Bench {
   clock: ManualClock;
   gateway(): Promise<Limits>;
+  /** What a gateway held is free as soon as it is gone, and not when its leases end. */
+  freesAtOnce?: boolean;
   /** Moves time on and waits until the renewals that fell due are done. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -41,6 +46,41 @@ export async function memoryBench(): Promise<Bench> {
     },
     async close() {
       for (const limits of gateways) await limits.close();
+    },
+  };
+}
+
+/** A worker for each gateway, and the primary that counts for all of them. */
+export async function workersBench(): Promise<Bench> {
+  const clock = manualClock(START_MS);
+  const board = new Board();
+  const channels: Channel[] = [];
+  return {
+    clock,
+    freesAtOnce: true,
+    async gateway() {
+      const [worker, primary] = duplexPair().map((end) => new Channel(end, { clock })) as [Channel, Channel];
+      channels.push(worker);
+      serveLimits(primary, { clock, board });
+      const limits = limitsOfPrimary(worker);
+      return {
+        ...limits,
+        // A request leaves its key after its model, and waits for that.
+        async leaveModel(model, id) {
+          await limits.leaveModel(model, id);
+          await limits.leave("nobody", id, 0);
+        },
+        async close() {
+          worker.close();
+          await worker.closed;
+        },
+      };
+    },
+    async pass(ms) {
+      clock.advance(ms);
+    },
+    async close() {
+      for (const channel of channels) channel.close();
     },
   };
 }

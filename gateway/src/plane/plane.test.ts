@@ -1,6 +1,7 @@
 /** What every dispatch plane does, seen by ordinary NATS clients and by peers that break the rules. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { duplexPair } from "node:stream";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { type NatsConnection, PermissionViolationError } from "@nats-io/transport-node";
 import {
@@ -12,12 +13,15 @@ import {
   toNode,
 } from "@tollgate/protocol/subjects.ts";
 import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
+import { Channel } from "../base/channel.ts";
 import { type Clock, systemClock as clock } from "../base/clock.ts";
 import { InvariantError } from "../base/invariant.ts";
+import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { createKey, keyFromSeed } from "./credentials/nkeys.ts";
 import { issueNodeCredentials } from "./credentials/node-credentials.ts";
+import { openToWorkers, planeOfPrimary } from "./hub/for-workers.ts";
 import { connectClient, openTestHub, RawPeer } from "./hub/testing.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
 import type { NodeCredentials, Plane } from "./plane.ts";
@@ -29,6 +33,17 @@ describe("the embedded hub", () => {
   // Client and hub share this thread: on a busy machine a greeting takes its time.
   const limits = { connectDeadlineMs: HANG_LIMIT_MS };
   suite((t, options) => openTestHub(t, { clock, limits, ...options }));
+});
+
+describe("the hub of a primary process, as its workers use it", () => {
+  const limits = { connectDeadlineMs: HANG_LIMIT_MS };
+  suite(async (t, options) => {
+    const hub = await openTestHub(t, { clock, limits, ...options });
+    const [worker, primary] = duplexPair().map((end) => new Channel(end, { clock })) as [Channel, Channel];
+    t.after(() => worker.close());
+    openToWorkers(hub)(primary);
+    return Object.assign(planeOfPrimary(worker, { clock, log: createLog("silent") }), { accountSeed: hub.accountSeed });
+  });
 });
 
 describe("NATS", { skip: skipWithoutNats }, () => {

@@ -25,6 +25,8 @@ export interface PlaneOwnership {
 }
 
 export interface Plane {
+  /** Other gateways are on it, or other workers of this one, and nodes may have connected before this process did. */
+  readonly isShared?: boolean;
   /** Absent: the plane is part of its gateway, and belongs to nobody else. */
   readonly ownership?: PlaneOwnership;
   /** Away: no node can be reached now. */

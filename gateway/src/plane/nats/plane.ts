@@ -86,6 +86,7 @@ const DOUBT_MS = 100;
 const ANSWER_MS_MAX = 500;
 
 class NatsPlane implements Plane {
+  readonly isShared = true;
   readonly health: Dependency;
   readonly ownership: PlaneOwnership;
   readonly #options: NatsPlaneOptions;

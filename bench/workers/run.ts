@@ -1,0 +1,290 @@
+/**
+ * One gateway with 1, 2, 4 and 8 workers on one machine: chats and streamed events a second, and what each of them costs every part.
+ *
+ *   npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000] [--pace-ms 20]
+ *                            [--seconds 10] [--accounts 16] [--out DIR]
+ *
+ * The gateway is a whole one (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Nodes and clients are light, in
+ * processes of their own. Nobody is pinned to a processor. Linux only: figures come from /proc.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { availableParallelism, cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { PEPPER, type Query } from "@tollgate/stage/database.ts";
+import pg from "pg";
+import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { gatewayClient } from "../../host/src/command/gateway/client.ts";
+import { gatewayCommand } from "../gateway/command.ts";
+import type { Address } from "../gateway/load.ts";
+import { Child } from "../gateway/processes.ts";
+import { SCENARIOS, type Scenario } from "../gateway/scenarios.ts";
+import { cpuOf, durableWriteMs, machineUs, residentMib, spentUs, type Watched } from "../gateway/usage.ts";
+import { type Figures, headOf, rowOf } from "./report.ts";
+import type { Loaded, NodeLogin, Pace, ToClients, ToNodes } from "./terms.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MODEL = "tiny-3b";
+const CHAT_WORDS = 100;
+/** Stream for this long. */
+const WARM_SECONDS = 6;
+/** Eight workers on a busy machine take their time. */
+const START_MS_MAX = 300_000;
+const CREDIT = 1_000_000_000_000_000_000n;
+const TRAITS = { requests: 100_000_000, tokens: 1_000_000_000_000, inFlight: 100_000 };
+
+const { values } = parseArgs({
+  options: {
+    workers: { type: "string", default: "1,2,4,8" },
+    clients: { type: "string", default: "4" },
+    nodes: { type: "string", default: "4" },
+    concurrent: { type: "string", default: "512" },
+    streams: { type: "string", default: "4000" },
+    "pace-ms": { type: "string", default: "20" },
+    seconds: { type: "string", default: "10" },
+    accounts: { type: "string", default: "16" },
+    out: { type: "string", default: tmpdir() },
+  },
+});
+const [clientCount, nodeCount, concurrent, streams, paceMs, seconds, accounts] = [
+  values.clients,
+  values.nodes,
+  values.concurrent,
+  values.streams,
+  values["pace-ms"],
+  values.seconds,
+  values.accounts,
+].map(Number) as [number, number, number, number, number, number, number];
+
+const CHAT: Scenario = {
+  ...SCENARIOS["chat-c64"],
+  tokens: CHAT_WORDS,
+  concurrent: Math.ceil(concurrent / clientCount),
+};
+const STREAM_WORDS = Math.ceil((seconds * 1000) / paceMs);
+const STREAMS: Scenario = {
+  ...SCENARIOS["streams-100"],
+  concurrent: Math.ceil(streams / clientCount),
+  total: Math.ceil(streams / clientCount),
+  tokens: STREAM_WORDS,
+  // What is late is joined: events are counted.
+  eventsMin: 1,
+  delayMs: 0,
+  rampMs: 1_000,
+  secondsMax: seconds * 6,
+};
+
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
+
+const rows: Figures[] = [];
+const [{ model: processor } = { model: "" }] = cpus();
+const facts = `${availableParallelism()} processors (${processor}), Node ${process.version}, a durable write takes ${durableWriteMs(tmpdir()).toFixed(2)} ms`;
+console.log(`${facts}\n\n${headOf()}`);
+for (const workers of values.workers.split(",").map(Number)) await measureWith(workers);
+writeFileSync(join(values.out, "workers.json"), JSON.stringify({ facts, args: process.argv.slice(2), rows }, null, 2));
+
+async function measureWith(workers: number): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), "tollgate-workers-"));
+  // As root the database runs as another user, who has to pass through.
+  await chmod(dir, 0o711);
+  const started: Child[] = [];
+  const start = (name: string, number: number): Child => {
+    const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+    const command = [process.execPath, file];
+    const child = new Child({ name: `${name}-${number}`, command, processors: null, outDir: dir, channel: true });
+    started.push(child);
+    return child;
+  };
+  try {
+    const { gateway, port } = await startGateway(workers, dir);
+    started.push(gateway);
+    const database = new pg.Client(await findPrivatePostgres({ dataDir: dir }));
+    await database.connect();
+    const query: Query = async (sql, of = []) => (await database.query(sql, of)).rows;
+    const addresses = await openAccounts(query, port);
+    const nodes = Array.from({ length: nodeCount }, (_, i) => start("node-process", i));
+    const clients = Array.from({ length: clientCount }, (_, i) => start("client-process", i));
+    for (const [i, node] of nodes.entries()) await joinNode(node, { query, port, number: i });
+    await database.end();
+    const running: Running = { workers, gateway, nodes, clients, addresses, dataDir: dir };
+    for (const { scenario, pace, name } of [
+      { name: "chat", scenario: CHAT, pace: { words: CHAT_WORDS, delayMs: 0 } },
+      { name: "streams", scenario: STREAMS, pace: { words: STREAM_WORDS, delayMs: paceMs } },
+    ] as const) {
+      await load(
+        running,
+        { ...scenario, ...(name === "chat" ? { seconds: WARM_SECONDS } : { tokens: 50 }) },
+        {
+          ...pace,
+          words: name === "chat" ? CHAT_WORDS : 50,
+        },
+      );
+      const row = await measure(running, {
+        name,
+        scenario: { ...scenario, ...(name === "chat" && { seconds }) },
+        pace,
+      });
+      rows.push(row);
+      console.log(rowOf(row, rows.find((one) => one.name === name) ?? row));
+    }
+  } catch (error) {
+    for (const { logFile } of started) console.error(`--- ${logFile}\n${readFileSync(logFile, "utf8").slice(-2000)}`);
+    throw error;
+  } finally {
+    for (const child of started.reverse()) await child.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+interface Running {
+  workers: number;
+  gateway: Child;
+  nodes: Child[];
+  clients: Child[];
+  addresses: Address[];
+  dataDir: string;
+}
+
+async function startGateway(workers: number, dir: string): Promise<{ gateway: Child; port: number }> {
+  const roomy = { admission_max: 100_000, tps_max: 1_000_000_000, context_limit: 131_072 };
+  const { command, env } = gatewayCommand(ROOT);
+  const gateway = new Child({
+    name: "gateway",
+    command: [...command, "serve"],
+    processors: null,
+    outDir: dir,
+    env: {
+      ...env,
+      WORKERS: String(workers),
+      DATA_DIR: dir,
+      CATALOGUE_FILE: await writeCatalogue(dir, { [MODEL]: roomy }),
+      KEY_PEPPER: PEPPER,
+      PORT: "0",
+      INTERNAL_PORT: "0",
+      PLANE_PORT: "0",
+      DRAIN_DELAY_S: "0",
+      AUTO_QUARANTINE: "false",
+      PROBATION_ANSWERS: "0",
+      LOG_LEVEL: "info",
+      LOG_FORMAT: "json",
+    },
+  });
+  const said = workers === 1 ? "serving" : "all workers are serving";
+  const port = await gateway.eventually(async () => {
+    const line = (await readFile(gateway.logFile, "utf8")).split("\n").find((one) => one.includes(`"msg":"${said}"`));
+    return line === undefined ? undefined : (JSON.parse(line) as { port: number }).port;
+  }, START_MS_MAX);
+  return { gateway, port };
+}
+
+async function openAccounts(query: Query, port: number): Promise<Address[]> {
+  const addresses: Address[] = [];
+  for (let i = 0; i < Math.max(accounts, clientCount); i++) {
+    const { token } = await makeKey(query, await openBuilder(query, CREDIT), { ...NO_LIMITS, ...TRAITS });
+    const models = { chat: MODEL, embedding: MODEL };
+    addresses.push({ port, models, headers: { authorization: `Bearer ${token}` } });
+  }
+  return addresses;
+}
+
+async function joinNode(
+  child: Child,
+  { query, port, number }: { query: Query; port: number; number: number },
+): Promise<void> {
+  const { token } = await openHost(query);
+  const client = gatewayClient({ gateway: `http://127.0.0.1:${port}`, token });
+  const { id } = await client.register({ name: `light-${number}`, hardware: {}, agent: "bench" });
+  await client.elect(id, [MODEL]);
+  const { url, jwt, seed } = await client.credentials(id);
+  const slots = Math.min(4_096, Math.ceil((Math.max(concurrent, streams) * 1.5) / nodeCount));
+  const logins: NodeLogin[] = [{ id, url, jwt, seed, slots, model: MODEL }];
+  child.process.on("message", ({ type, what }: { type: string; what: string }) => {
+    if (type === "trouble") console.error(`node ${number}: ${what}`);
+  });
+  child.process.send({ type: "join", logins } satisfies ToNodes);
+  await child.message((message) => ((message as { type: string }).type === "online" ? true : undefined));
+}
+
+async function load({ nodes, clients, addresses }: Running, scenario: Scenario, pace: Pace): Promise<Loaded[]> {
+  for (const node of nodes) node.process.send({ type: "pace", pace } satisfies ToNodes);
+  return await Promise.all(
+    clients.map((client, i) => {
+      const own = addresses.filter((_, nth) => nth % clients.length === i);
+      const loaded = client.message((message) =>
+        (message as Loaded).type === "loaded" ? (message as Loaded) : undefined,
+      );
+      client.process.send({ type: "run", addresses: own, scenario } satisfies ToClients);
+      return loaded;
+    }),
+  );
+}
+
+async function measure(
+  running: Running,
+  { name, scenario, pace }: { name: string; scenario: Scenario; pace: Pace },
+): Promise<Figures> {
+  const { workers, gateway, nodes, clients, dataDir } = running;
+  const parts = partsOf(running, await postgresPid(dataDir));
+  const look = () => ({
+    cpu: Object.entries(parts).map(([part, pids]) => [part, pids.map(cpuOf)] as const),
+    busy: machineUs().busy,
+    at: performance.now(),
+  });
+  const before = look();
+  const loaded = await load(running, scenario, pace);
+  const after = look();
+  const tookUs = (after.at - before.at) * 1000;
+  const spent = Object.fromEntries(
+    after.cpu.map(([part, now], nth) => {
+      const then = before.cpu[nth]?.[1] ?? [];
+      return [part, now.reduce((sum, one, i) => sum + spentUs(then[i] as typeof one, one), 0)];
+    }),
+  );
+  const errors: Record<string, number> = {};
+  for (const [what, count] of loaded.flatMap((one) => Object.entries(one.errors)))
+    errors[what] = (errors[what] ?? 0) + count;
+  const ours = Object.values(spent).reduce((sum, us) => sum + us, 0);
+  const pids = [gateway.pid, ...(parts.workers ?? []).map(({ pid }) => pid)];
+  return {
+    name,
+    workers,
+    nodes: nodes.length,
+    clients: clients.length,
+    done: loaded.reduce((sum, one) => sum + (name === "chat" ? one.ok : one.events), 0),
+    tookUs,
+    spentUs: { ...spent, others: Math.max(0, after.busy - before.busy - ours) },
+    p50Ms: Math.max(...loaded.map(({ p50Ms }) => p50Ms)),
+    p99Ms: Math.max(...loaded.map(({ p99Ms }) => p99Ms)),
+    mib: [...new Set(pids)].reduce((sum, pid) => sum + residentMib({ pid, withChildren: false }), 0),
+    errors,
+  };
+}
+
+/** With one worker the process that was started is the worker, and there is no primary. */
+function partsOf({ workers, gateway, nodes, clients }: Running, postgres: number): Record<string, Watched[]> {
+  const alone = (pid: number): Watched => ({ pid, withChildren: false });
+  const children = childrenOf(gateway.pid).filter((pid) => pid !== postgres);
+  return {
+    workers: workers === 1 ? [alone(gateway.pid)] : children.map(alone),
+    primary: workers === 1 ? [] : [alone(gateway.pid)],
+    postgres: [{ pid: postgres, withChildren: true }],
+    nodes: nodes.map(({ pid }) => alone(pid)),
+    clients: clients.map(({ pid }) => alone(pid)),
+    runner: [alone(process.pid)],
+  };
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+}
+
+async function postgresPid(dataDir: string): Promise<number> {
+  const connection = await findPrivatePostgres({ dataDir });
+  const text = await readFile(join(String(connection?.host), `.s.PGSQL.${connection?.port}.lock`), "utf8");
+  return Number(text.split("\n", 1)[0]);
+}

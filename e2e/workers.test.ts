@@ -1,0 +1,126 @@
+/** One gateway of two worker processes: its workers are replaced and killed under load, and so is the primary process. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { STEADY_MODELS } from "@tollgate/stage/balanced.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { ask as askPath, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { type Builder, HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+
+const WORKERS = 2;
+const STREAMS = 8;
+/** Long enough for the kill to come in between. */
+const LONG = script({ tokens: 200, delta_ms: 50 });
+
+describe("a gateway of two workers", () => {
+  let stage: ProcessStage;
+  let builder: Builder;
+
+  before(async () => {
+    stage = await openStage({
+      as: "processes",
+      env: {
+        WORKERS: String(WORKERS),
+        // Short, because its end is waited for.
+        HOLD_LEASE_S: "6",
+        // A request that waits for a busy machine waits for its turn.
+        DISPATCH_DEADLINE_MS: "600000",
+        ...HONEST_NODES,
+      },
+    });
+    builder = await stage.builder();
+    await stage.node({ models: STEADY_MODELS });
+    await allServe();
+    await eventually("it serves", async () => (await askPath(stage.baseUrl, builder.key, CHAT)).status === 200);
+  });
+  after(() => stage?.close());
+
+  const log = (): Promise<string> => readFile(stage.gateway.logFile, "utf8");
+  const allServe = () =>
+    eventually("all workers serve", async () =>
+      (await stage.metrics()).includes(`tollgate_workers{state="serving"} ${WORKERS}\n`),
+    );
+  /** Of the primary, those that are workers: the node and the database are not its children here. */
+  const workerPids = async (): Promise<number[]> => {
+    const children = await readFile(`/proc/${stage.pid}/task/${stage.pid}/children`, "utf8");
+    return children.trim().split(" ").filter(Boolean).map(Number);
+  };
+  const isThere = (pid: number): boolean => {
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  /** Streams that have begun, each on a connection of its own; what each of them came to. */
+  const openStreams = async (): Promise<{ end: Promise<"whole" | "broken"> }[]> =>
+    await Promise.all(
+      Array.from({ length: STREAMS }, async () => {
+        const response = await ask(stage, builder.key, {
+          model: "tiny-3b",
+          prompt: LONG,
+          stream: true,
+          max_tokens: 5_000,
+        });
+        const rest = await begun(response);
+        const end = rest().then(
+          (text) => (text.endsWith("data: [DONE]\n\n") && !text.includes('"error"') ? "whole" : "broken"),
+          () => "broken" as const,
+        );
+        return { end };
+      }),
+    );
+
+  test("SIGHUP replaces every worker under load, and no request fails", async () => {
+    const before = await workerPids();
+    assert.equal(before.length, WORKERS);
+    const load = await startSteadyLoad({ query: stage.query, baseUrl: stage.baseUrl, key: builder.key });
+    await load.more(20);
+    process.kill(stage.pid, "SIGHUP");
+    await eventually("all are replaced", async () => (await log()).includes("all workers were replaced"));
+    await load.more(20);
+    await load.endsWell();
+    const now = await workerPids();
+    assert.equal(now.length, WORKERS);
+    assert.deepEqual(
+      now.filter((pid) => before.includes(pid)),
+      [],
+    );
+    assert.match(await stage.metrics(), /^tollgate_worker_deaths_total 0$/m);
+  });
+
+  test("a worker that is killed breaks its own streams and no others, and is replaced", async () => {
+    const streams = await openStreams();
+    process.kill((await workerPids())[0] as number, "SIGKILL");
+    const ends = await Promise.all(streams.map(({ end }) => end));
+    const broken = ends.filter((end) => end === "broken").length;
+    assert.ok(broken > 0 && broken < STREAMS, `${broken} of ${STREAMS} streams broke`);
+    await allServe();
+    assert.match(await stage.metrics(), /^tollgate_worker_deaths_total 1$/m);
+    await stage.noHolds();
+    const lost = await stage.query<{ charge_pico: string }>(
+      "select charge_pico from request where outcome = 'gateway_lost'",
+    );
+    assert.deepEqual(
+      lost.map(({ charge_pico }) => charge_pico),
+      Array.from({ length: broken }, () => "0"),
+    );
+    await assertBalanced(stage);
+  });
+
+  test("workers end with their primary, and the next start serves and owes nothing", async () => {
+    const streams = await openStreams();
+    const workers = await workerPids();
+    await stage.gateway.kill();
+    await Promise.all(streams.map(({ end }) => end));
+    await eventually("the workers are gone", () => !workers.some(isThere));
+    stage.gateways.clear();
+    const next = await stage.addGateway();
+    await eventually("it serves", async () => (await fetch(`${next.baseUrl}/v1/catalog/rates`)).status === 200);
+    await stage.noHolds();
+    await assertBalanced(stage);
+  });
+});

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ahead } from "./ahead.ts";
+import { turn } from "./testing.ts";
+
+function open(make: () => string) {
+  const tasks: (() => void)[] = [];
+  let made = 0;
+  const take = ahead({ soon: (task) => tasks.push(task) }, () => {
+    made += 1;
+    return make();
+  });
+  return { tasks, take, made: () => made };
+}
+
+test("does its work once, after what was begun before", async () => {
+  const { tasks, take, made } = open(() => "done");
+  await turn();
+  assert.equal(made(), 0);
+  for (const task of tasks) task();
+  assert.equal(made(), 1);
+  assert.deepEqual([take(), take()], ["done", "done"]);
+  assert.equal(made(), 1);
+});
+
+test("does its work at once for who does not wait, and not again", () => {
+  const { tasks, take, made } = open(() => "done");
+  assert.equal(take(), "done");
+  for (const task of tasks) task();
+  assert.equal(made(), 1);
+});
+
+test("throws what went wrong to who asks, and to nobody else", () => {
+  const { tasks, take, made } = open(() => {
+    throw new Error("broken");
+  });
+  for (const task of tasks) task();
+  assert.throws(take, /broken/);
+  assert.throws(take, /broken/);
+  assert.equal(made(), 1);
+});

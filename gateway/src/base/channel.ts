@@ -1,0 +1,222 @@
+/**
+ * Messages between two processes of one gateway, both ways over one socket that nobody else can reach. Everything that is said in one
+ * turn of the event loop leaves in one system call, because at thousands of messages a second the calls are what costs.
+ *
+ * A message: its length, its kind, a number, a short text and bytes. The number of a question comes back with its answer.
+ */
+import type { Duplex } from "node:stream";
+import type { Clock } from "./clock.ts";
+import { invariant } from "./invariant.ts";
+
+export interface Message {
+  /** A question's own number; else whatever the kind uses it for. */
+  number: number;
+  text: string;
+  bytes: Buffer;
+}
+
+/** A question whose other side is gone, or that it could not answer. */
+export class ChannelError extends Error {
+  override name = "ChannelError";
+}
+
+/** What the handler of a question answers with. */
+type Reply = string | Uint8Array;
+
+const ANSWER = 0;
+const BYTES_ANSWER = 1;
+const FAILURE = 2;
+/** Users of a channel number their kinds from here. */
+export const FIRST_KIND = 8;
+
+const LENGTH_BYTES = 4;
+/** Kind, number, length of the text. */
+const HEAD_BYTES = 1 + 4 + 4;
+const BUFFER_BYTES = 64 * 1024;
+/** From this size on bytes are handed over as they are, and not copied among the small ones. */
+const OWN_WRITE_BYTES = 8 * 1024;
+/** UTF-8 takes at most so many for each unit of a JavaScript string. */
+const BYTES_PER_UNIT = 3;
+/** A reader that lets more pile up is taken to be gone. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+
+interface Waiting {
+  resolve: (message: Message) => void;
+  reject: (error: Error) => void;
+}
+
+interface Options {
+  clock: Clock;
+  waitingBytesMax?: number;
+}
+
+export class Channel {
+  /** Resolves when nothing can be said or heard any more, with the error that ended it, if one did. */
+  readonly closed: Promise<Error | undefined>;
+  readonly #socket: Duplex;
+  readonly #clock: Clock;
+  readonly #waitingBytesMax: number;
+  readonly #handlers: ((message: Message) => void)[] = [];
+  readonly #questions = new Map<number, Waiting>();
+  #asked = 0;
+  #isClosed = false;
+  #isFlushDue = false;
+  #buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+  #used = 0;
+  /** The beginning of a message whose end has not come, and how many bytes it needs. */
+  #pieces: Buffer[] = [];
+  #piecesBytes = 0;
+  #needed = 0;
+
+  constructor(socket: Duplex, { clock, waitingBytesMax = WAITING_BYTES_MAX }: Options) {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#waitingBytesMax = waitingBytesMax;
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("end", () => socket.end());
+    let cause: Error | undefined;
+    socket.on("error", (error) => {
+      cause = error;
+    });
+    this.closed = new Promise((resolve) => {
+      socket.on("close", () => {
+        this.#isClosed = true;
+        for (const { reject } of this.#questions.values()) reject(new ChannelError("the other process is gone"));
+        this.#questions.clear();
+        resolve(cause);
+      });
+    });
+  }
+
+  /** `handle` runs for each message of that kind. */
+  on(kind: number, handle: (message: Message) => void): void {
+    invariant(this.#handlers[kind] === undefined, "a kind of message has one handler");
+    this.#handlers[kind] = handle;
+  }
+
+  /** `answer` runs for each question of that kind; what it throws is the asker's. */
+  answer(kind: number, answer: (message: Message) => Reply | Promise<Reply>): void {
+    this.on(kind, async (message) => {
+      const { number } = message;
+      try {
+        const reply = await answer(message);
+        if (typeof reply === "string") this.tell(ANSWER, { number, text: reply });
+        else this.tell(BYTES_ANSWER, { number, bytes: reply });
+      } catch (error) {
+        this.tell(FAILURE, { number, text: (error as Error).message });
+      }
+    });
+  }
+
+  /** Says it, once. `rest` follows the bytes; neither may be changed any more. */
+  tell(kind: number, message: { number?: number; text?: string; bytes?: Uint8Array; rest?: Uint8Array }): void {
+    if (this.#isClosed) return;
+    const { number = 0, text = "", bytes, rest } = message;
+    const extra = (bytes?.length ?? 0) + (rest?.length ?? 0);
+    const headMax = LENGTH_BYTES + HEAD_BYTES + text.length * BYTES_PER_UNIT;
+    const isOwn = extra >= OWN_WRITE_BYTES;
+    this.#makeRoom(headMax + (isOwn ? 0 : extra));
+    const start = this.#used;
+    const textBytes = this.#buffer.write(text, start + LENGTH_BYTES + HEAD_BYTES);
+    this.#buffer.writeUInt32LE(HEAD_BYTES + textBytes + extra, start);
+    this.#buffer.writeUInt8(kind, start + LENGTH_BYTES);
+    this.#buffer.writeUInt32LE(number, start + LENGTH_BYTES + 1);
+    this.#buffer.writeUInt32LE(textBytes, start + LENGTH_BYTES + 5);
+    this.#used = start + LENGTH_BYTES + HEAD_BYTES + textBytes;
+    for (const part of [bytes, rest]) {
+      if (part === undefined) continue;
+      if (isOwn) {
+        this.#flush();
+        this.#socket.write(part);
+      } else {
+        this.#buffer.set(part, this.#used);
+        this.#used += part.length;
+      }
+    }
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    this.#clock.soon(() => {
+      this.#isFlushDue = false;
+      this.#flush();
+      if (this.#socket.writableLength > this.#waitingBytesMax) this.#socket.destroy();
+    });
+  }
+
+  ask(kind: number, text: string): Promise<Message> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) {
+        reject(new ChannelError("the other process is gone"));
+        return;
+      }
+      this.#asked = (this.#asked + 1) >>> 0;
+      this.#questions.set(this.#asked, { resolve, reject });
+      this.tell(kind, { number: this.#asked, text });
+    });
+  }
+
+  /** What was said until now still arrives. */
+  close(): void {
+    this.#flush();
+    this.#socket.end();
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#used + bytes <= this.#buffer.length) return;
+    this.#flush();
+    if (bytes > this.#buffer.length) this.#buffer = Buffer.allocUnsafe(bytes);
+  }
+
+  #flush(): void {
+    if (this.#used === 0) return;
+    const said = this.#buffer.subarray(0, this.#used);
+    this.#used = 0;
+    // What was written belongs to the socket until it is sent.
+    this.#buffer = this.#buffer.subarray(said.length);
+    if (this.#buffer.length < BUFFER_BYTES / 4) this.#buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+    this.#socket.write(said);
+  }
+
+  #read(chunk: Buffer): void {
+    let read = chunk;
+    if (this.#piecesBytes > 0) {
+      this.#pieces.push(chunk);
+      this.#piecesBytes += chunk.length;
+      if (this.#piecesBytes < this.#needed) return;
+      read = Buffer.concat(this.#pieces, this.#piecesBytes);
+      this.#pieces = [];
+      this.#piecesBytes = 0;
+    }
+    let at = 0;
+    this.#needed = LENGTH_BYTES;
+    while (read.length - at >= LENGTH_BYTES) {
+      const end = at + LENGTH_BYTES + read.readUInt32LE(at);
+      if (end > read.length) {
+        this.#needed = end - at;
+        break;
+      }
+      this.#handle(read, at + LENGTH_BYTES, end);
+      at = end;
+    }
+    if (at === read.length) return;
+    this.#pieces = [read.subarray(at)];
+    this.#piecesBytes = read.length - at;
+  }
+
+  #handle(read: Buffer, start: number, end: number): void {
+    const kind = read.readUInt8(start);
+    const number = read.readUInt32LE(start + 1);
+    const textEnd = start + HEAD_BYTES + read.readUInt32LE(start + 5);
+    const text = read.toString("utf8", start + HEAD_BYTES, textEnd);
+    const message = { number, text, bytes: read.subarray(textEnd, end) };
+    if (kind >= FIRST_KIND) {
+      const handle = this.#handlers[kind];
+      invariant(handle !== undefined, `nobody handles messages of kind ${kind}`);
+      handle(message);
+      return;
+    }
+    const waiting = this.#questions.get(number);
+    this.#questions.delete(number);
+    if (kind === FAILURE) waiting?.reject(new ChannelError(text));
+    else waiting?.resolve(message);
+  }
+}

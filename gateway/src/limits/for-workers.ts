@@ -1,0 +1,110 @@
+/**
+ * Limits of several worker processes, counted exactly by the primary process, in its memory. A worker asks over its channel, and of a worker
+ * that died everything is freed at once. Both sides are here, so that they agree.
+ */
+import { type Channel, ChannelError, FIRST_KIND } from "../base/channel.ts";
+import type { Clock } from "../base/clock.ts";
+import { alwaysThere } from "../base/dependency.ts";
+import { checkCount, checkLimits, type Entry, type KeyLimits, type Limits, type Refusal } from "./limits.ts";
+import { type Board, memoryLimits } from "./memory.ts";
+
+const KINDS = { enter: 0, standing: 1, leave: 2, enterModel: 3, leaveModel: 4 };
+const kind = (name: keyof typeof KINDS): number => FIRST_KIND + KINDS[name];
+
+/** None of what is said has one: ids, names of models and numbers. */
+const SEPARATOR = "\n";
+const join = (...parts: (string | number)[]): string => parts.join(SEPARATOR);
+
+/** In the primary: what one worker enters and leaves. */
+export function serveLimits(channel: Channel, { clock, board }: { clock: Clock; board: Board }): void {
+  const limits = memoryLimits({ clock, board });
+  channel.answer(kind("enter"), async ({ text }) => {
+    const [keyId = "", id = "", ...numbers] = text.split(SEPARATOR);
+    return writeEntry(await limits.enter(keyId, id, readLimits(numbers)));
+  });
+  channel.answer(kind("standing"), async ({ text }) => {
+    const [keyId = "", ...numbers] = text.split(SEPARATOR);
+    return writeEntry({ admitted: true, standing: await limits.standing(keyId, readLimits(numbers)) });
+  });
+  channel.answer(kind("enterModel"), async ({ text }) => {
+    const [model = "", id = "", ceiling, account = ""] = text.split(SEPARATOR);
+    return (await limits.enterModel(model, id, Number(ceiling), account)) ? "1" : "0";
+  });
+  channel.answer(kind("leave"), async ({ text }) => {
+    const [keyId = "", id = "", tokens] = text.split(SEPARATOR);
+    await limits.leave(keyId, id, Number(tokens));
+    return "";
+  });
+  channel.on(kind("leaveModel"), ({ text }) => {
+    const [model = "", id = ""] = text.split(SEPARATOR);
+    void limits.leaveModel(model, id);
+  });
+  void channel.closed.then(async () => {
+    limits.abandon();
+    await limits.close();
+  });
+}
+
+/** In a worker. Without the primary there is no worker: it ends when the channel does. */
+export function limitsOfPrimary(channel: Channel): Limits {
+  return {
+    health: alwaysThere("limits"),
+    async enter(keyId, id, limits) {
+      checkLimits(limits);
+      const { requestsPerMinute, tokensPerMinute, inFlight } = limits;
+      const words = join(keyId, id, requestsPerMinute, tokensPerMinute, inFlight);
+      return readEntry((await channel.ask(kind("enter"), words)).text, limits);
+    },
+    async standing(keyId, limits) {
+      checkLimits(limits);
+      const { requestsPerMinute, tokensPerMinute, inFlight } = limits;
+      const words = join(keyId, requestsPerMinute, tokensPerMinute, inFlight);
+      return readEntry((await channel.ask(kind("standing"), words)).text, limits).standing;
+    },
+    // Answered, because a client that has its answer may send its next request to another worker at once.
+    async leave(keyId, id, tokens) {
+      checkCount("tokens", tokens);
+      await channel.ask(kind("leave"), join(keyId, id, tokens)).catch(unlessGone);
+    },
+    async enterModel(model, id, ceiling, account = "") {
+      checkCount("ceiling", ceiling);
+      return (await channel.ask(kind("enterModel"), join(model, id, ceiling, account))).text === "1";
+    },
+    // Messages keep their order: a request leaves its model before its key, and that is answered.
+    async leaveModel(model, id) {
+      channel.tell(kind("leaveModel"), { text: join(model, id) });
+    },
+    async close() {},
+  };
+}
+
+/** The primary frees everything of a worker that it does not hear any more. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ChannelError)) throw error;
+}
+
+const readLimits = ([requests, tokens, inFlight]: string[]): KeyLimits => ({
+  requestsPerMinute: Number(requests),
+  tokensPerMinute: Number(tokens),
+  inFlight: Number(inFlight),
+});
+
+function writeEntry(entry: Entry): string {
+  const { remainingRequests, remainingTokens, resetRequestsMs } = entry.standing;
+  const counts = join(remainingRequests, remainingTokens, resetRequestsMs);
+  return entry.admitted ? counts : join(counts, entry.retryAfterS, entry.code);
+}
+
+function readEntry(text: string, limits: KeyLimits): Entry {
+  const [remainingRequests, remainingTokens, resetMs, retryAfterS, code] = text.split(SEPARATOR);
+  const standing = {
+    limitRequests: limits.requestsPerMinute,
+    remainingRequests: Number(remainingRequests),
+    resetRequestsMs: Number(resetMs),
+    limitTokens: limits.tokensPerMinute,
+    remainingTokens: Number(remainingTokens),
+    resetTokensMs: Number(resetMs),
+  };
+  if (code === undefined) return { admitted: true, standing };
+  return { admitted: false, code: code as Refusal, retryAfterS: Number(retryAfterS), standing };
+}

@@ -1,0 +1,32 @@
+/** The setting of how many processes serve. */
+import { availableParallelism } from "node:os";
+import { z } from "zod";
+import { domain, parsed } from "../base/settings.ts";
+
+const WORKERS_MAX = 128;
+const RULE = `be auto, or a whole number from 1 to ${WORKERS_MAX}`;
+
+const Workers = z.union([z.literal("auto"), z.coerce.number().int().min(1).max(WORKERS_MAX)], `must ${RULE}`);
+
+interface WorkersConfig {
+  /** How many processes serve on one port. One serves alone, without a primary process. */
+  workers: number;
+}
+
+export const workers = domain({
+  title: "Processes",
+  note: `The workers share \`DATABASE_POOL_MAX\` (at least 4 each), \`DATABASE_POOL_MIN\` and \`BODY_BUDGET_MB\`. \`tollgate dev\` uses one process.`,
+  settings: {
+    WORKERS: parsed(
+      Workers,
+      {
+        default: 1 as const,
+        rule: RULE,
+        help: "Number of processes that serve on one port; `auto` is one for each processor.",
+        see: "[Several processors](capacity.md#several-processors)",
+      },
+      "1",
+    ),
+  },
+  config: (e): WorkersConfig => ({ workers: e.WORKERS === "auto" ? availableParallelism() : e.WORKERS }),
+});

@@ -1,0 +1,120 @@
+/** What the internal port tells of all workers together. */
+import type { Channel } from "../base/channel.ts";
+import { type Clock, sleep } from "../base/clock.ts";
+import { watchLoopDelay } from "../base/loop-delay.ts";
+import { type Figures, openPage } from "../http/metrics/page.ts";
+import { countsOf, pageOf } from "../http/metrics/workers.ts";
+import type { Health, Readiness } from "../http/server.ts";
+import { KINDS } from "./seat.ts";
+import type { Supervisor, Worker } from "./supervisor.ts";
+
+/** `/readyz` answers within a second, whatever hangs. */
+const ANSWER_MS_MAX = 800;
+
+const STARTING: Readiness = {
+  status: "not ready",
+  dependencies: { gateway: "away" },
+  reasons: { gateway: "no worker answers yet" },
+};
+
+interface Options {
+  supervisor: Pick<Supervisor, "workers" | "deaths" | "isStopping">;
+  /** Of the worker with that number. */
+  channelOf: (number: number) => Pick<Channel, "ask"> | undefined;
+  /** How many workers there should be. */
+  count: number;
+  clock: Clock;
+}
+
+interface WholeHealth extends Health {
+  ready(): Promise<Readiness>;
+  /** A worker is gone: of its figures, the counts stay. */
+  ended(number: number): void;
+}
+
+export function openWholeHealth({ supervisor, channelOf, count, clock }: Options): WholeHealth {
+  /** What each worker told last. */
+  const last = new Map<number, Figures>();
+  let gone: Promise<Figures> = Promise.resolve([]);
+  const ask = async <T>({ number }: Worker, kind: number): Promise<T | undefined> => {
+    const answer = channelOf(number)
+      ?.ask(kind, "")
+      .then(({ text }) => JSON.parse(text) as T);
+    // Of one that hangs or has just died nothing is told.
+    return await Promise.race([answer?.catch(() => undefined), sleep(clock, ANSWER_MS_MAX).then(() => undefined)]);
+  };
+  const readiness = async (): Promise<Readiness> => {
+    const workers = supervisor.workers().filter(({ state }) => state !== "stopping");
+    const serving = workers.filter(({ state }) => state === "serving");
+    const asked = serving.length > 0 ? serving : workers;
+    const told = (await Promise.all(asked.map((worker) => ask<Readiness>(worker, KINDS.ready)))).filter(
+      (one) => one !== undefined,
+    );
+    return together(told.length > 0 ? told : [STARTING], supervisor.isStopping);
+  };
+  const own = openPage();
+  tellOfWorkers(own, { supervisor, count, clock });
+
+  return {
+    ready: readiness,
+    ended(number) {
+      const figures = last.get(number);
+      last.delete(number);
+      if (figures !== undefined) gone = gone.then((before) => countsOf(figures, before));
+    },
+    async metrics() {
+      const { status } = await readiness();
+      const workers = supervisor.workers();
+      await Promise.all(
+        workers.map(async (worker) => {
+          const figures = await ask<Figures>(worker, KINDS.figures);
+          if (figures !== undefined && supervisor.workers().includes(worker)) last.set(worker.number, figures);
+        }),
+      );
+      const ready = { name: "tollgate_ready", type: "gauge", aggregator: "sum" } as unknown as Figures[number];
+      ready.help = "1 if /readyz reports that the gateway can serve requests.";
+      ready.values = [{ value: status === "ready" ? 1 : 0, labels: {} }];
+      const figures = [...last].map(([worker, told]) => ({ worker, figures: told }));
+      return await pageOf(figures, { own: [...(await own.figures()), ready], gone: await gone });
+    },
+  };
+}
+
+/** A gateway is ready while one of its workers is: the others are being replaced, or their dependency has just gone away. */
+function together(told: Readiness[], isStopping: boolean): Readiness {
+  const dependencies: Readiness["dependencies"] = {};
+  const reasons: Record<string, string> = {};
+  for (const one of told) {
+    for (const [name, state] of Object.entries(one.dependencies)) {
+      if (dependencies[name] !== "away") dependencies[name] = state;
+    }
+    Object.assign(reasons, one.reasons);
+  }
+  const isReady = told.some(({ status }) => status === "ready");
+  return {
+    status: isStopping ? "draining" : isReady ? "ready" : "not ready",
+    dependencies,
+    ...(Object.keys(reasons).length > 0 && { reasons }),
+  };
+}
+
+function tellOfWorkers(
+  page: ReturnType<typeof openPage>,
+  { supervisor, count, clock }: Pick<Options, "supervisor" | "count" | "clock">,
+): void {
+  page.gauge("tollgate_workers", "Worker processes, by state (starting, serving or stopping).", () => {
+    const states = supervisor.workers().map(({ state }) => state);
+    return (["starting", "serving", "stopping"] as const).map((state) => [
+      states.filter((one) => one === state).length,
+      { state },
+    ]);
+  });
+  page.gauge("tollgate_workers_wanted", "Worker processes that there should be.", () => [[count]]);
+  page.counter("tollgate_worker_deaths_total", "Worker processes that ended unexpectedly.", () => [
+    [supervisor.deaths],
+  ]);
+  const loopDelay = watchLoopDelay({ clock });
+  page.gauge("nodejs_eventloop_lag_seconds", "Delay of the event loop at the last sample.", () => [
+    [loopDelay.read().last, { worker: "primary" }],
+  ]);
+}

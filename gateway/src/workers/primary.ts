@@ -1,0 +1,162 @@
+/**
+ * The primary process of a gateway with several workers. It serves no request: it accepts connections and hands them round, has the private
+ * PostgreSQL, the embedded plane and the limits, keeps the workers alive, and tells of all of them on the internal port.
+ */
+import cluster, { type Worker as ClusterWorker } from "node:cluster";
+import type { Socket } from "node:net";
+import { Channel } from "../base/channel.ts";
+import { systemClock as clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { openHubOf } from "../build/plane.ts";
+import type { Config } from "../config.ts";
+import { startPrivatePostgres } from "../db/embedded.ts";
+import { internalServer, listen } from "../http/server.ts";
+import { serveLimits } from "../limits/for-workers.ts";
+import { Board } from "../limits/memory.ts";
+import { openToWorkers } from "../plane/hub/for-workers.ts";
+import { serverSecrets } from "../server-secrets.ts";
+import { openWholeHealth } from "./health.ts";
+import { environmentOf, KINDS, type Seat, STDIO } from "./seat.ts";
+import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
+
+/** Of commands, and of a worker that is being replaced. */
+const CONNECTIONS_BESIDE = 50;
+/** The ledger's, those that watch, those of accounts that are locked, and the least of the pool. */
+const CONNECTIONS_OF_WORKER = 20;
+
+interface Options {
+  config: Config;
+  log: Log;
+  /** Resolves when it is to stop, with an error where it cannot go on. */
+  stopped: Promise<Error | undefined>;
+  onLost: (error: Error) => void;
+  /** `run` runs each time all workers are to be replaced. */
+  onReplace: (run: () => void) => void;
+}
+
+/** Resolves with the exit code. */
+export async function runPrimary({ config, log, stopped, onLost, onReplace }: Options): Promise<number> {
+  const stack: (() => unknown)[] = [];
+  const close = async (): Promise<void> => {
+    for (let stop = stack.pop(); stop !== undefined; stop = stack.pop()) await stop();
+  };
+  try {
+    const { workers: count, drain } = config;
+    const channels = new Map<number, Channel>();
+    const serveWorker = await openShared({ config, log, onClose: (stop) => stack.push(stop) });
+    let seat: Omit<Seat, "number" | "hasUpkeep">;
+    let port = 0;
+    cluster.setupPrimary({ stdio: [...STDIO] });
+    const supervisor = openSupervisor({
+      count,
+      drain,
+      clock,
+      log,
+      fork({ number, hasUpkeep }) {
+        const worker = cluster.fork(environmentOf({ ...seat, number, hasUpkeep }));
+        const channel = channelOf(worker);
+        serveWorker(channel);
+        channels.set(number, channel);
+        void channel.closed.then(() => whole.ended(number));
+        return processOf(worker, channel, (served) => {
+          port = served;
+        });
+      },
+    });
+    const whole = openWholeHealth({ supervisor, channelOf: (number) => channels.get(number), count, clock });
+    const server = internalServer(whole);
+    stack.push(() => server.close());
+    const at = { host: config.internalHost, port: config.internalPort };
+    const internalPort = await listen(server, at, { host: "INTERNAL_HOST", port: "INTERNAL_PORT" });
+    const databaseUrl = await openDatabase({ config, log, onLost, onClose: (stop) => stack.push(stop) });
+    seat = { workers: count, internalPort, databaseUrl };
+
+    const refused = await Promise.race([supervisor.start(), stopped.then(() => undefined)]);
+    if (refused !== undefined) {
+      log.error(refused, "a worker could not start");
+      await supervisor.stop({ delayMs: 0, graceMs: 0 });
+      return refused.code ?? 1;
+    }
+    if (supervisor.workers().some(({ state }) => state === "serving"))
+      log.info({ workers: count, port, internalPort }, "all workers are serving");
+    onReplace(() => {
+      log.info({ workers: count }, "SIGHUP: replacing the workers, one after the other");
+      void supervisor
+        .replaceAll()
+        .then((isDone) => isDone && log.info({ workers: count }, "all workers were replaced"));
+    });
+    const lost = await stopped;
+    await supervisor.stop();
+    log.info("stopped");
+    if (lost !== undefined) throw lost;
+    return 0;
+  } finally {
+    await close();
+  }
+}
+
+interface Needs {
+  config: Config;
+  log: Log;
+  onClose: (stop: () => unknown) => void;
+}
+
+/** What workers share. Returns how each of them is served. */
+async function openShared({ config, log, onClose }: Needs): Promise<(channel: Channel) => void> {
+  // Made before any worker could make its own.
+  const secrets = await serverSecrets(config);
+  const serving: ((channel: Channel) => void)[] = [];
+  if (config.valkeyUrl === undefined) {
+    const board = new Board();
+    serving.push((channel) => serveLimits(channel, { clock, board }));
+  }
+  if (!config.plane.absent && config.plane.nats === undefined) {
+    const hub = await openHubOf({ config, clock, random: systemRandom(), log, onClose }, secrets);
+    serving.push(openToWorkers(hub));
+  }
+  return (channel) => {
+    for (const serve of serving) serve(channel);
+  };
+}
+
+/** The address of the private PostgreSQL; null where the settings name a database. */
+async function openDatabase({ config, log, onLost, onClose }: Needs & Pick<Options, "onLost">): Promise<string | null> {
+  if (config.databaseUrl !== undefined) return null;
+  const progress = (what: string): void => log.info(what);
+  const { dataDir, workers, databasePoolMax } = config;
+  const connectionsMax = CONNECTIONS_BESIDE + CONNECTIONS_OF_WORKER * workers + databasePoolMax;
+  const postgres = await startPrivatePostgres({ dataDir, log, clock, progress, onLost, connectionsMax });
+  onClose(() => postgres.stop());
+  const { host, port, user, database } = postgres.connection;
+  return `postgresql:///${database}?${new URLSearchParams({ host, port: String(port), user })}`;
+}
+
+function channelOf({ process: child }: ClusterWorker): Channel {
+  const socket = child.stdio[4 as 3] as unknown as Socket;
+  return new Channel(socket, { clock });
+}
+
+function processOf(
+  { process: child, id }: ClusterWorker,
+  channel: Channel,
+  tellPort: (port: number) => void,
+): WorkerProcess {
+  return {
+    pid: child.pid,
+    serving: new Promise((resolve) => {
+      channel.on(KINDS.serving, ({ text }) => {
+        tellPort(Number(text));
+        resolve();
+      });
+    }),
+    ended: new Promise((resolve) => {
+      cluster.on("exit", (worker, code, signal) => {
+        if (worker.id === id) resolve({ code, signal });
+      });
+    }),
+    alive: () => channel.ask(KINDS.alive, ""),
+    stop: (times) => channel.tell(KINDS.stop, { text: JSON.stringify(times) }),
+    kill: () => child.kill("SIGKILL"),
+  };
+}

@@ -1,0 +1,60 @@
+/** What a primary process tells a worker that it starts, and how the two speak with each other. */
+import { FIRST_KIND } from "../base/channel.ts";
+import type { Config } from "../config.ts";
+import { workerDirectory } from "../ledger/spool.ts";
+
+const VARIABLE = "TOLLGATE_WORKER";
+/** Where a worker has its end of the channel: after standard input, output and error, and Node's own. */
+export const CHANNEL_FD = 4;
+export const STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as const;
+
+/** Kinds of message beside those of the limits and the plane. The primary asks; a worker tells that it serves. */
+export const KINDS = {
+  serving: FIRST_KIND + 32,
+  ready: FIRST_KIND + 33,
+  figures: FIRST_KIND + 34,
+  alive: FIRST_KIND + 35,
+  stop: FIRST_KIND + 36,
+};
+
+export interface Seat {
+  /** From 1. No two workers that live have the same. */
+  number: number;
+  /** How many workers there are. */
+  workers: number;
+  /** It does what a gateway does by itself, for all of them. */
+  hasUpkeep: boolean;
+  internalPort: number;
+  /** The private PostgreSQL that the primary has started; null where the settings name a database. */
+  databaseUrl: string | null;
+}
+
+export const environmentOf = (seat: Seat): Record<string, string> => ({ [VARIABLE]: JSON.stringify(seat) });
+
+/** Undefined in a process that is no worker. */
+export function readSeat(env: Record<string, string | undefined>): Seat | undefined {
+  const text = env[VARIABLE];
+  return text === undefined ? undefined : (JSON.parse(text) as Seat);
+}
+
+/** Enough for a page of the console, whose questions are asked in parallel. */
+const POOL_MIN = 4;
+const MEBIBYTE = 1024 * 1024;
+/** The longest body has to fit. */
+const BODY_BYTES_MAX = 10 * MEBIBYTE;
+
+/** The settings of one worker: of what a gateway may take, its share. */
+export function configOf(config: Config, { workers, databaseUrl, number }: Seat): Config & { spoolRoot: string } {
+  const shareOf = (whole: number, least: number): number =>
+    Math.min(whole, Math.max(least, Math.ceil(whole / workers)));
+  const gatewayBytesMax = Math.max(BODY_BYTES_MAX, Math.floor(config.bodyBudget.gatewayBytesMax / workers));
+  return {
+    ...config,
+    ...(databaseUrl !== null && { databaseUrl }),
+    databasePoolMax: shareOf(config.databasePoolMax, POOL_MIN),
+    databasePoolMin: shareOf(config.databasePoolMin, 1),
+    bodyBudget: { gatewayBytesMax, payerBytesMax: Math.max(BODY_BYTES_MAX, Math.floor(gatewayBytesMax / 4)) },
+    spoolDir: workerDirectory(config.spoolDir, number),
+    spoolRoot: config.spoolDir,
+  };
+}

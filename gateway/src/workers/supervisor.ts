@@ -1,0 +1,202 @@
+/**
+ * Keeps a number of workers alive: starts them, replaces one that died after a pause that grows while workers keep dying, replaces all of
+ * them one after the other when it is asked to, and ends them. A worker that does not answer any more is killed, and replaced like another
+ * that died.
+ *
+ *   starting ──serves──▶ serving ──stop──▶ stopping ──▶ (ended)
+ *       └──────ends──────────┴────────▶ a death: replaced
+ */
+import type { DrainTimes } from "../assemble/drain.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+
+/** The first pause before a worker that died is replaced; it doubles with every further death. */
+const PAUSE_MS = 500;
+const PAUSE_MS_MAX = 30_000;
+/** Workers that lived for so long without a death are well: the next pause is the first again. */
+const CALM_MS = 60_000;
+const LOOK_EVERY_MS = 5_000;
+/** Looks in a row that a worker may leave without an answer. */
+const MISSED_MAX = 6;
+/** Beyond what its drain may take. */
+const LATE_MS = 15_000;
+/** A worker that is replaced still serves for a moment: nobody has to notice, and requests on the way to it arrive. */
+const REPLACED_DELAY_MS = 1_000;
+
+export interface Ended {
+  code: number | null;
+  signal: string | null;
+}
+
+/** A worker's process. */
+export interface WorkerProcess {
+  readonly pid: number | undefined;
+  /** Resolves when it serves. */
+  readonly serving: Promise<void>;
+  readonly ended: Promise<Ended>;
+  /** Resolves when it answers. */
+  alive(): Promise<unknown>;
+  stop(times: DrainTimes): void;
+  kill(): void;
+}
+
+export interface Worker {
+  readonly number: number;
+  readonly process: WorkerProcess;
+  readonly hasUpkeep: boolean;
+  state: "starting" | "serving" | "stopping";
+}
+
+interface Options {
+  count: number;
+  drain: DrainTimes;
+  clock: Clock;
+  log: Log;
+  fork: (worker: Pick<Worker, "number" | "hasUpkeep">) => WorkerProcess;
+}
+
+export interface Supervisor {
+  /** Resolves when all serve, or with how one ended that said itself that it cannot start. */
+  start(): Promise<Ended | undefined>;
+  /** Replaces every worker, one after the other. Resolves with whether all were. */
+  replaceAll(): Promise<boolean>;
+  /** Ends all of them; nothing is replaced any more. */
+  stop(times?: DrainTimes): Promise<void>;
+  workers(): readonly Worker[];
+  readonly deaths: number;
+  readonly isStopping: boolean;
+}
+
+export function openSupervisor({ count, drain, clock, log, fork }: Options): Supervisor {
+  const living = new Set<Worker>();
+  const pauses = new Set<() => void>();
+  let [deaths, deathsLately] = [0, 0];
+  let lastDeathAt = Number.NEGATIVE_INFINITY;
+  let isStopping = false;
+  let hasServed = false;
+  let replacing: Promise<boolean> | undefined;
+
+  const freeNumber = (): number => {
+    const taken = new Set([...living].map(({ number }) => number));
+    let number = 1;
+    while (taken.has(number)) number += 1;
+    return number;
+  };
+  const launch = (hasUpkeep: boolean): Worker => {
+    const number = freeNumber();
+    const worker: Worker = { number, hasUpkeep, process: fork({ number, hasUpkeep }), state: "starting" };
+    living.add(worker);
+    void worker.process.serving.then(() => {
+      if (worker.state === "starting") worker.state = "serving";
+      hasServed = true;
+    });
+    void worker.process.ended.then(() => living.delete(worker));
+    void watchAnswers(worker, { clock, log });
+    return worker;
+  };
+  /** One that is replaced when it dies. */
+  const keep = (worker: Worker): Worker => {
+    void worker.process.ended.then((how) => {
+      if (worker.state !== "stopping") died(worker, how);
+    });
+    return worker;
+  };
+  const died = (worker: Worker, how: Ended): void => {
+    deaths += 1;
+    const now = clock.monotonic();
+    deathsLately = now - lastDeathAt > CALM_MS ? 1 : deathsLately + 1;
+    lastDeathAt = now;
+    if (isStopping || !hasServed) return;
+    const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (deathsLately - 1));
+    const fields = { worker: worker.number, pid: worker.process.pid, ...how, pauseMs };
+    log.error(fields, "a worker ended unexpectedly; it is replaced after a pause");
+    const cancel = clock.after(pauseMs, () => {
+      pauses.delete(cancel);
+      keep(launch(worker.hasUpkeep));
+    });
+    pauses.add(cancel);
+  };
+  const retire = async (worker: Worker, times: DrainTimes): Promise<void> => {
+    worker.state = "stopping";
+    worker.process.stop(times);
+    const cancel = clock.after(times.delayMs + times.graceMs + LATE_MS, () => {
+      log.error({ worker: worker.number, pid: worker.process.pid }, "a worker did not stop in time: it is killed");
+      worker.process.kill();
+    });
+    await worker.process.ended;
+    cancel();
+  };
+  const replace = async (old: Worker): Promise<boolean> => {
+    const next = launch(old.hasUpkeep);
+    const { serving, ended } = next.process;
+    const isServing = await Promise.race([serving.then(() => true), ended.then(() => false)]);
+    if (isServing) keep(next);
+    if (isServing && !isStopping) await retire(old, { delayMs: REPLACED_DELAY_MS, graceMs: drain.graceMs });
+    return isServing;
+  };
+  const replaceEach = async (): Promise<boolean> => {
+    for (const worker of [...living]) {
+      // It may have died meanwhile, and is replaced already.
+      if (isStopping || worker.state === "stopping" || !living.has(worker)) continue;
+      if (await replace(worker)) continue;
+      log.error("the replacement of a worker did not start: the other workers stay as they are");
+      return false;
+    }
+    return !isStopping;
+  };
+
+  return {
+    async start() {
+      const first = Array.from({ length: count }, (_, i) => keep(launch(i === 0)));
+      const refused = new Promise<Ended>((resolve) => {
+        for (const { process } of first) void process.ended.then((how) => !hasServed && resolve(how));
+      });
+      const allServe = Promise.all(
+        first.map(({ process }) => Promise.race([process.serving, process.ended.then(() => {})])),
+      );
+      return await Promise.race([allServe.then(() => undefined), refused]);
+    },
+    replaceAll() {
+      replacing ??= replaceEach().finally(() => {
+        replacing = undefined;
+      });
+      return replacing;
+    },
+    async stop(times = drain) {
+      isStopping = true;
+      for (const cancel of pauses) cancel();
+      await Promise.all([...living].map((worker) => retire(worker, times)));
+    },
+    workers: () => [...living],
+    get deaths() {
+      return deaths;
+    },
+    get isStopping() {
+      return isStopping;
+    },
+  };
+}
+
+/** Until it ends: one whose event loop stands still serves nobody, and its connections wait. */
+async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock" | "log">): Promise<void> {
+  let missed = 0;
+  const { process, number } = worker;
+  const stop = clock.every(LOOK_EVERY_MS, () => {
+    if (worker.state === "starting") return;
+    if (missed >= MISSED_MAX) {
+      log.error({ worker: number, pid: process.pid }, "a worker does not answer any more: it is killed");
+      process.kill();
+      return;
+    }
+    missed += 1;
+    process.alive().then(
+      () => {
+        missed = 0;
+      },
+      // It is gone: its end is heard.
+      () => {},
+    );
+  });
+  await process.ended;
+  stop();
+}

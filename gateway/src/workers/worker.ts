@@ -1,0 +1,77 @@
+/** One worker: a gateway like any other, whose plane, limits and internal port the primary process has. */
+import cluster from "node:cluster";
+import { Socket } from "node:net";
+import type { DrainTimes } from "../assemble/drain.ts";
+import { Channel } from "../base/channel.ts";
+import { systemClock as clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { StoppedWhileWaiting } from "../build/waiting.ts";
+import { build } from "../build.ts";
+import type { Config } from "../config.ts";
+import { startingHealth } from "../http/health.ts";
+import type { Health } from "../http/server.ts";
+import { limitsOfPrimary } from "../limits/for-workers.ts";
+import { planeOfPrimary } from "../plane/hub/for-workers.ts";
+import { CHANNEL_FD, configOf, KINDS, type Seat } from "./seat.ts";
+
+interface Options {
+  seat: Seat;
+  config: Config;
+  log: Log;
+  /** Called once, by the worker that has the upkeep. */
+  served: (gateway: Awaited<ReturnType<typeof build>>) => Promise<void>;
+}
+
+/** Resolves with the exit code when the primary had it stop. */
+export async function runWorker({ seat, config, log: parentLog, served }: Options): Promise<number> {
+  const log = parentLog.child({ worker: seat.number });
+  // The primary decides: Ctrl-C and a service manager's signals reach the whole group.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+  const channel = new Channel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), { clock });
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<DrainTimes | Error>();
+  channel.on(KINDS.stop, ({ text }) => stop(JSON.parse(text) as DrainTimes));
+  channel.answer(KINDS.alive, () => "");
+  let health: Health = startingHealth(() => undefined);
+  channel.answer(KINDS.ready, async () => JSON.stringify(await health.ready()));
+  channel.answer(KINDS.figures, async () => JSON.stringify((await health.figures?.()) ?? []));
+  // Without the primary there is no plane and no limit: as if the machine had stopped, and that loses nothing.
+  let isOver = false;
+  void channel.closed.then(() => isOver || process.exit(1));
+
+  const own = configOf(config, seat);
+  const gateway = await build({
+    config: own,
+    log,
+    progress: (what) => log.debug(what),
+    onLost: stop,
+    stopped,
+    worker: {
+      spoolRoot: own.spoolRoot,
+      hasUpkeep: seat.hasUpkeep,
+      internalPort: seat.internalPort,
+      tellOf: (now) => {
+        health = now;
+      },
+      ...(config.plane.nats === undefined && { plane: planeOfPrimary(channel, { clock, log }) }),
+      ...(config.valkeyUrl === undefined && { limits: limitsOfPrimary(channel) }),
+    },
+  }).catch((error) => {
+    if (error instanceof StoppedWhileWaiting) return undefined;
+    throw error;
+  });
+  const leave = (): number => {
+    isOver = true;
+    channel.close();
+    cluster.worker?.disconnect();
+    return 0;
+  };
+  if (gateway === undefined) return leave();
+  channel.tell(KINDS.serving, { text: String(gateway.port) });
+  if (seat.hasUpkeep) await served(gateway);
+  void gateway.warm();
+  const asked = await stopped;
+  await gateway.drain(asked instanceof Error ? undefined : asked);
+  await gateway.close();
+  if (asked instanceof Error) throw asked;
+  return leave();
+}
