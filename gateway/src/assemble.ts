@@ -76,7 +76,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     if (front === undefined) return running(context, settings, { ...facts, doors: undefined });
     const parts = await openSite(context, settings, ports, { ...front, serving, trust });
     const upkeep = await openUpkeep(context, settings, { ports, parts, ...front });
-    const health = openHealth(context, settings, { ports, serving, upkeep, ...front });
+    const health = openHealth(context, settings, { ports, serving, upkeep, files: parts.door.files, ...front });
     // A gateway that took requests before would refuse what nodes that it has not heard of yet could serve.
     await serving.nodesReported;
     const doors = await openDoors(context, { ...ports, ...front, parts, health, onClosed });

@@ -4,6 +4,7 @@ import {
   envelopeOf,
   type FaultBody,
   type FaultCode,
+  faults,
   noSuchPath,
   type Refusal,
   type Retry,
@@ -20,6 +21,15 @@ export interface FaultParts extends Omit<Refusal, "code" | "extra"> {
   extra?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;
+  about?: About | undefined;
+}
+
+/** What is kept of a refused call beside its code. Never sent. */
+interface About {
+  /** The model that was asked for. */
+  model?: string;
+  /** In place of the message, where that repeats something that was sent. */
+  message?: string;
 }
 
 /** What went wrong inside goes to `cause` and the log only. */
@@ -31,6 +41,7 @@ export class Fault extends Error implements Refusal {
   readonly code: FaultCode | undefined;
   readonly extra: Record<string, unknown>;
   readonly headers: Record<string, string>;
+  readonly about: About;
 
   constructor(parts: FaultParts) {
     super(parts.message, { cause: parts.cause });
@@ -40,6 +51,7 @@ export class Fault extends Error implements Refusal {
     this.code = parts.code;
     this.extra = parts.extra ?? {};
     this.headers = parts.headers ?? {};
+    this.about = parts.about ?? {};
   }
 
   body(): FaultBody {
@@ -51,6 +63,12 @@ export class Fault extends Error implements Refusal {
     const { message, cause } = this;
     return new Fault({ ...this, message, cause, headers: { ...this.headers, ...headers } });
   }
+
+  /** The same fault of a request for this model. */
+  ofModel(model: string): Fault {
+    const { message, cause } = this;
+    return new Fault({ ...this, message, cause, about: { ...this.about, model } });
+  }
 }
 
 export interface FaultOptions {
@@ -59,6 +77,7 @@ export interface FaultOptions {
   extra?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;
+  about?: About;
 }
 
 /** No model ID is longer. A request may name anything. */
@@ -73,12 +92,12 @@ export function fault(code: FaultCode, { message, ...more }: FaultOptions = {}):
 export function modelNotFound(id: string): Fault {
   const shown = JSON.stringify(id.slice(0, MODEL_CHARS_SHOWN));
   const message = `Model ${shown} does not exist, or cannot be used with this key and endpoint. GET /v1/models lists the available models.`;
-  return fault("model_not_found", { message });
+  return fault("model_not_found", { message, about: { model: id, message: faults.model_not_found.text } });
 }
 
 /** 400: names the field and the rule it broke. */
-export function invalidRequest(param: string | null, message: string, cause?: unknown): Fault {
-  return new Fault({ ...wrongField(param, message), cause });
+export function invalidRequest(param: string | null, message: string, cause?: unknown, about?: About): Fault {
+  return new Fault({ ...wrongField(param, message), cause, about });
 }
 
 export function notFound(message: string): Fault {
@@ -86,7 +105,8 @@ export function notFound(message: string): Fault {
 }
 
 export function unsupportedEncoding(encoding: string, header?: string): Fault {
-  return new Fault(compressedBody(encoding, header));
+  const about = { message: "The request body is encoded in a way that the gateway does not read." };
+  return new Fault({ ...compressedBody(encoding, header), about });
 }
 
 /** A body that comes too slowly. Its connection ends, because the rest of it may still come. */

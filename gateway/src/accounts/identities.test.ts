@@ -103,6 +103,31 @@ test("a session that a test put into the table is one like those of signing in",
   assert.equal(await identities.session(new Headers({ cookie: `${forged.name}=${forged.value}` })), undefined);
 });
 
+for (const days of [-8, 8]) {
+  test(`sessions end by the database's clock on a machine whose clock is off by ${days} days`, async () => {
+    // The library reads this machine's clock, which is the database's too: so it is the tables that are off here.
+    const aheadMs = -days * 86_400_000;
+    const off = await open({ databaseAheadMs: () => aheadMs });
+    const identityId = await make(`off.by.${days}@example.test`);
+    const { headers } = await signIn(off, `off.by.${days}@example.test`);
+    const left = async (): Promise<number> => {
+      const { rows } = await database.pool.query(
+        `select extract(epoch from expires_at - now() - $2 * interval '1 ms')::float8 / 3600 as hours
+           from identity_session where identity_id = $1`,
+        [identityId, aheadMs],
+      );
+      return Math.round(rows[0].hours);
+    };
+    assert.equal(await left(), 7 * 24, "a week, by the database's clock");
+    assert.equal((await off.session(headers))?.identityId, identityId);
+    await database.pool.query(
+      "update identity_session set expires_at = expires_at - interval '169 hours' where identity_id = $1",
+      [identityId],
+    );
+    assert.equal(await off.session(headers), undefined);
+  });
+}
+
 test("nobody signs up as an operator", async () => {
   const person = { email: "sneaky@example.test", password: PASSWORD, name: "Sneaky", remember: true, operator: true };
   const { status } = await identities.signIn.signUp(person, caller());

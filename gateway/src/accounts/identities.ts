@@ -18,6 +18,7 @@ import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { openKeptSecrets } from "./kept-secrets.ts";
 import { openLetters } from "./letters.ts";
+import { onMachineTime } from "./machine-time.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { type OpenId, openOpenId } from "./openid.ts";
@@ -71,6 +72,8 @@ export interface IdentitiesOptions {
   pool: pg.Pool;
   newId: NewId;
   log: Log;
+  /** How far the database's clock is ahead of this machine's. */
+  databaseAheadMs?: () => number;
   /** Signs session cookies and encrypts secrets. Another one ends every session and every second factor, unless it is known: */
   secret: string;
   /** The one before it, or the one that other gateways may have already. */
@@ -110,10 +113,11 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     verifyEmails = false,
     providers = [],
     loadedLate = false,
+    databaseAheadMs = () => 0,
   } = options;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
-  const witness = openWitness(pool);
+  const witness = openWitness(onMachineTime(pool, databaseAheadMs));
   const sources = { pool, witness, newId, log, secret };
   const library = { ...sources, publicUrl, isSecure, letters, verifyEmails, providers, passwordHash };
   let loading: Promise<Auth> | undefined;

@@ -25,27 +25,38 @@ interface SmtpOptions {
   from: string;
 }
 
-export function smtpMail({ url, from }: SmtpOptions): Mail {
-  const open = async (): Promise<Transporter> => {
-    // Loaded with the first letter: most gateways never send one.
-    const { default: nodemailer } = await import("nodemailer");
-    return nodemailer.createTransport(
-      {
-        url,
-        connectionTimeout: CONNECT_MS_MAX,
-        greetingTimeout: CONNECT_MS_MAX,
-        socketTimeout: SOCKET_MS_MAX,
-        disableFileAccess: true,
-        disableUrlAccess: true,
-      },
-      { from },
-    );
-  };
+async function openTransport({ url, from }: SmtpOptions): Promise<Transporter> {
+  // Loaded with the first letter: most gateways never send one.
+  const { default: nodemailer } = await import("nodemailer");
+  return nodemailer.createTransport(
+    {
+      url,
+      connectionTimeout: CONNECT_MS_MAX,
+      greetingTimeout: CONNECT_MS_MAX,
+      socketTimeout: SOCKET_MS_MAX,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    { from },
+  );
+}
+
+/** Connects and signs in, and sends nothing. Rejects with the reason. */
+export async function verifySmtp(options: SmtpOptions): Promise<void> {
+  const transport = await openTransport(options);
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
+}
+
+export function smtpMail(options: SmtpOptions): Mail {
   let opened: Promise<Transporter> | undefined;
   return {
     delivers: true,
     async send({ id, to, subject, text }) {
-      opened ??= open();
+      opened ??= openTransport(options);
       const transport = await opened;
       const named = id === undefined ? {} : { messageId: `<${id}@tollgate>` };
       // An address as an object is one address, whatever characters are in it.

@@ -54,7 +54,7 @@ export function openWitness(pool: pg.Pool): Witness {
 }
 
 /** As `target`, but for one method. */
-function replacing<T extends object>(target: T, method: keyof T, replacement: (target: T) => unknown): T {
+export function replacing<T extends object>(target: T, method: keyof T, replacement: (target: T) => unknown): T {
   const own = replacement(target);
   return new Proxy(target, {
     get(_, name) {

@@ -34,7 +34,7 @@ export interface AccountSettings {
 export async function openAccountParts(
   context: Context,
   settings: AccountSettings,
-  { store: { pool }, mail }: Pick<Ports, "store" | "mail">,
+  { store: { pool, clock: databaseClock }, mail }: Pick<Ports, "store" | "mail">,
 ): Promise<AccountParts> {
   const { clock, newId, log, onClose } = context;
   const { sessionSecret: secret, oidcProviders: providers, loadsSignInLate: loadedLate } = settings;
@@ -42,6 +42,7 @@ export async function openAccountParts(
     pool,
     newId,
     log,
+    databaseAheadMs: () => databaseClock().offsetMs ?? 0,
     secret: secret.current,
     oldSecret: secret.old,
     nextSecret: secret.next,

@@ -34,15 +34,22 @@ export async function openDoors(
   { log, onClose }: Context,
   { listener, store, parts, health, onClosed }: Needs,
 ): Promise<Doors> {
-  const internal = internalServer(health);
-  onClosed(() => internal.close());
+  const openInternal = async (): Promise<number> => {
+    if (listener.internal !== undefined) {
+      listener.internal.tellOf(health);
+      return listener.internal.port;
+    }
+    const internal = internalServer(health);
+    onClosed(() => internal.close());
+    return await listener.open(internal, "internal");
+  };
   const open = publicServer(parts);
   let isOver = false;
   onClose(async () => {
     isOver = true;
     await open.close();
   });
-  const internalPort = await listener.open(internal, "internal");
+  const internalPort = await openInternal();
   const port = await listener.open(open, "public");
   return {
     port,

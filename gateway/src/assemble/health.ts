@@ -1,44 +1,50 @@
 /** What the internal port tells of the gateway: whether it is ready, and its metrics. */
 import { watchLoopDelay } from "../base/loop-delay.ts";
+import type { FileWatch } from "../base/open-files.ts";
 import { healthOf } from "../http/health.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { Context } from "./context.ts";
+import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
 import type { Ports } from "./ports.ts";
 import type { Serving } from "./serving.ts";
 import type { UpkeepFacts } from "./upkeep.ts";
 
-export interface HealthSettings {
+export interface HealthSettings extends DependencySettings {
   version: string;
-  /** While the limits' store is away: refuse requests, or let each gateway count alone. */
-  limitsWhenAway: "refuse" | "local";
 }
 
 interface Needs {
-  ports: Pick<Ports, "store" | "plane">;
+  ports: Pick<Ports, "store" | "plane" | "shared">;
   metrics: Metrics;
   serving: Serving;
   upkeep: UpkeepFacts;
+  files: FileWatch | undefined;
 }
 
 export function openHealth(
   { clock, gatewayId, onClose }: Context,
-  { version, limitsWhenAway }: HealthSettings,
-  { ports, metrics, serving, upkeep }: Needs,
+  settings: HealthSettings,
+  { ports, metrics, serving, upkeep, files }: Needs,
 ): ReturnType<typeof healthOf> {
   const { store } = ports;
-  const { gateway, money, plane, dispatch } = serving;
+  const { gateway, money, dispatch } = serving;
   const { roster, dispatcher } = dispatch;
   const { pool } = store;
   const loopDelay = watchLoopDelay({ clock });
   onClose(() => loopDelay.stop());
-  const dependencies = [
-    { of: store.health, isNeeded: true },
-    { of: gateway.limits.health, isNeeded: limitsWhenAway === "refuse" },
-    { of: plane.health, isNeeded: ports.plane !== undefined },
-  ];
-  const health = healthOf({ metrics, dependencies });
+  const dependencies = dependenciesOf(settings, { ports, serving });
+  const differences = () => ports.shared?.differences() ?? [];
+  const obstacles = (): Record<string, string> => {
+    const { trouble } = store.clock();
+    const differing = differences().map(({ what, remedy }) => `${what}. Next: ${remedy}`);
+    return {
+      ...(trouble !== undefined && { clock: trouble }),
+      ...(differing.length > 0 && { deployment: differing.join("; ") }),
+    };
+  };
+  const health = healthOf({ metrics, dependencies, obstacles });
   metrics.tellOf({
-    about: { gateway: gatewayId, version },
+    about: { gateway: gatewayId, version: settings.version },
     isReady: () => health.ready().status === "ready",
     nodes: () => roster.nodes().length,
     holds: () => money.leases.alive,
@@ -46,13 +52,16 @@ export function openHealth(
     capacityOf: (model) => roster.capacity(model),
     waitingFor: (model) => dispatcher.waiting(model),
     dependencies: () => dependencies.map(({ of }) => of),
+    differing: () => differences().map(({ setting }) => setting),
     pool: () => ({
       max: store.connections.max,
       total: pool.totalCount,
       idle: pool.idleCount,
       waiting: pool.waitingCount,
     }),
-    clockOffsetMs: store.clockOffsetMs,
+    databaseClock: store.clock,
+    files: () => files?.state(),
+    connectionsRefused: () => store.connectionsRefused?.() ?? 0,
     ledger: () => money.ledger,
     checks: () => serving.checks.counts,
     settlementsWaiting: () => money.ledger.unsettled().length,

@@ -1,5 +1,6 @@
 /** The ledger with everything that keeps its holds and settlements right, and what is recorded of refused requests. */
 import { openRefusals, type Refusals } from "../history/refusals.ts";
+import { openRefusedCalls, REFUSED_CALLS_SINCE, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";
 import { openUnfunded, type Unfunded } from "../history/unfunded.ts";
 import { keepLeases, type Leases } from "../ledger/leases.ts";
@@ -22,6 +23,7 @@ export interface Money {
   leases: Leases;
   refusals: Refusals;
   unfunded: Unfunded;
+  refusedCalls: RefusedCalls;
   /** Undefined without upkeep. */
   rollups: Rollups | undefined;
   /** Undefined where the store's history is not followed. */
@@ -36,7 +38,7 @@ export async function openMoney(
 ): Promise<Money> {
   const { clock, log, gatewayId, onClose } = context;
   const { holdLeaseMs, upkeep } = settings;
-  const { pool, ledgerPool, schema } = store;
+  const { pool, ledgerPool, ledgerApartPool, schema } = store;
   const refusals = openRefusals({ pool, clock });
   onClose(() => refusals.idle());
   const spool = await openOwnSpool(context, place);
@@ -46,6 +48,7 @@ export async function openMoney(
   onClose(() => rollups?.stop());
   const ledger = openLedger({
     pool: ledgerPool,
+    ...(ledgerApartPool && { apartPool: ledgerApartPool }),
     schema,
     clock,
     gatewayId,
@@ -63,8 +66,10 @@ export async function openMoney(
   onClose(() => leases.stop());
   const unfunded = openUnfunded({ pool, clock, log });
   onClose(() => unfunded.close());
+  const refusedCalls = openRefusedCalls({ pool, clock, log, isThere: () => schema.number >= REFUSED_CALLS_SINCE });
+  onClose(() => refusedCalls.close());
   const losses = journals && (await followHistory(context, { store, journals, ledger }));
-  return { ledger, leases, refusals, unfunded, rollups, journals, losses };
+  return { ledger, leases, refusals, unfunded, refusedCalls, rollups, journals, losses };
 }
 
 async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlace): Promise<Spool> {

@@ -50,7 +50,7 @@ export async function openServing(
   const { clock, log, newId, onClose } = context;
   const { store, models, plane = absentPlane() } = ports;
   const money = await openMoney(context, settings, ports);
-  if (store.lineage !== undefined && plane.ownership !== undefined) tellHistories(context, store.lineage, plane);
+  if (store.lineage !== undefined && plane.isShared) tellHistories(context, store.lineage, plane);
   const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store, money));
   onClose(() => apiKeys.close());
   const { broadcast } = store;
@@ -62,8 +62,8 @@ export async function openServing(
   });
   const dispatch = openDispatch(context, settings, { plane, fleet, broadcast, checksOf: checksIn(store) });
   const checks = lateChecks(context, settings);
-  // A plane without an owner is part of this gateway: no node was connected to it before.
-  const nodesReported = plane.ownership === undefined ? Promise.resolve() : sleep(clock, NODES_REPORT_MS);
+  // A plane that is this process's own had no node before it.
+  const nodesReported = plane.isShared ? sleep(clock, NODES_REPORT_MS) : Promise.resolve();
   const limits = await ports.limits({
     gateways: () => dispatch.peers.gateways(),
     unavailable: traffic.limitsUnavailable,
@@ -79,6 +79,7 @@ export async function openServing(
     limits,
     refusals: money.refusals,
     unfunded: money.unfunded,
+    refusedCalls: money.refusedCalls,
     ledger: money.ledger,
     leases: money.leases,
     dispatcher: dispatch.dispatcher,

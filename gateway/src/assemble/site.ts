@@ -1,6 +1,7 @@
 /** What the routes stand on: every domain's slice, opened once. */
 import type { AccountParts } from "../accounts/parts.ts";
 import { parseId } from "../base/ids.ts";
+import { watchOpenFiles } from "../base/open-files.ts";
 import type { Replaceable } from "../base/replaceable.ts";
 import { sparingLog } from "../base/sparing-log.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, TEAM_TOPIC } from "../db/broadcast.ts";
@@ -11,6 +12,7 @@ import type { DoorOptions } from "../http/call.ts";
 import type { CorsOrigins } from "../http/cors.ts";
 import { openCursors } from "../http/lists/cursors.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
+import { watchOutages } from "../http/outages.ts";
 import type { InferenceParts } from "../inference/parts.ts";
 import { runPrivately } from "../inference/private-job.ts";
 import { openKeyParts } from "../keys/parts.ts";
@@ -26,6 +28,7 @@ import { openCheckReader } from "../trust/spot-checks/reader.ts";
 import { SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
+import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
 import type { Listener, Ports } from "./ports.ts";
 import { keyOptions, type Serving } from "./serving.ts";
 
@@ -64,7 +67,7 @@ interface SiteNeeds {
 
 export async function openSite(
   context: Context,
-  settings: SiteSettings,
+  settings: SiteSettings & DependencySettings,
   ports: Ports,
   { listener, metrics, accounts, serving, trust }: SiteNeeds,
 ): Promise<Parts> {
@@ -73,7 +76,7 @@ export async function openSite(
   const { payoutHoldDays, status, publicUrl, version } = settings;
   const { pool, broadcast } = store;
   const { fleet, money, apiKeys } = serving;
-  const { ledger, unfunded } = money;
+  const { ledger, unfunded, refusedCalls } = money;
   const now = (): number => clock.now();
   const keys = openKeyParts(keyOptions(context, settings.pepper, store, money), apiKeys);
   onClose(() => keys.hostTokens.close());
@@ -81,8 +84,10 @@ export async function openSite(
   onClose(() => live.close());
   for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) broadcast.on(topic, (accountId) => live.review(accountId));
   const nodes = connectedNodes(serving, trust);
+  const outages = watchOutages({ clock, dependencies: dependenciesOf(settings, { ports, serving }) });
+  onClose(() => outages.stop());
   return {
-    door: openDoor(context, settings, { models, metrics }),
+    door: openDoor(context, settings, { models, metrics, files: ports.files }),
     log,
     newId,
     now,
@@ -90,6 +95,7 @@ export async function openSite(
     publicUrl,
     certificate: listener.certificate,
     live,
+    outages,
     status,
     identities: accounts.identities,
     ...keys,
@@ -98,6 +104,8 @@ export async function openSite(
       pool,
       now,
       unfunded,
+      refusedCalls,
+      schema: store.schema,
       receiptSeed: settings.receiptSeed,
       sampleEveryMs: status.sampleEveryMs,
     })),
@@ -116,11 +124,14 @@ export async function openSite(
 }
 
 function openDoor(
-  { clock, newId, log }: Context,
+  { clock, newId, log, onClose }: Context,
   { bodyBudget, corsOrigins: cors, trustedProxies, publicUrl, checkAnswers = false }: SiteSettings,
-  { models: { parseForm }, metrics }: { models: Ports["models"]; metrics: Metrics },
+  { models: { parseForm }, metrics, files }: Pick<Ports, "models" | "files"> & { metrics: Metrics },
 ): DoorOptions {
+  const watch = files && watchOpenFiles({ files, clock, log });
+  onClose(() => watch?.stop());
   return {
+    files: watch,
     clock,
     newId,
     log,

@@ -44,5 +44,5 @@ export const testStore = ({ pool }: Pick<TestDatabase, "pool">): Store => ({
   broadcast: SILENCE,
   schema: { number: Number.POSITIVE_INFINITY, reached: async () => {} },
   health: alwaysThere("database"),
-  clockOffsetMs: () => null,
+  clock: () => ({ offsetMs: null, uncertaintyMs: 0, trouble: undefined }),
 });

@@ -43,7 +43,7 @@ export interface UpkeepSettings {
 
 interface Needs {
   ports: Pick<Ports, "store" | "plane">;
-  parts: Pick<HistoryParts, "history" | "availability" | "presence"> &
+  parts: Pick<HistoryParts, "history" | "availability" | "presence" | "refusedCalls"> &
     Pick<OperatorParts, "books"> &
     Pick<PaymentParts, "alerts" | "payments"> &
     Pick<InferenceParts, "catalogue"> &
@@ -89,20 +89,23 @@ export async function openUpkeep(
   return { months: retaining.months, verdict: verdict.current };
 }
 
-/** Drops what was seen of nodes, and single spot checks, after 90 days. */
+/** Drops what was seen of nodes, and single spot checks, after 90 days, and refused calls after 7. */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,
   { pool, schema }: Store,
-  { fleet }: Pick<NodeParts, "fleet">,
+  { fleet, refusedCalls }: Pick<NodeParts, "fleet"> & Pick<HistoryParts, "refusedCalls">,
 ): void {
   const prune = async (): Promise<void> => {
     const before = new Date(clock.now() - RECORDS_KEPT_MS);
     await fleet.record.prune(before);
     if (schema.number >= SPOT_CHECKS_SCHEMA) await pruneChecks(pool, before);
+    await refusedCalls.prune();
   };
   onClose(
     clock.every(RECORDS_SWEEP_EVERY_MS, () => {
-      prune().catch((error) => log.error({ err: error }, "could not delete old node records and spot checks"));
+      prune().catch((error) =>
+        log.error({ err: error }, "could not delete old node records, spot checks and refused calls"),
+      );
     }),
   );
 }

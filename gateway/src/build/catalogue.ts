@@ -13,16 +13,21 @@ export async function openModels(
   context: BuildContext,
   { pool, broadcast }: Pick<Store, "pool" | "broadcast">,
 ): Promise<Models> {
-  const { config, log, progress, onClose } = context;
+  const { config, log, progress, onClose, worker } = context;
   progress("loading the tokenizers");
-  const metering = await openMetering({ log });
+  const metering = await openMetering({ log, ...(worker && { workersMax: 1 }) });
   onClose(() => metering.close());
   const meter: Models["meter"] = (tokenizer) => {
     const found = metering.meter(tokenizer);
     invariant(found !== undefined, `tokenizer ${tokenizer} does not exist`);
     return found;
   };
-  const reader = openReading({ log, tables: metering.tables, base64Compat: config.embeddingsBase64Compat });
+  const reader = openReading({
+    log,
+    tables: metering.tables,
+    base64Compat: config.embeddingsBase64Compat,
+    ...(worker && { workersMax: 1 }),
+  });
   onClose(() => reader.close());
   const catalogue = await openCatalogue(context, { pool, broadcast, meter });
   return { catalogue: catalogue.current, meter, reader, parseForm: reader.parseForm };

@@ -7,6 +7,9 @@ import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Replaceable } from "../base/replaceable.ts";
 import type { Config } from "../config.ts";
+import type { Health } from "../http/server.ts";
+import type { Limits } from "../limits/limits.ts";
+import type { Plane } from "../plane/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 
 export interface BuildOptions {
@@ -15,12 +18,29 @@ export interface BuildOptions {
   progress: (what: string) => void;
   /** The gateway cannot go on: its store was taken away. */
   onLost: (error: Error) => void;
+  /** Whoever started it wants it to stop; then it waits for nothing any more. */
+  stopped?: Promise<unknown>;
   /** A platform to try things on: email that cannot be sent is logged, links and all. */
   development?: boolean;
   /** Take any free port for health and metrics when the configured one is taken. */
   anyInternalPort?: boolean;
+  /** One of several workers of a gateway: what its primary process has for it. */
+  worker?: WorkerPlace;
   clock?: Clock;
   random?: Random;
+}
+
+interface WorkerPlace {
+  /** Where the workers' spools are. */
+  spoolRoot: string;
+  hasUpkeep: boolean;
+  /** The primary listens there, and tells of this worker. */
+  internalPort: number;
+  tellOf: (health: Health) => void;
+  /** Undefined: NATS servers. */
+  plane?: Plane;
+  /** Undefined: a Valkey server. */
+  limits?: Limits;
 }
 
 export type BuildContext = Omit<BuildOptions, "clock" | "random"> & Context;

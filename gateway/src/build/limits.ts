@@ -1,4 +1,4 @@
-/** Limits: counted in memory, or on a Valkey server that gateways share. */
+/** Limits: counted in memory, this process's or the primary's, or on a Valkey server that gateways share. */
 import type { Ports } from "../assemble/ports.ts";
 import { localWhenAway } from "../limits/local-when-away.ts";
 import { memoryLimits } from "../limits/memory.ts";
@@ -6,10 +6,10 @@ import type { BuildContext } from "./context.ts";
 
 /** `nowMs`: for tests, the time that Valkey takes in place of its server's. */
 export const limitsOf =
-  ({ config, clock, log }: BuildContext, nowMs?: () => number): Ports["limits"] =>
+  ({ config, clock, log, worker }: BuildContext, nowMs?: () => number): Ports["limits"] =>
   async ({ gateways, unavailable }) => {
     const { valkeyUrl: url, limitsWhenAway: whenAway } = config;
-    if (url === undefined) return memoryLimits({ clock });
+    if (url === undefined) return worker?.limits ?? memoryLimits({ clock });
     const { valkeyLimits } = await import("../limits/valkey.ts");
     const shared = await valkeyLimits({
       url,

@@ -3,8 +3,26 @@ import type { Listener } from "../assemble/ports.ts";
 import { type LiveCertificate, openCertificate } from "../base/certificate.ts";
 import { ListenError } from "../base/listen-error.ts";
 import type { Config } from "../config.ts";
-import { listen } from "../http/server.ts";
+import { type Health, internalServer, listen } from "../http/server.ts";
 import type { BuildContext } from "./context.ts";
+
+/** The internal listener is opened at once: whoever starts a gateway is told what it waits for. */
+export async function openStartingListener(context: BuildContext, starting: Health): Promise<Listener> {
+  const listener = await openListener(context);
+  if (context.worker !== undefined) {
+    const { internalPort: port, tellOf } = context.worker;
+    tellOf(starting);
+    return { ...listener, internal: { port, tellOf } };
+  }
+  let health = starting;
+  const server = internalServer({ ready: () => health.ready(), metrics: () => health.metrics() });
+  context.onClose(() => server.close());
+  const port = await listener.open(server, "internal");
+  const tellOf = (now: Health): void => {
+    health = now;
+  };
+  return { ...listener, internal: { port, tellOf } };
+}
 
 export async function openListener(context: BuildContext): Promise<Listener> {
   const { config, development = false, anyInternalPort = false } = context;

@@ -6,28 +6,44 @@ import type { Config } from "../config.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
 import { joinPlane } from "../plane/deployment/join.ts";
 import { openDeploymentRecord } from "../plane/deployment/record.ts";
-import { openHub } from "../plane/hub/hub.ts";
+import { type Hub, openHub } from "../plane/hub/hub.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
 
 export async function openPlane(context: BuildContext, secrets: ServerSecrets): Promise<Plane | undefined> {
-  const { config, clock, random, log, gatewayId, onClose } = context;
+  const { config, gatewayId, onClose, worker } = context;
   if (config.plane.absent) return undefined;
-  const { host, port, publicUrl, credentialTtlMs, tls, nats } = config.plane;
-  const { planeSeed: accountSeed } = secrets;
-  const common = { clock, random, log, credentialTtlMs, ...(publicUrl !== undefined && { publicUrl }) };
+  const { nats } = config.plane;
   if (nats !== undefined) {
     // Loaded where it is used, as every library that few gateways need: a start has enough to read.
     const { openNatsPlane } = await import("../plane/nats/plane.ts");
-    const plane = await openNatsPlane({ ...common, ...nats, ...signedBy(config.plane), gatewayId });
+    const plane = await openNatsPlane({ ...commonOf(context), ...nats, ...signedBy(config.plane), gatewayId });
     onClose(() => plane.close());
     return plane;
   }
+  return worker?.plane ?? (await openHubOf(context, secrets));
+}
+
+type HubContext = Pick<BuildContext, "config" | "clock" | "random" | "log" | "onClose">;
+
+const commonOf = ({ config: { plane }, clock, random, log }: HubContext) => ({
+  clock,
+  random,
+  log,
+  credentialTtlMs: plane.credentialTtlMs,
+  ...(plane.publicUrl !== undefined && { publicUrl: plane.publicUrl }),
+});
+
+/** The embedded hub, in this process. */
+export async function openHubOf(context: HubContext, secrets: ServerSecrets): Promise<Hub> {
+  const { clock, log, onClose } = context;
+  const { host, port, tls } = context.config.plane;
+  const { planeSeed: accountSeed } = secrets;
   const settings = { cert: "PLANE_TLS_CERT", key: "PLANE_TLS_KEY" };
   const certificate = tls === undefined ? undefined : await openCertificate({ files: tls, settings, clock, log });
   const hub = await openHub({
-    ...common,
+    ...commonOf(context),
     host,
     port,
     ...(accountSeed !== undefined && { accountSeed }),

@@ -12,9 +12,11 @@ interface Known {
   secrets: ServerSecrets;
   secretCanaries: SecretCanaries;
   development?: boolean | undefined;
+  /** False: another worker of this gateway does it. */
+  upkeep?: boolean;
 }
 
-export function settingsOf({ config, secrets, secretCanaries, development = false }: Known): Settings {
+export function settingsOf({ config, secrets, secretCanaries, development = false, upkeep = true }: Known): Settings {
   const { pepper, pepperOld, pepperNext, receiptSeed } = secrets;
   return {
     ...config,
@@ -32,6 +34,6 @@ export function settingsOf({ config, secrets, secretCanaries, development = fals
     isSecure: config.tls !== undefined,
     verifyEmails: config.mail !== undefined,
     loadsSignInLate: development,
-    upkeep: true,
+    upkeep,
   };
 }

@@ -1,31 +1,49 @@
 /** The store: the private PostgreSQL or the one of the configuration, brought up to date. */
 
 import type pg from "pg";
+import { z } from "zod";
 import type { Store } from "../assemble/ports.ts";
+import { readdirIfThere } from "../base/files.ts";
 import { openBroadcast } from "../db/broadcast.ts";
+import { assertTakesWrites } from "../db/client.ts";
+import { connectionName } from "../db/connected.ts";
+import { type DatabaseClock, readClock } from "../db/database-clock.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
-import { isAway } from "../db/errors.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
-import { LINEAGE_SINCE, Lineage, WrongHistory } from "../db/lineage/lineage.ts";
+import { LANES_AT_ONCE } from "../db/lanes.ts";
+import { LINEAGE_SINCE, Lineage } from "../db/lineage/lineage.ts";
 import { historyFile } from "../db/lineage/remembered.ts";
-import { type Connection, LEDGER_SESSION } from "../db/pool.ts";
+import { type Connection, clientConfig, LEDGER_SESSION } from "../db/pool.ts";
+import { checkPooler } from "../db/pooler.ts";
+import { queryOne, row } from "../db/rows.ts";
 import { openSchema } from "../db/schema.ts";
 import { checkSession } from "../db/session.ts";
+import { spoolDirectories } from "../ledger/spool.ts";
 import type { BuildContext } from "./context.ts";
+import { type Tell, untilThere } from "./waiting.ts";
 
 /** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
 const LEDGER_CONNECTIONS = 4;
+/**
+ * A batch of the ledger that waits for an account's lock for this long goes on without that account. Other gateways hold such a lock until their
+ * commit is safe, on a standby far away too; a client waits two seconds for its hold.
+ */
+const BATCH_LOCK_MS_MAX = 1_000;
+/** Shorter: a settlement that waits for its host's lock has locked its builder, who must not wait for so long as to go apart. */
+const APART_LOCK_MS_MAX = 500;
+/** Holds, settlements, late ones and voids of accounts that are locked. Opened when there are any. */
+const APART_CONNECTIONS = 4 * LANES_AT_ONCE;
 
-class DatabaseUnreachable extends Error {
-  override name = "DatabaseUnreachable";
-  constructor(cause: Error) {
-    super(`cannot connect to the database: ${cause.message}`, { cause });
-  }
-}
+const State = row({ isStandby: z.boolean(), readOnly: z.boolean() });
+const STATE = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 
 /** `pid` of the private PostgreSQL; null when the store is another. */
-export async function openStore(context: BuildContext): Promise<Store & { pid: number | null }> {
+export async function openStore(
+  context: BuildContext,
+  time: DatabaseClock,
+  tellMissing: Tell = () => {},
+): Promise<Store & { pid: number | null }> {
   const { config, log, clock, newId, progress, onLost, onClose } = context;
   let connection: Connection;
   let pid: number | null = null;
@@ -38,8 +56,10 @@ export async function openStore(context: BuildContext): Promise<Store & { pid: n
     connection = { connectionString: config.databaseUrl };
   }
   const { databaseDurability: durability } = config;
-  const lineage = new Lineage({ memory: historyFile(config.spoolDir), newId, clock, log });
-  const guard = new StoreGuard({ connection, clock, log, durability, lineage });
+  const { spoolRoot = config.spoolDir } = context.worker ?? {};
+  const family = () => spoolDirectories(spoolRoot, readdirIfThere);
+  const lineage = new Lineage({ memory: historyFile(config.spoolDir, family), newId, clock, log });
+  const guard = new StoreGuard({ connection, clock, log, durability, lineage, time });
   lineage.onNewer = () => guard.failedOver();
   onClose(() => guard.stop());
   const max = config.databasePoolMax;
@@ -53,17 +73,28 @@ export async function openStore(context: BuildContext): Promise<Store & { pid: n
     // What sweeps every few seconds would keep it open all the same, by a timer that is set and given up each time.
     sizeKept: 1,
     sessionOptions: LEDGER_SESSION,
+    lockMsMax: BATCH_LOCK_MS_MAX,
   });
   onClose(() => ledgerPool.end());
+  const ledgerApartPool = openGuardedPool(connection, {
+    guard,
+    log,
+    sizeMax: APART_CONNECTIONS,
+    sessionOptions: LEDGER_SESSION,
+    lockMsMax: APART_LOCK_MS_MAX,
+  });
+  onClose(() => ledgerApartPool.end());
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
-  const schema = await checkSession(pool, durability)
+  const schema = await untilThere(context, tellMissing, async () => {
+    await checkSession(pool, durability);
+    // Before anything takes its time from it.
+    await readClock(pool, clock, time);
+    await checkPooler(clientConfig(connection, connectionName()));
+    assertTakesWrites(await queryOne(pool, State, STATE));
     // Before it is migrated, where it has a history already.
-    .then(() => beginLineage(lineage, pool))
-    .then(() => openSchema({ pool, mode: config.migrate, clock, log, onLost }))
-    .catch((cause) => {
-      const isUnreachable = isAway(cause) && !(cause instanceof WrongHistory);
-      throw config.databaseUrl !== undefined && isUnreachable ? new DatabaseUnreachable(cause) : cause;
-    });
+    await beginLineage(lineage, pool);
+    return await openSchema({ pool, mode: config.migrate, clock, log, onLost });
+  });
   await beginLineage(lineage, pool);
   void schema.reached(LINEAGE_SINCE).then(() => beginLineage(lineage, pool).catch(onLost));
   guard.watch();
@@ -73,11 +104,13 @@ export async function openStore(context: BuildContext): Promise<Store & { pid: n
   return {
     pool,
     ledgerPool,
+    ledgerApartPool,
     connections: { max, kept },
     broadcast,
     schema,
     health: guard.health,
-    clockOffsetMs: () => guard.clocks.offsetMs,
+    clock: time.state,
+    connectionsRefused: () => guard.tooMany,
     lineage,
     forget: () => broadcast.forget(),
     pid,

@@ -253,9 +253,9 @@ export class Attempts {
   }
 }
 
-/** What is not streamed comes in few large pieces, and says nothing of that. */
-function hasCrawled({ stream, seq, firstOutputAt, lastOutputAt }: Attempt): boolean {
-  if (!stream || firstOutputAt === null || lastOutputAt === null) return false;
+/** Agents keep what is not streamed for 200 ms at most: it crawls as a stream does. */
+function hasCrawled({ seq, firstOutputAt, lastOutputAt }: Attempt): boolean {
+  if (firstOutputAt === null || lastOutputAt === null) return false;
   const spanMs = lastOutputAt - firstOutputAt;
-  return spanMs >= CRAWL.spanMsMin && seq * 1000 < CRAWL.framesPerSecond * spanMs;
+  return spanMs >= CRAWL.spanMsMin && seq * 1000 < CRAWL.perSecond * spanMs;
 }

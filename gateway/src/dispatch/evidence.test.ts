@@ -44,10 +44,10 @@ describe("the gateways' own evidence", () => {
     await turn();
     return node;
   };
-  const ask = (dispatcher: Dispatcher, sink = new TextSink(), gone = new AbortController().signal) => {
+  const ask = (dispatcher: Dispatcher, sink = new TextSink(), gone = new AbortController().signal, stream = true) => {
     const order: DispatchOrder = {
       request: String(requests++).padStart(26, "0"),
-      header: { model: MODEL, endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
+      header: { model: MODEL, endpoint: "chat", stream, output_tokens_max: 9, sampling: {} },
       body: { messages: [{ role: "user", content: "a secret prompt" }] },
     };
     return dispatcher.run(order, sink, gone);
@@ -473,19 +473,20 @@ describe("the gateways' own evidence", () => {
     assert.ok(seen.has("new"), `${[...seen]}`);
   });
 
-  test("a node whose stream crawls is asked last for a minute, also when the client gives up", async () => {
-    const { roster, dispatcher } = open("gw1");
-    const node = await online("n");
-    const client = new AbortController();
-    const running = ask(dispatcher, new TextSink(), client.signal);
-    const job = await node.job();
-    node.say({ kind: "accepted", job });
-    for (let seq = 0; seq < 4; seq++) {
-      node.delta(job, seq, "x");
-      clock.advance(1_500);
-    }
-    client.abort();
-    assert.equal((await running).end, "cancelled");
-    assert.equal((roster.find("n")?.shunnedUntil ?? 0) - clock.monotonic(), 60_000);
-  });
+  for (const stream of [true, false])
+    test(`asks a node last for a minute when its ${stream ? "stream" : "whole answer"} crawls, also when the client gives up`, async () => {
+      const { roster, dispatcher } = open("gw1");
+      const node = await online("n");
+      const client = new AbortController();
+      const running = ask(dispatcher, new TextSink(), client.signal, stream);
+      const job = await node.job();
+      node.say({ kind: "accepted", job });
+      for (let seq = 0; seq < 4; seq++) {
+        node.delta(job, seq, "x");
+        clock.advance(1_500);
+      }
+      client.abort();
+      assert.equal((await running).end, "cancelled");
+      assert.equal((roster.find("n")?.shunnedUntil ?? 0) - clock.monotonic(), 60_000);
+    });
 });

@@ -25,8 +25,17 @@ describe("a node on probation", () => {
       clock,
       random: seeded(1),
       log,
-      licence: async (id) =>
-        barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL], answersOwed: owed },
+      licence: async (id) => {
+        const slotsMax = owed > 0 ? 1 : 8;
+        const licence = {
+          nodeId: id as Uuid,
+          hostAccountId: "h" as Uuid,
+          models: [MODEL],
+          answersOwed: owed,
+          slotsMax,
+        };
+        return barred ? undefined : licence;
+      },
     });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   });

@@ -21,6 +21,8 @@ export interface RosterNode {
   /** How many jobs it says it can run at once and runs, which is shown and decides nothing; how many it is trusted with. */
   reportedSlots: number;
   reportedBusy: number;
+  /** How many its engine would take, where it says that it takes fewer for the pauses between tokens. Shown only. */
+  engineSlots: number | null;
   slots: number;
   /** What the gateways gave it. */
   outstanding: number;
@@ -48,6 +50,7 @@ export function newRosterNode(id: string, licence: NodeLicence): RosterNode {
     scores: {},
     reportedSlots: 0,
     reportedBusy: 0,
+    engineSlots: null,
     slots: 0,
     outstanding: 0,
     acceptsEarly: false,
@@ -79,6 +82,7 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
   node.reported = state.models;
   node.reportedSlots = state.slots;
   node.reportedBusy = state.busy;
+  node.engineSlots = state.slots_max !== undefined && state.slots_max > state.slots ? state.slots_max : null;
   node.acceptsEarly = state.accepts_early ?? false;
   node.formats = unlessSame(node.formats, new Set(state.json_schema));
   node.keywords = state.schema_keywords === undefined ? PROVEN : new Set(state.schema_keywords);
@@ -108,8 +112,7 @@ export const keepsKeywords = ({ keywords }: RosterNode, need: Need): boolean =>
 
 export const isOnProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
 
-export const slotsTrusted = (licence: NodeLicence): number =>
-  isOnProbation(licence) ? 1 : (licence.slotsMax ?? Number.POSITIVE_INFINITY);
+export const slotsTrusted = ({ slotsMax }: NodeLicence): number => slotsMax ?? Number.POSITIVE_INFINITY;
 
 const elected = (reported: string[], { models }: NodeLicence): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));

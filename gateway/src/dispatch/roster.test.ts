@@ -69,7 +69,8 @@ function openWorld() {
   const licences = new Map(IDS.map((id) => [id, { models: MODELS, owed: 0, barred: false }]));
   const licence = async (id: string) => {
     const { models, owed, barred } = licences.get(id) as { models: string[]; owed: number; barred: boolean };
-    return barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models, answersOwed: owed };
+    const slotsMax = owed > 0 ? 1 : Number.POSITIVE_INFINITY;
+    return barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models, answersOwed: owed, slotsMax };
   };
   const roster = new Roster({ plane, clock, random: seeded(1), log: createLog("silent"), licence });
   const nodes = new Map(IDS.map((id) => [id, new FakeNode(plane, { id, gatewayId: "gw1" })]));

@@ -211,7 +211,7 @@ export class Roster {
     this.#shunUntil(node, this.#conducts.failed(node.id, node.licence.hostAccountId, how, now));
   }
 
-  /** Whoever waits is told when it ends: the node may be free all the time. */
+  /** Wakes the requests that wait when the time is over: the node may have been free all along. */
   #shunUntil(node: RosterNode, until: number): void {
     const { clock } = this.#options;
     const known = this.#nodes.get(node.id) ?? node;

@@ -21,6 +21,7 @@ export class MemoryPlane implements Plane {
   readonly moved = new Map<string, number>();
   /** Whose it is, as if servers kept it. */
   owner: string | undefined;
+  readonly isShared = true;
   readonly ownership: PlaneOwnership = {
     owner: async () => this.owner,
     claim: async (deployment) => {

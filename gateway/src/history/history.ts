@@ -53,12 +53,17 @@ interface Page {
 
 interface LargestPage {
   by: "cost" | "duration";
-  from: Date;
+  from?: Date | undefined;
   after?: { size: bigint; id: Uuid } | undefined;
   limit: number;
 }
 
+/** The migration with the index of requests by cost. */
+const BY_COST_SINCE = 46;
+
 export interface History {
+  /** Whether lists by cost are read in their order, whatever their size. */
+  sortsByCost(): boolean;
   /** From when on there are records; null: all that ever were. */
   keptFrom(): Promise<Date | null>;
   find(accountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
@@ -67,8 +72,8 @@ export interface History {
   /** Newest first unless told; `before` continues a page: it is the last one's id. */
   list(accountId: Uuid, page: Filter & Page): Promise<RequestRecord[]>;
   /**
-   * What cost or took most first; `after` continues a page. Reads everything between `from` and `to`, or all of it that has
-   * the label: who asks has seen to it that this is not too much.
+   * What cost or took most first; `after` continues a page. By cost it reads no further than the page, unless there is a label. Else it
+   * reads everything between `from` and `to`, or all of it that has the label: who asks has seen to it that this is not too much.
    */
   largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
   /** What the requests that a filter leaves add up to. */
@@ -151,27 +156,30 @@ const STRETCHES = `select min(hour) as start, max(hour) + interval '1 hour' as "
       from (select hour, there, hour - interval '1 hour' * row_number() over (order by hour) as stretch from hours) numbered
      group by stretch`;
 
+const SIZE_MAX = 2n ** 63n - 1n;
 const SIZES = { cost: "charge_pico", duration: "coalesce(duration_ms, -1)::bigint" };
 
 /**
- * `$4` from, `$5` to, `$9` label, `$2` and `$10` the id and the size of the last one. Ids come first: where there is a label, all that is
- * compared is in its index, and elsewhere no whole record is taken along for what is not among the largest.
+ * `$4` from, `$5` to, `$9` label, `$2` and `$10` the id and the size of the last one. Ids come first: all that is compared is in an index, of
+ * requests by cost or of those with a label, and elsewhere no whole record is taken along for what is not among the largest.
  */
 const largestText = (by: LargestPage["by"], labelled: boolean): string =>
   `select record.* from (
      select id, ${SIZES[by]} as size from request
-      where account_id = $1 and id >= uuid_floor($4) and ($5::timestamptz is null or id < uuid_floor($5))
+      where account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and ($5::timestamptz is null or id < uuid_floor($5))
         and ${MATCHES} and ${labelled ? "label = $9" : "$9::text is null"}
-        and ($10::bigint is null or (${SIZES[by]}, id) < ($10, $2::uuid))
+        and (${SIZES[by]}, id) < (coalesce($10::bigint, ${SIZE_MAX}), $2::uuid)
       order by size desc, id desc limit $3
    ) page cross join lateral (select ${COLUMNS} from request where id = page.id offset 0) record
     order by page.size desc, page.id desc`;
 
-export function openHistory(options: { pool: pg.Pool }): History {
-  const { pool } = options;
+/** `schema`: how far the database has come; undefined: it has all that this program knows. */
+export function openHistory(options: { pool: pg.Pool; schema?: { readonly number: number } | undefined }): History {
+  const { pool, schema } = options;
   const keptFrom = openKeptFrom({ pool });
   return {
     keptFrom: async () => (await keptFrom()).requestsFrom,
+    sortsByCost: () => schema === undefined || schema.number >= BY_COST_SINCE,
     find: (accountId, id) =>
       queryRow(pool, RequestRecord, `select ${COLUMNS} from request where id = $1 and account_id = $2`, [
         id,
@@ -200,7 +208,7 @@ export function openHistory(options: { pool: pg.Pool }): History {
     },
     async largest(accountId, { by, after, limit, from, to, model, keyIds, outcome, label }) {
       const filter = [model ?? null, keyIds ?? null, outcome ?? null, label ?? null];
-      const span = [accountId, after?.id ?? LAST_ID, limit, from, to ?? null];
+      const span = [accountId, after?.id ?? LAST_ID, limit, from ?? null, to ?? null];
       const text = largestText(by, label !== undefined);
       return await queryRows(pool, RequestRecord, text, [...span, ...filter, after?.size ?? null]);
     },

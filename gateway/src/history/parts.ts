@@ -9,6 +9,7 @@ import { type Market, openMarket } from "./market.ts";
 import { openPerformance, type Performance } from "./performance.ts";
 import { openPresence, type Presence } from "./presence.ts";
 import { openReceipts, type Receipts } from "./receipts.ts";
+import type { RefusedCalls } from "./refused-calls.ts";
 import type { Unfunded } from "./unfunded.ts";
 import { openUsage, type Usage } from "./usage.ts";
 
@@ -26,6 +27,8 @@ export interface HistoryParts {
   market: Market;
   /** What was lost for want of credit. */
   unfunded: Unfunded;
+  /** Every 4xx of the last week. */
+  refusedCalls: RefusedCalls;
   receipts: Receipts;
   availability: Availability;
 }
@@ -35,6 +38,9 @@ interface HistoryPartsOptions {
   /** Unix milliseconds. */
   now: () => number;
   unfunded: Unfunded;
+  refusedCalls: RefusedCalls;
+  /** How far the database has come. */
+  schema: { readonly number: number };
   /** Signs receipts: 32 bytes in base64url. */
   receiptSeed: string;
   /** How often models and nodes are sampled. */
@@ -42,18 +48,19 @@ interface HistoryPartsOptions {
 }
 
 export async function openHistoryParts(options: HistoryPartsOptions): Promise<HistoryParts> {
-  const { pool, now, unfunded, receiptSeed, sampleEveryMs: everyMs } = options;
+  const { pool, now, unfunded, refusedCalls, receiptSeed, sampleEveryMs: everyMs } = options;
   const rollups = { performance: openPerformance({ pool }), earnings: openEarnings({ pool }) };
   const presence = openPresence({ pool, everyMs });
   return {
     ...rollups,
     presence,
-    history: openHistory({ pool }),
+    history: openHistory({ pool, schema: options.schema }),
     usage: openUsage({ pool }),
     insights: openInsights({ pool, ...rollups, presence }),
     jobs: openJobs({ pool }),
     market: openMarket({ pool, ...rollups, now }),
     unfunded,
+    refusedCalls,
     receipts: await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") }),
     availability: openAvailability({ pool, everyMs }),
   };

@@ -7,6 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
+import { DAY_MS, startOfDay } from "../base/time.ts";
 import { hasClosedDays, hasDaysByModel, parted } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { type Histogram, percentiles, readHistograms, readPacked } from "./histogram.ts";
@@ -14,12 +15,12 @@ import { type Histogram, percentiles, readHistograms, readPacked } from "./histo
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
 
-/** Spans that are shown: so many slots, the one that is running among them. */
+/** Spans that are shown: so many slots, the one that is running among them. A week is seven days of the platform, as it is in sums of usage. */
 const RANGES = {
   "1h": { grain: "5min", slots: 12 },
   "6h": { grain: "5min", slots: 72 },
   "24h": { grain: "hour", slots: 24 },
-  "7d": { grain: "hour", slots: 168 },
+  "7d": { grain: "hour", slots: 7 * 24 },
   "30d": { grain: "day", slots: 30 },
   "90d": { grain: "day", slots: 90 },
 } as const satisfies Record<string, { grain: Grain; slots: number }>;
@@ -36,6 +37,8 @@ export function slotsOf(range: Range, now: number): Slots {
   const { grain, slots } = RANGES[range];
   const slotMs = GRAIN_MS[grain];
   const to = (Math.floor(now / slotMs) + 1) * slotMs;
+  if (range === "7d")
+    return { grain, slotMs, from: new Date(startOfDay(now).getTime() - 6 * DAY_MS), to: new Date(to) };
   return { grain, slotMs, from: new Date(to - slots * slotMs), to: new Date(to) };
 }
 

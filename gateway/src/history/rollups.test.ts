@@ -13,6 +13,11 @@ import { bucketOf, middleOf } from "./histogram.ts";
 import { openPerformance, slotsOf } from "./performance.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
+test("a week is seven days of the platform, as sums of usage have it", () => {
+  const { from, to } = slotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
+  assert.deepEqual([from.toISOString(), to.toISOString()], ["2026-11-12T00:00:00.000Z", "2026-11-18T07:00:00.000Z"]);
+});
+
 describe("rollups of performance", () => {
   let db: TestDatabase;
   let ledger: Ledger;

@@ -8,6 +8,7 @@ import { Away } from "../base/dependency.ts";
 import { Leaving } from "../base/gone.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { FileWatch } from "../base/open-files.ts";
 import type { SparingLog } from "../base/sparing-log.ts";
 import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { Fault, fault } from "../faults.ts";
@@ -51,6 +52,8 @@ export interface DoorOptions {
   /** How many proxies before us add to X-Forwarded-For. */
   trustedProxies?: number;
   watch?: HttpWatch;
+  /** Refuses requests before file descriptors run out. Undefined: nobody counts them. */
+  files?: FileWatch | undefined;
   /** How the gateway is known: where that is by HTTPS alone, browsers are told so. */
   publicUrl?: string | undefined;
   /** In tests: an answer or a refusal that its route does not declare is a fault of ours. */

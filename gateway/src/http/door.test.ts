@@ -1,8 +1,13 @@
 /** What a request is told of what went wrong behind the door. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
+import { watchOpenFiles } from "../base/open-files.ts";
+import { manualClock } from "../base/testing.ts";
 import { testDoor } from "../routes/testing/door.ts";
 import { bareServer } from "./server.ts";
 
@@ -32,6 +37,7 @@ describe("behind the door", () => {
     ["the store cannot be reached", coded("ECONNREFUSED"), 1],
     ["its disk is full", coded("53100"), 1],
     ["it was too long locked", coded("55P03"), 1],
+    ["a table is missing, as in a restore that is half done", coded("42P01"), 1],
   ] as const) {
     test(`${what}: 503, to be tried again; the cause is not told, and in a flood it is logged once`, async () => {
       const { ask, lines } = serve(error);
@@ -54,7 +60,39 @@ describe("behind the door", () => {
     assert.doesNotMatch(String(error.message), /billed/);
   });
 
-  for (const error of [coded("23505"), coded("42P01"), new TypeError("secret words")]) {
+  test("short of file descriptors, requests get 503 and lose their connection, on every way", async (t) => {
+    const clock = manualClock();
+    const files = { count: () => 4, max: 8 };
+    const watch = watchOpenFiles({ files, clock, log: createLog("silent") });
+    const app = bareServer(testDoor({ files: watch }));
+    t.after(() => app.close());
+    app.get("/v1/thing", () => ({ served: true }));
+    app.post("/v1/thing", () => ({ served: true }));
+    app.direct.set("/v1/direct", (call) => call.reply.json(200, "{}"));
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const ask = async (method: string, path: string) => {
+      const agent = new Agent({ keepAlive: true });
+      const [response] = (await once(request({ port, method, path, agent }).end(), "response")) as [IncomingMessage];
+      await response.toArray();
+      agent.destroy();
+      const { statusCode, headers } = response;
+      return [statusCode, headers["retry-after"], headers.connection];
+    };
+    for (const [method, path] of [
+      ["GET", "/v1/thing"],
+      ["POST", "/v1/direct"],
+    ] as const) {
+      files.count = () => 4;
+      clock.advance(1_000);
+      assert.deepEqual(await ask(method, path), [200, undefined, "keep-alive"]);
+      files.count = () => 8;
+      clock.advance(1_000);
+      assert.deepEqual(await ask(method, path), [503, "1", "close"]);
+    }
+  });
+
+  for (const error of [coded("23505"), coded("42601"), new TypeError("secret words")]) {
     test(`a bug stays one: ${error.name} ${"code" in error ? error.code : ""}`, async () => {
       const { ask, lines } = serve(error);
       const { status, headers, text } = await ask("/v1/thing");

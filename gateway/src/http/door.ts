@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { fault } from "../faults.ts";
 import { type DoorOptions, type OpenCall, openCall } from "./call.ts";
 import { faultHeaders } from "./reply.ts";
 
@@ -23,10 +24,15 @@ type Handler = (call: OpenCall) => Promise<void> | void;
 
 /** Every request of this server becomes a call; whatever its handler throws becomes the envelope. */
 export function openDoor(app: FastifyInstance, door: DoorOptions): void {
+  const { files } = door;
+  if (files !== undefined) app.server.on("connection", (socket) => void socket.once("close", files.connected()));
   app.decorateRequest("call");
   app.addHook("onRequest", (request, reply, done) => {
     request.call = openCall(door, { request: request.raw, response: reply.raw, route: request.routeOptions.url });
-    done();
+    if (door.files?.refuses() !== true) return done();
+    // Its connection is one of those that are too many.
+    reply.raw.shouldKeepAlive = false;
+    done(fault("no_capacity"));
   });
   app.addHook("onSend", (request, _reply, payload, done) => {
     const { call } = request;
@@ -53,7 +59,7 @@ export function openDirect(app: FastifyInstance, door: DoorOptions): void {
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { url: route = "" } = request;
     const handle = request.method === "POST" ? direct.get(route) : undefined;
-    if (handle === undefined || lacksHost(request)) byFastify(request, response);
+    if (handle === undefined || lacksHost(request) || door.files?.refuses()) byFastify(request, response);
     else answer(openCall(door, { request, response, route }), handle).catch(unanswered);
   });
   app.decorate("direct", direct);

@@ -11,7 +11,12 @@ import { type OpenCall, openCall } from "./call.ts";
 import { answer } from "./door.ts";
 
 /** One request by a raw client against a handler; the client reads only when told to. */
-async function request(t: TestContext, clock: typeof systemClock, handle: (call: OpenCall) => Promise<void>) {
+async function request(
+  t: TestContext,
+  clock: typeof systemClock,
+  handle: (call: OpenCall) => Promise<void>,
+  version = "1.1",
+) {
   const server: Server = createServer(
     (request, response) => void answer(openCall(testDoor({ clock }), { request, response }), handle),
   );
@@ -23,7 +28,7 @@ async function request(t: TestContext, clock: typeof systemClock, handle: (call:
   const socket: Socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   t.after(() => socket.destroy());
   socket.on("error", () => socket.destroy());
-  socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  socket.write(`GET / HTTP/${version}\r\nhost: x\r\n\r\n`);
   let seen = "";
   const read = (until: string): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -63,6 +68,39 @@ test("headers go out at once; what comes in one turn goes out in one write", asy
   assert.match(answer, /data: one\n\ndata: two\n\ndata: three\n\n/);
   assert.equal(writes.filter((chunk) => chunk.includes("data: one")).length, 1);
   assert.ok(writes.some((chunk) => chunk.includes("data: one") && chunk.includes("data: three")));
+});
+
+test("a chunk's size counts bytes, and an answer behind another goes out after it", async (t) => {
+  const calls: OpenCall[] = [];
+  const both = Promise.withResolvers<void>();
+  const { socket, read } = await request(t, systemClock, async (call) => {
+    call.reply.openStream();
+    if (calls.push(call) === 2) both.resolve();
+  });
+  socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  await both.promise;
+  const [first, second] = calls;
+  second?.reply.event("second");
+  await new Promise((resolve) => setImmediate(resolve));
+  first?.reply.event("größer 😀");
+  first?.reply.endStream();
+  second?.reply.event("third");
+  second?.reply.endStream();
+  const answers = await read("third\n\n\r\n0\r\n\r\n");
+  assert.equal(answers.match(/HTTP\/1\.1 200 OK/g)?.length, 2);
+  const bytes = Buffer.byteLength("data: größer 😀\n\n").toString(16);
+  assert.ok(answers.includes(`\r\n${bytes}\r\ndata: größer 😀\n\n\r\n0\r\n\r\nHTTP/1.1 200 OK`), answers);
+  assert.match(answers, /data: second\n\n\r\n[\s\S]*data: third/);
+});
+
+test("a client of HTTP/1.0 gets a stream without chunks", async (t) => {
+  const handle = async ({ reply }: OpenCall): Promise<void> => {
+    reply.openStream();
+    reply.event("one");
+    reply.endStream();
+  };
+  const { read } = await request(t, systemClock, handle, "1.0");
+  assert.match(await read("data: one\n\n"), /\r\n\r\ndata: one\n\n$/);
 });
 
 test("while nothing flows a comment goes out every 5 s, and none while something does", async (t) => {

@@ -165,8 +165,22 @@ export class HttpReply implements Reply {
     const text = this.#pending;
     this.#pending = "";
     if (text === "" || this.#response.destroyed || this.#response.writableEnded) return;
-    this.#response.write(text);
+    this.#write(text);
     this.#wroteAt = this.#clock.monotonic();
     if (this.#response.writableLength > UNREAD_BYTES_MAX) this.#response.destroy();
+  }
+
+  /**
+   * Node's response hands the socket a chunk's size, line ends and text one by one, and the socket gathers them again: as one text they
+   * cost half (bench/gateway, `steps-64`). Where the answer waits behind others on its connection, the response keeps it.
+   */
+  #write(text: string): void {
+    const { socket, chunkedEncoding } = this.#response;
+    if (!this.#isStream || socket === null || !chunkedEncoding) {
+      this.#response.write(text);
+      return;
+    }
+    const bytes = Buffer.byteLength(text);
+    socket.write(`${bytes.toString(16)}\r\n${text}\r\n`, bytes === text.length ? "latin1" : "utf8");
   }
 }

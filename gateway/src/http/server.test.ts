@@ -56,6 +56,7 @@ async function open(t: TestContext): Promise<Door> {
     watch: { refused: () => {} },
     telling: openTelling({ log: createLog("silent"), clock, tracing: noTracing }),
     unfunded: { count: () => {} },
+    refusedCalls: { note: () => {} },
     ledger: {
       hasCredit: () => credit.has,
       hold: () => assert.fail("nothing is held for a request that never came"),

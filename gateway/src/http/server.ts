@@ -10,6 +10,7 @@ import { type DoorOptions, openCall } from "./call.ts";
 import { watchConnections } from "./connections.ts";
 import { answerPreflights } from "./cors.ts";
 import { lacksHost, openDirect, openDoor } from "./door.ts";
+import type { Figures } from "./metrics/page.ts";
 import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
 import { boundUnread } from "./unread.ts";
@@ -32,16 +33,25 @@ function noCompiler(): never {
   throw new Error("routes must not have Fastify schemas: declare them in api/");
 }
 
+export interface Readiness {
+  status: "ready" | "not ready" | "draining";
+  dependencies: Record<string, "up" | "away">;
+  /** Of each dependency that is away, why. Absent where none is. */
+  reasons?: Record<string, string>;
+}
+
 export interface Health {
-  ready(): { status: "ready" | "not ready" | "draining"; dependencies: Record<string, "up" | "away"> };
+  ready(): Readiness | Promise<Readiness>;
+  /** What a worker's primary adds up. Absent while there is nothing to add. */
+  figures?(): Promise<Figures>;
   metrics(): Promise<{ contentType: string; text: string }>;
 }
 
 export function internalServer(health: Health): FastifyInstance {
   const app = bareServer(undefined, { patience: INTERNAL_PATIENCE });
   app.get("/healthz", () => ({ status: "ok" }));
-  app.get("/readyz", (_request, reply) => {
-    const told = health.ready();
+  app.get("/readyz", async (_request, reply) => {
+    const told = await health.ready();
     return reply.status(told.status === "ready" ? 200 : 503).send(told);
   });
   app.get("/metrics", async (_request, reply) => {
@@ -128,7 +138,7 @@ function requireHost(app: FastifyInstance): void {
 function refuseBrokenPath(door: DoorOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
     const call = openCall(door, { request, response: reply.raw });
-    const known = notFound("This path is not a valid URL.");
+    const known = notFound("The URL path cannot be decoded, or a part of it is too long.");
     door.watch?.refused(known);
     call.reply.passHeaders();
     reply.code(known.status).headers(faultHeaders(known)).send(known.body());

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explainsWait, type Facts, judge } from "./endings.ts";
+import { explainsPace, explainsWait, type Facts, judge } from "./endings.ts";
 
-const NONE: Facts = { accepted: true, hadOutput: false, reachedClient: false, waitExplained: true };
+const NONE: Facts = {
+  ...{ accepted: true, hadOutput: false, reachedClient: false },
+  ...{ waitExplained: true, paceExplained: true },
+};
 const KEPT: Facts = { ...NONE, hadOutput: true };
 const SENT: Facts = { ...KEPT, reachedClient: true };
 const LONG: Facts = { ...NONE, waitExplained: false };
+const CRAWLED: Facts = { ...SENT, paceExplained: false };
 const NOBODY: Facts = { ...NONE, accepted: false };
 
 test("the table of endings, one row for each line of it", () => {
@@ -32,6 +36,8 @@ test("the table of endings, one row for each line of it", () => {
     ["the plane loses the node before output", "cut", NONE, "plane_lost", 503, "nothing", "none"],
     ["no node in time", "no_capacity", NOBODY, "no_capacity", 503, "nothing", "none"],
     ["the client goes away, with output", "cancelled", SENT, "client_closed", 499, "all", "paid"],
+    ["the client goes away from a crawl", "cancelled", CRAWLED, "client_closed", 499, "all", "node_silent"],
+    ["a crawl that its client waits for", "finished", CRAWLED, "ok", 200, "all", "paid"],
     ["the client goes away before output", "cancelled", NONE, "client_closed", 499, "all", "paid"],
     [
       "the client goes away before output, after a long wait",
@@ -78,4 +84,21 @@ test("a wait for the first token is explained by 3 times the model's own time fo
     ];
     assert.equal(explainsWait({ waitedMs, promptTokens }, { ttftMs, ttftMsPerToken }), explained, String(row));
   }
+});
+
+test("explains every pace but a crawl at less than a third of the model's own", () => {
+  const rows: [what: string, tokens: number, outputMs: number, usual: number | null, explained: boolean][] = [
+    ["a word every 1.9 s", 5, 4 * 1_900, 60, false],
+    ["2 tokens a second", 21, 10_000, 60, true],
+    ["just under 2 tokens a second", 20, 10_000, 60, false],
+    ["a machine that is slow, and no crawl", 31, 10_000, 300, true],
+    ["a model that is as slow everywhere", 5, 4 * 1_900, 0.6, true],
+    ["a third of the model's own pace", 11, 10_000, 3, true],
+    ["less than that", 10, 10_000, 3, false],
+    ["too short to tell", 2, 2_999, 60, true],
+    ["one token", 1, 0, 60, true],
+    ["a model that nobody has measured", 5, 4 * 1_900, null, true],
+  ];
+  for (const [what, tokens, outputMs, tokensPerSecond, explained] of rows)
+    assert.equal(explainsPace({ tokens, outputMs }, { tokensPerSecond }), explained, what);
 });

@@ -3,6 +3,7 @@
  * request has exactly one of these.
  */
 
+import { CRAWL } from "../base/node-thresholds.ts";
 import type { LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { MedianSpeed } from "../dispatch/speeds.ts";
@@ -31,6 +32,8 @@ export interface Facts {
   reachedClient: boolean;
   /** Of a client that left before the first token: whether the prompt explains how long the node had been at it. */
   waitExplained: boolean;
+  /** Of a client that left after it: whether the answer came at the pace of a model, and not word by word to hold the client. */
+  paceExplained: boolean;
 }
 
 /** A status that no client ever sees: it had left. */
@@ -66,9 +69,23 @@ export function explainsWait(
   return waitedMs <= SLOWNESS_MAX * Math.max(ttftMs, (ttftMsPerToken ?? 0) * promptTokens);
 }
 
+/**
+ * Whether an answer so far came at the pace of a model. One that crawls, and at less than a third of the model's own pace, did not: its
+ * client left because of it. A model that is slow everywhere, or that nobody has measured yet, explains any pace.
+ */
+export function explainsPace(
+  { tokens, outputMs }: { tokens: number; outputMs: number },
+  { tokensPerSecond }: Pick<MedianSpeed, "tokensPerSecond">,
+): boolean {
+  if (tokensPerSecond === null || outputMs < CRAWL.spanMsMin) return true;
+  // The first token came before the clock of the rest started.
+  const pace = ((tokens - 1) * 1000) / outputMs;
+  return pace >= Math.min(CRAWL.perSecond, tokensPerSecond / SLOWNESS_MAX);
+}
+
 /** `stopped`: cancelled, because the gateway stops. */
 export function judge(end: DispatchResult["end"] | "stopped", facts: Facts): Ending {
-  const { accepted, hadOutput, reachedClient, waitExplained } = facts;
+  const { accepted, hadOutput, reachedClient, waitExplained, paceExplained } = facts;
   switch (end) {
     case "finished":
     case "enough":
@@ -97,6 +114,7 @@ export function judge(end: DispatchResult["end"] | "stopped", facts: Facts): End
       return reachedClient ? { ...STOPPED, billed: "delivered", share: "paid" } : { ...STOPPED_EARLY, ...FREE };
     case "cancelled":
       if (!accepted) return { ...CLOSED, ...FREE };
-      return { ...CLOSED, billed: "all", share: hadOutput || waitExplained ? "paid" : "no_first_token" };
+      if (hadOutput) return { ...CLOSED, billed: "all", share: paceExplained ? "paid" : "node_silent" };
+      return { ...CLOSED, billed: "all", share: waitExplained ? "paid" : "no_first_token" };
   }
 }

@@ -7,6 +7,7 @@ import type { Pico } from "../base/money.ts";
 import type { EndpointName, LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
+import type { RefusedCalls } from "../history/refused-calls.ts";
 import type { Unfunded } from "../history/unfunded.ts";
 import type { Secrets } from "../keys/keys.ts";
 import type { Leases } from "../ledger/leases.ts";
@@ -78,6 +79,8 @@ export interface Gateway {
   refusals: Refusals;
   /** What is lost for want of credit: it leaves a count and no record. */
   unfunded: Pick<Unfunded, "count">;
+  /** Where every 4xx is counted, for the key's owner. */
+  refusedCalls: Pick<RefusedCalls, "note">;
   ledger: Ledger;
   leases: Leases;
   dispatcher: Dispatcher;

@@ -37,7 +37,7 @@ export async function readFields<Model extends CountedModel>(
     const meter = gw.meter(model.build.tokenizer);
     return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask, payer) }; // 400
   } catch (error) {
-    throw error instanceof Fault ? error.withHeaders(ignoredHeaders(ask)) : error;
+    throw error instanceof Fault ? error.withHeaders(ignoredHeaders(ask)).ofModel(ask.model) : error;
   }
 }
 

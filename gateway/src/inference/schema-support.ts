@@ -21,5 +21,7 @@ export function requireKeywords(
   throw invalidRequest(
     SCHEMA_FIELD,
     `${SCHEMA_FIELD} uses the keyword "${keyword}" at ${place} in a way that no connected node for "${model}" supports. Remove or simplify it.`,
+    undefined,
+    { message: `${SCHEMA_FIELD} uses a keyword in a way that no connected node for "${model}" supports.` },
   );
 }

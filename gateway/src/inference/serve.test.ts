@@ -6,7 +6,7 @@ import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { manualClock } from "../base/testing.ts";
+import { manualClock, turn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { DispatchSink } from "../dispatch/order.ts";
@@ -47,8 +47,24 @@ const METER = {
   },
 };
 
-/** Serves one streamed request whose node thinks, begins to answer, and ends so; what is settled, and what the client got. */
-async function served(end: DispatchResult["end"] | "stopped"): Promise<{ settled: Settlement; events: string[] }> {
+/** How the world around a request differs from one where everything answers at once. */
+interface Around {
+  /** What the database commits, and when. */
+  held?: Promise<{ kind: string }>;
+  secured?: Promise<void>;
+  /** A node is offered the job. */
+  offered?: () => void;
+  /** Taken by the client when it is no stream. */
+  answered?: (body: string) => void;
+  /** The time of the output, of a model whose nodes make 60 tokens a second. */
+  outputMs?: number;
+}
+
+/** Serves one request whose node thinks, begins to answer, and ends so; what is settled, and what the client got of a stream. */
+async function served(
+  end: DispatchResult["end"] | "stopped",
+  { held, secured, offered = () => {}, answered, outputMs = 0 }: Around = {},
+): Promise<{ settled: Settlement | undefined; events: string[] }> {
   const clock = manualClock();
   const log = createLog("silent");
   const settled: Settlement[] = [];
@@ -65,14 +81,18 @@ async function served(end: DispatchResult["end"] | "stopped"): Promise<{ settled
     checks: { draws: () => false },
     ledger: {
       hasCredit: () => true,
-      hold: async () => ({ kind: "held" }),
-      secure: async (settlement: Settlement) => void settled.push(settlement),
+      hold: async () => (await held) ?? { kind: "held" },
+      async secure(settlement: Settlement) {
+        settled.push(settlement);
+        await secured;
+      },
     },
     dispatcher: {
       slots: () => 1,
-      speedOf: () => ({ ttftMs: null }),
+      speedOf: () => ({ ttftMs: null, tokensPerSecond: 60 }),
       measured() {},
       async run(_order: object, sink: DispatchSink) {
+        offered();
         sink.begin("node_a");
         sink.delta("reasoning", THINKING);
         sink.delta("answer", ANSWER);
@@ -80,11 +100,17 @@ async function served(end: DispatchResult["end"] | "stopped"): Promise<{ settled
         // As the dispatcher sees it, a gateway that stops is a client that left.
         if (end === "stopped") gateway.underWay.stop();
         const told = end === "stopped" ? "cancelled" : end;
-        return { end: told, finish: null, server, attempts: 1, queueMs: 1, ttftMs: 2, pace: null };
+        const pace = { nodeId: "node_a", ttftMs: 2, spanMs: 2 + outputMs, outputMs };
+        return { end: told, finish: null, server, attempts: 1, queueMs: 1, ttftMs: 2, pace };
       },
     },
   };
-  const body = { model: "m", stream: true, max_tokens: 50, messages: [{ role: "user", content: "?" }] };
+  const body = {
+    model: "m",
+    stream: answered === undefined,
+    max_tokens: 50,
+    messages: [{ role: "user", content: "?" }],
+  };
   const call = {
     ...{ id: newId(), arrivedAt: 0, headers: {}, client: "test", sdk: null, gone: new AbortController().signal },
     checkDeclaredLength() {},
@@ -95,11 +121,12 @@ async function served(end: DispatchResult["end"] | "stopped"): Promise<{ settled
       event: (data: string) => void events.push(data),
       endStream() {},
       failStream() {},
+      json: (_status: number, text: string) => answered?.(text),
     },
   };
   await serve(gateway as unknown as Gateway, chat, call as unknown as Call);
-  assert.equal(settled.length, 1);
-  return { settled: settled[0] as Settlement, events };
+  assert.ok(settled.length <= 1);
+  return { settled: settled[0], events };
 }
 
 const ALL = { thinking: THINKING.length, answer: ANSWER.length };
@@ -116,9 +143,56 @@ for (const [end, billed] of [
 ] as const) {
   test(`bills ${billed === ALL ? "thinking and answer" : "no thinking that the client did not see"} when a stream ends as ${end}`, async () => {
     const { settled, events } = await served(end);
+    assert.ok(settled !== undefined);
     const output = billed.thinking + billed.answer;
     assert.deepEqual([settled.reasoningTokens, settled.completionTokens], [billed.thinking, output]);
     assert.equal(settled.charge, BigInt(PROMPT_TOKENS) * PRICES.in + BigInt(output) * PRICES.out);
     assert.equal(events.join("").includes(THINKING), end === "finished", "thinking comes with the end of the stream");
   });
 }
+
+test("withholds the share of an answer that crawled until its client left, and bills it", async () => {
+  const tokens = THINKING.length + ANSWER.length;
+  const charge = BigInt(PROMPT_TOKENS) * PRICES.in + BigInt(tokens) * PRICES.out;
+  for (const [outputMs, reason] of [
+    [(tokens - 1) * 500, undefined],
+    [tokens * 1_900, "node_silent"],
+  ] as const) {
+    const { settled } = await served("cancelled", { outputMs });
+    assert.deepEqual([settled?.withheld?.reason, settled?.charge], [reason, charge]);
+    assert.equal(settled?.paidHostId === null, reason !== undefined);
+  }
+  const { settled } = await served("finished", { outputMs: tokens * 1_900 });
+  assert.equal(settled?.withheld, undefined, "its client waited for it");
+});
+
+test("offers the job only when the hold is committed, and answers only when the settlement is", async () => {
+  const [held, secured] = [Promise.withResolvers<{ kind: string }>(), Promise.withResolvers<void>()];
+  const seen: string[] = [];
+  const end = served("finished", {
+    held: held.promise,
+    secured: secured.promise,
+    offered: () => seen.push("offered"),
+    answered: (body) => seen.push(JSON.parse(body).choices[0].message.content),
+  });
+  for (let turns = 0; turns < 3; turns++) await turn();
+  assert.deepEqual(seen, []);
+  held.resolve({ kind: "held" });
+  for (let turns = 0; turns < 3; turns++) await turn();
+  assert.deepEqual(seen, ["offered"]);
+  secured.resolve();
+  await end;
+  assert.deepEqual(seen, ["offered", ANSWER]);
+});
+
+test("offers nothing when the hold is refused", async () => {
+  const seen: string[] = [];
+  const refused = served("finished", {
+    held: Promise.resolve({ kind: "ended" }),
+    offered: () => seen.push("offered"),
+    answered: () => seen.push("answered"),
+  });
+  await assert.rejects(refused, /was used before/);
+  await turn();
+  assert.deepEqual(seen, []);
+});

@@ -3,6 +3,7 @@
  * relay, count the output, settle, release the limits, answer. Chat, completions and embeddings differ only in the
  * `Endpoint` they bring. The order of the refusals is part of the contract.
  */
+import { ahead } from "../base/ahead.ts";
 import { suffixOf } from "../base/ids.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { DispatchOrder } from "../dispatch/order.ts";
@@ -12,11 +13,12 @@ import type { Meter, OutputCount } from "../metering/meter.ts";
 import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call, ReadAsk } from "./call.ts";
 import { DeltaJoiner } from "./delta-joiner.ts";
-import { type Ending, explainsWait, judge } from "./endings.ts";
+import { type Ending, explainsPace, explainsWait, type Facts, judge } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
 import type { DrawnAnswer, Gateway } from "./gateway.ts";
 import { ignoredHeaders, readAsk } from "./read.ts";
+import { type Asker, noteRefused } from "./refused.ts";
 import { nodeSampling, Relay } from "./relay.ts";
 import { requireKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
@@ -28,11 +30,13 @@ import type { Stay } from "./under-way.ts";
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const stay = gw.underWay.enter(call.gone);
   const story = gw.telling.begin(endpoint.name, call);
+  const asker: Asker = { authorization: call.authorization };
   try {
-    await answerOne(gw, endpoint, call, { stay, story });
+    await answerOne(gw, endpoint, call, { stay, story, asker });
     story.end();
   } catch (error) {
     story.end(error);
+    noteRefused(gw, asker, error);
     throw error;
   } finally {
     stay.leave();
@@ -45,11 +49,17 @@ interface Along {
   story: Story;
 }
 
-async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, { stay, story }: Along): Promise<void> {
+async function answerOne(
+  gw: Gateway,
+  endpoint: Endpoint,
+  call: Call,
+  { stay, story, asker }: Along & { asker: Asker },
+): Promise<void> {
   story.step("authenticate");
   const key = await gw.keys.authenticate(call.authorization);
   if (key === undefined) throw fault("invalid_api_key"); // 401
   story.by(key);
+  asker.key = key;
   const caller = { call, key, endpoint: endpoint.name };
   story.step("limits");
   await checkLength(gw, caller); // 413
@@ -63,14 +73,19 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, { stay, st
     const read = await stay.unlessStopped(readAsk(gw, asked)); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
     story.asked({ model: model.id, stream: ask.stream, promptTokens });
+    asker.model = model.id;
     call.reply.setHeaders(ignoredHeaders(ask));
     requireKeywords(gw.dispatcher, ask, model.id); // 400
     story.step("model limit");
     const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
     try {
       story.step("hold");
-      const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
-      done = await work(gw, { caller, stay, story, endpoint, ask, model, meter, promptTokens, hold });
+      const order = { caller, endpoint, ask, model, meter, promptTokens };
+      const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
+      // While the database commits it: all that the job needs besides. It is offered to nobody before.
+      const job = ahead(gw.clock, () => prepareJob(gw, order));
+      const hold = await holding; // 402
+      done = await work(gw, { ...order, stay, story, hold, job });
     } finally {
       await place.leave(0);
     }
@@ -82,14 +97,64 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, { stay, st
   await done.answer();
 }
 
-interface Work extends Along {
+interface Order {
   caller: Caller;
   endpoint: Endpoint;
   ask: ReadAsk;
   model: ActiveModel;
   meter: Meter;
   promptTokens: number;
+}
+
+interface Work extends Along, Order {
   hold: Hold;
+  job: () => Job;
+}
+
+/** What a node is asked for, and where its output goes. Nothing of it is sent yet. */
+interface Job {
+  meta: AnswerMeta;
+  writer: StreamWriter | null;
+  stream: DeltaJoiner | null;
+  relay: Relay;
+  order: DispatchOrder;
+}
+
+function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTokens }: Order): Job {
+  const { call, key } = caller;
+  const meta: AnswerMeta = {
+    suffix: suffixOf(call.id),
+    created: Math.floor(gw.clock.now() / 1000),
+    model: model.id,
+    reasoningContent: key.reasoningContent,
+  };
+  const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
+  const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
+  const { clock } = gw;
+  const stream = writer && new DeltaJoiner({ writer, reply: call.reply, clock, perSecondMax: model.speedMax });
+  const relay = new Relay({
+    model,
+    endpoint: endpoint.name,
+    meter,
+    outputTokensMax,
+    vectorsDue: ask.vectorsDue,
+    stop: ask.sampling.stop,
+    stream,
+    // The only cost of checks to a request that is not drawn: one random number.
+    draws: key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId) : undefined,
+  });
+  const header = {
+    model: model.id,
+    endpoint: endpoint.name,
+    stream: writer !== null,
+    output_tokens_max: outputTokensMax,
+    sampling: nodeSampling(model, ask.sampling),
+  };
+  const body = ask.body instanceof Uint8Array ? ask.body : Buffer.from(JSON.stringify(ask.body));
+  const origin = { accountId: key.accountId, promptTokens };
+  const { formatted, keywords } = ask;
+  const order = { request: meta.suffix, header, body, origin, formatted, keywords, proven: !key.spotChecks };
+  return { meta, writer, stream, relay, order };
 }
 
 /** A request whose books are closed. */
@@ -104,54 +169,17 @@ const NOTHING_DONE: Done = { tokens: 0, answer: () => {} };
 
 /** From the hold to the settled ending. The hold ends here, whatever happens. */
 async function work(gw: Gateway, order: Work): Promise<Done> {
-  const { caller, stay, story, endpoint, ask, model, meter, promptTokens, hold } = order;
+  const { caller, stay, story, endpoint, ask, model, promptTokens, hold, job } = order;
   const { call, key } = caller;
-  const meta: AnswerMeta = {
-    suffix: suffixOf(call.id),
-    created: Math.floor(gw.clock.now() / 1000),
-    model: model.id,
-    reasoningContent: key.reasoningContent,
-  };
-  const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
   const letGo = gw.leases.keep(hold.id);
   let settled = false;
   story.step("dispatch and relay");
   try {
+    const { meta, writer, stream, relay, order: dispatched } = job();
     if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
-    const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
-    const { vectorsDue } = ask;
-    const { clock } = gw;
-    const stream = writer && new DeltaJoiner({ writer, reply: call.reply, clock, perSecondMax: model.speedMax });
-    // The only cost of checks to a request that is not drawn: one random number.
-    const draws = key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId) : undefined;
-    const { stop } = ask.sampling;
-    const relay = new Relay({
-      model,
-      endpoint: endpoint.name,
-      meter,
-      outputTokensMax,
-      vectorsDue,
-      stop,
-      stream,
-      draws,
-    });
-    const header = {
-      model: model.id,
-      endpoint: endpoint.name,
-      stream: writer !== null,
-      output_tokens_max: outputTokensMax,
-      sampling: nodeSampling(model, ask.sampling),
-    };
-    const origin = { accountId: key.accountId, promptTokens };
+    const { header } = dispatched;
     const startedAt = gw.clock.monotonic();
-    const result = await gw.dispatcher.run(
-      {
-        ...{ request: meta.suffix, header, body: ask.body, origin },
-        ...{ formatted: ask.formatted, keywords: ask.keywords, proven: !key.spotChecks },
-      },
-      relay,
-      stay.signal,
-    );
+    const result = await gw.dispatcher.run(dispatched, relay, stay.signal);
     const end = result.end === "cancelled" && stay.isStopped ? "stopped" : result.end;
     // What a broken node gave last is not let through any more; of an answer that we break off, only what went out counts.
     const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";
@@ -160,37 +188,46 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const { reachedClient } = relay;
     const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
     const accepted = result.server !== null;
-    const waitedMs = gw.clock.monotonic() - startedAt - (result.queueMs ?? 0);
-    const waitExplained =
-      end !== "cancelled" || hadOutput || explainsWait({ waitedMs, promptTokens }, gw.dispatcher.speedOf(model.id));
-    const ending = judge(end, { accepted, hadOutput, reachedClient, waitExplained });
+    const explained =
+      end === "cancelled"
+        ? explains(gw, model.id, result, { startedAt, promptTokens, counts })
+        : { waitExplained: true, paceExplained: true };
+    const ending = judge(end, { accepted, hadOutput, reachedClient, ...explained });
     // What the gateway cut it ended itself; all else is the node's to say.
     const finish = relay.cut ?? result.finish ?? "stop";
     story.ended(ending, result, counts);
-    story.step("settle");
-    await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish });
-    settled = true;
-
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
-    if (ending.outcome === "ok") {
-      if (relay.isDrawn) gw.checks.check(drawnAnswer(order, relay, { result, header, counts }));
-      const { accountId } = key;
-      const { stream, formatted, sampling } = ask;
-      const request = { accountId, endpoint: endpoint.name, stream, outputTokensMax, formatted };
-      const shape = { ...request, temperature: sampling.temperature };
-      gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens }, shape);
-    }
     const thinksApart = model.build.reasoning !== undefined;
     const reasoning = thinksApart ? relay.reasoning : undefined;
     const usage = { promptTokens, completionTokens, reasoningTokens: thinksApart ? counts.reasoningTokens : undefined };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
+    story.step("settle");
+    const settling = settle(gw, {
+      ...{ call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish },
+    });
+    // While the database commits it: what the client is going to read. It is sent afterwards.
+    const isWhole = ending.outcome === "ok" && writer === null && endpoint.parts === undefined;
+    const whole = isWhole ? ahead(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
+    await settling;
+    settled = true;
+
+    if (ending.outcome === "ok") {
+      if (relay.isDrawn) gw.checks.check(drawnAnswer(order, relay, { result, header, counts }));
+      const { accountId } = key;
+      const { stream, formatted, sampling } = ask;
+      const outputTokensMax = header.output_tokens_max;
+      const request = { accountId, endpoint: endpoint.name, stream, outputTokensMax, formatted };
+      const shape = { ...request, temperature: sampling.temperature };
+      gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens }, shape);
+    }
     return {
       tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,
       answer: () => {
         if (ending.fault !== null) return tellFault(call, ending, writer, end === "unbuilt"); // 502 · 503
         if (ending.outcome !== "ok") return;
         if (writer !== null) return endStream(call, writer, ask, answer);
-        return tellWhole(gw, endpoint, call, meta, answer, ask);
+        if (whole !== undefined) return call.reply.json(200, whole());
+        if (endpoint.parts !== undefined) return tellParts(gw, call, endpoint.parts(meta, answer, ask));
       },
     };
   } catch (error) {
@@ -200,6 +237,24 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
   } finally {
     letGo();
   }
+}
+
+/** Whether what a client that left had of its node explains the time that this took. */
+function explains(
+  { clock, dispatcher }: Gateway,
+  model: string,
+  { queueMs, pace }: DispatchResult,
+  { startedAt, promptTokens, counts }: { startedAt: number; promptTokens: number; counts: OutputCount },
+): Pick<Facts, "waitExplained" | "paceExplained"> {
+  const usual = dispatcher.speedOf(model);
+  const waitedMs = clock.monotonic() - startedAt - (queueMs ?? 0);
+  const tokens = counts.answerTokens + counts.reasoningTokens;
+  const outputMs = pace === null ? 0 : pace.spanMs - pace.ttftMs;
+  return {
+    waitExplained: explainsWait({ waitedMs, promptTokens }, usual),
+    // Vectors have no pace.
+    paceExplained: tokens === 0 || explainsPace({ tokens, outputMs }, usual),
+  };
 }
 
 function drawnAnswer(
@@ -228,16 +283,6 @@ function openStream(call: Call, writer: StreamWriter): void {
   call.reply.openStream();
   const opening = writer.open();
   if (opening !== null) call.reply.event(opening);
-}
-
-function tellWhole(
-  gw: Gateway,
-  endpoint: Endpoint,
-  call: Call,
-  ...told: Parameters<Endpoint["whole"]>
-): void | Promise<void> {
-  if (endpoint.parts !== undefined) return tellParts(gw, call, endpoint.parts(...told));
-  call.reply.json(200, endpoint.whole(...told));
 }
 
 async function tellParts(gw: Gateway, call: Call, parts: Iterable<string>): Promise<void> {

@@ -40,7 +40,11 @@ type ReadyNodes = z.infer<typeof ReadyNodes>;
 
 const SPAN = { from: "date_trunc('hour', $1::timestamptz)", to: "$2::timestamptz" };
 
+const Operators = row({ operators: column.count });
+
 export interface Overview {
+  /** How many people may act for the platform. */
+  operators(): Promise<number>;
   totals(): Promise<Totals>;
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;
   readyNodes(): Promise<ReadyNodes[]>;
@@ -50,6 +54,8 @@ export interface Overview {
 
 export function openOverview({ pool }: { pool: pg.Pool }): Overview {
   return {
+    operators: async () =>
+      (await queryOne(pool, Operators, "select count(*)::int as operators from identity where operator")).operators,
     async totals() {
       const books = await booksOf(pool);
       const [money, accounts, nodes] = await Promise.all([

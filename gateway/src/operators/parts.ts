@@ -7,8 +7,10 @@ import { type Attention, openAttention } from "./attention.ts";
 import { type Audit, openAudit } from "./audit.ts";
 import { type Books, openBooks } from "./books.ts";
 import { type Directory, openDirectory } from "./directory.ts";
+import { type OpenDisputes, openDisputes } from "./disputes.ts";
 import { type Overview, openOverview, withOnline } from "./overview.ts";
 import { openPayouts, type Payouts } from "./payouts.ts";
+import { openParties, type PartiesOf } from "./requests.ts";
 import { openSpend, type Spend } from "./spend.ts";
 import { openSubjects, type Subjects } from "./subjects.ts";
 
@@ -24,6 +26,10 @@ export interface OperatorParts {
   directory: Directory;
   overview: Overview;
   payouts: Payouts;
+  /** Disputes that nobody has decided, the oldest first. */
+  disputes: OpenDisputes;
+  /** Who has to do with a request. */
+  partiesOf: PartiesOf;
 }
 
 interface OperatorPartsOptions {
@@ -50,5 +56,7 @@ export function openOperatorParts(options: OperatorPartsOptions): OperatorParts 
     directory: openDirectory({ pool, rules }),
     overview: { ...records, totals: async () => withOnline(await records.totals(), online()) },
     payouts: openPayouts({ pool, newId, holdDays }),
+    disputes: openDisputes({ pool }),
+    partiesOf: openParties({ pool }),
   };
 }

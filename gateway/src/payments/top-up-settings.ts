@@ -51,8 +51,8 @@ export async function setTopUp(
                                where account_id = $1 and live = $6 and provider_method is not null)
      on conflict (account_id) do update
        set enabled = excluded.enabled, amount = excluded.amount, mark = excluded.mark, month_max = excluded.month_max,
-           failure = case when excluded.enabled then null else auto_topup.failure end,
-           failed_at = case when excluded.enabled then null else auto_topup.failed_at end`,
+           -- Whoever sets it, on or off, has dealt with what turned it off.
+           failure = null, failed_at = null`,
     [accountId, enabled, amount.toString(), mark.toString(), monthMax.toString(), live],
   );
   return rowCount === 1;

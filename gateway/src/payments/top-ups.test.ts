@@ -270,6 +270,15 @@ describe("a purchase that fails", () => {
     assert.equal((await gateway().topUps.of(id))?.failure, "declined");
   });
 
+  test("a failure is dealt with when somebody decides to keep it off", async () => {
+    const id = await account({ last4: "0341" });
+    await run();
+    assert.equal((await gateway().topUps.of(id))?.failure, "declined");
+    await gateway().topUps.set(id, { ...WANTED, enabled: false });
+    const kept = await gateway().topUps.of(id);
+    assert.deepEqual([kept?.enabled, kept?.failure, kept?.failedAt], [false, null, null]);
+  });
+
   test("turned on again it buys, ten minutes after the last", async () => {
     const id = await account({ last4: "0341" });
     await run();

@@ -67,6 +67,7 @@ describe("probes", () => {
       scores: {},
       reportedSlots: 4,
       reportedBusy: 0,
+      engineSlots: null,
       acceptsEarly: true,
       inGoodStanding: true,
       slots: 4,

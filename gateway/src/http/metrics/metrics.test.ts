@@ -26,7 +26,10 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
       { name: "database", isAway: true, latencyMs: 2, refused: 7 },
       { name: "plane", isAway: false, latencyMs: null },
     ],
-    clockOffsetMs: () => -1500,
+    files: () => ({ open: 60, max: 1024 }),
+    connectionsRefused: () => 4,
+    databaseClock: () => ({ offsetMs: -1500, uncertaintyMs: 20 }),
+    differing: () => ["pepper"],
     ledger: () => ({
       tallies: {
         committed: 7,
@@ -107,6 +110,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ["tollgate_requests_in_flight", 5],
     ['tollgate_slots{model="tiny-3b"}', 8],
     ['tollgate_slots_busy{model="tiny-3b"}', 3],
+    ['tollgate_setting_differs{setting="pepper"}', 1],
     ['tollgate_dependency_up{dependency="database"}', 0],
     ['tollgate_dependency_up{dependency="plane"}', 1],
     ['tollgate_dependency_latency_seconds{dependency="database"}', 0.002],

@@ -3,7 +3,7 @@ import type { Dependency } from "../../base/dependency.ts";
 import type { LoopDelays } from "../../base/loop-delay.ts";
 import { pico } from "../../base/money.ts";
 import type { Ledger, LedgerTallies } from "../../ledger/ledger.ts";
-import { openPage, type Page, type Reading } from "./page.ts";
+import { type Figures, openPage, type Page, type Reading } from "./page.ts";
 import { micro, openTraffic, type Traffic } from "./traffic.ts";
 
 interface CheckFigures {
@@ -37,10 +37,16 @@ interface MetricFacts {
   /** Requests that wait for a node of the model. */
   waitingFor: (model: string) => number;
   dependencies: () => readonly Dependency[];
+  /** Settings that are not the deployment's. */
+  differing: () => readonly string[];
   /** Connections to the database. */
   pool: () => { max: number; total: number; idle: number; waiting: number };
-  /** How far the database's clock is ahead of ours; null while they were not compared. */
-  clockOffsetMs: () => number | null;
+  /** How far the database's clock is ahead of this machine's (null before it was read), and how wrong that can be. */
+  databaseClock: () => { offsetMs: number | null; uncertaintyMs: number };
+  /** File descriptors of this process; undefined where nobody counts them. */
+  files: () => { open: number; max: number } | undefined;
+  /** Connections that the database refused because there were too many. */
+  connectionsRefused: () => number;
   ledger: () => Pick<Ledger, "tallies" | "batches">;
   /** Spot checks of this gateway. */
   checks: () => CheckFigures;
@@ -63,19 +69,32 @@ export interface Metrics extends Traffic {
   /** Puts these on the page too, once the parts that know them are there. Traffic is counted from the start. */
   tellOf: (facts: MetricFacts) => void;
   page: () => Promise<{ contentType: string; text: string }>;
+  figures: () => Promise<Figures>;
 }
 
 export function openMetrics(): Metrics {
   const page = openPage();
-  return { ...openTraffic(page), tellOf: (facts) => tellOf(page, facts), page: page.text };
+  return { ...openTraffic(page), tellOf: (facts) => tellOf(page, facts), page: page.text, figures: page.figures };
 }
+
+export const SETTING_DIFFERS = "tollgate_setting_differs";
 
 function tellOf(page: Page, facts: MetricFacts): void {
   page.gauge("tollgate_build_info", "Always 1; the labels identify the gateway.", () => [[1, facts.about]]);
-  page.gauge("tollgate_ready", "1 if /readyz reports that the gateway can serve requests.", () => [
-    [facts.isReady() ? 1 : 0],
-  ]);
+  page.gauge(
+    "tollgate_ready",
+    "1 if /readyz reports that the gateway can serve requests.",
+    () => [[facts.isReady() ? 1 : 0]],
+    "none",
+  );
+  page.gauge(
+    SETTING_DIFFERS,
+    "1 for each shared setting that differs from the deployment's.",
+    () => facts.differing().map((setting) => [1, { setting }]),
+    "max",
+  );
   tellOfEventLoop(page, facts);
+  tellOfLimits(page, facts);
   tellOfFleet(page, facts);
   tellOfDependencies(page, facts);
   tellOfBooks(page, facts);
@@ -87,11 +106,16 @@ function tellOf(page: Page, facts: MetricFacts): void {
 /** By the names that prom-client gave them: dashboards and alerts know them. */
 function tellOfEventLoop(page: Page, { loopDelays }: MetricFacts): void {
   let delays: LoopDelays;
-  page.gauge("nodejs_eventloop_lag_seconds", "Delay of the event loop at the last sample.", () => {
-    // The first of these that the page asks for: the others are of the same look.
-    delays = loopDelays();
-    return [[delays.last]];
-  });
+  page.gauge(
+    "nodejs_eventloop_lag_seconds",
+    "Delay of the event loop at the last sample.",
+    () => {
+      // The first of these that the page asks for: the others are of the same look.
+      delays = loopDelays();
+      return [[delays.last]];
+    },
+    "each",
+  );
   const figures = {
     min: "Minimum delay of the event loop since the last scrape.",
     max: "Maximum delay of the event loop since the last scrape.",
@@ -102,8 +126,22 @@ function tellOfEventLoop(page: Page, { loopDelays }: MetricFacts): void {
     p99: "99th percentile of the event loop delay since the last scrape.",
   };
   for (const [name, help] of Object.entries(figures)) {
-    page.gauge(`nodejs_eventloop_lag_${name}_seconds`, help, () => [[delays[name as keyof LoopDelays]]]);
+    page.gauge(`nodejs_eventloop_lag_${name}_seconds`, help, () => [[delays[name as keyof LoopDelays]]], "each");
   }
+}
+
+function tellOfLimits(page: Page, { files, connectionsRefused }: MetricFacts): void {
+  const ofFiles = (pick: "open" | "max") => (): Reading[] => {
+    const found = files();
+    return found === undefined ? [] : [[found[pick]]];
+  };
+  page.gauge("tollgate_open_files", "File descriptors in use.", ofFiles("open"));
+  page.gauge("tollgate_open_files_max", "Maximum number of file descriptors.", ofFiles("max"));
+  page.counter(
+    "tollgate_database_connections_refused_total",
+    "Connections that the database refused because there were too many.",
+    () => [[connectionsRefused()]],
+  );
 }
 
 function tellOfFleet(page: Page, { nodes, holds, models, capacityOf, waitingFor }: MetricFacts): void {
@@ -111,22 +149,24 @@ function tellOfFleet(page: Page, { nodes, holds, models, capacityOf, waitingFor 
     function* (): Generator<Reading> {
       for (const model of models()) yield [read(model), { model }];
     };
-  page.gauge("tollgate_nodes_connected", "Nodes connected to this gateway.", () => [[nodes()]]);
+  page.gauge("tollgate_nodes_connected", "Nodes connected to this gateway.", () => [[nodes()]], "max");
   page.gauge("tollgate_requests_in_flight", "Requests in flight, for which credit is held.", () => [[holds()]]);
   page.gauge(
     "tollgate_slots",
     "Slots of connected nodes: requests that they can serve at the same time, by model.",
     ofModels((model) => capacityOf(model).slots),
+    "max",
   );
   page.gauge(
     "tollgate_slots_busy",
     "Slots in use.",
     ofModels((model) => capacityOf(model).busy),
+    "max",
   );
   page.gauge("tollgate_requests_queued", "Requests that wait for a node of the model.", ofModels(waitingFor));
 }
 
-function tellOfDependencies(page: Page, { dependencies, pool, clockOffsetMs }: MetricFacts): void {
+function tellOfDependencies(page: Page, { dependencies, pool, databaseClock }: MetricFacts): void {
   const ofEach = (pick: (one: Dependency) => number | null) =>
     function* (): Generator<Reading> {
       for (const one of dependencies()) {
@@ -138,21 +178,37 @@ function tellOfDependencies(page: Page, { dependencies, pool, clockOffsetMs }: M
     "tollgate_dependency_up",
     "1 if the dependency is reachable, 0 if not.",
     ofEach(({ isAway }) => (isAway ? 0 : 1)),
+    "min",
   );
   page.gauge(
     "tollgate_dependency_latency_seconds",
     "Last measured round trip to the dependency.",
     ofEach(({ latencyMs }) => (latencyMs === null ? null : latencyMs / 1000)),
+    "max",
   );
   page.counter(
     "tollgate_refused_away_total",
     "Operations refused because the dependency was unreachable.",
     ofEach(({ refused = 0 }) => refused),
   );
-  page.gauge("tollgate_clock_offset_seconds", "How far the database's clock is ahead of this machine's.", () => {
-    const offsetMs = clockOffsetMs();
-    return offsetMs === null ? [] : [[offsetMs / 1000]];
-  });
+  page.gauge(
+    "tollgate_clock_offset_seconds",
+    "How far the database's clock is ahead of this machine's.",
+    () => {
+      const { offsetMs } = databaseClock();
+      return offsetMs === null ? [] : [[offsetMs / 1000]];
+    },
+    "max",
+  );
+  page.gauge(
+    "tollgate_clock_uncertainty_seconds",
+    "How wrong the gateway's time of day can be.",
+    () => {
+      const { offsetMs, uncertaintyMs } = databaseClock();
+      return offsetMs === null ? [] : [[uncertaintyMs / 1000]];
+    },
+    "max",
+  );
   page.gauge("tollgate_pool_connections", "Connections to the database, by state (busy or idle).", () => {
     const { total, idle } = pool();
     return [
@@ -206,7 +262,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   page.histogram("tollgate_batch_size", "Ledger operations per batch.", ofBatches("sizes"));
   page.histogram(
     "tollgate_batch_wait_seconds",
-    "Time from an operation to the start of its batch.",
+    "Time that a ledger operation waited for its batch to start.",
     ofBatches("waitS"),
   );
   page.histogram("tollgate_batch_seconds", "Duration of a batch.", ofBatches("tripS"));
@@ -220,11 +276,13 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
     "tollgate_books_balanced",
     "1 if the last ledger check found no difference, 0 if it found one.",
     ofVerdict(({ balanced }) => (balanced ? 1 : 0)),
+    "min",
   );
   page.gauge(
     "tollgate_books_verdict_age_seconds",
     "Age of the last ledger check.",
     ofVerdict(({ at }) => Math.max(0, now() - at.getTime()) / 1000),
+    "max",
   );
 }
 
@@ -254,21 +312,32 @@ function tellOfHistory(page: Page, { months, rollupBacklog, now }: MetricFacts):
     const found = months();
     return found === undefined ? [] : [[found[pick]]];
   };
-  page.gauge("tollgate_history_months", "Months with request records.", ofMonths("kept"));
+  page.gauge("tollgate_history_months", "Months with request records.", ofMonths("kept"), "max");
   page.gauge(
     "tollgate_history_months_due",
     "Months with request records older than HISTORY_DAYS that are not deleted yet.",
     ofMonths("due"),
+    "max",
   );
-  page.gauge("tollgate_rollup_waiting", "Ended requests that are not in the rollups yet.", () => {
-    const backlog = rollupBacklog();
-    return backlog === undefined ? [] : [[backlog.requests]];
-  });
-  page.gauge("tollgate_rollup_oldest_seconds", "Age of the oldest request that is not in the rollups yet.", () => {
-    const backlog = rollupBacklog();
-    if (backlog === undefined) return [];
-    return [[backlog.oldest === null ? 0 : Math.max(0, now() - backlog.oldest.getTime()) / 1000]];
-  });
+  page.gauge(
+    "tollgate_rollup_waiting",
+    "Ended requests that are not in the rollups yet.",
+    () => {
+      const backlog = rollupBacklog();
+      return backlog === undefined ? [] : [[backlog.requests]];
+    },
+    "max",
+  );
+  page.gauge(
+    "tollgate_rollup_oldest_seconds",
+    "Age of the oldest request that is not in the rollups yet.",
+    () => {
+      const backlog = rollupBacklog();
+      if (backlog === undefined) return [];
+      return [[backlog.oldest === null ? 0 : Math.max(0, now() - backlog.oldest.getTime()) / 1000]];
+    },
+    "max",
+  );
 }
 
 function tellOfLosses(page: Page, { losses }: MetricFacts): void {
@@ -285,8 +354,13 @@ function tellOfLosses(page: Page, { losses }: MetricFacts): void {
     "Database connections refused: they led to another history.",
     (of) => of.refused,
   );
-  page.gauge("tollgate_history_lost_timestamp_seconds", "When the last failover that lost data was found.", () => {
-    const at = losses()?.lastAt;
-    return at === undefined ? [] : [[at / 1000]];
-  });
+  page.gauge(
+    "tollgate_history_lost_timestamp_seconds",
+    "When the last failover that lost data was found.",
+    () => {
+      const at = losses()?.lastAt;
+      return at === undefined ? [] : [[at / 1000]];
+    },
+    "max",
+  );
 }

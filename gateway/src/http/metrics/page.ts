@@ -16,12 +16,23 @@ interface Sample {
   metricName?: string;
 }
 
+/**
+ * What several workers' values of one metric come to. `each`: every worker's own, with its number as a label; `none`: not told where there
+ * are workers.
+ */
+export type Together = "sum" | "max" | "min" | "each" | "none";
+
+/** What one process has, as another can add it up with its own (`workers.ts`). */
+export type Figures = (prometheus.MetricObjectWithValues<prometheus.MetricValue<string>> & { aggregator: string })[];
+
 export interface Page {
-  gauge(name: string, help: string, read: () => Iterable<Reading>): void;
+  /** Values of workers are added up, unless `together` says otherwise. */
+  gauge(name: string, help: string, read: () => Iterable<Reading>, together?: Together): void;
   /** Of what only grows. */
   counter(name: string, help: string, read: () => Iterable<Reading>): void;
   histogram(name: string, help: string, read: () => Iterable<readonly [Distribution, Labels?]>): void;
   text(): Promise<{ contentType: string; text: string }>;
+  figures(): Promise<Figures>;
 }
 
 export function openPage(): Page {
@@ -33,21 +44,30 @@ export function openPage(): Page {
     if (name.startsWith("nodejs_eventloop_lag")) registry.removeSingleMetric(name);
   }
 
-  const add = (type: "gauge" | "counter" | "histogram", name: string, help: string, read: () => Sample[]): void => {
-    const metric = { name, help, type, aggregator: "sum" as const };
+  const add = (
+    { type, name, help }: { type: "gauge" | "counter" | "histogram"; name: string; help: string },
+    read: () => Sample[],
+    together: Together = "sum",
+  ): void => {
+    const metric = { name, help, type, aggregator: together };
     // The registry asks nothing else of what it lists.
     const source = { ...metric, get: async () => ({ ...metric, values: read() }) };
     registry.registerMetric(source as unknown as prometheus.Metric);
   };
-  const plain = (type: "gauge" | "counter") => (name: string, help: string, read: () => Iterable<Reading>) =>
-    add(type, name, help, () => [...read()].map(([value, labels = {}]) => ({ value, labels })));
+  const plain =
+    (type: "gauge" | "counter"): Page["gauge"] =>
+    (name, help, read, together) =>
+      add({ type, name, help }, () => [...read()].map(([value, labels = {}]) => ({ value, labels })), together);
 
   return {
     gauge: plain("gauge"),
     counter: plain("counter"),
     histogram: (name, help, read) =>
-      add("histogram", name, help, () => [...read()].flatMap(([one, labels = {}]) => samplesOf(name, one, labels))),
+      add({ type: "histogram", name, help }, () =>
+        [...read()].flatMap(([one, labels = {}]) => samplesOf(name, one, labels)),
+      ),
     text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    figures: async () => (await registry.getMetricsAsJSON()) as unknown as Figures,
   };
 }
 

@@ -141,8 +141,8 @@ describe("the sequential test", () => {
     assert.ok(count < 20, `not found after ${count} checks`);
     // The last honest answer may have looked bad by chance.
     assert.ok(
-      state.badSince !== null && state.badSince >= since - 864_000,
-      "the first bad score is one of the junk answers",
+      state.badSince !== null && state.badSince >= since - 2 * 864_000,
+      "evidence begins with the junk answers",
     );
   });
 
@@ -168,11 +168,28 @@ describe("the sequential test", () => {
   test("forgets bad scores once the evidence is gone", () => {
     const bad = factorsOf([0.001, 1, 0.001, 0.001]);
     const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
-    let state = note(NEW_TEST, { at: 0, factors: bad, confirmedBad: true });
-    assert.equal(state.badSince, 0);
+    let state = note(NEW_TEST, { at: DAY_MS, factors: bad, confirmedBad: true });
     assert.ok(isSuspected(state));
-    for (let i = 1; i <= 60; i++) state = note(state, { at: i * 60_000, factors: fine, confirmedBad: false });
+    for (let i = 1; i <= 60; i++) state = note(state, { at: DAY_MS + i * 60_000, factors: fine, confirmedBad: false });
     assert.deepEqual([state.badSince, state.confirmed, isSuspected(state)], [null, 0, false]);
+  });
+
+  test("dates bad answers from the last check before the first bad score, an hour before it at most", () => {
+    const bad = factorsOf([0.001, 1, 0.001, 0.001]);
+    const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
+    const HOUR_MS = 3_600_000;
+    for (const [lastMs, since] of [
+      [undefined, DAY_MS - HOUR_MS],
+      [60_000, DAY_MS - 60_000],
+      [HOUR_MS + 1, DAY_MS - HOUR_MS],
+    ] as const) {
+      const before =
+        lastMs === undefined ? NEW_TEST : note(NEW_TEST, { at: DAY_MS - lastMs, factors: fine, confirmedBad: false });
+      const first = note(before, { at: DAY_MS, factors: bad, confirmedBad: true });
+      assert.equal(first.badSince, since, `last checked ${lastMs} ms before`);
+      const second = note(first, { at: DAY_MS + 60_000, factors: bad, confirmedBad: true });
+      assert.equal(second.badSince, since, "the second bad score changes nothing");
+    }
   });
 
   test(`fails no node on fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {

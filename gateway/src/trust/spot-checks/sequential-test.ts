@@ -18,6 +18,7 @@
  * Everything that only lowers a factor keeps the bound: verdict.ts lowers those that no second verifier supports.
  */
 import { FIGURES, type Judgement } from "./calibration.ts";
+import { SAMPLING } from "./sampling.ts";
 
 const BETS = [0.3, 0.6, 0.85] as const;
 const DAY_MS = 86_400_000;
@@ -40,7 +41,11 @@ export interface TestState {
   at: number | null;
   /** R, for each figure and bet. */
   evidence: readonly number[];
-  /** The first bad score of those that the evidence rests on. Null: there is none. */
+  /**
+   * The last check before the first bad score of those that the evidence rests on, an hour before that score at most. Null: there is none.
+   * A node that turns bad gives about as many answers unseen as lie between two of its checks: if it kept what these earned, a long
+   * record would be worth more to sell than to keep.
+   */
   badSince: number | null;
   /** Bad scores since then that two verifiers or a reference node found. */
   confirmed: number;
@@ -80,7 +85,7 @@ export function note(state: TestState, { at, factors, confirmedBad }: Noted): Te
   const watch = confirmedBad && badness(factors) >= BLATANT ? WATCHED_CHECKS : Math.max(0, state.watch - 1);
   const next = { at, evidence, watch };
   if (strength(next) < QUIET && watch === 0 && !confirmedBad) return { ...next, badSince: null, confirmed: 0 };
-  const badSince = state.badSince ?? (confirmedBad ? at : null);
+  const badSince = state.badSince ?? (confirmedBad ? Math.max(state.at ?? 0, at - SAMPLING.everyMs) : null);
   return { ...next, badSince, confirmed: state.confirmed + (confirmedBad ? 1 : 0) };
 }
 

@@ -1,0 +1,19 @@
+/** What the gateway needs, and whether anything can be served without it. */
+import type { Ports } from "./ports.ts";
+import type { Serving } from "./serving.ts";
+
+export interface DependencySettings {
+  /** While the limits' store is away: refuse requests, or let each gateway count alone. */
+  limitsWhenAway: "refuse" | "local";
+}
+
+interface Needs {
+  ports: Pick<Ports, "store" | "plane">;
+  serving: Pick<Serving, "gateway" | "plane">;
+}
+
+export const dependenciesOf = ({ limitsWhenAway }: DependencySettings, { ports, serving }: Needs) => [
+  { of: ports.store.health, isNeeded: true },
+  { of: serving.gateway.limits.health, isNeeded: limitsWhenAway === "refuse" },
+  { of: serving.plane.health, isNeeded: ports.plane !== undefined },
+];

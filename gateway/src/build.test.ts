@@ -1,0 +1,102 @@
+/** A gateway whose machine has another time of day than its database. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { type Clock, systemClock } from "./base/clock.ts";
+import { createLog } from "./base/log.ts";
+import { dollars, pico } from "./base/money.ts";
+import { DAY_MS } from "./base/time.ts";
+import { type BuiltGateway, build } from "./build.ts";
+import { parseConfig } from "./config.ts";
+import { openTestDatabase, type TestDatabase, urlOf } from "./db/testing.ts";
+import { pastMidnight } from "./history/testing.ts";
+import { holdOf, settlementOf } from "./ledger/testing.ts";
+
+const HOLD = 1_000_000n;
+const HOUR_MS = 60 * 60 * 1000;
+
+describe("a gateway whose machine's clock is a day ahead of the database's", () => {
+  let database: TestDatabase;
+  let directory: string;
+  /** What the machine's clock of the second gateway is off by. */
+  let aheadMs = DAY_MS;
+  let right: BuiltGateway;
+  let ahead: BuiltGateway;
+
+  before(async () => {
+    database = await openTestDatabase();
+    directory = await mkdtemp(join(tmpdir(), "tollgate-clock-"));
+    right = await open("right", systemClock);
+    ahead = await open("ahead", { ...systemClock, now: () => systemClock.now() + aheadMs });
+  });
+  after(async () => {
+    await ahead.close();
+    await right.close();
+    await rm(directory, { recursive: true });
+    await database.close();
+  });
+  beforeEach(pastMidnight);
+
+  async function open(name: string, clock: Clock): Promise<BuiltGateway> {
+    const config = parseConfig({
+      ...{ HOST: "127.0.0.1", PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0", DRAIN_DELAY_S: "0" },
+      DATA_DIR: join(directory, name),
+      DATABASE_URL: urlOf(database.connection),
+      DATABASE_DURABILITY: "assumed",
+      KEY_PEPPER: "a pepper of tests, 32 characters or more",
+      RECEIPT_SEED: Buffer.alloc(32, 1).toString("base64url"),
+    });
+    const log = createLog("silent");
+    const onLost = (error: Error): void => assert.fail(error);
+    return await build({ config, log, clock, progress() {}, onLost, anyInternalPort: true });
+  }
+
+  const openKey = async () => {
+    const accountId = right.newId();
+    await database.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [accountId]);
+    await database.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [accountId]);
+    await right.ledger.transfer({ id: right.newId(), kind: "grant", accountId, amount: dollars(1), reason: "test" });
+    const settings = { budgetDay: pico(HOLD) };
+    const { id: keyId, token } = await right.apiKeys.create(accountId, { name: "k", by: null, settings });
+    return { accountId, keyId, token };
+  };
+  const holdBy = ({ accountId, keyId }: Awaited<ReturnType<typeof openKey>>, gateway: BuiltGateway) => ({
+    ...holdOf(accountId, HOLD),
+    keyId,
+    id: gateway.newId(),
+  });
+  const databaseNow = async (): Promise<number> => {
+    const { rows } = await database.pool.query("select clock_timestamp() as now");
+    return rows[0].now.getTime();
+  };
+
+  test("does not give a key its daily budget a second time", async () => {
+    const key = await openKey();
+    assert.equal((await right.ledger.hold(holdBy(key, right))).kind, "held");
+    assert.deepEqual(await ahead.ledger.hold(holdBy(key, ahead)), { kind: "exceeds_budget", of: "day", available: 0n });
+  });
+
+  test("dates its records by the database's clock, also after its own was set", async () => {
+    for (const offMs of [DAY_MS, -6 * HOUR_MS]) {
+      aheadMs = offMs;
+      const before = await databaseNow();
+      const hold = holdBy(await openKey(), ahead);
+      assert.equal((await ahead.ledger.hold(hold)).kind, "held");
+      await ahead.ledger.settle(settlementOf(hold, null));
+      const { rows } = await database.pool.query("select created_at from request where id = $1", [hold.id]);
+      const made = rows[0].created_at.getTime();
+      const after = await databaseNow();
+      assert.ok(made > before - HOUR_MS && made < after + HOUR_MS, `${new Date(made).toISOString()} is off`);
+    }
+  });
+
+  test("ends a key when the database's clock has passed its end", async () => {
+    aheadMs = DAY_MS;
+    const { keyId, token } = await openKey();
+    const end = new Date((await databaseNow()) + 6 * HOUR_MS);
+    await database.pool.query("update api_key set expires_at = $2 where id = $1", [keyId, end]);
+    assert.equal((await ahead.apiKeys.authenticate(`Bearer ${token}`))?.id, keyId);
+  });
+});

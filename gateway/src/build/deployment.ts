@@ -1,0 +1,125 @@
+/** The settings that this gateway shares with all others of its deployment, compared with what the database has of them. */
+import type pg from "pg";
+import type { Store } from "../assemble/ports.ts";
+import type { Config } from "../config.ts";
+import { DEPLOYMENT_TOPIC } from "../db/broadcast.ts";
+import { checkValueOf, isCheckValueOf } from "../db/deployment/check-value.ts";
+import { compareShared, type OwnSettings } from "../db/deployment/compare.ts";
+import { SHARED_SETTINGS_SINCE, type StoredSetting, type StoredSettings } from "../db/deployment/record.ts";
+import { type Own, plain } from "../db/deployment/rules.ts";
+import { SettingsDiffer, type SharedSettings, tellChanges, watchShared } from "../db/deployment/watch.ts";
+import { receiptKeyOf } from "../history/receipts.ts";
+import type { ValkeyServer } from "../limits/valkey-server.ts";
+import { keyFromSeed } from "../plane/credentials/nkeys.ts";
+import type { ServerSecrets } from "../server-secrets.ts";
+import type { BuildContext } from "./context.ts";
+import { type Tell, untilFitting } from "./waiting.ts";
+
+/** A server without an ID, which is not the recorded one. */
+const ANOTHER = "without an ID, which is another one";
+
+interface OwnOptions {
+  config: Config;
+  secrets: ServerSecrets;
+  /** IDs to write into a limits server that has none. Undefined: nothing is written. */
+  newId: (() => string) | undefined;
+}
+
+export interface OpenOwn {
+  tell: (stored: StoredSettings) => Promise<OwnSettings>;
+  close: () => void;
+}
+
+/** What this gateway has of each shared setting. Nothing is asked of the network but of the limits server. */
+export async function openOwnSettings({ config, secrets, newId }: OwnOptions): Promise<OpenOwn> {
+  const server = await serverOf(config);
+  const limits = server === undefined ? async () => plain("memory") : limitsOn(server, newId);
+  const still: OwnSettings = {
+    pepper: pepperOf(secrets),
+    ...(!config.plane.absent && { plane: plain(planeOf(config)) }),
+    receipts: plain(receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url")).keyId),
+    mail: plain(config.mail === undefined ? "none" : "smtp"),
+    payments: plain(paymentsOf(config)),
+  };
+  return {
+    async tell(stored) {
+      const its = await limits(stored.limits);
+      return { ...still, ...(its !== undefined && { limits: its }) };
+    },
+    close: () => server?.close(),
+  };
+}
+
+async function serverOf({ valkeyUrl: url }: Config): Promise<ValkeyServer | undefined> {
+  if (url === undefined) return undefined;
+  // Loaded where it is used: most commands and gateways have none.
+  const { openValkeyServer } = await import("../limits/valkey-server.ts");
+  return openValkeyServer({ url });
+}
+
+const pepperOf = ({ pepper, pepperOld, pepperNext }: ServerSecrets): Own => ({
+  written: () => checkValueOf(pepper),
+  is: (recorded) => isCheckValueOf(recorded, pepper),
+  replaces: (recorded) => pepperOld !== undefined && isCheckValueOf(recorded, pepperOld),
+  isAlone: pepperOld === undefined && pepperNext === undefined,
+});
+
+function planeOf({ plane: { nats, seed, account } }: Config): string {
+  if (nats === undefined) return "embedded";
+  return `nats ${seed === undefined ? account : keyFromSeed(seed, "account").publicKey}`;
+}
+
+function paymentsOf({ payments }: Config): string {
+  if (payments === undefined) return "none";
+  return payments.secretKey.split("_")[1] as string;
+}
+
+/** A server that lost its memory is known by who saw its ID there before; undefined while it cannot be reached. */
+function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
+  let seen: string | undefined;
+  const claim = async (stored: StoredSetting | undefined): Promise<string | undefined> => {
+    const [, recorded] = stored?.value.split("valkey ") ?? [];
+    if (seen === undefined && recorded !== undefined && stored?.isConfirmed === true) return ANOTHER;
+    if (newId !== undefined) return await server.claimId(seen ?? recorded ?? newId());
+    // It may be the recorded one, which forgot everything; but not where limits are counted in memory.
+    return recorded === undefined ? ANOTHER : undefined;
+  };
+  return async (stored: StoredSetting | undefined): Promise<Own | undefined> => {
+    try {
+      const id = (await server.readId()) ?? (await claim(stored));
+      if (id === undefined) return undefined;
+      if (id !== ANOTHER) seen = id;
+      return plain(`valkey ${id}`);
+    } catch {
+      // The limits' own connection tells that it is away.
+      return undefined;
+    }
+  };
+}
+
+type Needs = { store: Pick<Store, "broadcast" | "schema"> & { pool: pg.Pool }; secrets: ServerSecrets };
+
+/** Waits until the settings fit, unless the database is too old to tell. */
+export async function openSharedSettings(context: BuildContext, needs: Needs, tell: Tell): Promise<SharedSettings> {
+  const { config, newId, clock, log, onClose } = context;
+  const { store, secrets } = needs;
+  const { pool, broadcast, schema } = store;
+  const own = await openOwnSettings({ config, secrets, newId });
+  onClose(() => own.close());
+  const isOnly = config.databaseUrl === undefined;
+  const compare = ({ records }: { records: boolean }) => compareShared({ pool, own: own.tell, isOnly, records });
+  const isThere = (): boolean => schema.number >= SHARED_SETTINGS_SINCE;
+  if (isThere()) {
+    await untilFitting(context, tell, async () => {
+      const compared = await compare({ records: false });
+      tellChanges(log, compared);
+      if (compared.differences.length > 0) throw new SettingsDiffer(compared.differences);
+    });
+  }
+  const nothing = { differences: [], behind: [], changes: [] };
+  const watched = watchShared({ compare: async (how) => (isThere() ? await compare(how) : nothing), clock, log });
+  onClose(() => watched.stop());
+  broadcast.on(DEPLOYMENT_TOPIC, () => void watched.look());
+  void schema.reached(SHARED_SETTINGS_SINCE).then(() => watched.look());
+  return watched;
+}

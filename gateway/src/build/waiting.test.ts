@@ -1,0 +1,74 @@
+/** What a gateway waits for at its start, and what ends the start. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { manualClock, turn } from "../base/testing.ts";
+import { TakesNoWrites } from "../db/client.ts";
+import { DatabaseMisconfigured } from "../db/session.ts";
+import { MigrationError } from "../db/sql-files.ts";
+import { type Missing, StoppedWhileWaiting, untilThere } from "./waiting.ts";
+
+const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code });
+
+function open() {
+  const clock = manualClock();
+  const lines: { level: number; reason?: string; msg: string }[] = [];
+  const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
+  const missing: (string | undefined)[] = [];
+  return { clock, log, lines, missing, tell: (now: Missing | undefined) => void missing.push(now?.reason) };
+}
+
+describe("a start", () => {
+  test("waits for whatever is away, says why, and goes on when it is there", async () => {
+    const { clock, log, lines, missing, tell } = open();
+    const troubles = [
+      coded("ECONNREFUSED", "connect ECONNREFUSED"),
+      coded("28P01", "password authentication failed"),
+      coded("28P01", "password authentication failed"),
+      coded("3D000", "database does not exist"),
+      new TakesNoWrites("the database is a standby: it takes no writes"),
+      coded("CERT_HAS_EXPIRED", "certificate has expired"),
+    ];
+    const reasons = troubles.map(({ message }) => message);
+    const started = untilThere({ clock, log }, tell, async () => {
+      const trouble = troubles.shift();
+      if (trouble !== undefined) throw trouble;
+      return "there";
+    });
+    for (const _ of reasons) {
+      await turn();
+      clock.advance(1_000);
+    }
+    assert.equal(await started, "there");
+    assert.deepEqual(missing, [...reasons, undefined]);
+    const told = lines.filter(({ level }) => level === 50).map(({ reason }) => reason);
+    assert.deepEqual(told, [...new Set(reasons)], "each reason once while it lasts");
+    assert.equal(lines.at(-1)?.msg, "database is reachable");
+  });
+
+  for (const error of [
+    new DatabaseMisconfigured("the database has fsync = off"),
+    new MigrationError("Migration 0001 failed", { cause: coded("42501") }),
+    new TypeError("a bug"),
+    coded("ENOENT", "no such file: sslrootcert"),
+  ]) {
+    test(`ends with what a wait cannot mend: ${error.message}`, async () => {
+      const { clock, log, tell } = open();
+      await assert.rejects(
+        untilThere({ clock, log }, tell, () => Promise.reject(error)),
+        error,
+      );
+    });
+  }
+
+  test("ends at once when it is stopped", async () => {
+    const { clock, log, tell } = open();
+    const stopped = Promise.withResolvers<void>();
+    const waiting = untilThere({ clock, log, stopped: stopped.promise }, tell, () =>
+      Promise.reject(coded("ECONNREFUSED")),
+    );
+    await turn();
+    stopped.resolve();
+    await assert.rejects(waiting, StoppedWhileWaiting);
+  });
+});

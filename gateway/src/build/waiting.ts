@@ -1,0 +1,121 @@
+/**
+ * Waits at the start for a database that is away: one that does not answer, refuses the password, does not exist yet or takes no writes. A
+ * password may be about to be replaced, and a database to be restored. Only what a wait cannot mend ends the start: a wrong
+ * setting of the database, a migration that failed, another history than the one that was followed. Then waits while the gateway's settings
+ * are not those of its deployment: an operator may change these.
+ */
+import type { SharedName } from "../db/deployment/rules.ts";
+import { factsOf, SettingsDiffer } from "../db/deployment/watch.ts";
+import { isAway, isConnectionLoss, isStorageTrouble } from "../db/errors.ts";
+import { WrongHistory } from "../db/lineage/lineage.ts";
+import { DatabaseMisconfigured } from "../db/session.ts";
+import { MigrationError } from "../db/sql-files.ts";
+import type { BuildContext } from "./context.ts";
+
+const RETRY_MS = 1_000;
+
+export class StoppedWhileWaiting extends Error {
+  override name = "StoppedWhileWaiting";
+}
+
+/** Called with what is missing, and with undefined when it is there. */
+export type Tell = (missing: Missing | undefined) => void;
+
+export interface Missing {
+  name: "database" | "deployment";
+  reason: string;
+  /** The shared settings that differ. */
+  settings?: readonly SharedName[];
+}
+
+type Waiting = Pick<BuildContext, "clock" | "log" | "stopped" | "development">;
+
+interface Told extends Missing {
+  /** For the log. */
+  fields: object;
+}
+
+/** Waits until `start` finds the database. */
+export async function untilThere<T>(context: Waiting, tell: Tell, start: () => Promise<T>): Promise<T> {
+  return await retrying(context, tell, start, {
+    tellOf(error) {
+      if (!mayPass(error)) return undefined;
+      const { message, code = "" } = error as Error & { code?: string };
+      const reason = message || code;
+      return { name: "database", reason, fields: { reason, code } };
+    },
+    waits: "database is unreachable; waiting for it to start",
+    over: "database is reachable",
+  });
+}
+
+/** Waits until `compare` finds that the settings fit, or an operator changed what they are compared with. */
+export async function untilFitting(context: Waiting, tell: Tell, compare: () => Promise<void>): Promise<void> {
+  await retrying(context, tell, compare, {
+    tellOf(error) {
+      if (error instanceof SettingsDiffer) {
+        const { settings, reason, next } = factsOf(error.differences);
+        return { name: "deployment", reason: `${reason}. Next: ${next}`, settings, fields: { settings, reason, next } };
+      }
+      if (!isAway(error)) return undefined;
+      const { message: reason } = error as Error;
+      return { name: "database", reason, fields: { reason } };
+    },
+    waits: "not ready: this gateway cannot serve yet",
+    over: "the settings fit the deployment's",
+  });
+}
+
+interface What {
+  /** Undefined: waiting would not help. */
+  tellOf: (error: unknown) => Told | undefined;
+  waits: string;
+  over: string;
+}
+
+async function retrying<T>(
+  { clock, log, stopped, development = false }: Waiting,
+  tell: Tell,
+  start: () => Promise<T>,
+  { tellOf, waits, over }: What,
+): Promise<T> {
+  let isOver = false;
+  void stopped?.then(() => {
+    isOver = true;
+  });
+  const began = clock.monotonic();
+  let told: string | undefined;
+  for (;;) {
+    try {
+      const started = await start();
+      tell(undefined);
+      if (told !== undefined) log.info({ waitedMs: Math.round(clock.monotonic() - began) }, over);
+      return started;
+    } catch (error) {
+      const now = tellOf(error);
+      // Whoever tries things on a terminal is told at once.
+      if (development || now === undefined) throw error;
+      const { fields, ...missing } = now;
+      tell(missing);
+      if (missing.reason !== told) log.error(fields, waits);
+      told = missing.reason;
+    }
+    let cancel = (): void => {};
+    const pause = new Promise<void>((resolve) => {
+      cancel = clock.after(RETRY_MS, resolve);
+    });
+    await Promise.race([pause, stopped ?? pause]);
+    cancel();
+    if (isOver) throw new StoppedWhileWaiting("stopped while it waited for what it needs");
+  }
+}
+
+/** Certificates are replaced while servers run, too. */
+const isTlsTrouble = ({ message, code = "" }: Error & { code?: string }): boolean =>
+  /CERT|_TLS_|_SSL_/.test(code) || /SSL connection/.test(message);
+
+function mayPass(error: unknown): boolean {
+  if (error instanceof WrongHistory) return false;
+  if (error instanceof MigrationError || error instanceof DatabaseMisconfigured) return isConnectionLoss(error);
+  return error instanceof Error && (isStorageTrouble(error) || isTlsTrouble(error));
+}

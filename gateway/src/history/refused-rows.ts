@@ -1,0 +1,24 @@
+/** What is kept of refused calls, as it is read. */
+import { z } from "zod";
+import { column, row } from "../db/rows.ts";
+
+/** Of one key and code. */
+export const RefusedSum = row({
+  keyId: column.uuid,
+  keyName: z.string(),
+  code: z.string(),
+  status: column.count,
+  requests: column.count,
+  lastAt: column.moment,
+});
+export type RefusedSum = z.infer<typeof RefusedSum>;
+
+export const RefusedExamples = row({
+  code: z.string(),
+  /** The newest first. */
+  examples: z.array(
+    // In Unix milliseconds.
+    row({ at: z.number(), key: column.uuid, model: z.string().nullable(), message: z.string() }),
+  ),
+});
+export type RefusedExamples = z.infer<typeof RefusedExamples>;

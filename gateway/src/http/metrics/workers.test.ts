@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Distribution } from "../../base/figures.ts";
+import { type Figures, openPage, type Page } from "./page.ts";
+import { countsOf, pageOf } from "./workers.ts";
+
+/** A page without the figures of its process. */
+const figuresOf = async (page: Page): Promise<Figures> =>
+  (await page.figures()).filter(({ name }) => name.startsWith("t_"));
+
+async function worker(count: number): Promise<Figures> {
+  const page = openPage();
+  const seconds = new Distribution([1, 10]);
+  seconds.add(count);
+  page.counter("t_total", "", () => [[count, { a: "x" }]]);
+  page.histogram("t_seconds", "", () => [[seconds]]);
+  page.gauge("t_in_flight", "", () => [[count]]);
+  page.gauge("t_nodes", "", () => [[count]], "max");
+  page.gauge("t_up", "", () => [[count - 1, { dependency: "database" }]], "min");
+  page.gauge("t_lag", "", () => [[count]], "each");
+  page.gauge("t_ready", "", () => [[count]], "none");
+  return await figuresOf(page);
+}
+
+const linesOf = (text: string): string[] => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+
+test("counts and histograms are added up, and gauges are put together as each says", async () => {
+  const own = openPage();
+  own.gauge("t_ready", "", () => [[1]]);
+  const workers = [
+    { worker: 1, figures: await worker(2) },
+    { worker: 2, figures: await worker(3) },
+  ];
+  const { text } = await pageOf(workers, { own: await figuresOf(own), gone: [] });
+  assert.deepEqual(linesOf(text).sort(), [
+    "t_in_flight 5",
+    't_lag{worker="1"} 2',
+    't_lag{worker="2"} 3',
+    "t_nodes 3",
+    "t_ready 1",
+    't_seconds_bucket{le="+Inf"} 2',
+    't_seconds_bucket{le="1"} 0',
+    't_seconds_bucket{le="10"} 2',
+    "t_seconds_count 2",
+    "t_seconds_sum 5",
+    't_total{a="x"} 5',
+    't_up{dependency="database"} 1',
+  ]);
+});
+
+test("a worker that is gone leaves its counts, and no gauge", async () => {
+  const gone = await countsOf(await worker(4), await countsOf(await worker(2), []));
+  const { text } = await pageOf([{ worker: 3, figures: await worker(1) }], { own: [], gone });
+  const lines = linesOf(text);
+  for (const line of ['t_total{a="x"} 7', "t_seconds_count 3", "t_seconds_sum 7", "t_in_flight 1", "t_nodes 1"])
+    assert.ok(lines.includes(line), `${line}: ${lines.join("\n")}`);
+});

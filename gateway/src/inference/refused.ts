@@ -1,0 +1,29 @@
+/** Counts a refused call for the owner of its key. */
+import type { Uuid } from "../base/ids.ts";
+import { Fault } from "../faults.ts";
+import { bearerToken, referenceOf } from "../keys/secrets.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** Who makes a call, as far as that is known by now. */
+export interface Asker {
+  authorization: string | undefined;
+  key?: { id: Uuid; accountId: Uuid };
+  /** Once it is read. */
+  model?: string;
+}
+
+/** Every 4xx: what the client can do something about. A call that names no key is nobody's. */
+export function noteRefused(gw: Pick<Gateway, "refusedCalls">, asker: Asker, error: unknown): void {
+  if (!(error instanceof Fault) || error.status >= 500) return;
+  const by = asker.key ?? named(asker.authorization);
+  if (by === undefined) return;
+  const { code, type, status, about, message } = error;
+  const model = asker.model ?? about.model ?? null;
+  gw.refusedCalls.note(by, { code: code ?? type, status, model, message: about.message ?? message });
+}
+
+function named(authorization: string | undefined): { reference: string } | undefined {
+  const token = bearerToken(authorization);
+  const reference = token === undefined ? undefined : referenceOf("tsk", token);
+  return reference === undefined ? undefined : { reference };
+}

@@ -1,0 +1,55 @@
+/** Whether the platform serves, in one word, and why not. Pure. */
+import type { Outage } from "../base/dependency.ts";
+import type { Incident } from "../history/availability.ts";
+
+type VerdictState = "serving" | "degraded" | "down";
+
+/** `since`: in Unix milliseconds; null where nobody has seen when it began. */
+export type Cause =
+  | { code: "unreachable"; part: Outage["part"]; since: number }
+  /** `of`: how many models are offered. */
+  | { code: "no_capacity"; models: string[]; of: number; since: number | null }
+  | { code: "errors"; models: string[]; since: number | null };
+
+interface Seen {
+  outages: Outage[];
+  /** Of every model that is offered, as the gateway sees it now. */
+  capacity: { model: string; nodes: number }[];
+  /** Models that a node served lately: what nobody ever served is not missing. */
+  served: ReadonlySet<string>;
+  /** Those that have not ended. */
+  incidents: Pick<Incident, "model" | "kind" | "beganAt">[];
+}
+
+interface PlatformVerdict {
+  state: VerdictState;
+  /** The most pressing first. */
+  causes: Cause[];
+}
+
+export function judgePlatform({ outages, capacity, served, incidents }: Seen): PlatformVerdict {
+  const needed = outages.filter(({ isNeeded }) => isNeeded);
+  const empty = capacity.filter(({ nodes }) => nodes === 0).map(({ model }) => model);
+  const isEmpty = capacity.length > 0 && empty.length === capacity.length;
+  // Where nothing can be served at all, models that never were count too.
+  const missing = isEmpty ? empty : empty.filter((model) => served.has(model));
+  const failing = incidents
+    .filter(({ kind, model }) => kind === "errors" && !missing.includes(model))
+    .map(({ model }) => model);
+  const since = (kind: Incident["kind"], models: string[]): number | null => {
+    const began = incidents
+      .filter((one) => one.kind === kind && models.includes(one.model))
+      .map(({ beganAt }) => beganAt.getTime());
+    return began.length === 0 ? null : Math.min(...began);
+  };
+  const offered = isEmpty ? capacity.length : capacity.filter((one) => one.nodes > 0 || served.has(one.model)).length;
+  const causes: Cause[] = [
+    ...needed.map(({ part, since: at }) => ({ code: "unreachable" as const, part, since: at })),
+    ...(missing.length === 0
+      ? []
+      : [{ code: "no_capacity" as const, models: missing, of: offered, since: since("unavailable", missing) }]),
+    ...(failing.length === 0 ? [] : [{ code: "errors" as const, models: failing, since: since("errors", failing) }]),
+  ];
+  const state = needed.length > 0 || isEmpty ? "down" : causes.length > 0 ? "degraded" : "serving";
+  return { state, causes };
+}
