@@ -34,7 +34,7 @@ if (Number(process.versions.node.split(".")[0]) >= 24) {
       env: { ...env, MALLOC_ARENA_MAX: "1", [LIFELINE]: String(LIFELINE_FD) },
     },
   );
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
 }
 

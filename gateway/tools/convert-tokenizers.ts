@@ -3,7 +3,7 @@
  * `src/metering/tokenizers.ts` pins. Run it to add or renew a vocabulary; its output is committed. The same packages and
  * the same Node give the same bytes.
  *
- *   node gateway/tools/convert-tokenizers.ts
+ *   npx node gateway/tools/convert-tokenizers.ts
  *
  * It needs npm, tar and git.
  */

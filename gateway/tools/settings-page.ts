@@ -12,7 +12,7 @@ its variables together and then does not start.
 
 const ENDING = `---
 
-\`node gateway/tools/write-settings.ts\` writes this page from the \`config.ts\` of each folder of \`gateway/src\`.
+\`npx node gateway/tools/write-settings.ts\` writes this page from the \`config.ts\` of each folder of \`gateway/src\`.
 `;
 
 export function settingsPage(): string {

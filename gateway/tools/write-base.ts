@@ -1,5 +1,5 @@
 /**
- * Writes gateway/sql/base.sql, the schema that all migrations of today leave behind: `node gateway/tools/write-base.ts`. A database that is
+ * Writes gateway/sql/base.sql, the schema that all migrations of today leave behind: `npx node gateway/tools/write-base.ts`. A database that is
  * empty is made from it. It takes PostgreSQL 15 with its pg_dump, so that every version that is supported can read what is written.
  */
 import { execFileSync } from "node:child_process";

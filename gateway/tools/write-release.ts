@@ -1,5 +1,5 @@
 /**
- * Writes down what the gateways of a release find in the database: `node gateway/tools/write-release.ts COMMIT`, with the
+ * Writes down what the gateways of a release find in the database: `npx node gateway/tools/write-release.ts COMMIT`, with the
  * release checked out, the day it is made. From then on that is the version before (gateway/sql/README.md).
  */
 import { writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { openTestDatabase } from "../src/db/testing.ts";
 
 const [, , commit = ""] = process.argv;
 if (!/^[0-9a-f]{40}$/.test(commit))
-  throw new Error("usage: node gateway/tools/write-release.ts COMMIT (40 hex digits)");
+  throw new Error("usage: npx node gateway/tools/write-release.ts COMMIT (40 hex digits)");
 const { pool, close } = await openTestDatabase();
 const release = await describeRelease(pool, { version: VERSION, commit });
 await close();

@@ -12,8 +12,8 @@ import { TOLLGATE } from "./tollgate.ts";
 
 const PEPPER = "x".repeat(64);
 const DEAD = "postgres://user:secret@127.0.0.1:1/tollgate";
-/** Neither a database nor the settings nor files. */
-const NOTHING = ["completion", "admin plane new-key"];
+/** Neither a database nor the settings nor files; and one whose answer is what is wrong (doctor/doctor.test.ts). */
+const NOTHING = ["completion", "admin plane new-key", "doctor"];
 const NO_DATABASE = [...NOTHING, "receipt verify", "admin plane init"];
 
 let folder: string;
@@ -40,7 +40,8 @@ const ENVIRONMENTS: Environment[] = [
     name: "a database that is down",
     env: () => ({ DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, DATA_DIR: join(folder, "data") }),
     flags: () => ({ database: DEAD, data: join(folder, "data"), backup: join(folder, "none") }),
-    without: NO_DATABASE,
+    // A gateway waits for it (build/waiting.test.ts).
+    without: [...NO_DATABASE, "serve"],
   },
   {
     name: "settings that are wrong",

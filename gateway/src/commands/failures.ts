@@ -4,6 +4,7 @@ import { type Explain, systemFailure } from "@tollgate/terminal/failure.ts";
 import type pg from "pg";
 import { ListenError } from "../base/listen-error.ts";
 import { ConfigError } from "../config.ts";
+import { isRefusedStart } from "../db/refused-start.ts";
 
 /** By the name of an error's class: the classes themselves would load the gateway for every command. */
 const NEXT: Record<string, string> = {
@@ -11,8 +12,8 @@ const NEXT: Record<string, string> = {
   PrivatePostgresError:
     "set DATABASE_URL if the database is elsewhere; otherwise check the data directory (--data DIR), and postgres.log in it",
   DataDirectoryInUse: "stop the other process, or use another directory (--data DIR)",
+  DatabaseUrlError: "write the database's URL as postgres://user:password@host:5432/database",
   DatabaseMisconfigured: "or set DATABASE_DURABILITY=assumed for a database whose data may be lost",
-  DatabaseUnreachable: "check DATABASE_URL, and that PostgreSQL runs there",
 };
 
 export const explain: Explain = (error) => {
@@ -47,7 +48,10 @@ const REMEDIES: Record<string, string> = {
 /** Connects once, so that a database that is down is named as what it is. `from`: the setting or flag with its URL. */
 export async function assertReachable(pool: pg.Pool, from: string): Promise<void> {
   try {
-    await pool.query("select 1");
+    // A pooler refuses the first start of a session, and the next one asks for less.
+    await pool
+      .query("select 1")
+      .catch((error) => (isRefusedStart(error) ? pool.query("select 1") : Promise.reject(error)));
   } catch (cause) {
     const { code, message } = cause as Error & { code?: string };
     const reason = systemFailure(cause)?.message ?? (code === undefined ? message : `${message} (${code})`);

@@ -12,7 +12,7 @@ export function shownPlan({ schema, known, migrations, functions, connected }: P
   const before = migrations.findLastIndex(({ phase }) => phase === "before") + 1;
   lines.push(
     ...section(
-      "tollgate migrate, while gateways of the previous version keep running:",
+      "tollgate migrate will do this while gateways of the previous version keep running:",
       migrations.slice(0, before),
       functions,
     ),

@@ -1,15 +1,20 @@
 /** `tollgate serve`: the production gateway. Logs to standard output, readable on a terminal and JSON otherwise; stops cleanly on SIGINT and SIGTERM. */
 
 import type { Command, Given, Surroundings } from "@tollgate/terminal/command.ts";
-import { createLog, logStream } from "../base/log.ts";
-import { parseConfig } from "../config.ts";
-import { untilStopped } from "./signals.ts";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog, type Log, logStream } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import type { BuiltGateway } from "../build.ts";
+import { type Config, parseConfig } from "../config.ts";
+import { readSeat } from "../workers/seat.ts";
+import { type Stop, untilStopped } from "./signals.ts";
 
 export const serve: Command = {
   help: "run the gateway, configured by environment variables",
   more: [
     "PORT and HOST set the address, DATABASE_URL the database, KEY_PEPPER the secret that hashes API keys, DATA_DIR the directory for everything else. docs/operators/settings.md lists all settings.",
-    "The gateway logs to standard output: readable lines on a terminal, JSON otherwise (LOG_FORMAT=text or json to choose). On SIGTERM the gateway finishes the requests in flight, then stops.",
+    "The gateway logs to standard output: readable lines on a terminal, JSON otherwise (LOG_FORMAT=text or json to choose). On SIGTERM the gateway finishes the requests in flight, then stops. On SIGHUP it replaces its worker processes one after the other.",
   ],
   example: "",
   run,
@@ -21,23 +26,57 @@ const FIRST_OPERATOR =
 async function run(_given: Given, { env }: Surroundings): Promise<number> {
   const config = parseConfig(env);
   const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout, env));
+  const seat = readSeat(env);
+  if (seat !== undefined) {
+    // Loaded here: the table of commands is read for every command, and this is by far the most of it.
+    const { runWorker } = await import("../workers/worker.ts");
+    return await runWorker({ seat, config, log, served: (gateway) => nameFirstOperator(gateway, config, log) });
+  }
   const stop = untilStopped();
-  // Loaded here: the table of commands is read for every command, and this is by far the most of it.
+  const { logFindings } = await import("./doctor/examine.ts");
+  // Beside the start: also of a gateway that waits for something, everything that is wrong is told.
+  void logFindings({ config, clock: systemClock, newId: newIds(systemClock, systemRandom()) }, log);
+  if (config.workers > 1) {
+    const { runPrimary } = await import("../workers/primary.ts");
+    const onReplace = (replace: () => void): void => void process.on("SIGHUP", replace);
+    return await runPrimary({ config, log, stopped: stop.asked, onLost: stop.now, onReplace });
+  }
+  process.on("SIGHUP", () =>
+    log.warn("SIGHUP has no effect: with WORKERS=1 there is no other process to serve meanwhile"),
+  );
+  return await serveAlone(config, log, stop);
+}
+
+async function serveAlone(config: Config, log: Log, stop: Stop): Promise<number> {
   const { build } = await import("../build.ts");
-  const { linkOriginOf } = await import("../build/listener.ts");
+  const { StoppedWhileWaiting } = await import("../build/waiting.ts");
   const gateway = await build({
     config,
     log,
     progress: (what) => log.info(what),
     onLost: (error) => stop.now(error),
+    stopped: stop.asked,
+  }).catch((error) => {
+    if (error instanceof StoppedWhileWaiting) return undefined;
+    throw error;
   });
-  if (!(await gateway.identities.hasOperator())) {
-    const consoleUrl = `${linkOriginOf({ ...config, port: gateway.port })}/console`;
-    log.info({ consoleUrl }, `No operator exists yet. ${FIRST_OPERATOR} Then sign in at ${consoleUrl}.`);
-  }
+  if (gateway === undefined) return 0;
+  await nameFirstOperator(gateway, config, log);
   void gateway.warm();
   const lost = await stop.asked;
   await gateway.close();
   if (lost !== undefined) throw lost;
   return 0;
+}
+
+/** Says how to create an operator while there is none. */
+async function nameFirstOperator(
+  { identities, port }: Pick<BuiltGateway, "identities" | "port">,
+  config: Config,
+  log: Log,
+): Promise<void> {
+  if (await identities.hasOperator()) return;
+  const { linkOriginOf } = await import("../build/listener.ts");
+  const consoleUrl = `${linkOriginOf({ ...config, port })}/console`;
+  log.info({ consoleUrl }, `No operator exists yet. ${FIRST_OPERATOR} Then sign in at ${consoleUrl}.`);
 }

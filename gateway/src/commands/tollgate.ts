@@ -5,6 +5,7 @@ import { completion } from "@tollgate/terminal/completion.ts";
 import { VERSION } from "../base/version.ts";
 import { adminCommands } from "./admin/admin.ts";
 import { dev } from "./dev.ts";
+import { doctor } from "./doctor/doctor.ts";
 import { migrateOnly } from "./migrate.ts";
 import { receiptVerify } from "./receipt.ts";
 import { serve } from "./serve.ts";
@@ -18,6 +19,7 @@ export const TOLLGATE: CommandTable = {
     dev,
     serve,
     migrate: migrateOnly,
+    doctor,
     ...adminCommands,
     "receipt verify": receiptVerify,
     completion: completion("tollgate", () => TOLLGATE),

@@ -77,7 +77,7 @@ export const accountCommands: Record<string, AdminCommand> = {
       usd: {
         value: "USD",
         required: true,
-        help: `dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}: 5, 0.25`,
+        help: `amount in dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}, such as 5 or 0.25`,
       },
       ...REASON,
     },
@@ -201,7 +201,9 @@ export function dollarsOf(flag: string, text: string | undefined): Pico {
   const match = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text ?? "");
   const amount = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? "").padEnd(6, "0")}`) * PICO_PER_MICRO;
   if (amount === 0n || amount > GRANT_MAX) {
-    throw new UsageError(`--${flag} must be dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}: 5, 0.25`);
+    throw new UsageError(
+      `--${flag} must be an amount in dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}, such as 5 or 0.25`,
+    );
   }
   return pico(amount);
 }

@@ -28,6 +28,7 @@ import { planeInit } from "./plane-init.ts";
 import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
 import { restoreDrill } from "./restore-drill.ts";
 import { secretCommands } from "./secrets.ts";
+import { spoolCommands } from "./spool.ts";
 import { withheldCommands } from "./withheld.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
@@ -56,6 +57,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...lossCommands,
   ...auditCommands,
   ...secretCommands,
+  ...spoolCommands,
 };
 
 const EVERYWHERE: Record<string, Flag> = {

@@ -85,7 +85,7 @@ async function collect(
   return files;
 }
 
-const NOT_TAKEN = /^history\.json|\.(requests|changes)$/;
+const NOT_TAKEN = /(^|\/)history\.json|\.(requests|changes)$/;
 
 async function addFolder(files: Map<string, Buffer>, folder: string, as: string): Promise<void> {
   const names = await filesBelow(folder).catch((cause: NodeJS.ErrnoException) => {
@@ -145,7 +145,7 @@ function notTaken({ databaseUrl, plane, payments, mail, tls, oidcProviders }: Co
         : "pg_dump, or a base backup with its WAL",
       true,
     ],
-    ["DATABASE_URL, VALKEY_URL and other settings that are not secret", "in your deployment files", true],
+    ["all settings of the gateway except the secrets that are named below", "in your deployment files", true],
     ["the spools of other gateways", "run this command on the machine of each gateway", databaseUrl !== undefined],
     [
       "the NATS servers' configuration, operator.seed and certificates",

@@ -1,5 +1,5 @@
 /**
- * `tollgate admin deployment …`: which deployment the database is, and whose the plane is. A copy that is to live beside the
+ * `tollgate admin deployment …`: which deployment the database is, whose the plane is, and the settings that its gateways share. A copy that is to live beside the
  * original becomes a deployment of its own (`fork`); a database that takes the place of one that is lost takes its plane over
  * (`adopt`).
  */
@@ -7,21 +7,24 @@
 import { properties } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
-import { suffixOf } from "../../base/ids.ts";
-import { createErrorLog } from "../../base/log.ts";
-import { systemRandom } from "../../base/random.ts";
+import { forgetShared } from "../../db/deployment/record.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { inquire } from "../../plane/deployment/inquiry.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
-import type { Plane, PlaneOwnership } from "../../plane/plane.ts";
+import { withPlane } from "../nats-plane.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { settingTable, sharedSettingCommands, sharedSettings, shownSetting } from "./shared-settings.ts";
+
+const SHOW: AdminCommand = {
+  help: "show which deployment this database is, whose the NATS plane is, and the settings that gateways share",
+  example: "",
+  run: show,
+};
 
 export const deploymentCommands: Record<string, AdminCommand> = {
-  deployment: {
-    help: "show which deployment this database is, and whether the NATS plane belongs to it",
-    example: "",
-    run: show,
-  },
+  deployment: SHOW,
+  "deployment show": SHOW,
+  ...sharedSettingCommands,
   "deployment fork": {
     help: "turn this copy of a database into a separate deployment, for a drill",
     flags: { yes: { help: "confirm that this copy can never join the original's NATS plane again" } },
@@ -41,13 +44,16 @@ async function show(run: AdminRun): Promise<number> {
   const { gateways } = await record.inUse();
   const plane = await planeOf(run, deployment);
   const { id, createdAt, forkedFrom, forkedAt } = deployment;
+  const settings = await sharedSettings(run);
   if (run.json) {
-    const shown = { id, created_at: createdAt, forked_from: forkedFrom, forked_at: forkedAt, gateways, plane };
+    const about = { id, created_at: createdAt, forked_from: forkedFrom, forked_at: forkedAt, gateways, plane };
+    const shown = { ...about, settings: settings.map(shownSetting) };
     run.print(JSON.stringify(shown, null, 2));
     return 0;
   }
+  const settingsTable = settings.length === 0 ? "" : `\n\n${settingTable(settings, run)}`;
   run.print(
-    properties(
+    `${properties(
       {
         Deployment: id,
         Since: (forkedAt ?? createdAt).toISOString(),
@@ -56,7 +62,7 @@ async function show(run: AdminRun): Promise<number> {
         Plane: WORDS[plane.state](plane),
       },
       run.terminal,
-    ),
+    )}${settingsTable}`,
   );
   return 0;
 }
@@ -97,7 +103,11 @@ async function fork(run: AdminRun): Promise<number> {
     );
   }
   const act = { operator: SHELL_OPERATOR, action: "deployment.fork", subject: from };
-  const { id } = await openAudit(run).record(act, () => record.fork());
+  const { id } = await openAudit(run).record(act, async () => {
+    const forked = await record.fork();
+    await forgetShared(run.pool);
+    return forked;
+  });
   const next = "create keys and configuration for its NATS servers: tollgate admin plane init --dir DIR";
   if (run.json) run.print(JSON.stringify({ id, forked_from: from, next }));
   else run.print(`This database is now deployment ${id}. The NATS plane of ${from} refuses it.\nNext: ${next}`);
@@ -140,34 +150,4 @@ async function adopt(run: AdminRun): Promise<number> {
   else if (before === id) run.print(`The plane already belongs to this deployment, ${id}.`);
   else run.print(`The plane now belongs to deployment ${id}. It belonged to ${before ?? "no deployment"}.`);
   return 0;
-}
-
-interface UsedPlane {
-  plane: Plane;
-  ownership: PlaneOwnership;
-  isAway: boolean;
-  gatewayId: string;
-}
-
-async function withPlane<T>(run: AdminRun, use: (plane: UsedPlane) => Promise<T>): Promise<T> {
-  const { nats } = run.config.plane;
-  if (nats === undefined) throw new Error("NATS_URL must name the plane");
-  const gatewayId = suffixOf(run.newId());
-  const { openNatsPlane } = await import("../../plane/nats/plane.ts");
-  const { signedBy } = await import("../../build/plane.ts");
-  const plane = await openNatsPlane({
-    ...nats,
-    ...signedBy(run.config.plane),
-    gatewayId,
-    clock: systemClock,
-    random: systemRandom(),
-    log: createErrorLog("silent"),
-  });
-  try {
-    const { ownership, health } = plane;
-    if (ownership === undefined) throw new Error("this plane belongs to no deployment");
-    return await use({ plane, ownership, isAway: health.isAway, gatewayId });
-  } finally {
-    await plane.close();
-  }
 }

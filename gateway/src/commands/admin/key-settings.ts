@@ -10,7 +10,7 @@ import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import type { AdminRun } from "./admin-run.ts";
 
 const BUDGET_DOLLARS_MAX = 1_000_000n;
-const BUDGET_RULE = "dollars, or none";
+const BUDGET_RULE = "an amount in dollars, or none";
 const LIMIT_RULE = "a whole number up to the key's maximum, or none";
 
 export const SETTING_FLAGS: Record<string, Flag> = {

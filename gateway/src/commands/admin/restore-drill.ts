@@ -29,6 +29,7 @@ import { fingerprintOf, keepsPeppers, seenUnder } from "../../keys/peppers.ts";
 import { checkLedger } from "../../ledger/check.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
+import { enterSettlements } from "../../ledger/spool-folder.ts";
 import { readLines } from "../../ledger/spool-lines.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
@@ -230,28 +231,24 @@ async function spools({ pool, newId, backup }: Drill, place: string): Promise<Re
   const [gatewayId, log] = [suffixOf(newId()), createErrorLog("silent")];
   const spool = await openSpool({ directory: join(place, SPOOL), gatewayId, clock: systemClock, log });
   const ledger = openLedger({ pool, clock: systemClock, gatewayId, spool, log });
-  const counts = { settled: 0, known: 0, unknown: 0, failed: 0, damaged: 0 };
+  const counts = { entered: 0, known: 0, givenUp: 0, damaged: 0 };
   try {
     for (const [name, bytes] of backup?.files ?? []) {
       if (!name.startsWith(`${SPOOL}/`) || !basename(name).endsWith(".spool")) continue;
       const { settlements, damaged, foreign } = readLines(bytes.toString());
       counts.damaged += damaged + foreign;
-      for (const settlement of settlements) {
-        const outcome = await ledger.trySettling(settlement);
-        if (outcome === "settled" || outcome === "late") counts.settled += 1;
-        else if (outcome === "repeated") counts.known += 1;
-        else if (outcome === "unknown") counts.unknown += 1;
-        else counts.failed += 1;
-      }
+      const { entered, known, givenUp } = await enterSettlements(ledger, settlements);
+      counts.entered += entered;
+      counts.known += known;
+      counts.givenUp += givenUp;
     }
   } finally {
     await ledger.close();
     await spool.close();
   }
-  const words = `${counts.settled} settled, ${counts.known} in the ledger already`;
-  const late = counts.unknown === 0 ? "" : `, ${counts.unknown} of requests that came after the database's backup`;
-  const bad = counts.failed + counts.damaged === 0 ? "" : `; ${counts.failed} refused, ${counts.damaged} unreadable`;
-  return result("the spools", bad === "", `${words}${late}${bad}`);
+  const words = `${counts.entered} settled, ${counts.known} in the ledger already`;
+  const bad = counts.givenUp + counts.damaged === 0 ? "" : `; ${counts.givenUp} refused, ${counts.damaged} unreadable`;
+  return result("the spools", bad === "", `${words}${bad}`);
 }
 
 /** What the database says of the pepper that its hashes were made with. */

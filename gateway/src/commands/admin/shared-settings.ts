@@ -1,0 +1,183 @@
+/**
+ * `tollgate admin deployment set|finish SETTING`: changes on purpose what all gateways share. `set` takes the value from this command's own
+ * environment. Gateways with the value before go on until `finish`, so that they can be restarted one by one.
+ */
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { type OpenOwn, openOwnSettings } from "../../build/deployment.ts";
+import type { OwnSettings } from "../../db/deployment/compare.ts";
+import {
+  changeShared,
+  keepsSharedSettings,
+  readShared,
+  type StoredSetting,
+  type StoredSettings,
+} from "../../db/deployment/record.ts";
+import { inWords, judge, type Own, SHARED_NAMES, type SharedName, VARIABLES } from "../../db/deployment/rules.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { serverSecrets } from "../../server-secrets.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+const NAMES = [...SHARED_NAMES, "all"] as const;
+const SETTING = { SETTING: { help: NAMES.join(", "), oneOf: NAMES } };
+
+export const sharedSettingCommands: Record<string, AdminCommand> = {
+  "deployment set": {
+    help: "change a setting that all gateways share to the value in this command's environment",
+    args: SETTING,
+    flags: { yes: { help: "confirm a pepper that makes the present API keys and host tokens invalid" } },
+    more: [
+      "Run this command with the new settings of a gateway, then restart the gateways one by one with them, then run tollgate admin deployment finish.",
+      "The database stores no secret, only a check value of it.",
+    ],
+    example: "limits",
+    run: set,
+  },
+  "deployment finish": {
+    help: "end a change of a shared setting: gateways with the old value are not ready any more",
+    args: SETTING,
+    example: "limits",
+    run: finish,
+  },
+};
+
+interface ShownSetting extends StoredSetting {
+  name: SharedName;
+  /** Whether this command's environment has it; undefined where that cannot be told. */
+  isOurs: boolean | undefined;
+}
+
+const COLUMNS: Column<ShownSetting>[] = [
+  { title: "SETTING", cell: ({ name }) => name },
+  { title: "VALUE", cell: ({ name, value }) => inWords(name, value) },
+  { title: "BEFORE", cell: ({ name, previous }) => (previous === null ? "" : inWords(name, previous)) },
+  { title: "SINCE", cell: ({ changedAt }) => changedAt.toISOString() },
+  { title: "HERE", cell: ({ isOurs }) => (isOurs === undefined ? "unknown" : isOurs ? "same" : "DIFFERS") },
+];
+
+export const settingTable = (settings: ShownSetting[], { terminal }: Pick<AdminRun, "terminal">): string =>
+  table(COLUMNS, settings, terminal);
+
+export const shownSetting = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
+  name,
+  variable: VARIABLES[name],
+  // A check value is of no use to anybody.
+  ...(name !== "pepper" && { value, previous }),
+  changing: previous !== null,
+  since: changedAt.toISOString(),
+  same_here: isOurs ?? null,
+});
+
+/** Empty before a gateway of this version recorded any. */
+export async function sharedSettings(run: AdminRun): Promise<ShownSetting[]> {
+  if (!(await keepsSharedSettings(run.pool))) return [];
+  const stored = await readShared(run.pool);
+  const own = await withOwn({ ...run, newId: undefined }, ({ tell }) => tell(stored));
+  return SHARED_NAMES.flatMap((name) => {
+    const [setting, its] = [stored[name], own[name]];
+    if (setting === undefined) return [];
+    const isOurs = its === undefined ? undefined : judge(setting, its) !== "differs";
+    return [{ name, ...setting, isOurs }];
+  });
+}
+
+async function withOwn<T>(
+  { config, newId }: Pick<AdminRun, "config"> & { newId: AdminRun["newId"] | undefined },
+  use: (own: OpenOwn) => Promise<T>,
+): Promise<T> {
+  const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId });
+  try {
+    return await use(own);
+  } finally {
+    own.close();
+  }
+}
+
+/** Of `all`, those that this command knows a value of. */
+const namesIn = ({ args }: AdminRun, known: Partial<Record<SharedName, unknown>>): SharedName[] =>
+  args[0] === "all" ? SHARED_NAMES.filter((name) => known[name] !== undefined) : [args[0] as SharedName];
+
+async function set(run: AdminRun): Promise<number> {
+  const stored = await storedIn(run);
+  // Of a server that nobody wrote an ID into yet, this command writes it.
+  const own = await withOwn(run, ({ tell }) => tell(withoutLimits(stored)));
+  const names = namesIn(run, own).filter((name) => {
+    const [from, its] = [stored[name], ownIn(own, name, run)];
+    return from === undefined || from.previous !== null || !its.is(from.value);
+  });
+  const lost = stored.pepper;
+  if (
+    names.includes("pepper") &&
+    lost !== undefined &&
+    !keepsKeys(lost, ownIn(own, "pepper", run)) &&
+    !run.switches.has("yes")
+  ) {
+    throw new UsageError(
+      "--yes is missing: with this KEY_PEPPER, and without the old one as KEY_PEPPER_OLD, every API key and host token becomes invalid",
+    );
+  }
+  for (const name of names) {
+    const [from, its] = [stored[name], ownIn(own, name, run)];
+    const to = { value: its.written(), previous: previousOf(from, its) };
+    const details = { from: from === undefined ? null : inWords(name, from.value), to: inWords(name, to.value) };
+    const act = { operator: SHELL_OPERATOR, action: "deployment.set", subject: name, details };
+    await openAudit(run).record(act, () => changeShared(run.pool, name, { from, to }));
+  }
+  const [which] = run.args;
+  const next = `restart the gateways one by one with the new settings, then: tollgate admin deployment finish ${which}`;
+  return told(
+    run,
+    names,
+    names.length === 0 ? "The deployment has these settings already." : `Changed: ${names.join(", ")}.\nNext: ${next}`,
+  );
+}
+
+/** The one whose gateways go on. Where this is the one before, the change is taken back. */
+function previousOf(from: StoredSetting | undefined, own: Own): string | null {
+  if (from === undefined) return null;
+  return own.is(from.value) ? from.previous : from.value;
+}
+
+const keepsKeys = ({ value, previous }: StoredSetting, own: Own): boolean =>
+  [value, previous].some((one) => one !== null && (own.is(one) || own.replaces?.(one) === true));
+
+/** An empty server is to be a server of its own, and not taken for the one that is recorded. */
+const withoutLimits = ({ limits: _, ...others }: StoredSettings): StoredSettings => others;
+
+function ownIn(own: OwnSettings, name: SharedName, { config }: AdminRun): Own {
+  const its = own[name];
+  if (its !== undefined) return its;
+  const next =
+    name === "limits" && config.valkeyUrl !== undefined
+      ? "check VALKEY_URL, and that the server runs"
+      : `set ${VARIABLES[name]} in this command's environment`;
+  throw new CommandError(`the new value of ${VARIABLES[name]} is not known here`, { next });
+}
+
+async function finish(run: AdminRun): Promise<number> {
+  const stored = await storedIn(run);
+  const names = namesIn(run, stored).filter((name) => stored[name]?.previous != null);
+  if (names.length === 0)
+    throw new CommandError(`no change of ${run.args[0]} is under way`, { next: "tollgate admin deployment show" });
+  for (const name of names) {
+    const from = stored[name] as StoredSetting;
+    const details = { ended: inWords(name, from.previous ?? "") };
+    const act = { operator: SHELL_OPERATOR, action: "deployment.finish", subject: name, details };
+    await openAudit(run).record(act, () =>
+      changeShared(run.pool, name, { from, to: { value: from.value, previous: null } }),
+    );
+  }
+  return told(run, names, "Gateways with the old value are not ready any more.");
+}
+
+async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {
+  if (await keepsSharedSettings(pool)) return await readShared(pool);
+  throw new CommandError("this database was migrated by an older version and does not record shared settings", {
+    next: "tollgate migrate --finish",
+  });
+}
+
+function told({ json, print }: AdminRun, changed: SharedName[], text: string): number {
+  print(json ? JSON.stringify({ changed }) : text);
+  return 0;
+}

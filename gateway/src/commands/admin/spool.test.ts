@@ -1,0 +1,60 @@
+/** What a gateway left on its disk, entered from the command line. */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
+import { createLog } from "../../base/log.ts";
+import { exactMicro, pico } from "../../base/money.ts";
+import { parseConfig } from "../../config.ts";
+import { openTestDatabase } from "../../db/testing.ts";
+import { openLedger } from "../../ledger/ledger.ts";
+import { lineOf } from "../../ledger/spool-lines.ts";
+import { COST, holdOf, newDirectory, newId, patientClock, settlementOf } from "../../ledger/testing.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { spoolCommands } from "./spool.ts";
+
+test("a spool that was left is listed, and entered once after its holds ended, on the record", async (t) => {
+  const { pool, close } = await openTestDatabase();
+  t.after(close);
+  const directory = await newDirectory(t);
+  await mkdir(directory);
+  const [builder, host] = [newId(), newId()];
+  await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
+  await pool.query("insert into ledger_account (id, kind) values ($1, 'builder'), ($2, 'host')", [builder, host]);
+  await pool.query("select ledger_transfer($1, 'grant', $2, 100000000000, 'test')", [newId(), builder]);
+  const ledger = openLedger({ pool, clock: patientClock, gatewayId: "left", log: createLog("silent") });
+  t.after(() => ledger.close());
+  const holds = [holdOf(builder), holdOf(builder)];
+  for (const hold of holds) await ledger.hold(hold);
+  await ledger.expire();
+  await pool.query("update hold set expires_at = now() - interval '1 minute'");
+  assert.equal(await ledger.expire(), 2);
+  const lines = holds.map((hold) => lineOf(settlementOf(hold, host)));
+  await writeFile(join(directory, "elsewhere~1~left~1.spool"), lines.join(""));
+
+  const command = async (name: "spool list" | "spool enter"): Promise<{ code: number; told: unknown }> => {
+    const terminal = new FakeTerminal();
+    const given = { json: true, args: [directory], flags: {}, switches: new Set<string>() };
+    const run = { ...given, pool, newId, config: parseConfig({}), terminal, print: terminal.print };
+    const code = (await spoolCommands[name]?.run(run)) ?? assert.fail(name);
+    return { code, told: JSON.parse(terminal.text) };
+  };
+  const waiting = async (): Promise<unknown[]> => {
+    const [file] = (await command("spool list")).told as Record<string, unknown>[];
+    return [file?.host, file?.settlements, file?.waiting, file?.charge_micro];
+  };
+  assert.deepEqual(await waiting(), ["elsewhere", 2, 2, exactMicro(pico(2n * COST))]);
+  for (const [entered, known] of [
+    [2, 0],
+    [0, 2],
+  ]) {
+    const told = { entered, known, given_up: 0, unreadable: 0 };
+    assert.deepEqual(await command("spool enter"), { code: 0, told });
+  }
+  assert.deepEqual(await waiting(), ["elsewhere", 2, 0, exactMicro(pico(0n))]);
+  const { rows } = await pool.query("select sum(charge_pico)::bigint as charged from request");
+  assert.equal(rows[0].charged, 2n * COST);
+  const [{ operator, action, outcome } = {}] = await openAudit({ pool, newId }).list({ limit: 1 });
+  assert.deepEqual([operator, action, outcome], ["command line", "spool.enter", "done"]);
+});

@@ -1,0 +1,108 @@
+/** `tollgate admin spool …`: charges that a gateway left on its disk, as on the volume of one that does not come back. */
+import { resolve } from "node:path";
+import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { CommandError } from "@tollgate/terminal/errors.ts";
+import { systemClock } from "../../base/clock.ts";
+import { suffixOf } from "../../base/ids.ts";
+import { createErrorLog } from "../../base/log.ts";
+import { exactMicro, type Pico } from "../../base/money.ts";
+import { openLedger } from "../../ledger/ledger.ts";
+import { openSpool } from "../../ledger/spool.ts";
+import { enterSettlements, readSpools, type SpoolFile, waitingIn } from "../../ledger/spool-folder.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { dollarsText } from "./dollars.ts";
+
+const DIR = { DIR: { help: "a gateway's SPOOL_DIR, or a copy of it" } };
+
+export const spoolCommands: Record<string, AdminCommand> = {
+  "spool list": {
+    help: "list the spool files in a directory, with the number of settlements in each and how many of these are not in the ledger",
+    args: DIR,
+    example: "/srv/old/spool",
+    run: list,
+  },
+  "spool enter": {
+    help: "enter what the spool files in a directory have and the ledger lacks, each settlement once",
+    args: DIR,
+    more: ["Safe to repeat, and while gateways run. The files stay; gateways remove those of gateways that are gone."],
+    example: "/srv/old/spool",
+    run: enter,
+  },
+};
+
+interface Shown extends Omit<SpoolFile, "settlements"> {
+  settlements: number;
+  waiting: number;
+  charge: Pico;
+}
+
+const COLUMNS: Column<Shown>[] = [
+  { title: "FILE", cell: ({ name }) => name },
+  { title: "HOST", cell: ({ owner }) => owner.host },
+  { title: "WRITTEN", cell: ({ writtenAt }) => writtenAt.toISOString() },
+  { title: "SETTLEMENTS", align: "right", cell: ({ settlements }) => String(settlements) },
+  { title: "WAITING", align: "right", cell: ({ waiting }) => String(waiting) },
+  { title: "CHARGES", align: "money", cell: ({ charge }) => dollarsText(charge) },
+  { title: "UNREADABLE", align: "right", cell: ({ damaged, foreign }) => String(damaged + foreign) },
+];
+
+async function list(run: AdminRun): Promise<number> {
+  const files: Shown[] = [];
+  for (const { settlements, ...file } of await spoolsOf(run)) {
+    const { waiting, charge } = await waitingIn(run.pool, settlements);
+    files.push({ ...file, settlements: settlements.length, waiting: waiting.length, charge });
+  }
+  if (run.json) {
+    const shown = files.map(({ name, owner, writtenAt, charge, ...counts }) => ({
+      ...{ file: name, host: owner.host, gateway: owner.gatewayId, written_at: writtenAt.toISOString() },
+      ...counts,
+      charge_micro: exactMicro(charge),
+    }));
+    run.print(JSON.stringify(shown, null, 2));
+  } else run.print(files.length === 0 ? "No spool files." : table(COLUMNS, files, run.terminal));
+  return 0;
+}
+
+async function enter(run: AdminRun): Promise<number> {
+  const directory = directoryOf(run);
+  const files = await spoolsOf(run);
+  const unreadable = files.reduce((sum, { damaged, foreign }) => sum + damaged + foreign, 0);
+  const details = { directory, files: files.length };
+  const act = { operator: SHELL_OPERATOR, action: "spool.enter", subject: "ledger", details };
+  const counts = await openAudit(run).record(act, async () => {
+    const [gatewayId, log] = [suffixOf(run.newId()), createErrorLog("warn")];
+    // What can never be entered is written down beside the files.
+    const spool = await openSpool({ directory, gatewayId, clock: systemClock, log });
+    const ledger = openLedger({ pool: run.pool, clock: systemClock, gatewayId, spool, log });
+    try {
+      return await enterSettlements(
+        ledger,
+        files.flatMap(({ settlements }) => settlements),
+      );
+    } finally {
+      await ledger.close();
+      await spool.close();
+    }
+  });
+  const { entered, known, givenUp } = counts;
+  if (run.json) run.print(JSON.stringify({ entered, known, given_up: givenUp, unreadable }));
+  else
+    run.print(
+      `Entered ${entered} settlements; ${known} were in the ledger before, ${givenUp} were given up (given-up.jsonl has the reasons), ${unreadable} lines could not be read.`,
+    );
+  return givenUp + unreadable === 0 ? 0 : 1;
+}
+
+const directoryOf = ({ args: [directory = ""] }: AdminRun): string => resolve(directory);
+
+async function spoolsOf(run: AdminRun): Promise<SpoolFile[]> {
+  const directory = directoryOf(run);
+  try {
+    return await readSpools(directory);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "EACCES" && code !== "ENOTDIR") throw error;
+    throw new CommandError(`DIR cannot be read: ${message}`);
+  }
+}

@@ -1,0 +1,58 @@
+/** TLS files: readable, a pair, valid now and for the name that clients use. */
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type CertificateFiles, readCertificate } from "../../base/certificate.ts";
+import { DAY_MS } from "../../base/time.ts";
+import type { Examined } from "./examined.ts";
+
+/** Renewal usually begins 30 days before the end. */
+const ENDS_SOON_DAYS = 14;
+
+export async function* certificateChecks({ config, clock }: Examined): AsyncGenerator<Check> {
+  const { tls, publicUrl, plane } = config;
+  const now = clock.now();
+  if (tls !== undefined)
+    yield await certificateCheck("tls", { files: tls, prefix: "TLS", host: hostOf(publicUrl), now });
+  if (plane.tls !== undefined && plane.nats === undefined) {
+    const [address] = plane.publicUrl?.split(",") ?? [];
+    yield await certificateCheck("plane tls", { files: plane.tls, prefix: "PLANE_TLS", host: hostOf(address), now });
+  }
+}
+
+const hostOf = (url: string | undefined): string | undefined => (url === undefined ? undefined : new URL(url).hostname);
+
+const isFor = (certificate: X509Certificate, host: string): boolean =>
+  (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
+
+interface Asked {
+  files: CertificateFiles;
+  prefix: string;
+  /** Where clients connect; undefined where nobody said. */
+  host: string | undefined;
+  now: number;
+}
+
+export async function certificateCheck(name: string, { files, prefix, host, now }: Asked): Promise<Check> {
+  const settings = { cert: `${prefix}_CERT`, key: `${prefix}_KEY` };
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate((await readCertificate({ files, settings })).cert);
+  } catch (error) {
+    return fail(name, (error as Error).message, `set ${settings.cert} and ${settings.key} to PEM files of one pair`);
+  }
+  const renew = `renew the certificate in ${files.certFile}; the gateway reads it within 5 s`;
+  const days = Math.floor((certificate.validToDate.getTime() - now) / DAY_MS);
+  const until = certificate.validToDate.toISOString().slice(0, 10);
+  if (certificate.validFromDate.getTime() > now)
+    return fail(name, `${settings.cert} is not valid before ${certificate.validFrom}`, "check this machine's clock");
+  if (days < 0) return fail(name, `${settings.cert} expired on ${until}`, renew);
+  if (host !== undefined && !isFor(certificate, host))
+    return fail(
+      name,
+      `${settings.cert} is not valid for ${host}`,
+      `use a certificate for ${host}, or correct the public address`,
+    );
+  if (days < ENDS_SOON_DAYS) return warn(name, `${settings.cert} expires on ${until}`, renew);
+  return ok(name, `${settings.cert} is valid until ${until}`);
+}

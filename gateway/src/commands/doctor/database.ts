@@ -1,0 +1,158 @@
+/** The database: whether it answers, is of a version, has settings and a schema that do, and keeps the time that this machine keeps. */
+import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import type pg from "pg";
+import { z } from "zod";
+import type { Config } from "../../config.ts";
+import { connectionName } from "../../db/connected.ts";
+import { LOOK, Looked } from "../../db/lineage/lineage.ts";
+import { historyFile } from "../../db/lineage/remembered.ts";
+import { judge } from "../../db/lineage/rules.ts";
+import { planMigration } from "../../db/plan.ts";
+import { type Connection, clientConfig } from "../../db/pool.ts";
+import { checkPooler } from "../../db/pooler.ts";
+import { readProgram } from "../../db/program.ts";
+import { queryOne, row } from "../../db/rows.ts";
+import { checkSession, DatabaseMisconfigured } from "../../db/session.ts";
+import { type Examined, worded } from "./examined.ts";
+
+const OLDEST_VERSION = 15;
+const CLOCK_OFF_MS = 1_000;
+const CLOCK_OFF_MS_MAX = 5_000;
+/** Beside DATABASE_POOL_MAX: the ledger's, those for accounts that are locked, and two to listen and watch. */
+const OTHER_CONNECTIONS = 14;
+
+const State = row({
+  version: z.int(),
+  name: z.string(),
+  isStandby: z.boolean(),
+  readOnly: z.boolean(),
+  ms: z.number(),
+  syncNames: z.string(),
+  /** Standbys that confirm commits; null where this user may not see them. */
+  syncStandbys: z.int().nullable(),
+  connectionsMax: z.int(),
+  connectionsFree: z.int(),
+  /** −1: no limit. */
+  roleMax: z.int(),
+});
+export type State = z.infer<typeof State>;
+
+const STATE = `select current_setting('server_version_num')::int / 10000 as version, current_setting('server_version') as name,
+    pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly",
+    extract(epoch from clock_timestamp())::float8 * 1000 as ms, current_setting('synchronous_standby_names') as "syncNames",
+    (select case when count(*) = count(sync_state) then count(*) filter (where sync_state in ('sync', 'quorum')) end::int
+       from pg_stat_replication) as "syncStandbys",
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "connectionsMax",
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int -
+      (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as "connectionsFree",
+    (select rolconnlimit from pg_roles where rolname = current_user) as "roleMax"`;
+
+interface Reached extends Pick<Examined, "config" | "clock" | "isStarting"> {
+  pool: pg.Pool;
+  connection: Connection;
+}
+
+/** Of a database that answers. */
+export async function* databaseChecks({ pool, connection, config, clock, isStarting }: Reached): AsyncGenerator<Check> {
+  const { databaseDurability: durability, databasePoolMax } = config;
+  const began = clock.now();
+  const state = await queryOne(pool, State, STATE);
+  const offsetMs = state.ms - (began + clock.now()) / 2;
+  const slackMs = (clock.now() - began) / 2;
+  yield* stateChecks(state, { needed: databasePoolMax + OTHER_CONNECTIONS });
+  yield await misconfigured(
+    "settings",
+    "fsync, full_page_writes, synchronous_commit and the session's settings are right",
+    () => checkSession(pool, durability),
+  );
+  yield await misconfigured("pooler", "sessions are this gateway's own", () =>
+    checkPooler(clientConfig(connection, connectionName())),
+  );
+  // A private database, and one whose data may be lost, has no standby.
+  if (config.databaseUrl !== undefined && durability === "checked") yield standbyCheck(state);
+  yield clockCheck(offsetMs, slackMs);
+  // A gateway that starts brings the schema up to date, or says itself what is missing.
+  if (!isStarting) yield await schemaCheck(pool);
+  yield* historyChecks(pool, config);
+}
+
+export function* stateChecks(state: State, { needed }: { needed: number }): Generator<Check> {
+  const { version, name, isStandby, readOnly, connectionsMax, connectionsFree, roleMax } = state;
+  if (version < OLDEST_VERSION)
+    yield fail("database", `PostgreSQL ${name} is too old`, `upgrade it to ${OLDEST_VERSION} or newer`);
+  else if (isStandby)
+    yield fail(
+      "database",
+      "it is a standby, and takes no writes",
+      "set DATABASE_URL to the primary, or list all hosts",
+    );
+  else if (readOnly)
+    yield fail("database", "it is read-only", "set default_transaction_read_only = off for the database and its role");
+  else yield ok("database", `PostgreSQL ${name} answers`);
+  const most = roleMax < 0 ? connectionsMax : Math.min(connectionsMax, roleMax);
+  const next = "raise max_connections (or the role's CONNECTION LIMIT), or lower DATABASE_POOL_MAX";
+  if (most < needed) yield fail("pool", `${most} connections are allowed, and one gateway opens up to ${needed}`, next);
+  else if (connectionsFree < needed / 2) yield warn("pool", `${connectionsFree} of ${most} connections are free`, next);
+  else yield ok("pool", `${connectionsFree} of ${most} connections are free`);
+}
+
+async function misconfigured(name: string, fine: string, look: () => Promise<void>): Promise<Check> {
+  try {
+    await look();
+    return ok(name, fine);
+  } catch (error) {
+    if (!(error instanceof DatabaseMisconfigured)) throw error;
+    return worded(name, error.message, "docs/operators/high-availability.md#postgresql");
+  }
+}
+
+export function standbyCheck({ syncNames, syncStandbys }: Pick<State, "syncNames" | "syncStandbys">): Check {
+  const see = "docs/operators/high-availability.md#postgresql";
+  if (syncNames === "")
+    return warn(
+      "standby",
+      "no synchronous standby: a failover loses the last charges",
+      `set synchronous_standby_names (${see})`,
+    );
+  if (syncStandbys === 0)
+    return fail(
+      "standby",
+      `synchronous_standby_names is ${syncNames}, and no such standby is connected: commits wait`,
+      `start the standby (${see})`,
+    );
+  return ok("standby", "a synchronous standby confirms commits");
+}
+
+/** `slackMs`: what the way to the database and back may account for. */
+export function clockCheck(offsetMs: number, slackMs: number): Check {
+  const offMs = Math.max(0, Math.abs(offsetMs) - slackMs);
+  const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's`;
+  const next = "synchronise both with NTP: timedatectl set-ntp true";
+  if (offMs > CLOCK_OFF_MS_MAX) return fail("clock", said, next);
+  return offMs > CLOCK_OFF_MS ? warn("clock", said, next) : ok("clock", "agrees with the database's");
+}
+
+async function schemaCheck(pool: pg.Pool): Promise<Check> {
+  const { schema, known, migrations } = await planMigration(pool, await readProgram());
+  if (schema === 0) return ok("schema", "empty: the first gateway migrates it (or tollgate migrate)");
+  const left = `${migrations.length} of ${known} migrations are not applied`;
+  if (migrations.some(({ phase }) => phase === "before")) return warn("schema", left, "tollgate migrate");
+  if (migrations.length > 0)
+    return warn("schema", left, "when every gateway runs this version: tollgate migrate --finish");
+  return ok("schema", `migration ${schema}`);
+}
+
+const There = row({ isThere: z.boolean() });
+
+/** Whether it is the database that the gateways of this directory followed. */
+async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerator<Check> {
+  const seen = await historyFile(spoolDir).read();
+  const { isThere } = await queryOne(pool, There, `select to_regclass('ledger_history') is not null as "isThere"`);
+  if (seen === undefined || !isThere) return;
+  const { system, timeline, epoch, position, reason } = await queryOne(pool, Looked, LOOK);
+  // A standby was told already.
+  if (timeline === null || epoch === null || position === null) return;
+  const judged = judge(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
+  if (judged.kind !== "refused") yield ok("history", "the database is the one that this gateway followed");
+  else yield fail("history", judged.why, "correct DATABASE_URL, or after a restore: tollgate admin history accept");
+}

@@ -1,0 +1,66 @@
+/** Whether these settings are those that the gateways of the database share. Writes nothing. */
+import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import type pg from "pg";
+import { readIfThere } from "../../base/files.ts";
+import { openOwnSettings } from "../../build/deployment.ts";
+import type { Config } from "../../config.ts";
+import type { OwnSettings } from "../../db/deployment/compare.ts";
+import { keepsSharedSettings, readShared, type StoredSettings } from "../../db/deployment/record.ts";
+import { differenceOf, judge, SHARED_NAMES, VARIABLES } from "../../db/deployment/rules.ts";
+import { secretsFileIn, serverSecrets } from "../../server-secrets.ts";
+
+export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGenerator<Check> {
+  const stored = (await keepsSharedSettings(pool)) ? await readShared(pool) : {};
+  if (Object.keys(stored).length === 0) {
+    yield ok("deployment", "no gateway has recorded the shared settings yet");
+    return;
+  }
+  const own = await ownOf(config, stored);
+  if (own.receipts === undefined)
+    yield warn(
+      "deployment",
+      "RECEIPT_SEED is not set, and DATA_DIR has none",
+      "set RECEIPT_SEED as the other gateways have it",
+    );
+  const found = SHARED_NAMES.flatMap((name): Check[] => {
+    const [recorded, its] = [stored[name], own[name]];
+    if (recorded === undefined || its === undefined) return [];
+    if (judge(recorded, its) === "differs") {
+      const { what, remedy } = differenceOf(name, recorded, its);
+      return [fail("deployment", what, remedy)];
+    }
+    if (recorded.previous === null || its.replaces?.(recorded.previous) === true) return [];
+    return [
+      warn(
+        "deployment",
+        `${VARIABLES[name]} is being changed`,
+        `when every gateway has the new value: tollgate admin deployment finish ${name}`,
+      ),
+    ];
+  });
+  yield* found.length > 0 ? found : [ok("deployment", "these settings are those of the other gateways")];
+}
+
+async function ownOf(config: Config, stored: StoredSettings): Promise<OwnSettings> {
+  const { keyPepper = "", keyPepperOld: pepperOld, keyPepperNext: pepperNext, receiptSeed = "" } = config;
+  const isKept = (await readIfThere(secretsFileIn(config.dataDir))) !== undefined;
+  // Secrets that are not there yet are the gateway's to make.
+  const secrets = isKept
+    ? await serverSecrets(config)
+    : {
+        ...{
+          pepper: keyPepper,
+          pepperOld,
+          pepperNext,
+          receiptSeed: receiptSeed || Buffer.alloc(32).toString("base64url"),
+        },
+        ...{ planeSeed: config.plane.seed, planeSeedOld: config.plane.seedOld, keepPlaneSeed: async () => {} },
+      };
+  const { tell, close } = await openOwnSettings({ config, secrets, newId: undefined });
+  try {
+    const { receipts, ...own } = await tell(stored);
+    return { ...own, ...((isKept || receiptSeed !== "") && receipts !== undefined && { receipts }) };
+  } finally {
+    close();
+  }
+}

@@ -1,0 +1,304 @@
+/** `tollgate doctor` finds each mistake of an operator and says how to repair it; `serve` logs the same. */
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Check } from "@tollgate/terminal/checks.ts";
+import { perform } from "@tollgate/terminal/perform.ts";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
+import { systemClock } from "../../base/clock.ts";
+import { newIds } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { DAY_MS } from "../../base/time.ts";
+import { openOwnSettings } from "../../build/deployment.ts";
+import { parseConfig } from "../../config.ts";
+import { compareShared } from "../../db/deployment/compare.ts";
+import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import { findServer, startServer } from "../../limits/testing.ts";
+import { createKey } from "../../plane/credentials/nkeys.ts";
+import { selfSignedCertificate } from "../../plane/hub/testing-certificate.ts";
+import { serverSecrets } from "../../server-secrets.ts";
+import { TOLLGATE } from "../tollgate.ts";
+import { certificateCheck } from "./certificates.ts";
+import { clockCheck, type State, standbyCheck, stateChecks } from "./database.ts";
+import { logFindings } from "./examine.ts";
+import { directoryCheck, filesCheck, spaceCheck } from "./machine.ts";
+import { judgeServer } from "./plane.ts";
+import { paymentChecks, policyCheck } from "./services.ts";
+
+const MIB = 1024 ** 2;
+const MAIL = { SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "a@b.example", PUBLIC_URL: "http://127.0.0.1:8080" };
+const seedOf = (role: "account" | "operator" | "user"): string => createKey(role, systemRandom()).seed;
+const PEPPER = "the pepper of these tests, 32 characters";
+
+/** Verdict and name, what was found, what to do. */
+const assertCheck = ({ name, verdict, detail, next }: Check, which: string, found: RegExp, todo?: RegExp): void => {
+  assert.equal(`${verdict} ${name}`, which, detail);
+  assert.match(detail, found);
+  if (todo === undefined) assert.equal(next, undefined);
+  else assert.match(next ?? "", todo);
+};
+
+/** A socket's directory is no host name, so it comes as a parameter. */
+function urlOf({ connection }: TestDatabase): string {
+  if ("connectionString" in connection) return connection.connectionString;
+  const { host, port, user, database } = connection;
+  return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+}
+
+describe("a check of", () => {
+  const space = { setting: "SPOOL_DIR", directory: "/spool" };
+  test("a disk tells when little is free", () => {
+    assertCheck(
+      spaceCheck("spool", { ...space, freeBytes: 9_000 * MIB }),
+      "ok spool",
+      /^\/spool: writable, 9,000 MiB free$/,
+    );
+    assertCheck(spaceCheck("spool", { ...space, freeBytes: 1_000 * MIB }), "warn spool", /1,000 MiB/, /SPOOL_DIR/);
+    assertCheck(spaceCheck("spool", { ...space, freeBytes: 10 * MIB }), "fail spool", /10 MiB/, /free disk space/);
+  });
+
+  test("a directory tells when it is not writable", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "tollgate-doctor-"));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, "file");
+    await writeFile(file, "");
+    assertCheck(await directoryCheck("data", "DATA_DIR", join(folder, "not", "yet")), "ok data", /writable/);
+    assertCheck(await directoryCheck("data", "DATA_DIR", file), "fail data", /is not writable \(ENOTDIR\)/, /DATA_DIR/);
+  });
+
+  test("open files tells when a process may open few", () => {
+    const limits = (most: string): string =>
+      `Max processes  1  1  processes\nMax open files            ${most}   1048576  files\n`;
+    assertCheck(filesCheck(limits("unlimited")), "ok files", /unlimited/);
+    assertCheck(filesCheck(limits("65536")), "ok files", /65536/);
+    assertCheck(filesCheck(limits("4096")), "warn files", /4096/, /LimitNOFILE=65536/);
+    assertCheck(filesCheck(limits("256")), "fail files", /256/, /ulimit -n/);
+  });
+
+  const state: State = {
+    ...{ version: 17, name: "17.4", isStandby: false, readOnly: false, ms: 0, syncNames: "", syncStandbys: 0 },
+    ...{ connectionsMax: 97, connectionsFree: 80, roleMax: -1 },
+  };
+  const found = (other: Partial<State>): [Check, Check] =>
+    [...stateChecks({ ...state, ...other }, { needed: 24 })] as [Check, Check];
+  test("the database tells its version, a standby and what may not be written", () => {
+    assertCheck(found({})[0], "ok database", /^PostgreSQL 17\.4 answers$/);
+    assertCheck(found({ version: 14, name: "14.2" })[0], "fail database", /14\.2 is too old/, /15 or newer/);
+    assertCheck(found({ isStandby: true })[0], "fail database", /standby/, /DATABASE_URL to the primary/);
+    assertCheck(found({ readOnly: true })[0], "fail database", /read-only/, /default_transaction_read_only/);
+  });
+
+  test("connections tells when the server or the role allows too few", () => {
+    assertCheck(found({})[1], "ok pool", /80 of 97 connections/);
+    assertCheck(found({ connectionsFree: 3 })[1], "warn pool", /3 of 97/, /max_connections/);
+    assertCheck(
+      found({ roleMax: 10 })[1],
+      "fail pool",
+      /^10 connections are allowed, .* up to 24$/,
+      /CONNECTION LIMIT/,
+    );
+  });
+
+  test("synchronous replication tells when no standby confirms commits", () => {
+    assertCheck(
+      standbyCheck({ syncNames: "", syncStandbys: 0 }),
+      "warn standby",
+      /loses the last charges/,
+      /synchronous_standby_names/,
+    );
+    assertCheck(standbyCheck({ syncNames: "b", syncStandbys: 0 }), "fail standby", /commits wait/, /start the standby/);
+    assertCheck(standbyCheck({ syncNames: "b", syncStandbys: 1 }), "ok standby", /confirms/);
+    // A user without pg_monitor sees no states.
+    assertCheck(standbyCheck({ syncNames: "b", syncStandbys: null }), "ok standby", /confirms/);
+  });
+
+  test("the clock counts what the way to the database may account for", () => {
+    assertCheck(clockCheck(1_400, 600), "ok clock", /agrees/);
+    assertCheck(clockCheck(3_000, 100), "warn clock", /2\.9 s behind/, /NTP/);
+    assertCheck(clockCheck(-3_600_000, 10), "fail clock", /3600\.0 s ahead of/, /NTP/);
+  });
+
+  test("a NATS server tells its version and its payload limit", () => {
+    assertCheck(
+      judgeServer("a:4222", { version: "2.11.1", max_payload: 1_048_576 }),
+      "ok plane",
+      /a:4222 has NATS 2\.11\.1/,
+    );
+    assertCheck(
+      judgeServer("a:4222", { version: "2.8.4", max_payload: 1_048_576 }),
+      "fail plane",
+      /2\.8\.4/,
+      /2\.9 or newer/,
+    );
+    assertCheck(
+      judgeServer("a:4222", { version: "2.11.1", max_payload: 65_536 }),
+      "fail plane",
+      /65536 bytes/,
+      /max_payload to 1MB/,
+    );
+  });
+
+  test("a limits server tells a policy that forgets counts", () => {
+    assertCheck(policyCheck("noeviction"), "ok eviction", /noeviction/);
+    assertCheck(policyCheck("allkeys-lru"), "fail eviction", /allkeys-lru/, /CONFIG SET maxmemory-policy noeviction/);
+    assertCheck(policyCheck(undefined), "warn eviction", /does not tell/, /noeviction/);
+  });
+
+  test("payments tells test keys on a public platform, and live keys at a test address", () => {
+    const check = (mode: string, others: { publicUrl?: string; apiBase?: string } = {}): Check => {
+      const { apiBase, publicUrl } = others;
+      const payments = { secretKey: `sk_${mode}_1`, webhookSecrets: ["whsec_1"], apiBase, invoices: false };
+      return [...paymentChecks({ config: { payments, publicUrl } })][0] as Check;
+    };
+    assertCheck(check("live", { publicUrl: "https://gate.example" }), "ok payments", /^live keys$/);
+    assertCheck(check("test"), "ok payments", /^test keys$/);
+    assertCheck(check("test", { publicUrl: "https://gate.example" }), "warn payments", /pay no money/, /live ones/);
+    assertCheck(check("live", { apiBase: "https://x.example" }), "fail payments", /STRIPE_API_BASE/, /unset/);
+  });
+
+  test("a certificate tells its end, another name and files that cannot be read", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "tollgate-doctor-"));
+    t.after(() => rm(folder, { recursive: true }));
+    const { cert, key } = selfSignedCertificate();
+    const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
+    await writeFile(files.certFile, cert);
+    await writeFile(files.keyFile, key);
+    const check = (host: string | undefined, atMs: number): Promise<Check> =>
+      certificateCheck("tls", { files, prefix: "TLS", host, now: atMs });
+    const { validToDate } = new X509Certificate(cert);
+    const ends = validToDate.getTime();
+    assertCheck(await check("localhost", ends - 20 * DAY_MS), "ok tls", /TLS_CERT is valid until/);
+    assertCheck(await check("127.0.0.1", ends - 3 * DAY_MS), "warn tls", /expires on/, /renew/);
+    assertCheck(await check("localhost", ends + DAY_MS), "fail tls", /expired on/, /renew/);
+    assertCheck(
+      await check("other.example", ends - 20 * DAY_MS),
+      "fail tls",
+      /not valid for other\.example/,
+      /certificate for/,
+    );
+    await rm(files.keyFile);
+    assertCheck(
+      await check(undefined, ends - 20 * DAY_MS),
+      "fail tls",
+      /TLS_KEY: .* cannot be read \(ENOENT\)/,
+      /TLS_CERT and TLS_KEY/,
+    );
+  });
+});
+
+describe("tollgate doctor", () => {
+  let database: TestDatabase;
+  let folder: string;
+  let env: Record<string, string>;
+  before(async () => {
+    [database, folder] = [await openTestDatabase(), await mkdtemp(join(tmpdir(), "tollgate-doctor-"))];
+    const seed = Buffer.alloc(32, 1).toString("base64url");
+    env = { DATABASE_URL: urlOf(database), KEY_PEPPER: PEPPER, RECEIPT_SEED: seed, DATA_DIR: join(folder, "data") };
+  });
+  after(async () => {
+    await database.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const doctor = async (others: Record<string, string> = {}): Promise<{ code: number; checks: Check[] }> => {
+    const terminal = new FakeTerminal();
+    const code = await perform(TOLLGATE, ["doctor", "--json"], { terminal, env: { ...env, ...others } });
+    assert.deepEqual(terminal.remarks, []);
+    const { ok, checks } = JSON.parse(terminal.lines.join("\n")) as { ok: boolean; checks: Check[] };
+    assert.equal(ok, code === 0);
+    for (const { verdict, next } of checks) assert.equal(next === undefined, verdict === "ok");
+    assert.ok(!terminal.everything.includes(PEPPER));
+    return { code, checks };
+  };
+  const of = (checks: Check[], name: string): Check => checks.find((check) => check.name === name) ?? assert.fail(name);
+
+  test("exits with 1 on a database that loses what it confirmed, and with 0 once that is assumed", async () => {
+    const { code, checks } = await doctor();
+    assert.equal(code, 1);
+    assertCheck(
+      of(checks, "settings"),
+      "fail settings",
+      /^the database has fsync = off/,
+      /^ALTER SYSTEM SET fsync = on/,
+    );
+    assert.equal((await doctor({ DATABASE_DURABILITY: "assumed" })).code, 0);
+  });
+
+  test("lists every mistake in the settings", async () => {
+    const { code, checks } = await doctor({ PORT: "many", KEY_PEPPER: "short" });
+    assert.equal(code, 1);
+    assert.deepEqual(
+      checks.map(({ name, verdict, detail }) => [name, verdict, detail.split(" ")[0]]),
+      [
+        ["settings", "fail", "PORT"],
+        ["settings", "fail", "KEY_PEPPER"],
+      ],
+    );
+  });
+
+  test("names what is away", async () => {
+    const away = { DATABASE_URL: "postgres://u:secret@127.0.0.1:1/x", VALKEY_URL: "redis://127.0.0.1:1" };
+    const { code, checks } = await doctor({ ...away, ...MAIL });
+    assert.equal(code, 1);
+    for (const name of ["database", "limits", "mail"])
+      assertCheck(of(checks, name), `fail ${name}`, /127\.0\.0\.1:1/, /^check /);
+    assert.ok(!JSON.stringify(checks).includes("secret"));
+  });
+
+  test("names settings that are not the deployment's, and changes nothing", async () => {
+    const config = parseConfig(env);
+    const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId: undefined });
+    await compareShared({ pool: database.pool, own: own.tell, isOnly: false, records: true });
+    own.close();
+    const lax = { DATABASE_DURABILITY: "assumed" };
+    assertCheck(of((await doctor(lax)).checks, "deployment"), "ok deployment", /those of the other gateways/);
+    const { code, checks } = await doctor({ ...lax, KEY_PEPPER: "a pepper that is another, 32 characters", ...MAIL });
+    assert.equal(code, 1);
+    const differing = checks.filter(({ name }) => name === "deployment").map(({ detail }) => detail.split(" ")[0]);
+    assert.deepEqual(differing, ["KEY_PEPPER", "SMTP_URL"]);
+    assertCheck(of((await doctor(lax)).checks, "deployment"), "ok deployment", /those of the other gateways/);
+  });
+
+  test("names a NATS server that is none", async (t) => {
+    const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(0, "127.0.0.1");
+    t.after(() => server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const nats = {
+      ...{
+        NATS_URL: `nats://127.0.0.1:${port}`,
+        PLANE_SEED: seedOf("account"),
+        NATS_OPERATOR_SEED: seedOf("operator"),
+      },
+      ...{ NATS_SYSTEM_JWT: "a.b.c", NATS_SYSTEM_SEED: seedOf("user") },
+    };
+    assertCheck(of((await doctor(nats)).checks, "plane"), "fail plane", /the server is no NATS server$/, /NATS_URL/);
+  });
+
+  const binary = findServer();
+  test("names a limits server that evicts, and serve logs it", {
+    skip: binary === undefined && "no server",
+  }, async (t) => {
+    const server = await startServer(binary as string, ["--maxmemory-policy", "allkeys-lru"]);
+    t.after(() => server.kill());
+    const lax = { VALKEY_URL: server.url, DATABASE_DURABILITY: "assumed" };
+    const { code, checks } = await doctor(lax);
+    assert.equal(code, 1);
+    assertCheck(of(checks, "limits"), "ok limits", /answers, version \d/);
+    assertCheck(of(checks, "eviction"), "fail eviction", /allkeys-lru/, /noeviction/);
+    const lines: { level: number; msg: string; check?: string }[] = [];
+    const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
+    const config = parseConfig({ ...env, ...lax });
+    await logFindings({ config, clock: systemClock, newId: newIds(systemClock, systemRandom()) }, log);
+    assert.deepEqual(
+      lines.filter(({ level }) => level === 50).map(({ check }) => check),
+      ["eviction"],
+    );
+  });
+});

@@ -1,0 +1,57 @@
+/** `tollgate doctor`: checks the settings and everything that the gateway needs, and says how to repair what is wrong. */
+import { checkLines, fail } from "@tollgate/terminal/checks.ts";
+import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { systemClock } from "../../base/clock.ts";
+import { newIds } from "../../base/ids.ts";
+import { systemRandom } from "../../base/random.ts";
+import { type Config, ConfigError, parseConfig } from "../../config.ts";
+import type { Finding } from "./examined.ts";
+
+export const doctor: Command = {
+  help: "check the settings and everything that the gateway needs, and show how to repair it",
+  flags: {
+    data: { value: "DIR", help: "the data directory of a platform without DATABASE_URL (default: ./data)" },
+    ...JSON_FLAG,
+  },
+  more: [
+    "Run doctor with the environment variables of a gateway, as the gateway's user. It checks directories, disks and open files, the database, the settings that gateways share, the limits server, the dispatch plane, certificates, mail and payments, and changes nothing. serve makes the same checks when it starts.",
+    "Each finding is ok, warn or fail, with what to do. The exit code is 1 if anything failed.",
+  ],
+  example: "--json",
+  run,
+};
+
+async function run({ flags: { data }, json }: Given, { terminal, env }: Surroundings): Promise<number> {
+  const findings: Finding[] = [];
+  terminal.progress.step("checking");
+  for await (const finding of findingsIn({ ...env, ...(data !== undefined && { DATA_DIR: data }) })) {
+    findings.push(finding);
+    if (!json) for (const line of checkLines(finding, terminal.paint)) terminal.print(line);
+  }
+  const count = (verdict: Finding["verdict"]): number => findings.filter((one) => one.verdict === verdict).length;
+  const [failed, warned] = [count("fail"), count("warn")];
+  const checks = findings.map(({ isAway: _, ...check }) => check);
+  const counts = `${counted(failed, "failure")}, ${counted(warned, "warning")}`;
+  const verdict =
+    failed === 0 ? `ready to serve, ${counted(warned, "warning")}` : `${counts}: repair these, then run doctor again`;
+  terminal.print(json ? JSON.stringify({ ok: failed === 0, checks }, null, 2) : `\n${verdict}`);
+  return failed === 0 ? 0 : 1;
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/** Settings that cannot be read are found first, and nothing else then. */
+async function* findingsIn(env: Surroundings["env"]): AsyncGenerator<Finding> {
+  let config: Config;
+  try {
+    config = parseConfig(env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const mistake of error.mistakes)
+      yield fail("settings", mistake, "docs/operators/settings.md lists every setting");
+    return;
+  }
+  const { examine } = await import("./examine.ts");
+  const clock = systemClock;
+  yield* examine({ config, clock, newId: newIds(clock, systemRandom()) });
+}

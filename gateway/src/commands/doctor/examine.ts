@@ -1,0 +1,68 @@
+/** Everything that a gateway needs, looked at in the order in which it is needed. `tollgate doctor` prints what is found; `serve` logs it. */
+import { ok } from "@tollgate/terminal/checks.ts";
+import { createErrorLog, type Log } from "../../base/log.ts";
+import { PrivatePostgresError } from "../../db/embedded/errors.ts";
+import { findPrivatePostgres } from "../../db/embedded.ts";
+import { type Connection, openPool } from "../../db/pool.ts";
+import { assertReachable } from "../failures.ts";
+import { certificateChecks } from "./certificates.ts";
+import { databaseChecks } from "./database.ts";
+import { deploymentChecks } from "./deployment.ts";
+import { away, type Examined, type Finding } from "./examined.ts";
+import { machineChecks } from "./machine.ts";
+import { planeChecks } from "./plane.ts";
+import { limitsChecks, mailChecks, paymentChecks } from "./services.ts";
+
+/** Each finding as it is made, so that a slow one does not hold back the others. */
+export async function* examine(examined: Examined): AsyncGenerator<Finding> {
+  const { config } = examined;
+  yield* machineChecks(config);
+  yield* storeChecks(examined);
+  yield* limitsChecks(examined);
+  yield* planeChecks(examined);
+  yield* certificateChecks(examined);
+  yield* mailChecks(examined);
+  yield* paymentChecks(examined);
+}
+
+async function* storeChecks({ config, clock, isStarting }: Examined): AsyncGenerator<Finding> {
+  // The private database is set up by the start.
+  if (isStarting && config.databaseUrl === undefined) return;
+  const connection = await connectionOf(config);
+  if (connection === undefined) {
+    yield ok("database", `a private PostgreSQL in ${config.dataDir}, which starts with the gateway`);
+    return;
+  }
+  const pool = openPool(connection, { log: createErrorLog("silent"), sizeMax: 2 });
+  try {
+    await assertReachable(pool, "DATABASE_URL");
+    yield* databaseChecks({ pool, connection, config, clock, ...(isStarting && { isStarting }) });
+    if (!isStarting) yield* deploymentChecks(pool, config);
+  } catch (error) {
+    const { next = "check DATABASE_URL, and the database's log" } = error as { next?: string };
+    yield away("database", error, next);
+  } finally {
+    await pool.end();
+  }
+}
+
+async function connectionOf({ databaseUrl, dataDir }: Examined["config"]): Promise<Connection | undefined> {
+  if (databaseUrl !== undefined) return { connectionString: databaseUrl };
+  // A directory without a database is one that nobody started yet.
+  return await findPrivatePostgres({ dataDir }).catch((error) => {
+    if (error instanceof PrivatePostgresError) return undefined;
+    throw error;
+  });
+}
+
+/** What `serve` says of its own surroundings. It waits for what is away, and tells of that itself. */
+export async function logFindings(surroundings: Omit<Examined, "isStarting">, log: Log): Promise<void> {
+  try {
+    for await (const { name: check, verdict, detail, next, isAway } of examine({ ...surroundings, isStarting: true })) {
+      const level = isAway || verdict === "ok" ? "debug" : verdict === "warn" ? "warn" : "error";
+      log[level]({ check, ...(next !== undefined && { next }) }, `check ${verdict}: ${detail}`);
+    }
+  } catch (error) {
+    log.error({ err: error }, "the start-up checks failed");
+  }
+}

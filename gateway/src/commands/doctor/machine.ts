@@ -1,0 +1,69 @@
+/** This machine: directories that the gateway writes to, their disks, and how many files a process may open. */
+import { constants } from "node:fs";
+import { access, mkdtemp, readFile, rmdir, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import type { Config } from "../../config.ts";
+
+const MIB = 1024 ** 2;
+const FREE_MIN = 256 * MIB;
+const FREE_LOW = 2048 * MIB;
+/** A connection of a client, one of a node, one of the database: each is a file. */
+const FILES_MIN = 1_024;
+const FILES_LOW = 8_192;
+
+export async function* machineChecks({ dataDir, spoolDir, retention }: Config): AsyncGenerator<Check> {
+  const { exportDir } = retention;
+  yield await directoryCheck("data", "DATA_DIR", dataDir);
+  if (!spoolDir.startsWith(`${dataDir}/`)) yield await directoryCheck("spool", "SPOOL_DIR", spoolDir);
+  if (exportDir !== undefined) yield await directoryCheck("exports", "HISTORY_EXPORT_DIR", exportDir);
+  const limits = await readFile("/proc/self/limits", "utf8").catch(() => undefined);
+  if (limits !== undefined) yield filesCheck(limits);
+}
+
+export async function directoryCheck(name: string, setting: string, directory: string): Promise<Check> {
+  const place = await nearest(directory);
+  try {
+    // A user who may do anything is stopped by a file system that is read-only, and only when it is tried.
+    if (place === directory) await rmdir(await mkdtemp(join(place, ".doctor-")));
+    else await access(place, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const next = `let the gateway's user write to it (chown), or set ${setting} to another directory`;
+    return fail(name, `${setting}: ${directory} is not writable (${code})`, next);
+  }
+  const { bavail, bsize } = await statfs(place);
+  return spaceCheck(name, { setting, directory, freeBytes: bavail * bsize });
+}
+
+/** It may not be there yet. */
+async function nearest(directory: string): Promise<string> {
+  const isThere = await access(directory).then(
+    () => true,
+    () => false,
+  );
+  return isThere || dirname(directory) === directory ? directory : await nearest(dirname(directory));
+}
+
+interface Space {
+  setting: string;
+  directory: string;
+  freeBytes: number;
+}
+
+export function spaceCheck(name: string, { setting, directory, freeBytes }: Space): Check {
+  const detail = `${directory}: writable, ${Math.round(freeBytes / MIB).toLocaleString("en")} MiB free`;
+  const next = `free disk space, or set ${setting} to a directory on a larger disk`;
+  if (freeBytes < FREE_MIN) return fail(name, detail, next);
+  return freeBytes < FREE_LOW ? warn(name, detail, next) : ok(name, detail);
+}
+
+/** `limits`: /proc/self/limits. */
+export function filesCheck(limits: string): Check {
+  const [, found = ""] = /^Max open files\s+(\S+)/m.exec(limits) ?? [];
+  const most = found === "unlimited" ? Number.POSITIVE_INFINITY : Number(found);
+  const detail = `a process may open ${found} files`;
+  const next = "raise the limit: LimitNOFILE=65536 in the systemd unit, or ulimit -n 65536 before the start";
+  if (most < FILES_MIN) return fail("files", detail, next);
+  return most < FILES_LOW ? warn("files", detail, next) : ok("files", detail);
+}

@@ -1,0 +1,85 @@
+/** The dispatch plane: each NATS server's version and payload limit, what this gateway's keys may do there, and whose the plane is. */
+import { connect } from "node:net";
+import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
+import { type Check, fail, ok } from "@tollgate/terminal/checks.ts";
+import { z } from "zod";
+import { withPlane } from "../nats-plane.ts";
+import { away, type Examined, type Finding, reasonOf } from "./examined.ts";
+
+const ANSWER_MS_MAX = 3_000;
+const OLDEST = [2, 9];
+const Info = z.object({ version: z.string(), max_payload: z.number() });
+
+export async function* planeChecks(examined: Examined): AsyncGenerator<Finding> {
+  const { absent, nats } = examined.config.plane;
+  if (absent) yield ok("plane", "off: no node works for this gateway");
+  else if (nats === undefined) yield ok("plane", "inside the gateway (NATS_URL is not set)");
+  if (absent || nats === undefined) return;
+  const found = await Promise.all(nats.url.split(",").map(serverCheck));
+  yield* found;
+  if (found.every(({ verdict }) => verdict === "fail")) return;
+  yield await rightsCheck(examined);
+}
+
+async function serverCheck(url: string): Promise<Finding> {
+  const { hostname, port } = new URL(url);
+  const place = `${hostname}:${port === "" ? 4222 : port}`;
+  try {
+    return judgeServer(place, await greeting({ host: hostname, port: port === "" ? 4222 : Number(port) }));
+  } catch (error) {
+    const finding = away("plane", error, `check NATS_URL, and that the NATS server at ${place} runs`);
+    return { ...finding, detail: `${place}: ${finding.detail}` };
+  }
+}
+
+/** A server begins with a line about itself, also one that speaks TLS afterwards. */
+function greeting(at: { host: string; port: number }): Promise<z.infer<typeof Info>> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...at, timeout: ANSWER_MS_MAX });
+    let said = "";
+    const fall = (error: Error): void => {
+      socket.destroy();
+      reject(error);
+    };
+    socket.on("timeout", () => fall(new Error(`no response within ${ANSWER_MS_MAX / 1000} s`)));
+    socket.on("error", fall);
+    socket.on("end", () => fall(new Error("the connection was closed")));
+    socket.on("data", (piece) => {
+      said += piece.toString();
+      if (!said.includes("\r\n")) return;
+      socket.destroy();
+      const [, json] = /^INFO (\{.*\})/.exec(said) ?? [];
+      const info = json === undefined ? undefined : Info.safeParse(JSON.parse(json)).data;
+      if (info === undefined) reject(new Error("the server is no NATS server"));
+      else resolve(info);
+    });
+  });
+}
+
+export function judgeServer(place: string, { version, max_payload: bytesMax }: z.infer<typeof Info>): Check {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST;
+  if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor))
+    return fail("plane", `${place} has NATS ${version}`, `update it to ${OLDEST.join(".")} or newer`);
+  if (bytesMax < FRAME_BYTES_MAX)
+    return fail(
+      "plane",
+      `${place} accepts messages of at most ${bytesMax} bytes`,
+      "set max_payload to 1MB in its configuration",
+    );
+  return ok("plane", `${place} has NATS ${version}`);
+}
+
+async function rightsCheck(examined: Examined): Promise<Finding> {
+  const next =
+    "set the variables that tollgate admin plane init wrote into gateway.env, and start NATS with its nats-server.conf";
+  try {
+    return await withPlane(examined, async ({ isAway }) =>
+      isAway
+        ? fail("plane", "the NATS servers answer, and refuse this gateway's keys", next)
+        : ok("plane", "accepts this gateway's keys"),
+    );
+  } catch (error) {
+    return fail("plane", reasonOf(error), next);
+  }
+}

@@ -1,0 +1,76 @@
+/** The limits server, the mail server and the payment provider's keys. */
+import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { verifySmtp } from "../../accounts/mail.ts";
+import type { Config } from "../../config.ts";
+import { away, type Examined, type Finding, reasonOf } from "./examined.ts";
+
+export async function* limitsChecks({ config: { valkeyUrl: url } }: Examined): AsyncGenerator<Finding> {
+  if (url === undefined) {
+    yield ok("limits", "counted in the memory of each gateway (VALKEY_URL is not set)");
+    return;
+  }
+  const { openValkeyServer } = await import("../../limits/valkey-server.ts");
+  const server = openValkeyServer({ url });
+  try {
+    const [about, memory, replication] = await Promise.all(
+      ["server", "memory", "replication"].map((section) => server.info(section)),
+    );
+    const version = about?.get("valkey_version") ?? about?.get("redis_version") ?? "of an unknown version";
+    yield roleCheck(replication?.get("role")) ?? ok("limits", `answers, version ${version}`);
+    yield policyCheck(memory?.get("maxmemory_policy"));
+  } catch (error) {
+    yield away("limits", error, "check VALKEY_URL, and that Valkey or Redis runs there");
+  } finally {
+    server.close();
+  }
+}
+
+const roleCheck = (role: string | undefined): Check | undefined =>
+  role === "slave"
+    ? fail("limits", "the server is a replica, and takes no writes", "set VALKEY_URL to the primary")
+    : undefined;
+
+export function policyCheck(policy: string | undefined): Check {
+  if (policy === undefined)
+    return warn("eviction", "the server does not tell its maxmemory-policy", "make sure that it is noeviction");
+  if (policy === "noeviction") return ok("eviction", "maxmemory-policy is noeviction");
+  return fail(
+    "eviction",
+    `maxmemory-policy is ${policy}: when memory is short, the server forgets counts and keys get more than their limits`,
+    "run CONFIG SET maxmemory-policy noeviction, and write it into the server's configuration",
+  );
+}
+
+export async function* mailChecks({ config: { mail } }: Examined): AsyncGenerator<Check> {
+  if (mail === undefined) {
+    yield ok("mail", "no email is sent (SMTP_URL is not set)");
+    return;
+  }
+  const { hostname, port } = new URL(mail.url);
+  const place = `${hostname}${port === "" ? "" : `:${port}`}`;
+  yield await verifySmtp(mail).then(
+    () => ok("mail", `${place} accepts this gateway`),
+    (error) => fail("mail", `${place}: ${reasonOf(error)}`, "check SMTP_URL: server, port, user and password"),
+  );
+}
+
+export function* paymentChecks({
+  config: { payments, publicUrl },
+}: {
+  config: Pick<Config, "payments" | "publicUrl">;
+}): Generator<Check> {
+  if (payments === undefined) {
+    yield ok("payments", "credits are not sold (STRIPE_SECRET_KEY is not set)");
+    return;
+  }
+  const isLive = payments.secretKey.includes("_live_");
+  if (isLive && payments.apiBase !== undefined)
+    yield fail("payments", "live keys are sent to STRIPE_API_BASE, which is for tests", "unset STRIPE_API_BASE");
+  else if (!isLive && publicUrl?.startsWith("https://") === true)
+    yield warn(
+      "payments",
+      "test keys: customers pay no money",
+      "set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET to live ones",
+    );
+  else yield ok("payments", isLive ? "live keys" : "test keys");
+}

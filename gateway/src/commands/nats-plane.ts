@@ -1,0 +1,40 @@
+/** The plane on NATS servers, for a command: opened, used and closed again. */
+import { systemClock } from "../base/clock.ts";
+import { type NewId, suffixOf } from "../base/ids.ts";
+import { createErrorLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import type { Config } from "../config.ts";
+import type { Plane, PlaneOwnership } from "../plane/plane.ts";
+
+interface UsedPlane {
+  plane: Plane;
+  ownership: PlaneOwnership;
+  isAway: boolean;
+  gatewayId: string;
+}
+
+export async function withPlane<T>(
+  { config, newId }: { config: Config; newId: NewId },
+  use: (plane: UsedPlane) => Promise<T>,
+): Promise<T> {
+  const { nats } = config.plane;
+  if (nats === undefined) throw new Error("NATS_URL must name the plane");
+  const gatewayId = suffixOf(newId());
+  const { openNatsPlane } = await import("../plane/nats/plane.ts");
+  const { signedBy } = await import("../build/plane.ts");
+  const plane = await openNatsPlane({
+    ...nats,
+    ...signedBy(config.plane),
+    gatewayId,
+    clock: systemClock,
+    random: systemRandom(),
+    log: createErrorLog("silent"),
+  });
+  try {
+    const { ownership, health } = plane;
+    if (ownership === undefined) throw new Error("no deployment has used this dispatch plane yet");
+    return await use({ plane, ownership, isAway: health.isAway, gatewayId });
+  } finally {
+    await plane.close();
+  }
+}
