@@ -6,6 +6,7 @@ import type { z } from "zod";
 import type * as accounts from "./console/accounts.ts";
 import type * as credits from "./console/credits.ts";
 import type * as earnings from "./console/earnings.ts";
+import type * as health from "./console/health.ts";
 import type * as host from "./console/host.ts";
 import type * as keys from "./console/keys.ts";
 import type * as live from "./console/live.ts";
@@ -19,9 +20,13 @@ import type * as operatorNodes from "./console/operator-nodes.ts";
 import type * as operatorPayouts from "./console/operator-payouts.ts";
 import type * as operatorPerformance from "./console/operator-performance.ts";
 import type * as operatorPlatform from "./console/operator-platform.ts";
+import type * as operatorRequests from "./console/operator-requests.ts";
+import type * as operatorSetup from "./console/operator-setup.ts";
+import type * as operatorTriage from "./console/operator-triage.ts";
 import type * as operatorWithheld from "./console/operator-withheld.ts";
 import type * as performance from "./console/performance.ts";
 import type * as playground from "./console/playground.ts";
+import type * as refusals from "./console/refusals.ts";
 import type * as requests from "./console/requests.ts";
 import type * as signIn from "./console/sign-in.ts";
 import type * as team from "./console/team.ts";
@@ -35,6 +40,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof credits.paymentRoutes &
   typeof credits.statementRoutes &
   typeof earnings.earningRoutes &
+  typeof health.healthRoutes &
   typeof host.hostRoutes &
   typeof keys.keyRoutes &
   typeof live.liveRoutes &
@@ -46,11 +52,15 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof operatorChecks.operatorCheckRoutes &
   typeof operatorNodes.operatorNodeRoutes &
   typeof operatorPayouts.payoutRoutes &
+  typeof operatorTriage.triageRoutes &
+  typeof operatorSetup.setupRoutes &
+  typeof operatorRequests.platformRequestRoutes &
   typeof operatorPlatform.platformRoutes &
   typeof operatorPerformance.platformPerformanceRoutes &
   typeof operatorAudit.auditRoutes &
   typeof operatorWithheld.operatorWithheldRoutes &
   typeof operatorAccountPage.accountPageRoutes &
+  typeof refusals.refusalRoutes &
   typeof requests.requestRoutes &
   typeof performance.performanceRoutes &
   typeof signIn.signInRoutes &
@@ -60,6 +70,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
 type Answers = typeof accounts.answers &
   typeof credits.answers &
   typeof earnings.answers &
+  typeof health.answers &
   typeof host.answers &
   typeof keys.answers &
   typeof live.answers &
@@ -70,11 +81,15 @@ type Answers = typeof accounts.answers &
   typeof operatorChecks.answers &
   typeof operatorNodes.answers &
   typeof operatorPayouts.answers &
+  typeof operatorTriage.answers &
+  typeof operatorSetup.answers &
+  typeof operatorRequests.answers &
   typeof operatorPlatform.answers &
   typeof operatorPerformance.answers &
   typeof operatorAudit.answers &
   typeof operatorWithheld.answers &
   typeof operatorAccountPage.answers &
+  typeof refusals.answers &
   typeof requests.answers &
   typeof performance.answers &
   typeof signIn.answers &

@@ -20,6 +20,11 @@ const evenShare = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 2, maxi
 /** The same in a column: "4.00 %" below "0.42 %". Nothing at all is "0 %". */
 export const evenShareText = (value: number): string => (value === 0 ? "0 %" : `${evenShare.format(value * 100)} %`);
 
+export type DecimalSign = "." | ",";
+/** What the reader's own language has before the cents: what they type may have it too. */
+export const ownDecimalSign = (language = navigator.language): DecimalSign =>
+  new Intl.NumberFormat(language).format(1.5).includes(",") ? "," : ".";
+
 const moment = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium", ...H24 });
 const day = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium" });
 const clock = new Intl.DateTimeFormat(LOCALE, { timeStyle: "medium", ...H24 });

@@ -5,7 +5,6 @@ import {
   columnDollars,
   costOfTokens,
   exactDollars,
-  parseDollars,
   parseMicro,
   picoOf,
   placesOf,
@@ -71,12 +70,6 @@ describe("what people see", () => {
 
   test("an amount is text of the API or picodollars already", () => {
     assert.deepEqual([picoOf("1.500000"), picoOf(7n)], [1_500_000n, 7n]);
-  });
-
-  test("typed amounts are read as typed", () => {
-    assert.equal(parseDollars("12.50"), 12_500_000_000_000n);
-    assert.equal(parseDollars(" $1,000 "), 1_000_000_000_000_000n);
-    for (const text of ["", "-5", "5.1234567", "five"]) assert.equal(parseDollars(text), undefined, text);
   });
 
   test("the price of tokens is a product of whole numbers", () => {

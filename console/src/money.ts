@@ -90,10 +90,3 @@ export const chartDollars = (pico: bigint): number => Number(pico / 1_000n) / 1_
 /** Tokens at a price in microdollars per million, which is picodollars per token. */
 export const costOfTokens = (tokens: number, microPerMillion: number): bigint =>
   BigInt(tokens) * BigInt(microPerMillion);
-
-/** "12.50" or "$12.50" as a person types it → picodollars; undefined where it is no amount. */
-export function parseDollars(text: string): bigint | undefined {
-  const [, whole, part = ""] = /^\$?\s*(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim().replaceAll(",", "")) ?? [];
-  if (whole === undefined) return undefined;
-  return BigInt(whole) * PICO_PER_DOLLAR + BigInt(part.padEnd(DOLLAR_DIGITS, "0"));
-}

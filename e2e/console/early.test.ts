@@ -10,7 +10,7 @@ import { type BrowserSession, buildConsole, endSession, NEEDS_CHROMIUM, openBrow
 const API = "/console/api/";
 const SESSION = "/console/api/auth/get-session";
 /** With how many questions each is opened, the session's among them. */
-const PAGES = { overview: 9, performance: 4, "performance?range=7d": 4, requests: 7, credits: 4 };
+const PAGES = { overview: 10, performance: 4, "performance?range=7d": 4, requests: 9, credits: 4 };
 
 /** In the page: which answers were kept, and which of them nobody has asked for. The live stream may tell the balance before. */
 const WATCH_ANSWERS = `
@@ -89,6 +89,6 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
     await endSession(browser);
     await openSession(page, platform.ready.operator);
     await page.goto("/console/operator");
-    await untilTaken(2);
+    await untilTaken(3);
   });
 });

@@ -5,6 +5,7 @@ import type { Api } from "../openapi/api.ts";
 import * as accounts from "./accounts.ts";
 import * as credits from "./credits.ts";
 import * as earnings from "./earnings.ts";
+import * as health from "./health.ts";
 import * as host from "./host.ts";
 import * as keys from "./keys.ts";
 import * as live from "./live.ts";
@@ -18,9 +19,13 @@ import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPerformance from "./operator-performance.ts";
 import * as operatorPlatform from "./operator-platform.ts";
+import * as operatorRequests from "./operator-requests.ts";
+import * as operatorSetup from "./operator-setup.ts";
+import * as operatorTriage from "./operator-triage.ts";
 import * as operatorWithheld from "./operator-withheld.ts";
 import * as performance from "./performance.ts";
 import * as playground from "./playground.ts";
+import * as refusals from "./refusals.ts";
 import * as requests from "./requests.ts";
 import * as signIn from "./sign-in.ts";
 import * as team from "./team.ts";
@@ -46,7 +51,7 @@ export const consoleApi: Api = {
     { name: "Money", description: "A builder's credit." },
     { name: "Models", description: "The models on offer and their current state." },
     { name: "Hosting", description: "A host's tokens, nodes and earnings." },
-    { name: "Live", description: "Live figures, as server-sent events." },
+    { name: "Live", description: "Live figures, as server-sent events, and what the gateway cannot reach." },
     { name: "Operators: platform", description: "The platform and its ledger." },
     { name: "Operators: nodes", description: "Everybody's nodes." },
     { name: "Operators: accounts", description: "All accounts and their keys." },
@@ -81,6 +86,7 @@ export const consoleApi: Api = {
     ...team.answers,
     ...keys.answers,
     ...requests.answers,
+    ...refusals.answers,
     ...performance.answers,
     ...money.answers,
     ...credits.answers,
@@ -89,6 +95,10 @@ export const consoleApi: Api = {
     ...host.answers,
     ...earnings.answers,
     ...live.answers,
+    ...health.answers,
+    ...operatorTriage.answers,
+    ...operatorSetup.answers,
+    ...operatorRequests.answers,
     ...operatorPlatform.answers,
     ...operatorPerformance.answers,
     ...operatorAudit.answers,
@@ -105,6 +115,7 @@ export const consoleApi: Api = {
     { tag: "Team", routes: team.teamRoutes },
     { tag: "Keys", routes: keys.keyRoutes },
     { tag: "Requests", routes: requests.requestRoutes },
+    { tag: "Requests", routes: refusals.refusalRoutes },
     { tag: "Requests", routes: performance.performanceRoutes },
     { tag: "Money", routes: money.moneyRoutes },
     { tag: "Money", routes: credits.statementRoutes },
@@ -115,7 +126,11 @@ export const consoleApi: Api = {
     { tag: "Hosting", routes: host.hostRoutes },
     { tag: "Hosting", routes: earnings.earningRoutes },
     { tag: "Live", routes: live.liveRoutes },
+    { tag: "Live", routes: health.healthRoutes },
+    { tag: "Operators: platform", routes: operatorTriage.triageRoutes },
+    { tag: "Operators: platform", routes: operatorSetup.setupRoutes },
     { tag: "Operators: platform", routes: operatorPlatform.platformRoutes },
+    { tag: "Operators: platform", routes: operatorRequests.platformRequestRoutes },
     { tag: "Operators: platform", routes: operatorPerformance.platformPerformanceRoutes },
     { tag: "Operators: platform", routes: operatorAudit.auditRoutes },
     { tag: "Operators: nodes", routes: operatorNodes.operatorNodeRoutes },

@@ -117,7 +117,7 @@ export const answers = {
   Receipt,
 };
 
-const sampleRequest = {
+export const sampleRequest = {
   id: sampleId("req"),
   object: "request",
   created_at: SAMPLE_TIME,
@@ -165,7 +165,7 @@ export const requestRoutes = routes({
     at: "GET /console/api/requests",
     summary: "List requests",
     description:
-      "Filters are combined with AND. Sorting by cost or duration puts the highest first; it requires a time range of at most 31 days with at most 200,000 requests. The platform may delete old records: `kept_from` is the date of the oldest ones kept.",
+      "Filters are combined with AND. Sorting by cost or duration puts the highest first. By duration, or with a label, it requires a time range of at most 31 days with at most 200,000 requests. The platform may delete old records: `kept_from` is the date of the oldest ones kept.",
     guard: "builder",
     query: RequestsQuery,
     words: { ...FILTER_WORDS, sort: "The order: `newest` first, `oldest` first, by `cost` or by `duration`." },

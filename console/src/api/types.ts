@@ -43,6 +43,8 @@ export type Rate = Schema<"Rate">;
 export type RequestFilter = Query<"GET /console/api/requests.csv">;
 export type RequestSort = NonNullable<Query<"GET /console/api/requests">["sort"]>;
 export type Unfunded = Schema<"Unfunded">;
+export type Refusals = Schema<"Refusals">;
+export type Health = Schema<"Health">;
 export type Performance = Schema<"Performance">;
 export type PerformanceRow = Schema<"PerformanceRow">;
 export type PerformanceQuery = Query<"GET /console/api/performance">;
@@ -70,6 +72,9 @@ export type EarningSum = Schema<"EarningSum">;
 export type EarningSumsQuery = Query<"GET /console/api/earnings/sums">;
 
 // The operators'.
+export type Setup = Schema<"Setup">;
+export type Triage = Schema<"Triage">;
+export type PlatformRequest = Schema<"PlatformRequest">;
 export type PlatformPerformance = Schema<"PlatformPerformance">;
 export type PlatformModel = Schema<"PlatformModel">;
 export type NodeToLookAt = Schema<"NodeToLookAt">;

@@ -19,6 +19,32 @@ export const platformPerformanceQuery = (range: TimeRange) =>
     queryFn: () => call("GET /console/api/operator/performance", { query: { range } }),
   });
 
+const TRIAGE_MS = 5_000;
+
+/** Whether the platform serves, and what waits for a decision. */
+export const triageQuery = queryOptions({
+  queryKey: ["platform", "triage"],
+  refetchInterval: TRIAGE_MS,
+  queryFn: () => call("GET /console/api/operator/triage"),
+});
+
+/** What of the platform is set up. */
+export const setupQuery = queryOptions({
+  queryKey: ["platform", "setup"],
+  refetchInterval: READ_AGAIN_MS,
+  queryFn: () => call("GET /console/api/operator/setup"),
+});
+
+/** Each time it is asked for is on the record: not by itself, and not again. */
+export const platformRequestQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["platform", "request", id],
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchInterval: false,
+    refetchOnWindowFocus: false,
+    queryFn: () => call("GET /console/api/operator/requests/{id}", { path: { id } }),
+  });
+
 /** Recomputes every figure, so it is asked for by hand and never repeated by itself. */
 export const ledgerCheckQuery = queryOptions({
   queryKey: ["platform", "ledger check"],

@@ -9,7 +9,7 @@ export const LIVE_OPEN = ["live open"];
 const TRIES_MAX = 2;
 const FRESH_MS = 15_000;
 /** What a page shows is read again this often while somebody looks; a list of many pages, less often. */
-const READ_AGAIN_MS = 20_000;
+export const READ_AGAIN_MS = 20_000;
 
 /** What follows when an answer says that whoever is here has changed: the session is over, or an account suspended. */
 let whenSignedOut: () => void = () => {};

@@ -26,6 +26,13 @@ export const unfundedQuery = (from: string) =>
     queryFn: () => call("GET /console/api/unfunded", { query: { from } }),
   });
 
+/** Calls that were refused since then, by their codes. */
+export const refusalsQuery = (from: string) =>
+  queryOptions({
+    queryKey: ["refusals", from],
+    queryFn: () => call("GET /console/api/refusals", { query: { from } }),
+  });
+
 /** Of one key, where it is named. */
 export const recentRequestsQuery = (limit: number, key?: string) =>
   queryOptions({

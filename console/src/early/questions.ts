@@ -23,6 +23,9 @@ const BALANCE = addressOf("GET /console/api/balance");
 const unfunded = (from: Date): string =>
   addressOf("GET /console/api/unfunded", { query: { from: from.toISOString() } });
 
+const refusals = (from: Date): string =>
+  addressOf("GET /console/api/refusals", { query: { from: from.toISOString() } });
+
 /** By their paths. */
 export const EARLY_PAGES: Record<string, EarlyPage> = {
   "/overview": {
@@ -41,6 +44,7 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
         // A browser asks six at a time: two of the six are quick, and make room for the others.
         BALANCE,
         unfunded(span.from),
+        refusals(spanOf("24h", nowMs).from),
         addressOf("GET /console/api/usage", { query: { by: "label", from } }),
         addressOf("GET /console/api/requests", { query: { limit: 8 } }),
       ];
@@ -63,6 +67,8 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
         query: { by: "label", from: daysBefore(startOfUtcDay(nowMs), 90).toISOString() },
       }),
       unfunded(spanOf("30d", nowMs).from),
+      refusals(spanOf("7d", nowMs).from),
+      BALANCE,
       KEYS,
       RATES,
     ],
@@ -81,7 +87,10 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
     of: "operator",
     code: "pages/operator/platform/platform-page.tsx",
     ranges: RANGES,
-    questions: (range) => [addressOf("GET /console/api/operator/performance", { query: { range } })],
+    questions: (range) => [
+      addressOf("GET /console/api/operator/triage"),
+      addressOf("GET /console/api/operator/performance", { query: { range } }),
+    ],
   },
 };
 

@@ -17,6 +17,7 @@ import {
   Network,
   Scale,
   ScrollText,
+  Search,
   ServerCog,
   Ticket,
   Timer,
@@ -66,6 +67,7 @@ const OPERATE: NavGroup = {
   label: "Operate",
   items: [
     { to: "/operator", label: "Platform", icon: ServerCog, exact: true },
+    { to: "/operator/requests", label: "Find a request", icon: Search },
     { to: "/operator/accounts", label: "Accounts", icon: Users },
     { to: "/operator/nodes", label: "All nodes", icon: Network },
     { to: "/operator/payouts", label: "Payouts", icon: Banknote },

@@ -15,6 +15,7 @@ import { navigationOf } from "./navigation.ts";
 import { Palette, PaletteButton, usePalette } from "./palette/palette.tsx";
 import { PersonMenu } from "./person-menu.tsx";
 import { ThemeMenu } from "./theme-menu.tsx";
+import { TopUpBanner } from "./top-up-banner.tsx";
 
 export function Shell() {
   const me = useMe();
@@ -47,6 +48,7 @@ export function Shell() {
       </aside>
       <div className="min-w-0">
         <GatewayBanner />
+        <TopUpBanner builder={builder} />
         <main
           ref={main}
           id="main"

@@ -4,11 +4,14 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Unfunded } from "../api/types.ts";
 import { keysQuery } from "../data/keys.ts";
-import { unfundedQuery } from "../data/requests.ts";
+import { balanceQuery } from "../data/money.ts";
+import { refusalsQuery, unfundedQuery } from "../data/requests.ts";
 import { keyName } from "../keys/key-names.ts";
 import { countText } from "../locale.ts";
+import { parseMicro } from "../money.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { isOver } from "./refused-codes.ts";
 import { keysText, sum } from "./unfunded-keys.ts";
 
 const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> = {
@@ -27,9 +30,25 @@ const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> =
   },
 };
 
-/** `from`: since when; `words`: the same in words. Nothing where there was none. */
-export function UnfundedNotice({ from, words }: { from: string; words: string }) {
+/** Its codes among refused calls. */
+const CODES = ["insufficient_credits", "hold_exceeds_balance"];
+
+interface Props {
+  /** Since when, and the same in words. */
+  from: string;
+  words: string;
+  /** Since when the page asks for refused calls: they say when the last one was. */
+  refusedFrom: string;
+}
+
+/** Nothing where there was none. Once there is credit again and none was refused for an hour, it is no warning any more. */
+export function UnfundedNotice({ from, words, refusedFrom }: Props) {
   const { data } = useQuery(unfundedQuery(from));
+  const { data: refused, dataUpdatedAt } = useQuery(refusalsQuery(refusedFrom));
+  const { data: balance } = useQuery(balanceQuery);
+  const hasCredit = balance !== undefined && parseMicro(balance.available_micro) > 0n;
+  const lately = refused?.data.filter(({ code }) => CODES.includes(code)) ?? [];
+  const over = hasCredit && refused !== undefined && isOver(lately, dataUpdatedAt);
   const rows = data?.data ?? [];
   const total = sum(rows);
   const { data: keys } = useQuery({ ...keysQuery, enabled: total > 0 });
@@ -38,7 +57,7 @@ export function UnfundedNotice({ from, words }: { from: string; words: string })
   const reasons = [...Map.groupBy(rows, ({ reason }) => reason)].sort(([, a], [, b]) => sum(b) - sum(a));
   return (
     <Notice
-      tone="warn"
+      tone={over ? "neutral" : "warn"}
       title={`${countText(total)} ${total === 1 ? "request was" : "requests were"} refused for insufficient credit in ${words}`}
       action={
         reasons.some(([reason]) => reason === "no_credit" || reason === "hold") && (
@@ -49,6 +68,7 @@ export function UnfundedNotice({ from, words }: { from: string; words: string })
       }
     >
       <ul className="flex flex-col gap-1">
+        {over && <li className="text-ink-soft">None in the last hour.</li>}
         {reasons.map(([reason, of]) => (
           <li key={reason}>
             {countText(sum(of))}: {REASONS[reason].says} ({keysText(of, nameOf)}). {REASONS[reason].advice}

@@ -51,6 +51,14 @@ const payouts = createRoute({
   }),
   component: lazyRouteComponent(() => import("../pages/operator/payouts/payouts-page.tsx"), "PayoutsPage"),
 });
+const requests = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/requests",
+  ...forOperators,
+  validateSearch: ({ request }: Record<string, unknown>): { request?: string } =>
+    typeof request === "string" ? { request } : {},
+  component: lazyRouteComponent(() => import("../pages/operator/requests/requests-page.tsx"), "PlatformRequestsPage"),
+});
 const ledger = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/ledger",
@@ -73,4 +81,14 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("../pages/operator/audit/audit-page.tsx"), "AuditPage"),
 });
 
-export const operatorRoutes = [platform, accounts, account, nodes, payouts, ledger, oldLedger, audit] as const;
+export const operatorRoutes = [
+  platform,
+  requests,
+  accounts,
+  account,
+  nodes,
+  payouts,
+  ledger,
+  oldLedger,
+  audit,
+] as const;

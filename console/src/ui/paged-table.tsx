@@ -1,12 +1,13 @@
 /** A table that comes in pages: loading, refused, empty, or its rows so far with a way to the rest. */
 import type { InfiniteData, UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import type { Aged } from "../data/old-data.ts";
 import { LoadMore, type PagedQuery } from "./load-more.tsx";
 import { Loaded } from "./states.tsx";
 import { Table, type TableProps } from "./table.tsx";
 
 interface Props<Row> extends Omit<TableProps<Row>, "rows"> {
-  query: PagedQuery & Pick<UseQueryResult<InfiniteData<{ data: Row[] }>>, "data" | "error" | "refetch">;
+  query: PagedQuery & Pick<UseQueryResult<InfiniteData<{ data: Row[] }>>, "data" | "error" | "refetch"> & Aged;
   /** Shown where there is no row. */
   empty: ReactNode;
   /** What else helps where the list was refused. */

@@ -2,6 +2,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ApiFault, sentenceOf } from "../api/fault.ts";
+import { type Aged, useAge } from "../data/old-data.ts";
+import { clockText } from "../locale.ts";
 import { Button } from "./button.tsx";
 import { Stat } from "./card.tsx";
 import { classes } from "./classes.ts";
@@ -68,7 +70,7 @@ export function Refused({ error, again, action }: RefusedProps) {
 }
 
 interface LoadedProps<Data> {
-  query: Pick<UseQueryResult<Data>, "data" | "error" | "refetch">;
+  query: Pick<UseQueryResult<Data>, "data" | "error" | "refetch"> & Aged;
   loading?: ReactNode;
   /** What else helps where it was refused. */
   action?: ReactNode;
@@ -78,10 +80,25 @@ interface LoadedProps<Data> {
 /** One place for the three states of anything that is asked for; what was loaded once stays while it is asked again. */
 export function Loaded<Data>({ query, loading = <Loading />, action, children }: LoadedProps<Data>) {
   const { data, error, refetch } = query;
-  if (data !== undefined) return children(data);
+  const age = useAge(query);
+  if (data !== undefined) {
+    return (
+      <>
+        {age !== undefined && (
+          <p className="px-4 py-2 text-xs sm:px-5">
+            <AsOf atMs={age} />
+          </p>
+        )}
+        {children(data)}
+      </>
+    );
+  }
   if (error !== null) return <Refused error={error} again={() => void refetch()} action={action} />;
   return loading;
 }
+
+/** Of when an old figure is. */
+const AsOf = ({ atMs }: { atMs: number }) => <span className="font-medium text-warn">As of {clockText(atMs)}</span>;
 
 interface LoadedStatProps<Data> extends Pick<LoadedProps<Data>, "query" | "children"> {
   label: string;
@@ -91,9 +108,10 @@ interface LoadedStatProps<Data> extends Pick<LoadedProps<Data>, "query" | "child
 /** The same for one number of a <Stats>: the others stay when it cannot be read. */
 export function LoadedStat<Data>({ query, label, note, children }: LoadedStatProps<Data>) {
   const { data, error, refetch } = query;
+  const age = useAge(query);
   if (data !== undefined) {
     return (
-      <Stat label={label} note={note?.(data)}>
+      <Stat label={label} note={age === undefined ? note?.(data) : <AsOf atMs={age} />}>
         {children(data)}
       </Stat>
     );

@@ -58,7 +58,12 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     return id.replace("chatcmpl-", "req_");
   };
 
-  test("a builder signs up, creates a key, makes a request and verifies its receipt", async () => {
+  test("a builder signs up, creates a key, makes a request within 8 clicks and verifies its receipt", async () => {
+    let clicks = 0;
+    await page.exposeBinding("countClick", () => {
+      clicks += 1;
+    });
+    await page.addInitScript("addEventListener('click', ({ isTrusted }) => isTrusted && countClick(), true)");
     await page.goto("/console/");
     await page.getByRole("link", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Create account" }).waitFor();
@@ -86,6 +91,12 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     assert.ok(key !== undefined, "the secret is shown");
     assert.equal(await copiedBy(page, page.getByRole("button", { name: "Copy" })), key);
     await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
+    assert.ok(clicks > 0 && clicks <= 8, `${clicks} clicks from signing up to the first request`);
+    // A look at another page loses nothing: the key is still in the example.
+    await page.getByRole("link", { name: "Models", exact: true }).click();
+    await page.getByRole("heading", { name: "Models" }).waitFor();
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
     await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
 
     const requestId = await chat(key, "Hello");

@@ -57,6 +57,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   test("the platform page shows a request in flight and the slot it takes as it happens", async () => {
     await page.goto("/console/operator");
     await page.getByText("live", { exact: true }).waitFor();
+    await page.getByRole("status", { name: "Verdict" }).getByText("Serving").waitFor();
     const stop = await keepBusy(platform, "tiny-3b");
     await page.getByRole("row", { name: /tiny-3b.*1 of \d+ busy/ }).waitFor();
     const now = page.getByRole("term").filter({ hasText: "Requests in flight" }).locator("xpath=../dd");
@@ -87,6 +88,20 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Check now" }).click();
     await page.getByText(`by ${platform.ready.operator.email}`).waitFor();
     await page.getByText("The ledger balances").waitFor();
+  });
+
+  test("an operator finds a builder's request by its ID, and the look-up is in the audit log", async () => {
+    const response = await chat(platform, { tokens: 5 });
+    const [, suffix = ""] = /"id":"chatcmpl-(\w+)"/.exec(await response.text()) ?? [];
+    await open("Find a request");
+    await page.getByRole("searchbox", { name: "Find a request by ID" }).fill(`chatcmpl-${suffix}`);
+    await page.getByText(`req_${suffix}`, { exact: true }).first().waitFor();
+    await page
+      .getByRole("table", { name: "Ledger" })
+      .getByRole("row", { name: /Platform's share/ })
+      .waitFor();
+    await open("Audit log");
+    await page.getByText("looked up the request").first().waitFor();
   });
 
   test("an operator finds an account, grants it credit, limits a key, suspends and restores it", async () => {

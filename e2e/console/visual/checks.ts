@@ -15,7 +15,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const SCREENS = [
   { width: 360, height: 740 },
   { width: 1024, height: 768 },
-  { width: 1440, height: 900 },
+  { width: 1280, height: 800 },
 ];
 
 /** Which screen a page is loaded on when it is one of many: each gets its share, and is then turned into the others. */

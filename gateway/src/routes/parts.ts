@@ -9,6 +9,7 @@ import type { Log } from "../base/log.ts";
 import type { HistoryParts } from "../history/parts.ts";
 import type { DoorOptions } from "../http/call.ts";
 import type { Cursors } from "../http/lists/cursors.ts";
+import type { Outages } from "../http/outages.ts";
 import type { InferenceParts } from "../inference/parts.ts";
 import type { KeyParts } from "../keys/parts.ts";
 import type { LedgerParts } from "../ledger/parts.ts";
@@ -30,6 +31,8 @@ export interface SiteParts {
   /** What the public listener speaks TLS with. Undefined: plain HTTP. */
   certificate?: LiveCertificate | undefined;
   live: Live;
+  /** What the gateway needs and cannot reach. */
+  outages: Outages;
   status: { isPublic: boolean; sampleEveryMs: number };
 }
 

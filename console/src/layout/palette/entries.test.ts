@@ -35,11 +35,14 @@ test("what belongs together stands together", () => {
 
 test("a request is opened by its id, and by nothing else", () => {
   assert.deepEqual(
-    requestEntry(" REQ_01m7fb0r62f9aajmpvfeyyxtaf ").map(({ to }) => to),
-    [{ path: "/requests", search: { request: "req_01m7fb0r62f9aajmpvfeyyxtaf" } }],
+    requestEntry(" REQ_01m7fb0r62f9aajmpvfeyyxtaf ", { builds: true, operates: true }).map(({ to }) => to),
+    ["/requests", "/operator/requests"].map((path) => ({
+      path,
+      search: { request: "req_01m7fb0r62f9aajmpvfeyyxtaf" },
+    })),
   );
   for (const text of ["req_", "req_1/../x", "01m7fb0r62f9aajmpvfeyyxtaf", "request"])
-    assert.deepEqual(requestEntry(text), []);
+    assert.deepEqual(requestEntry(text, { builds: true, operates: true }), []);
 });
 
 test("a thing with a page of its own is shown there, another in its list", () => {

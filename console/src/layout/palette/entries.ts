@@ -33,10 +33,20 @@ function grouped(entries: Entry[]): Entry[] {
 }
 
 /** A request's id or its answer's, pasted as it is in logs and errors, opens it. */
-export function requestEntry(typed: string): Entry[] {
+export function requestEntry(typed: string, { builds, operates }: { builds: boolean; operates: boolean }): Entry[] {
   const id = requestIdOf(typed);
   if (id === undefined) return [];
-  return [{ id: "request", group: "Request", label: `Open ${id}`, to: { path: "/requests", search: { request: id } } }];
+  const entry = (path: string, hint: string): Entry => ({
+    id: path,
+    group: "Request",
+    label: `Open ${id}`,
+    hint,
+    to: { path, search: { request: id } },
+  });
+  return [
+    ...(builds ? [entry("/requests", "in your requests")] : []),
+    ...(operates ? [entry("/operator/requests", "of any account")] : []),
+  ];
 }
 
 /** One thing's own page where there is one (`/models/$id`), else the list of them with the thing in its address. */

@@ -2,10 +2,11 @@
 import { useState } from "react";
 import type { Credits } from "../../api/types.ts";
 import { useSetAlert } from "../../data/credits.ts";
+import { AmountField } from "../../ui/amount-field.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { errorOfField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 import { MARK, readAmount, typed } from "./amounts.ts";
@@ -28,12 +29,10 @@ export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }
         {!can_mail && " This platform does not send email yet. Its operators have to set up email first."}
       </p>
       <Form key={mark} onSubmit={submit} error={set.error} fields={["mark_micro"]}>
-        <TextField
+        <AmountField
           label="Alert below ($)"
           name="mark"
-          inputMode="decimal"
           required
-          autoComplete="off"
           placeholder="5.00"
           defaultValue={mark === null ? "" : typed(mark)}
           error={wrong ?? errorOfField(set.error, "mark_micro")}

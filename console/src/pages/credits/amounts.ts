@@ -1,5 +1,6 @@
 /** Amounts that are typed in dollars, held to the API's bounds before they are sent. */
-import { exactDollars, parseDollars, wholeMicro } from "../../money.ts";
+import { exactDollars, wholeMicro } from "../../money.ts";
+import { readDollars } from "../../typed-dollars.ts";
 
 const PICO_PER_CENT = 10_000_000_000n;
 
@@ -18,9 +19,11 @@ export const MONTH: Bounds = { least: PURCHASE.least, most: MARK.most };
 
 /** Microdollars as the API takes them, or what is wrong with the text. */
 export function readAmount(text: string, { least, most }: Bounds): { micro: string } | { wrong: string } {
-  const pico = parseDollars(text);
-  const fits = pico !== undefined && pico >= least && pico <= most && pico % PICO_PER_CENT === 0n;
-  if (fits) return { micro: wholeMicro(pico) };
+  const read = readDollars(text);
+  if ("pico" in read) {
+    const { pico } = read;
+    if (pico >= least && pico <= most && pico % PICO_PER_CENT === 0n) return { micro: wholeMicro(pico) };
+  } else if (/\d/.test(text)) return read;
   return { wrong: `Enter an amount from ${exactDollars(least)} to ${exactDollars(most)}, in whole cents.` };
 }
 

@@ -3,6 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { creditsQuery } from "../../data/credits.ts";
 import { balanceQuery } from "../../data/money.ts";
+import { useMay } from "../../data/session.ts";
+import { RoleNote } from "../../team/role-note.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -96,13 +98,19 @@ function Figures() {
 
 function LookedAfter() {
   const credits = useQuery(creditsQuery);
+  const mayPay = useMay("builder")("pay");
   return (
     <Loaded query={credits} loading={<Skeleton className="h-48 w-full" />}>
       {(loaded) => (
-        <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-2">
-          <AlertCard credits={loaded} />
-          {loaded.can_buy && <TopUpCard credits={loaded} />}
-        </div>
+        // Who may not change it sees what is set.
+        <fieldset disabled={!mayPay} className="min-w-0">
+          <legend className="sr-only">Alert and automatic top-up</legend>
+          {!loaded.can_buy && <RoleNote kind="builder" need="pay" />}
+          <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-2">
+            <AlertCard credits={loaded} />
+            {loaded.can_buy && <TopUpCard credits={loaded} />}
+          </div>
+        </fieldset>
       )}
     </Loaded>
   );

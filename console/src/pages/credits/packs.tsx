@@ -5,9 +5,10 @@ import type { CheckoutRequest } from "../../api/types.ts";
 import { isBillingDisabled, packsQuery, useCheckout } from "../../data/credits.ts";
 import { useMay } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
+import { AmountField } from "../../ui/amount-field.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { errorOfField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { CreditCard } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -93,12 +94,10 @@ function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
   return (
     <Form onSubmit={submit} className="mt-4 max-w-sm">
       <div className="flex items-start gap-3">
-        <TextField
+        <AmountField
           label="Other amount ($)"
           name="amount"
-          inputMode="decimal"
           required
-          autoComplete="off"
           placeholder="75.00"
           className="min-w-0 flex-1"
           hint="From $5 to $5,000."

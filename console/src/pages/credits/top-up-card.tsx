@@ -1,11 +1,13 @@
 /** Automatic top-up: the saved card, what is bought when, and why it turned itself off. */
 import { useState } from "react";
 import type { Credits } from "../../api/types.ts";
+import { TOP_UP_FAILURES } from "../../credits/top-up-failures.ts";
 import { useSetTopUp } from "../../data/credits.ts";
+import { AmountField } from "../../ui/amount-field.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { errorOfField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -15,14 +17,6 @@ import { type Bounds, MARK, MONTH, PURCHASE, readAmount, typed } from "./amounts
 import { SavedCard } from "./saved-card.tsx";
 
 type TopUp = NonNullable<Credits["top_up"]>;
-
-const FAILURES: Record<NonNullable<TopUp["failure"]>, string> = {
-  declined: "The payment provider refused the saved card.",
-  authentication_required: "The card's bank requires the cardholder to confirm each payment. Use another card.",
-  unreachable: "The payment provider did not respond for 12 hours.",
-  disputed: "An automatic purchase was disputed with the card's bank.",
-  refunded: "An automatic purchase was refunded.",
-};
 
 const FIELDS = [
   { name: "mark_micro", label: "Balance below", bounds: MARK, start: "5.00" },
@@ -57,7 +51,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
         </p>
         {top_up?.failure != null && (
           <Notice tone="bad" title="Automatic top-up was turned off">
-            {FAILURES[top_up.failure]}
+            {TOP_UP_FAILURES[top_up.failure]}
             {top_up.failed_at !== null && (
               <>
                 {" "}
@@ -75,13 +69,11 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
         >
           <div className="grid items-start gap-4 sm:grid-cols-3 lg:grid-cols-1 xl:grid-cols-3">
             {FIELDS.map(({ name, label, start }) => (
-              <TextField
+              <AmountField
                 key={name}
                 label={label}
                 name={name}
-                inputMode="decimal"
                 required
-                autoComplete="off"
                 defaultValue={top_up === null ? start : typed(top_up[name])}
                 error={wrong[name] ?? errorOfField(set.error, name)}
               />

@@ -6,6 +6,7 @@ import { keyQuery } from "../../data/keys.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import { Expiry, KeyBadges } from "../../keys/key-state.tsx";
+import type { MayChange } from "../../keys/may-change.ts";
 import { RevokeSecretDialog } from "../../secrets/revoke-secret.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
@@ -20,19 +21,19 @@ interface Props {
   id: string | undefined;
   onClose: () => void;
   /** Who may not sees the same, without the buttons. */
-  mayChange: boolean;
+  may: MayChange;
 }
 
-export function KeyDrawer({ id, onClose, mayChange }: Props) {
+export function KeyDrawer({ id, onClose, may }: Props) {
   const key = useQuery({ ...keyQuery(id ?? ""), enabled: id !== undefined });
   return (
     <Drawer open={id !== undefined} onClose={onClose} title={key.data?.name ?? "API key"}>
-      <Loaded query={key}>{(record) => <Details apiKey={record} mayChange={mayChange} />}</Loaded>
+      <Loaded query={key}>{(record) => <Details apiKey={record} may={may} />}</Loaded>
     </Drawer>
   );
 }
 
-function Details({ apiKey, mayChange }: { apiKey: ApiKey; mayChange: boolean }) {
+function Details({ apiKey, may }: { apiKey: ApiKey; may: MayChange }) {
   const { id, start, created_by, revoked_at, old_secret_until } = apiKey;
   const hasBudget = apiKey.budget_day_micro !== null || apiKey.budget_month_micro !== null;
   return (
@@ -43,7 +44,7 @@ function Details({ apiKey, mayChange }: { apiKey: ApiKey; mayChange: boolean }) 
           <code className="font-mono text-xs text-ink-soft">{start}_…</code>
           <KeyBadges of={apiKey} />
         </p>
-        {mayChange && revoked_at === null && <Actions apiKey={apiKey} />}
+        {may.revoke && revoked_at === null && <Actions apiKey={apiKey} mayEdit={may.edit(apiKey)} />}
       </div>
       <DrawerSection title="Budget">
         {hasBudget ? (
@@ -113,19 +114,23 @@ function LimitFact({ name, of, apiKey: { limits, limits_max } }: LimitProps) {
 
 type Task = "edit" | "rotate" | "revoke";
 
-function Actions({ apiKey }: { apiKey: ApiKey }) {
+function Actions({ apiKey, mayEdit }: { apiKey: ApiKey; mayEdit: boolean }) {
   const [task, setTask] = useState<Task>();
   const done = (): void => setTask(undefined);
   return (
     <div className="mt-3 flex flex-wrap gap-2">
-      <Button size="small" onClick={() => setTask("edit")}>
-        <Pencil aria-hidden className="size-3.5" />
-        Edit
-      </Button>
-      <Button size="small" onClick={() => setTask("rotate")}>
-        <RefreshCw aria-hidden className="size-3.5" />
-        Rotate
-      </Button>
+      {mayEdit && (
+        <>
+          <Button size="small" onClick={() => setTask("edit")}>
+            <Pencil aria-hidden className="size-3.5" />
+            Edit
+          </Button>
+          <Button size="small" onClick={() => setTask("rotate")}>
+            <RefreshCw aria-hidden className="size-3.5" />
+            Rotate
+          </Button>
+        </>
+      )}
       <Button size="small" look="danger" onClick={() => setTask("revoke")}>
         <Trash2 aria-hidden className="size-3.5" />
         Revoke

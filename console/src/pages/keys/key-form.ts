@@ -3,7 +3,8 @@
  * budget, no end, no limit of its own. Pure.
  */
 import type { ApiKey, KeyChange } from "../../api/types.ts";
-import { exactDollars, parseDollars, parseMicro, wholeMicro } from "../../money.ts";
+import { exactDollars, parseMicro, wholeMicro } from "../../money.ts";
+import { readDollars } from "../../typed-dollars.ts";
 import { wholeNumber } from "../../whole-number.ts";
 
 const BUDGETS = ["budget_day_micro", "budget_month_micro"] as const;
@@ -86,9 +87,9 @@ export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } 
   if (form.name !== before.name) change.name = form.name;
   for (const name of BUDGETS) {
     if (form[name] === before[name]) continue;
-    const pico = form[name] === "" ? null : parseDollars(form[name]);
-    if (pico === undefined) return { problem: { param: name, text: "Enter an amount in dollars, such as 12.50." } };
-    change[name] = pico === null ? null : wholeMicro(pico);
+    const read = form[name] === "" ? null : readDollars(form[name]);
+    if (read !== null && "wrong" in read) return { problem: { param: name, text: read.wrong } };
+    change[name] = read === null ? null : wholeMicro(read.pico);
   }
   if (form.expires_at !== before.expires_at) {
     change.expires_at = form.expires_at === "" ? null : Math.floor(new Date(form.expires_at).getTime() / 1000);

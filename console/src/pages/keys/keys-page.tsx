@@ -3,10 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ApiKey } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { useMay } from "../../data/session.ts";
+import { useActing, useMe } from "../../data/session.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import { AllowedModels, Expiry, KeyBadges } from "../../keys/key-state.tsx";
+import { mayChange } from "../../keys/may-change.ts";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
 import { KeyRound } from "../../ui/icons.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
@@ -18,7 +19,8 @@ import { KeyDrawer } from "./key-drawer.tsx";
 export function KeysPage() {
   const { key } = useSearch({ from: "/app/keys" });
   const navigate = useNavigate({ from: "/keys" });
-  const mayWork = useMay("builder")("work");
+  const account = useActing("builder");
+  const { identity } = useMe();
   const open = (id: string | undefined): void => void navigate({ search: id === undefined ? {} : { key: id } });
   return (
     <>
@@ -33,7 +35,7 @@ export function KeysPage() {
         opening={{ open: key, onOpen: ({ id }) => open(id), below: Below }}
         creating={(dialog) => <CreateKeyDialog {...dialog} />}
       />
-      <KeyDrawer id={key} onClose={() => open(undefined)} mayChange={mayWork} />
+      <KeyDrawer id={key} onClose={() => open(undefined)} may={mayChange(account?.may ?? [], identity.email)} />
     </>
   );
 }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { ApiFault } from "../../api/fault.ts";
 import type { ApiKey } from "../../api/types.ts";
 import { ratesQuery } from "../../data/models.ts";
+import { AmountField } from "../../ui/amount-field.tsx";
 import { CheckField, errorOfField, TextField } from "../../ui/field.tsx";
 import { count } from "../../ui/time.tsx";
 import { type KeyForm, LIMITS } from "./key-form.ts";
@@ -39,22 +40,21 @@ interface Props {
 export function SettingsFields({ begin, problem, error, ceiling }: Props) {
   const wrongWith = (param: string): string | undefined =>
     problem?.param === param ? problem.text : errorOfField(error, param);
-  const money = { inputMode: "decimal", autoComplete: "off", placeholder: "No budget" } as const;
   return (
     <>
       <div className="grid gap-4 sm:grid-cols-2">
-        <TextField
+        <AmountField
           label="Daily budget ($)"
           name="budget_day_micro"
-          {...money}
+          placeholder="No budget"
           defaultValue={begin.budget_day_micro}
           hint="Resets at 00:00 UTC."
           error={wrongWith("budget_day_micro")}
         />
-        <TextField
+        <AmountField
           label="Monthly budget ($)"
           name="budget_month_micro"
-          {...money}
+          placeholder="No budget"
           defaultValue={begin.budget_month_micro}
           hint="The monthly budget resets on the 1st (UTC)."
           error={wrongWith("budget_month_micro")}

@@ -5,16 +5,18 @@ import { useEffect, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
-import { useMay } from "../../data/session.ts";
+import { useActing, useMay } from "../../data/session.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
 import { parseMicro } from "../../money.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
+import { forgetSecret, keepSecret, useKeptSecret } from "../../secrets/kept-secret.ts";
 import { snippetsOf } from "../../snippets.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
 import { CircleCheck, KeyRound } from "../../ui/icons.tsx";
+import { Secret } from "../../ui/secret.tsx";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 
@@ -31,7 +33,8 @@ export function FirstCall({ none }: { none: boolean }) {
 function HowTo() {
   const may = useMay("builder");
   const [creating, setCreating] = useState(false);
-  const [secret, setSecret] = useState<string>();
+  const of = `${useActing("builder")?.id} key`;
+  const secret = useKeptSecret(of);
   const { data: keys } = useQuery(keysQuery);
   const { data: models } = useQuery({ ...liveModelsQuery, refetchInterval: false });
   const { data: balance } = useQuery(balanceQuery);
@@ -64,11 +67,16 @@ function HowTo() {
           <p className="font-medium">1. Create an API key</p>
           <p className="mt-1 mb-3 text-ink-soft">
             {secret !== undefined
-              ? "Your new key is in the example until you leave this page."
+              ? "Your new key is in the example until the first request arrives. Copy it: it is not shown again."
               : hasKey
                 ? "You already have a key. Put it in place of the placeholder, or create another."
                 : "The key's secret is shown once and filled into the example."}
           </p>
+          {secret !== undefined && (
+            <div className="mb-3">
+              <Secret text={secret} label="Copy the key" />
+            </div>
+          )}
           <RoleNote kind="builder" need="work" />
           {may("work") && (
             <Button look={hasKey ? "plain" : "primary"} onClick={() => setCreating(true)}>
@@ -86,12 +94,19 @@ function HowTo() {
           </p>
         </li>
       </ol>
-      <CreateSecretDialog kind={API_KEYS} open={creating} onClose={() => setCreating(false)} onCreated={setSecret} />
+      <CreateSecretDialog
+        kind={API_KEYS}
+        open={creating}
+        onClose={() => setCreating(false)}
+        onCreated={(text) => keepSecret(of, text)}
+      />
     </Card>
   );
 }
 
 function Arrived() {
+  const of = `${useActing("builder")?.id} key`;
+  useEffect(() => forgetSecret(of), [of]);
   return (
     <div
       role="status"

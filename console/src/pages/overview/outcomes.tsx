@@ -10,6 +10,7 @@ import { Card } from "../../ui/card.tsx";
 import { CircleCheck } from "../../ui/icons.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Count, useThisHour } from "../../ui/time.tsx";
+import { isRequestRange } from "../requests/search.ts";
 
 export function Outcomes({ range }: { range: SumRange }) {
   const hour = useThisHour();
@@ -17,12 +18,13 @@ export function Outcomes({ range }: { range: SumRange }) {
   const usage = useQuery(usageQuery({ by: "outcome", from }));
   return (
     <Card title="Errors by code" flush>
-      <Loaded query={usage}>{({ data }) => <Endings rows={data} words={RANGE_WORDS[range]} />}</Loaded>
+      <Loaded query={usage}>{({ data }) => <Endings rows={data} range={range} />}</Loaded>
     </Card>
   );
 }
 
-function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
+function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
+  const words = RANGE_WORDS[range];
   const total = rows.reduce((sum, { requests }) => sum + requests, 0);
   const closed = rows.find(({ outcome }) => outcome === "client_closed")?.requests ?? 0;
   const errors = rows
@@ -43,24 +45,26 @@ function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
     );
   }
   const failed = errors.reduce((sum, { requests }) => sum + requests, 0);
+  // As the error rate beside it has it: a client that disconnects is no ending of the platform's.
+  const ended = total - closed;
   return (
     <>
       <p className="px-4 pb-3 text-ink-soft sm:px-5">
-        <Count of={failed} /> of <Count of={total} /> requests in {words}.{closed > 0 && <Closed count={closed} />}
+        <Count of={failed} /> of <Count of={ended} /> requests in {words}.{closed > 0 && <Closed count={closed} />}
       </p>
       <ul className="border-t border-line">
         {errors.map(({ outcome = "", requests }) => (
           <li key={outcome} className="border-b border-line last:border-b-0">
             <Link
               to="/requests"
-              search={{ outcome }}
+              search={{ outcome, ...(isRequestRange(range) && { range }) }}
               title={outcomeMeaning(outcome).says}
               className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 px-4 py-2.5 hover:bg-sunken/60 sm:px-5"
             >
               <Outcome of={outcome} />
               <span className="ml-auto whitespace-nowrap">
                 <Count of={requests} />{" "}
-                <span className="text-ink-soft">({((requests / total) * 100).toFixed(1)} %)</span>
+                <span className="text-ink-soft">({((requests / ended) * 100).toFixed(1)} %)</span>
               </span>
             </Link>
           </li>

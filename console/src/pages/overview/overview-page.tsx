@@ -9,6 +9,7 @@ import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { chartDollars, parseMicro, sumMicro } from "../../money.ts";
 import { PerformanceFigures } from "../../performance/figures.tsx";
+import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
 import { RANGE_WORDS, SUM_RANGES, type SumRange, spanOf } from "../../time-range.ts";
 import { buttonClasses } from "../../ui/button.tsx";
@@ -59,7 +60,13 @@ export function OverviewPage() {
 function Lost({ range }: { range: SumRange }) {
   const hour = useThisHour();
   const from = useMemo(() => spanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
-  return <UnfundedNotice from={from} words={RANGE_WORDS[range]} />;
+  const day = useMemo(() => spanOf("24h", hour.getTime()).from.toISOString(), [hour]);
+  return (
+    <>
+      <UnfundedNotice from={from} words={RANGE_WORDS[range]} refusedFrom={day} />
+      <RefusedCalls from={day} words={RANGE_WORDS["24h"]} />
+    </>
+  );
 }
 
 /** Nothing of it before there is a request to speak of. */

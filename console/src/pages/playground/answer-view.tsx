@@ -4,7 +4,7 @@ import type { Rate } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Brain, RotateCcw } from "../../ui/icons.tsx";
-import { type Answer, isOver } from "./answer.ts";
+import { type Answer, isOver, isThinking } from "./answer.ts";
 import { AnswerCost } from "./answer-cost.tsx";
 import { AnswerFault } from "./answer-fault.tsx";
 import { AnswerText, Cursor } from "./answer-text.tsx";
@@ -29,7 +29,8 @@ export function AnswerView({ answer, model, view, compared, onRegenerate }: Prop
         {answer.model}
       </h2>
       {reasoning !== "" && (
-        <details className="rounded-md border border-line">
+        // Open while there is nothing else to see.
+        <details open={isThinking(answer)} className="rounded-md border border-line">
           <summary className="flex items-center gap-2 px-3 py-2 text-xs font-medium text-ink-soft">
             <Brain aria-hidden className="size-4" />
             Reasoning

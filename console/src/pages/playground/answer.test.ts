@@ -7,6 +7,7 @@ import {
   costOf,
   endAnswer,
   isOver,
+  isThinking,
   newAnswer,
   saidIn,
   stopAnswer,
@@ -43,6 +44,9 @@ test("thinking is shown as it comes, and once", () => {
   const thought = (reasoning_content: string): Chunk => ({ choices: [{ delta: { reasoning_content } }] });
   const coming = play([delta(""), thought("h"), thought("m")]);
   assert.deepEqual([coming.reasoning, coming.firstAtMs], ["hm", 101]);
+  assert.equal(isThinking(coming), true);
+  assert.equal(isThinking(play([thought("h"), delta("one")])), false);
+  assert.equal(isThinking(endAnswer(coming, 200)), false);
   const whole = play([
     thought("h"),
     thought("m"),

@@ -100,6 +100,9 @@ export const failAnswer = (answer: Answer, fault: Fault, nowMs: number): Answer 
 
 export const isOver = ({ state }: Answer): boolean => state !== "waiting" && state !== "streaming";
 
+/** It thinks, and has said nothing yet. */
+export const isThinking = (answer: Answer): boolean => !isOver(answer) && answer.reasoning !== "" && answer.text === "";
+
 export interface Prices {
   price_in_micro_1m: number | null;
   price_out_micro_1m: number | null;

@@ -6,6 +6,7 @@ import type { Account, Rate } from "../../api/types.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { ratesQuery } from "../../data/models.ts";
 import { useActing, useMe } from "../../data/session.ts";
+import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { PageHeader } from "../../ui/card.tsx";
 import { Code, Eraser } from "../../ui/icons.tsx";
@@ -58,7 +59,9 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
     problems.format = `Set the output format to Text: ${lacking(unable)}`;
   }
-  const blocked = Object.keys(problems).length > 0;
+  // Who may not send is told so, and the API would refuse.
+  const mayWork = account.may.includes("work");
+  const blocked = !mayWork || Object.keys(problems).length > 0;
   const change = (next: Settings): void => {
     store.set({ settings: next });
     if (next.model !== model || wanted !== undefined) void navigate({ search: { model: next.model }, replace: true });
@@ -102,6 +105,11 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
             onRegenerate={canSend ? () => store.regenerate(settings) : undefined}
           />
           <CreditNotice account={account.name} />
+          {!mayWork && (
+            <div className="px-4 pt-4 sm:px-5">
+              <RoleNote kind="builder" need="work" />
+            </div>
+          )}
           <Composer
             draft={chat.draft}
             onDraft={(draft) => store.set({ draft })}

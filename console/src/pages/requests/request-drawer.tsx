@@ -1,5 +1,6 @@
 /** One request in full: how it went over time, what was counted, what it cost, and its receipt. */
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { saveFile } from "../../api/client.ts";
 import type { RequestRecord } from "../../api/types.ts";
 import { requestQuery } from "../../data/requests.ts";
@@ -23,12 +24,19 @@ export function RequestDrawer({ id, onClose }: { id: string | undefined; onClose
   const request = useQuery({ ...requestQuery(id ?? ""), enabled: id !== undefined });
   return (
     <Drawer open={id !== undefined} onClose={onClose} title="Request">
-      <Loaded query={request}>{(record) => <Details request={record} />}</Loaded>
+      <Loaded query={request}>
+        {(record) => (
+          <RequestDetails request={record}>
+            <Receipt id={record.id} />
+          </RequestDetails>
+        )}
+      </Loaded>
     </Drawer>
   );
 }
 
-function Details({ request }: { request: RequestRecord }) {
+/** `children`: what else there is of it. */
+export function RequestDetails({ request, children }: { request: RequestRecord; children: ReactNode }) {
   const { id, outcome, usage } = request;
   return (
     <div className="flex flex-col gap-7">
@@ -91,7 +99,7 @@ function Details({ request }: { request: RequestRecord }) {
           </Fact>
         </Facts>
       </DrawerSection>
-      <Receipt id={id} />
+      {children}
     </div>
   );
 }
@@ -120,7 +128,7 @@ function Cost({ request: { hold_micro, charge_micro, refund_micro, price_version
   );
 }
 
-function Line({ name, strong = false, children }: { name: string; strong?: boolean; children: React.ReactNode }) {
+function Line({ name, strong = false, children }: { name: string; strong?: boolean; children: ReactNode }) {
   return (
     <div
       className={strong ? "flex justify-between gap-4 px-3 py-2 font-semibold" : "flex justify-between gap-4 px-3 py-2"}

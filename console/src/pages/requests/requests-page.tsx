@@ -7,6 +7,7 @@ import type { RequestFilter, RequestRecord } from "../../api/types.ts";
 import { useLiveRequests } from "../../data/live.ts";
 import { usageQuery } from "../../data/money.ts";
 import { requestsQuery } from "../../data/requests.ts";
+import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import {
   CHARGE_COLUMN,
   KEY_COLUMN,
@@ -43,6 +44,7 @@ export function RequestsPage() {
   const filter = useMemo(() => apiFilterOf(viewOf(search), now.getTime()), [search, now]);
   const requests = useInfiniteQuery(requestsQuery(filter, view.sort ?? "newest"));
   const labels = useLabels();
+  const week = startOfRange("7d", now.getTime()).toISOString();
   const recently = view.from === undefined && view.to === undefined ? (view.range ?? "30d") : "30d";
   const change = (next: RequestsView): void => void navigate({ search: next, replace: true });
   const open = (request: string | undefined): void =>
@@ -54,8 +56,13 @@ export function RequestsPage() {
         about="Every request that reached a node or was rate-limited. Prompts and answers are never stored."
         actions={<SaveButton save={() => exportCsv(filter)}>Export CSV</SaveButton>}
       />
-      <div className="mb-5 empty:hidden">
-        <UnfundedNotice from={startOfRange(recently, now.getTime()).toISOString()} words={RANGE_WORDS[recently]} />
+      <div className="mb-5 flex flex-col gap-5 empty:hidden">
+        <UnfundedNotice
+          from={startOfRange(recently, now.getTime()).toISOString()}
+          words={RANGE_WORDS[recently]}
+          refusedFrom={week}
+        />
+        <RefusedCalls from={week} words={RANGE_WORDS["7d"]} />
       </div>
       <Card flush>
         <RequestFilters filter={view} labels={labels} onChange={change} onFound={open} />

@@ -5,6 +5,7 @@ import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 /** Quick ranges; without one, and without days, it is everything. */
 export const REQUEST_RANGES = ["1h", "6h", "24h", "7d", "30d"] as const satisfies readonly TimeRange[];
 type RequestRange = (typeof REQUEST_RANGES)[number];
+export const isRequestRange = (range: TimeRange): range is RequestRange => REQUEST_RANGES.some((one) => one === range);
 
 /** The filters, the days chosen (`from`, `to`) or the quick range, and the order. */
 export interface RequestsView extends RequestFilter {

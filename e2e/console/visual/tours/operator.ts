@@ -35,6 +35,7 @@ const PAGES: Stop[] = [
     there: "First week",
     open: (page) => openDialog(page, /Fourth week/),
   },
+  { path: "/operator/requests", heading: "Find a request", there: "Paste a request ID" },
   { path: "/operator/ledger", heading: "Ledger", there: "The ledger balances" },
   { path: "/operator/audit", heading: "Audit log", there: "quarantined the node" },
 ];

@@ -364,3 +364,16 @@ describe("422", () => {
     assert.equal((await get({ outcome: "gateway_lost" })).status, 200, "one that nothing had so far");
   });
 });
+
+test("the most costly are found among any number of requests, without a span; the longest only among so many", async () => {
+  const { history } = platform.parts;
+  const { total } = history;
+  history.total = async () => ({ requests: 5_000_000, promptTokens: 0, completionTokens: 0, charge: pico(0n) });
+  try {
+    assert.equal((await get({ sort: "cost" })).status, 200);
+    assert.equal((await get({ sort: "cost", from: new Date(start).toISOString() })).status, 200);
+    assertRefused(await get({ sort: "duration", from: new Date(start).toISOString() }), 400, "from");
+  } finally {
+    history.total = total;
+  }
+});

@@ -26,7 +26,7 @@ const SORTED_DAYS_MAX = 31;
 const READ_MAX = 200_000;
 const UNFUNDED_DAYS_MAX = 400;
 /** An answer's id ends as its request's does. */
-const ANSWER_ID = /^(chatcmpl|cmpl)-/;
+export const ANSWER_ID = /^(chatcmpl|cmpl)-/;
 
 export function requestHandlers(
   parts: Pick<HistoryParts, "history" | "receipts" | "unfunded"> &
@@ -60,9 +60,10 @@ export function requestHandlers(
     const [list, from] = await Promise.all([read, history.keptFrom()]);
     return { ...list, kept_from: from && seconds(from) };
   };
-  /** The largest are found by reading all there are: of a span that is not too much to read. */
-  const sortable = async (accountId: Uuid, sort: string, filter: Filter): Promise<Filter & { from: Date }> => {
+  /** By cost there is an index. Else the largest are found by reading all there are: of a span that is not too much to read. */
+  const sortable = async (accountId: Uuid, sort: string, filter: Filter): Promise<Filter> => {
     const { from, to = new Date(now()), label } = filter;
+    if (sort === "cost" && label === undefined && history.sortsByCost()) return filter;
     if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
       throw invalidRequest("from", `from must be at most ${SORTED_DAYS_MAX} days before to where sort is ${sort}`);
     }
@@ -167,7 +168,7 @@ function sizeAndId(position: string | undefined): { size: bigint; id: Uuid } | u
 }
 
 /** As a builder sees it: which node served stays the platform's business. */
-function requestObject(record: RequestRecord): z.input<typeof Request> {
+export function requestObject(record: RequestRecord): z.input<typeof Request> {
   return {
     id: publicId("req", record.id),
     object: "request",

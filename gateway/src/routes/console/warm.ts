@@ -18,7 +18,7 @@ const NOBODY = "00000000-0000-0000-0000-000000000000" as Uuid;
 
 type WarmedParts = Pick<AccountParts, "identities"> &
   Pick<LedgerParts, "ledger" | "statement"> &
-  Pick<HistoryParts, "usage" | "performance" | "history" | "unfunded" | "presence"> &
+  Pick<HistoryParts, "usage" | "performance" | "history" | "unfunded" | "refusedCalls" | "presence"> &
   Pick<KeyParts, "apiKeys"> &
   Pick<PaymentParts, "alerts"> &
   Pick<OperatorParts, "spend" | "attention"> &
@@ -41,7 +41,7 @@ export async function warmConsole(parts: WarmedParts, { connections, isOver }: W
 
 /** Those that most pages have in common first. */
 function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
-  const { identities, ledger, usage, performance, history, unfunded, apiKeys, statement, alerts } = parts;
+  const { identities, ledger, usage, performance, history, unfunded, refusedCalls, apiKeys, statement, alerts } = parts;
   const now = new Date(parts.now());
   const span = { from: now, to: now };
   const day = slotsOf("24h", parts.now());
@@ -64,6 +64,8 @@ function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
     () => history.list(NOBODY, { limit: 1 }),
     () => history.keptFrom(),
     () => unfunded.sums(NOBODY, span),
+    () => refusedCalls.sums(NOBODY, span),
+    () => refusedCalls.examples(NOBODY),
     () => ledger.balance(NOBODY),
     () => ledger.holds(NOBODY),
     () => apiKeys.list(NOBODY, { limit: 1 }),

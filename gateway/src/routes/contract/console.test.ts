@@ -61,6 +61,8 @@ describe("what they are answered", () => {
     keys: builders.callKeys,
     "the playground": builders.callPlayground,
     requests: builders.callRequests,
+    "refused calls": builders.callRefusals,
+    "what cannot be reached": builders.callHealth,
     performance: builders.callPerformance,
     usage: builders.callUsage,
     statement: builders.callStatement,

@@ -54,7 +54,14 @@ function keywordsOf({ response_format: asked }: Generation): KeywordUse[] {
   if (asked?.type !== "json_schema") return [];
   const reading = readSchema(asked.json_schema.schema);
   if (reading.isValid) return reading.uses;
-  throw invalidRequest(SCHEMA_FIELD, `${SCHEMA_FIELD} is not valid at ${reading.place}: ${reading.rule}`);
+  // The place is named by properties of the client's own.
+  const about = { message: `${SCHEMA_FIELD} is not valid` };
+  throw invalidRequest(
+    SCHEMA_FIELD,
+    `${SCHEMA_FIELD} is not valid at ${reading.place}: ${reading.rule}`,
+    undefined,
+    about,
+  );
 }
 
 /** Only what was said. */

@@ -10,6 +10,7 @@ import type { Endpoint } from "../../inference/endpoint.ts";
 import { checkLength, enterKey } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
+import { type Asker, noteRefused } from "../../inference/refused.ts";
 import { serve } from "../../inference/serve.ts";
 import type { Holder } from "../../keys/keys.ts";
 import { modelList, modelObject, rateSheet } from "./catalogue.ts";
@@ -52,7 +53,8 @@ export function openAiRoutes(
     async handler({ call, params }, reply) {
       const key = await countAsRequest(gateway, call);
       const entry = gateway.catalogue().entries.find(({ id }) => id === params.id);
-      if (entry === undefined) throw modelNotFound(params.id);
+      if (entry === undefined)
+        throw refusal(gateway, { authorization: call.authorization, key }, modelNotFound(params.id));
       return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, seenBy(key))));
     },
   });
@@ -70,11 +72,22 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** What is asked of the catalogue counts against the key's minute, and holds a slot no longer than that takes. */
 async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<Holder> {
-  const key = await gateway.keys.authenticate(call.authorization);
-  if (key === undefined) throw fault("invalid_api_key");
+  const { authorization } = call;
+  const key = await gateway.keys.authenticate(authorization);
+  if (key === undefined) throw refusal(gateway, { authorization }, fault("invalid_api_key"));
   const caller = { call, key, endpoint: "models" as const };
-  await checkLength(gateway, caller);
-  const pass = await enterKey(gateway, caller);
-  await pass.leave(0);
+  try {
+    await checkLength(gateway, caller);
+    const pass = await enterKey(gateway, caller);
+    await pass.leave(0);
+  } catch (error) {
+    throw refusal(gateway, { authorization, key }, error);
+  }
   return key;
+}
+
+/** Counted for the key's owner. */
+function refusal<Refusal>(gateway: Gateway, asker: Asker, error: Refusal): Refusal {
+  noteRefused(gateway, asker, error);
+  return error;
 }

@@ -18,6 +18,6 @@ export interface ReadJob {
 export type Read = { ask: ReadAsk; promptTokens: number } | { form: unknown } | { fault: FaultParts };
 
 /** A fault as it travels between threads: its cause stays behind. */
-export function writeFault({ status, retry, type, code, message, extra, headers }: Fault): FaultParts {
-  return { status, retry, type, message, extra, headers, ...(code !== undefined && { code }) };
+export function writeFault({ status, retry, type, code, message, extra, headers, about }: Fault): FaultParts {
+  return { status, retry, type, message, extra, headers, about, ...(code !== undefined && { code }) };
 }

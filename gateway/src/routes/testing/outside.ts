@@ -74,7 +74,7 @@ function scriptedNodes(connected: ReadonlySet<string>): ConnectedNodes {
       }),
     find: (id) =>
       connected.has(id)
-        ? { slots: 4, outstanding: 1, draining: false, inGoodStanding: true, acceptsEarly: true }
+        ? { slots: 4, outstanding: 1, engineSlots: null, draining: false, inGoodStanding: true, acceptsEarly: true }
         : undefined,
     speedOf: (model) => (isAny() && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED),
     capacityOf: () => (isAny() ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),

@@ -1,15 +1,18 @@
 /** From a machine to a node that earns: the commands in order, each marked done when the platform sees that it was. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
+import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { hostTokensQuery, nodesQuery } from "../../../data/host.ts";
-import { useMay } from "../../../data/session.ts";
+import { useActing, useMay } from "../../../data/session.ts";
 import { CreateSecretForm } from "../../../secrets/create-secret.tsx";
+import { forgetSecret, keepSecret, useKeptSecret } from "../../../secrets/kept-secret.ts";
 import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Command } from "../../../ui/command.tsx";
 import { TextField } from "../../../ui/field.tsx";
+import { Money } from "../../../ui/money.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { Secret } from "../../../ui/secret.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";
@@ -24,13 +27,18 @@ const LOOK_AGAIN_MS = 2_000;
 
 export function AddNodePage() {
   const may = useMay("host");
-  const [secret, setSecret] = useState<string>();
+  const of = `${useActing("host")?.id} token`;
+  const secret = useKeptSecret(of);
   const [name, setName] = useState("garage");
   const [engine, setEngine] = useState<EngineChoice>("found");
   const { data: nodes } = useQuery({ ...nodesQuery, refetchInterval: LOOK_AGAIN_MS });
   const { data: tokens } = useQuery({ ...hostTokensQuery, refetchInterval: LOOK_AGAIN_MS });
   const { node, loggedIn, elected, online } = useProgress({ nodes: nodes?.data, tokens: tokens?.data, secret });
-  const commands = commandsFor(location.origin, name.trim(), engine);
+  const commands = commandsFor({ gateway: location.origin, name: name.trim(), engine, secret });
+  // The machine has it: it is not needed here any more.
+  useEffect(() => {
+    if (online) forgetSecret(of);
+  }, [online, of]);
   const done = [secret !== undefined || loggedIn, loggedIn || node !== undefined, node !== undefined, elected, online];
   const current = done.indexOf(false);
   const step = (place: number) => ({ number: place + 1, done: done[place] === true, current: current === place });
@@ -54,12 +62,19 @@ export function AddNodePage() {
             <RoleNote kind="host" need="work" />
             {!may("work") ? null : secret === undefined ? (
               <div className="max-w-xs">
-                <CreateSecretForm kind={HOST_TOKENS} onCreated={setSecret} />
+                <CreateSecretForm kind={HOST_TOKENS} onCreated={(text) => keepSecret(of, text)} />
               </div>
             ) : (
               <>
-                <p className="text-ink-soft">Copy it now. You will not see it again.</p>
+                <p className="text-ink-soft">
+                  It is in the commands below until the node is online. It is not shown again.
+                </p>
                 <Secret text={secret} label="Copy the token" />
+                <p className="text-ink-soft">
+                  All steps in one line, to paste on the machine. It uses the name and the engine that you choose below.
+                  Your shell's history may keep the token.
+                </p>
+                <Command text={commands.whole} label="the whole command" />
               </>
             )}
           </Step>
@@ -106,7 +121,7 @@ export function AddNodePage() {
                     </Link>
                   }
                 >
-                  The node is accepting requests.
+                  The node is accepting requests. <FirstEarning node={node.id} />
                 </Notice>
               ) : (
                 <p className="flex items-center gap-2 text-ink-soft">
@@ -120,6 +135,20 @@ export function AddNodePage() {
           </Step>
         </Steps>
       </Card>
+    </>
+  );
+}
+
+function FirstEarning({ node }: { node: string }) {
+  const { data } = useQuery({ ...hostMoneyQuery, refetchInterval: LOOK_AGAIN_MS });
+  const newest = data?.data.find((line) => line.node === node);
+  if (newest === undefined) return "Its first earning appears here.";
+  return (
+    <>
+      It has earned <Money of={newest.earned_micro} />.{" "}
+      <Link to="/host/earnings" className="font-medium underline underline-offset-2">
+        View earnings
+      </Link>
     </>
   );
 }

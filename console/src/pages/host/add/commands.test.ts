@@ -11,8 +11,24 @@ test("a name is one word for a shell, whatever is in it", () => {
 });
 
 test("the commands name this platform and this machine", () => {
-  const { login, register, elect } = commandsFor("https://tollgate.example", "my box", "demo");
+  const wanted = { gateway: "https://tollgate.example", name: "my box", engine: "demo" } as const;
+  const { login, register, elect } = commandsFor(wanted);
   assert.equal(login, "tollgate-host login --gateway https://tollgate.example");
   assert.equal(register, "tollgate-host register --name 'my box'");
   assert.equal(elect, "tollgate-host elect --engine demo --models tiny-3b");
+});
+
+test("one line logs in with the token, registers, chooses models and serves", () => {
+  const wanted = {
+    gateway: "https://tollgate.example",
+    name: "garage",
+    engine: "found",
+    secret: "tht_live_a_b",
+  } as const;
+  assert.equal(
+    commandsFor(wanted).whole,
+    "TOLLGATE_HOST_TOKEN=tht_live_a_b tollgate-host login --gateway https://tollgate.example && " +
+      "tollgate-host register --name garage && tollgate-host elect --yes && tollgate-host up",
+  );
+  assert.doesNotMatch(commandsFor({ ...wanted, secret: undefined }).whole, /TOKEN/);
 });

@@ -25,7 +25,22 @@ const ELECT: Record<EngineChoice, string> = {
   demo: "tollgate-host elect --engine demo --models tiny-3b",
 };
 
-export const commandsFor = (gateway: string, name: string, engine: EngineChoice) => ({
+interface Wanted {
+  gateway: string;
+  name: string;
+  engine: EngineChoice;
+  /** The host token, while it is known. */
+  secret?: string | undefined;
+}
+
+export const commandsFor = ({ gateway, name, engine, secret }: Wanted) => ({
+  /** From a machine to a node that serves: one line to paste. */
+  whole: [
+    `${secret === undefined ? "" : `TOLLGATE_HOST_TOKEN=${secret} `}tollgate-host login --gateway ${gateway}`,
+    `tollgate-host register --name ${shellWord(name)}`,
+    `${ELECT[engine]}${engine === "found" ? " --yes" : ""}`,
+    "tollgate-host up",
+  ].join(" && "),
   login: `tollgate-host login --gateway ${gateway}`,
   register: `tollgate-host register --name ${shellWord(name)}`,
   elect: ELECT[engine],

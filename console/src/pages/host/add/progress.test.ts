@@ -35,3 +35,11 @@ test("only what came since counts, and only the token that was made here", () =>
   const later = progressOf({ ...seen, nodes: [old, fresh], tokens: [token("tht_live_b", 9)] }, before);
   assert.deepEqual(later, { node: fresh, loggedIn: true, elected: true, online: false });
 });
+
+test("somebody who comes back to the page goes on with the machine that registered meanwhile", () => {
+  const mine = node("node_mine", { state: "online", models: ["tiny-3b"], created_at: 5 });
+  const seen = { nodes: [node("node_old"), mine], tokens: [{ ...token("tht_live_b", 6), created_at: 4 }] };
+  const before = new Set(["node_old", "node_mine"]);
+  assert.equal(progressOf({ ...seen, secret: "tht_live_b_s" }, before).node, mine);
+  assert.equal(progressOf({ ...seen, secret: undefined }, before).node, undefined);
+});

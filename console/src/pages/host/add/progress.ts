@@ -24,8 +24,11 @@ export function useProgress(seen: Seen): Progress {
 }
 
 export function progressOf({ nodes, tokens, secret }: Seen, before: Set<string> | undefined): Progress {
-  const node = nodes?.find(({ id }) => before !== undefined && !before.has(id));
   const token = tokens?.find(({ start }) => secret?.startsWith(`${start}_`) === true);
+  // Registered since the page was opened, or, where somebody came back to it, since the token was made.
+  const isNew = ({ id, created_at }: ListedNode): boolean =>
+    (before !== undefined && !before.has(id)) || (token !== undefined && created_at > token.created_at);
+  const node = nodes?.find(isNew);
   return {
     node,
     loggedIn: token !== undefined && token.last_used_at !== null,

@@ -92,11 +92,13 @@ function Details({ node }: { node: NodeDetail }) {
   );
 }
 
-function Figures({ stats: { connected, busy, slots, draining, today, reliability } }: Pick<NodeDetail, "stats">) {
+function Figures({ stats }: Pick<NodeDetail, "stats">) {
+  const { connected, busy, slots, engine_slots, draining, today, reliability } = stats;
   const { jobs, failures, jobs_window, failures_max } = reliability;
+  const serving = engine_slots == null ? "Connected" : `Engine too slow for ${engine_slots} slots`;
   return (
     <Stats label="Node metrics">
-      <Stat label="Slots busy" note={connected ? (draining ? "Draining" : "Connected") : "Not connected"}>
+      <Stat label="Slots busy" note={connected ? (draining ? "Draining" : serving) : "Not connected"}>
         {connected ? (
           <>
             <Count of={busy} /> <span className="text-ink-soft">of</span> <Count of={slots} />

@@ -2,7 +2,9 @@
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { useGrant } from "../../../data/platform-accounts.ts";
-import { exactDollars, parseDollars, wholeMicro } from "../../../money.ts";
+import { exactDollars, wholeMicro } from "../../../money.ts";
+import { readDollars } from "../../../typed-dollars.ts";
+import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
 import { Form, textOf } from "../../../ui/form.tsx";
@@ -12,10 +14,10 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
   const grant = useGrant(id);
   const [problem, setProblem] = useState<string>();
   const submit = (fields: FormData): void => {
-    const pico = parseDollars(textOf(fields, "amount"));
-    const isAmount = pico !== undefined && pico > 0n;
-    setProblem(isAmount ? undefined : "Enter an amount in dollars, such as 25 or 12.50.");
-    if (!isAmount) return;
+    const read = readDollars(textOf(fields, "amount"));
+    const pico = "pico" in read ? read.pico : 0n;
+    setProblem("wrong" in read ? read.wrong : pico === 0n ? "Enter an amount above zero." : undefined);
+    if (pico === 0n) return;
     grant.mutate(
       { amount_micro: wholeMicro(pico), reason: textOf(fields, "reason").trim() },
       {
@@ -34,12 +36,10 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
       about="Available immediately. You cannot undo a grant in the console."
     >
       <Form onSubmit={submit} error={grant.error} fields={["amount_micro", "reason"]}>
-        <TextField
+        <AmountField
           label="Amount ($)"
           name="amount"
-          inputMode="decimal"
           required
-          autoComplete="off"
           placeholder="25.00"
           error={problem ?? errorOfField(grant.error, "amount_micro")}
         />

@@ -37,6 +37,7 @@ const ACTIONS: Record<string, Words> = {
     todo: (details) => `grant ${dollars(details)} to`,
     told: ["amount_micro"],
   },
+  "request.read": plain("Look up a request", "looked up the request", "look up the request"),
   "account.suspend": plain("Suspend an account", "suspended", "suspend"),
   "account.restore": plain("Restore an account", "restored", "restore"),
   "account.alert": {
@@ -96,6 +97,12 @@ const ACTIONS: Record<string, Words> = {
     "Accept a database history",
     "accepted the history of this database",
     "accept the history of this database",
+    { alone: true },
+  ),
+  "spool.enter": plain(
+    "Enter a spool",
+    "entered the spool of a gateway into the ledger",
+    "enter the spool of a gateway",
     { alone: true },
   ),
   "history.retain": plain("Drop old records", "dropped old records of", "drop old records of"),

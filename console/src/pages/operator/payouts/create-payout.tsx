@@ -1,7 +1,9 @@
 /** Creating a payout of everything that hosts are owed. */
 import { useState } from "react";
 import { useCreatePayout } from "../../../data/payouts.ts";
-import { parseDollars, wholeMicro } from "../../../money.ts";
+import { wholeMicro } from "../../../money.ts";
+import { readDollars } from "../../../typed-dollars.ts";
+import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
 import { Form, textOf } from "../../../ui/form.tsx";
@@ -17,9 +19,10 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
   const [problem, setProblem] = useState<string>();
   const submit = (fields: FormData): void => {
     const text = textOf(fields, "minimum").trim();
-    const minimum = text === "" ? 0n : parseDollars(text);
-    setProblem(minimum === undefined ? "Enter an amount in dollars, such as 10." : undefined);
-    if (minimum === undefined) return;
+    const read = text === "" ? { pico: 0n } : readDollars(text);
+    setProblem("wrong" in read ? read.wrong : undefined);
+    if ("wrong" in read) return;
+    const minimum = read.pico;
     const least = minimum === 0n ? {} : { minimum_micro: wholeMicro(minimum) };
     create.mutate(
       { note: textOf(fields, "note").trim(), ...least },
@@ -41,11 +44,9 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
       about="Includes earnings past the hold-back period that are not in an open payout. Debts of the owners' builder accounts are deducted first (set-off)."
     >
       <Form onSubmit={submit} error={create.error} fields={["note", "minimum_micro"]}>
-        <TextField
+        <AmountField
           label="Minimum per host ($)"
           name="minimum"
-          inputMode="decimal"
-          autoComplete="off"
           placeholder="10.00"
           hint="Leave empty to pay every host that is owed money."
           error={problem ?? errorOfField(create.error, "minimum_micro")}

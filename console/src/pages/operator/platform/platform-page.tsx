@@ -1,31 +1,38 @@
-/** The platform at a glance: how it does and did, what runs now, who spends, which nodes need a look, and the money. */
+/** The platform as triage: whether it serves, what waits for a decision, then how it does and did, who spends, and the money. */
 import { useQuery } from "@tanstack/react-query";
-import { platformPerformanceQuery } from "../../../data/platform.ts";
+import { platformPerformanceQuery, triageQuery } from "../../../data/platform.ts";
 import { RANGES } from "../../../time-range.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
 import { Headline } from "./headline.tsx";
+import { Inbox } from "./inbox.tsx";
 import { LiveCard } from "./live-card.tsx";
 import { ModelTraffic } from "./model-traffic.tsx";
 import { MoneyStrip } from "./money-strip.tsx";
 import { NodesToLookAt } from "./nodes-to-look-at.tsx";
+import { SetupCard } from "./setup-card.tsx";
 import { SpendLists } from "./spend-lists.tsx";
 import { usePlatformLoad } from "./use-load.ts";
+import { VerdictCard } from "./verdict-card.tsx";
 
 export function PlatformPage() {
   const [range, setRange] = useRange(RANGES, "24h");
   const query = useQuery(platformPerformanceQuery(range));
+  const triage = useQuery(triageQuery);
   const load = usePlatformLoad();
   return (
     <>
       <PageHeader
         title="Platform"
-        about="Load, errors, latency, spend and balances of the whole platform."
+        about="Whether the platform serves, what waits for a decision, and its load, errors and balances."
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
       <div className="flex flex-col gap-5">
+        <VerdictCard query={triage} />
+        {triage.data !== undefined && <Inbox of={triage.data.inbox} />}
+        <SetupCard />
         <Loaded query={query} loading={<Skeleton className="h-64 w-full" />}>
           {(performance) => <Headline performance={performance} />}
         </Loaded>

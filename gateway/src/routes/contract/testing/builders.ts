@@ -127,7 +127,7 @@ export async function callRequests({ platform, people }: Fixture, { ask }: Cover
     assert.equal((data as unknown[]).length, 3, sort);
     const rest = (await ask(browser, 200, "listRequests", { query: `${from}&cursor=${next_cursor}` })).body;
     assert.equal((rest.data as unknown[]).length, 1, sort);
-    await ask(browser, sort === "oldest" ? 200 : 400, "listRequests", { query: `sort=${sort}` });
+    await ask(browser, sort === "duration" ? 400 : 200, "listRequests", { query: `sort=${sort}` });
   }
   const labelled = (await ask(browser, 200, "listRequests", { query: "label=a+job" })).body.data as { label: string }[];
   assert.deepEqual(
@@ -160,6 +160,30 @@ export async function callRequests({ platform, people }: Fixture, { ask }: Cover
   ]);
   await ask(browser, 400, "listUnfunded", { query: "from=2026-01-02&to=2026-01-01" });
   await ask(browser, 400, "listUnfunded", { query: "from=2024-01-01" });
+}
+
+export async function callRefusals({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const [accountId] = accountIds as [Uuid];
+  const { id } = await platform.parts.apiKeys.issue(accountId, "a key");
+  const { refusedCalls } = platform.parts;
+  refusedCalls.note({ id, accountId }, { code: "model_not_found", status: 404, model: "no-model", message: "no" });
+  await refusedCalls.flush();
+  const { data } = (await ask(browser, 200, "listRefusals")).body as { data: Record<string, unknown>[] };
+  assert.deepEqual(
+    data.map(({ code, requests }) => [code, requests]),
+    [["model_not_found", 1]],
+  );
+  await ask(browser, 400, "listRefusals", { query: "from=2026-01-02&to=2026-01-01" });
+}
+
+export async function callHealth({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+  assert.deepEqual((await ask(people.builder.browser, 200, "getHealth")).body.unreachable, []);
+  const { now } = platform.parts.outages;
+  platform.parts.outages.now = () => [{ part: "database", since: Date.now(), isNeeded: true }];
+  const { unreachable } = (await ask(people.builder.browser, 200, "getHealth")).body;
+  assert.equal((unreachable as { part: string }[])[0]?.part, "database");
+  platform.parts.outages.now = now;
 }
 
 export async function callPerformance({ platform }: Fixture, { ask }: Coverage): Promise<void> {
@@ -368,7 +392,7 @@ export async function callModels({ platform, people, make }: Fixture, { ask }: C
   assert.deepEqual([coming.build, coming.tokenizer, coming.structured_output], [null, null, false]);
   await ask(browser, 400, "readModelPerformance", { id: "tiny-3b", query: "range=1y" });
   await platform.parts.availability.sample([{ model: "tiny-3b", nodes: 1, slots: 4, busy: 1 }]);
-  for (const [range, points] of Object.entries({ "24h": 24, "7d": 168, "30d": 30, "90d": 90 })) {
+  for (const [range, points] of Object.entries({ "24h": 24, "30d": 30, "90d": 90 })) {
     const { body } = await ask(browser, 200, "readModelPerformance", { id: "tiny-3b", query: `range=${range}` });
     const did = body as unknown as { points: { availability: number }[]; total: { availability: number } };
     assert.deepEqual([did.points.length, did.points.at(-1)?.availability, did.total.availability], [points, 1, 1]);

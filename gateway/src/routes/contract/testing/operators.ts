@@ -15,6 +15,18 @@ export async function callPlatform({ platform, people, make }: Fixture, { ask }:
   for (const range of ["1h", "24h", "90d"]) {
     await ask(browser, 200, "getPlatformPerformance", { query: `range=${range}` });
   }
+  assert.equal((await ask(browser, 200, "getTriage")).body.state, "serving");
+  const { steps } = (await ask(browser, 200, "getSetup")).body as { steps: { step: string; done: boolean }[] };
+  assert.deepEqual(
+    steps.filter(({ done }) => done).map(({ step }) => step),
+    ["payments"],
+  );
+  const request = await make("request");
+  const looked = (await ask(browser, 200, "getPlatformRequest", { id: request })).body;
+  assert.equal(looked.id, request);
+  const acts = (await ask(browser, 200, "listOperatorActions", { query: `action=request.read&subject=${request}` }))
+    .body;
+  assert.equal((acts.data as object[]).length, 1);
   const { asked_by } = (await ask(browser, 200, "checkBooks")).body;
   assert.equal(asked_by, people.operator.email);
   await platform.pool.query("update ledger_account set balance = balance + 1 where id = $1", [hostId]);

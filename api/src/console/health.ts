@@ -1,0 +1,41 @@
+/** Whether the platform can be reached behind its gateway: for pages whose figures stop coming. */
+import { z } from "zod";
+import { routes } from "../route.ts";
+import { SAMPLE_TIME, Time } from "../values.ts";
+
+/** What a gateway needs beside itself. */
+export const PARTS = ["database", "limits", "plane"] as const;
+
+const Health = z.strictObject({
+  object: z.literal("health"),
+  as_of: Time,
+  unreachable: z
+    .array(
+      z.strictObject({
+        part: z.enum(PARTS).describe("`database`; `limits`: the limits server; `plane`: the dispatch plane."),
+        since: Time,
+        needed: z.boolean().describe("Whether no request can be served without it."),
+      }),
+    )
+    .describe("What this gateway needs and cannot reach. Empty: everything is there."),
+});
+
+export const answers = { Health };
+
+export const healthRoutes = routes({
+  getHealth: {
+    at: "GET /console/api/health",
+    summary: "Get what the gateway cannot reach",
+    description: "Answers without the database, and therefore without a session.",
+    guard: "anyone",
+    answer: {
+      description: "What is unreachable, and since when.",
+      json: Health,
+      example: {
+        object: "health",
+        as_of: SAMPLE_TIME + 40,
+        unreachable: [{ part: "database", since: SAMPLE_TIME, needed: true }],
+      },
+    },
+  },
+});

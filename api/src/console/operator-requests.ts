@@ -1,0 +1,68 @@
+/** Any request by its ID, as operators look it up. */
+import { z } from "zod";
+import { NO_SUCH_REQUEST } from "../faults.ts";
+import { Receipt } from "../nodes/answers.ts";
+import { sampleReceipt } from "../nodes/samples.ts";
+import { routes } from "../route.ts";
+import { WITHHELD_REASONS } from "../states.ts";
+import { Id, Money, SAMPLE_TIME, sampleId } from "../values.ts";
+import { Request, sampleRequest } from "./requests.ts";
+
+export const LEDGER_LINES = ["charge", "share", "withheld", "fee"] as const;
+
+const Named = (prefix: string) => z.strictObject({ id: Id(prefix), name: z.string() });
+
+const PlatformRequest = z
+  .strictObject({
+    ...Request.shape,
+    account: Named("acc").describe("The builder."),
+    node: Named("node").nullable().describe("The node of the last attempt; null if no node accepted the request."),
+    host: Named("acc").nullable().describe("The node's host."),
+    ledger: z
+      .array(
+        z.strictObject({
+          kind: z
+            .enum(LEDGER_LINES)
+            .describe(
+              "`charge`: from the builder. `share`: to the host. `withheld`: the host's share, kept back. `fee`: to the platform.",
+            ),
+          account: Named("acc").nullable().describe("null: the platform's own."),
+          amount_micro: Money,
+        }),
+      )
+      .describe("The settlement's ledger lines; they sum to zero."),
+    withheld: z.enum(WITHHELD_REASONS).nullable().describe("Why the host's share was withheld; null if it was not."),
+    receipt: Receipt,
+  })
+  .describe("A request of any builder. Prompts and outputs are never stored; of the attempts, only their number is.");
+
+export const answers = { PlatformRequest };
+
+export const platformRequestRoutes = routes({
+  getPlatformRequest: {
+    at: "GET /console/api/operator/requests/{id}",
+    summary: "Look up any request",
+    description: "The audit log records each look-up as `request.read`.",
+    guard: "operator",
+    path: { id: "The request ID, `req_…`, or the ID of its response: `chatcmpl-…`, `cmpl-…`." },
+    answer: {
+      description: "The request, its money and its receipt.",
+      json: PlatformRequest,
+      example: {
+        ...sampleRequest,
+        account: { id: sampleId("acc"), name: "Acme" },
+        node: { id: sampleId("node"), name: "garage" },
+        host: { id: sampleId("acc"), name: "Barn" },
+        ledger: [
+          { kind: "charge", account: { id: sampleId("acc"), name: "Acme" }, amount_micro: "-1.050000" },
+          { kind: "share", account: { id: sampleId("acc"), name: "Barn" }, amount_micro: "0.735000" },
+          { kind: "fee", account: null, amount_micro: "0.315000" },
+        ],
+        withheld: null,
+        receipt: sampleReceipt,
+        created_at: SAMPLE_TIME,
+      },
+    },
+    faults: [NO_SUCH_REQUEST],
+  },
+});

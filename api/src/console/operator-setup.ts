@@ -1,0 +1,36 @@
+/** What a platform needs before strangers use it, as far as the gateway can see. */
+import { z } from "zod";
+import { routes } from "../route.ts";
+import { SAMPLE_TIME, Time } from "../values.ts";
+
+export const SETUP_STEPS = ["tls", "email", "payments", "second_operator"] as const;
+
+const Setup = z.strictObject({
+  object: z.literal("setup"),
+  as_of: Time,
+  steps: z.array(
+    z.strictObject({
+      step: z
+        .enum(SETUP_STEPS)
+        .describe(
+          "`tls`: browsers reach the gateway by HTTPS. `email`: the gateway can send email. `payments`: credits can be bought. `second_operator`: another person can act for the platform.",
+        ),
+      done: z.boolean(),
+    }),
+  ),
+});
+
+export const answers = { Setup };
+
+export const setupRoutes = routes({
+  getSetup: {
+    at: "GET /console/api/operator/setup",
+    summary: "Get the set-up of the platform",
+    guard: "operator",
+    answer: {
+      description: "What is set up and what is not.",
+      json: Setup,
+      example: { object: "setup", as_of: SAMPLE_TIME, steps: [{ step: "tls", done: true }] },
+    },
+  },
+});

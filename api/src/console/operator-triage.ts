@@ -1,0 +1,101 @@
+/** What an operator looks at first: whether the platform serves, and what waits for their decision. */
+import { z } from "zod";
+import { Quarantine } from "../nodes/answers.ts";
+import { routes } from "../route.ts";
+import { Count, Id, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import { PARTS } from "./health.ts";
+
+export const VERDICTS = ["serving", "degraded", "down"] as const;
+export const CAUSES = ["unreachable", "no_capacity", "errors"] as const;
+
+const Cause = z.strictObject({
+  code: z
+    .enum(CAUSES)
+    .describe(
+      "`unreachable`: the gateway cannot reach `part`. `no_capacity`: no connected node serves `models`. `errors`: a fifth or more of the requests for `models` fail.",
+    ),
+  since: Time.nullable().describe("null: not known."),
+  part: z.enum(PARTS).nullable(),
+  models: z.array(z.string()),
+});
+
+const Triage = z.strictObject({
+  object: z.literal("triage"),
+  as_of: Time,
+  state: z
+    .enum(VERDICTS)
+    .describe("`down`: no request can be served. `degraded`: some cannot. As seen by the gateway that answers."),
+  causes: z.array(Cause).describe("Why, the most pressing first. Empty while the platform serves."),
+  models: Count.describe("Number of models that are served, or were in the last 30 days."),
+  inbox: z
+    .strictObject({
+      quarantines: z.array(
+        z.strictObject({
+          node: Id("node"),
+          name: z.string(),
+          account: Id("acc"),
+          account_name: z.string(),
+          quarantine: Quarantine,
+        }),
+      ),
+      payouts: z.array(
+        z.strictObject({ id: Id("pay"), note: z.string(), created_at: Time, hosts: Count, total_micro: Money }),
+      ),
+      disputes: z.array(
+        z.strictObject({
+          id: z.string().describe("The payment provider's ID of the dispute."),
+          account: Id("acc"),
+          account_name: z.string(),
+          amount_micro: Money,
+          at: Time,
+        }),
+      ),
+      settlements_given_up: Count.describe(
+        "Settlements that the database refused permanently, since the gateway that answers was started.",
+      ),
+    })
+    .describe("What waits for a decision: at most 20 of each, quarantines and disputes of the longest standing first."),
+});
+
+export const answers = { Triage };
+
+export const triageRoutes = routes({
+  getTriage: {
+    at: "GET /console/api/operator/triage",
+    summary: "Get the platform's verdict and open decisions",
+    guard: "operator",
+    answer: {
+      description: "Whether the platform serves, why not, and what waits for a decision.",
+      json: Triage,
+      example: {
+        object: "triage",
+        as_of: SAMPLE_TIME + 60,
+        state: "degraded",
+        causes: [{ code: "no_capacity", since: SAMPLE_TIME, part: null, models: ["small-8b"] }],
+        models: 3,
+        inbox: {
+          quarantines: [
+            {
+              node: sampleId("node"),
+              name: "garage",
+              account: sampleId("acc"),
+              account_name: "Barn",
+              quarantine: { reason: "canary", evidence: { model: "small-8b" }, at: SAMPLE_TIME },
+            },
+          ],
+          payouts: [
+            {
+              id: sampleId("pay"),
+              note: "November",
+              created_at: SAMPLE_TIME,
+              hosts: 3,
+              total_micro: "735000.000000",
+            },
+          ],
+          disputes: [],
+          settlements_given_up: 0,
+        },
+      },
+    },
+  },
+});

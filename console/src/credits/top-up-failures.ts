@@ -1,0 +1,10 @@
+/** Why automatic top-up turned itself off. */
+import type { Credits } from "../api/types.ts";
+
+export const TOP_UP_FAILURES: Record<NonNullable<NonNullable<Credits["top_up"]>["failure"]>, string> = {
+  declined: "The payment provider refused the saved card.",
+  authentication_required: "The card's bank requires the cardholder to confirm each payment. Use another card.",
+  unreachable: "The payment provider did not respond for 12 hours.",
+  disputed: "An automatic purchase was disputed with the card's bank.",
+  refunded: "An automatic purchase was refunded.",
+};

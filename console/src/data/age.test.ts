@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isOld, oldestOf } from "./age.ts";
+
+const READ = { dataUpdatedAt: 100_000, failureCount: 0, everyMs: 20_000 };
+const at = (nowMs: number, seenSinceMs = 0) => ({ nowMs, seenSinceMs });
+
+test("a figure is old once it is older than twice its refresh", () => {
+  assert.equal(isOld(READ, at(140_000)), false);
+  assert.equal(isOld(READ, at(140_001)), true);
+});
+
+test("a figure is old once it is older than its refresh, where reading it again fails", () => {
+  assert.equal(isOld({ ...READ, failureCount: 1 }, at(120_000)), false);
+  assert.equal(isOld({ ...READ, failureCount: 1 }, at(120_001)), true);
+});
+
+test("what was not read while nobody looked is not old the moment somebody does", () => {
+  assert.equal(isOld(READ, at(900_000, 899_000)), false);
+  assert.equal(isOld(READ, at(940_000, 899_000)), true);
+});
+
+test("what is only read by hand, or never was, has no age", () => {
+  assert.equal(isOld({ ...READ, everyMs: false }, at(900_000)), false);
+  assert.equal(isOld({ ...READ, dataUpdatedAt: 0, failureCount: 3 }, at(900_000)), false);
+});
+
+test("a page is as old as the oldest of what is old on it", () => {
+  const fresh = { ...READ, dataUpdatedAt: 139_000 };
+  assert.equal(oldestOf([fresh, READ, { ...READ, dataUpdatedAt: 90_000 }], at(150_000)), 90_000);
+  assert.equal(oldestOf([fresh], at(150_000)), undefined);
+});

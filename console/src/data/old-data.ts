@@ -1,0 +1,95 @@
+/** Whether what is on the page is old, and what cannot be reached, for components. */
+import { type Query, queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { call } from "../api/client.ts";
+import { ApiFault } from "../api/fault.ts";
+import { isOld, oldestOf, type Read } from "./age.ts";
+import { queryClient, READ_AGAIN_MS } from "./query-client.ts";
+
+const LOOK_EVERY_MS = 2_000;
+const ASK_EVERY_MS = 3_000;
+
+/** The time, for all that tells an age: it moves on every two seconds while somebody looks. */
+const watch = (() => {
+  let nowMs = Date.now();
+  let seenSinceMs = nowMs;
+  const listeners = new Set<() => void>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const look = (): void => {
+    if (document.hidden) return;
+    nowMs = Date.now();
+    for (const listener of listeners) listener();
+  };
+  const seen = (): void => {
+    if (!document.hidden) seenSinceMs = Date.now();
+    look();
+  };
+  return {
+    subscribe(listener: () => void): () => void {
+      if (listeners.size === 0) {
+        seen();
+        timer = setInterval(look, LOOK_EVERY_MS);
+        document.addEventListener("visibilitychange", seen);
+      }
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
+        clearInterval(timer);
+        document.removeEventListener("visibilitychange", seen);
+      };
+    },
+    at: () => ({ nowMs, seenSinceMs }),
+  };
+})();
+
+const readOf = (query: Query): Read => ({
+  dataUpdatedAt: query.state.dataUpdatedAt,
+  failureCount: Math.max(query.state.fetchFailureCount, query.state.status === "error" ? 1 : 0),
+  everyMs: Math.min(...query.observers.map((one) => intervalOf(one.options.refetchInterval, query))),
+});
+
+function intervalOf(interval: unknown, query: Query): number {
+  const every = typeof interval === "function" ? interval(query) : interval;
+  return typeof every === "number" ? every : Number.POSITIVE_INFINITY;
+}
+
+const shown = (): Query[] =>
+  queryClient
+    .getQueryCache()
+    .getAll()
+    .filter((query) => query.isActive());
+
+/** When the oldest of what the page shows was read, and whether it is old; undefined while it is not. */
+function oldestShown(): number | undefined {
+  return oldestOf(shown().map(readOf), watch.at());
+}
+
+/** Something that was asked for was refused because something behind the gateway is away. */
+const isRefused = (): boolean =>
+  shown().some(({ state }) => state.error instanceof ApiFault && state.error.status === 503);
+
+export const useOldestShown = (): number | undefined => useSyncExternalStore(watch.subscribe, oldestShown);
+export const useRefused = (): boolean => useSyncExternalStore(watch.subscribe, isRefused);
+
+export type Aged = Pick<UseQueryResult, "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
+
+/** What the gateway cannot reach; asked for only while something is wrong. */
+const healthQuery = queryOptions({
+  queryKey: ["health"],
+  queryFn: () => call("GET /console/api/health"),
+  refetchInterval: ASK_EVERY_MS,
+  staleTime: 0,
+  gcTime: 0,
+  retry: false,
+});
+
+export const useHealth = (enabled: boolean) => useQuery({ ...healthQuery, enabled });
+
+/** When a figure was read, where it is old: reading it again fails, or is not answered. */
+export function useAge(query: Aged): number | undefined {
+  const { dataUpdatedAt, failureCount, isError, fetchStatus } = query;
+  const read = { dataUpdatedAt, failureCount: Math.max(failureCount, isError ? 1 : 0), everyMs: READ_AGAIN_MS };
+  const isAsked = read.failureCount > 0 || fetchStatus === "fetching";
+  return useSyncExternalStore(watch.subscribe, () => (isAsked && isOld(read, watch.at()) ? dataUpdatedAt : undefined));
+}

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mayChange } from "./may-change.ts";
+
+const by = (email: string | null) => ({ created_by: email === null ? null : { name: "a", email } });
+
+test("a member is offered to change the keys that they created, an owner all, a viewer none", () => {
+  const keys = [by("me@x"), by("other@x"), by(null)];
+  const edits = (...may: ("read" | "work" | "own")[]) => keys.map(mayChange(may, "me@x").edit);
+  assert.deepEqual(edits("read", "work"), [true, false, false]);
+  assert.deepEqual(edits("read", "work", "own"), [true, true, true]);
+  assert.deepEqual(edits("read"), [false, false, false]);
+  assert.deepEqual([mayChange(["read", "work"], "").revoke, mayChange(["read"], "").revoke], [true, false]);
+});

@@ -1,0 +1,13 @@
+/** What somebody may do with the keys of an account. The API has the last word. Pure. */
+import type { ApiKey, Need } from "../api/types.ts";
+
+export interface MayChange {
+  revoke: boolean;
+  /** Members change and rotate only the keys that they created. */
+  edit: (key: Pick<ApiKey, "created_by">) => boolean;
+}
+
+export const mayChange = (may: readonly Need[], email: string): MayChange => ({
+  revoke: may.includes("work"),
+  edit: ({ created_by }) => may.includes("own") || (may.includes("work") && created_by?.email === email),
+});

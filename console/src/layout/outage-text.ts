@@ -1,0 +1,30 @@
+/** What is wrong behind the gateway, in a sentence. Pure. */
+import type { Health } from "../api/types.ts";
+import { clockText } from "../locale.ts";
+
+type Unreachable = Health["unreachable"][number];
+
+const PART_WORDS: Record<Unreachable["part"], string> = {
+  database: "database",
+  limits: "limits server",
+  plane: "dispatch plane",
+};
+
+export function outageText({
+  unreachable,
+  dataAt,
+}: {
+  unreachable: Unreachable[];
+  dataAt: number | undefined;
+}): string {
+  const parts = unreachable.filter(({ needed }) => needed);
+  const why =
+    parts.length === 0
+      ? "The platform is slow to answer"
+      : parts
+          .map(
+            ({ part, since }) => `The platform's ${PART_WORDS[part]} is unreachable since ${clockText(since * 1000)}`,
+          )
+          .join(". ");
+  return dataAt === undefined ? why : `${why}. Showing data from ${clockText(dataAt)}`;
+}

@@ -1,0 +1,68 @@
+/** The way from a fresh platform to one for strangers. It goes once all is done. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { setupQuery } from "../../../data/platform.ts";
+import { Card } from "../../../ui/card.tsx";
+import { CheckField } from "../../../ui/field.tsx";
+import { Check } from "../../../ui/icons.tsx";
+import { stepsOf } from "./setup.ts";
+
+const STORED_AS = "tollgate.setup";
+
+export function SetupCard() {
+  const { data } = useQuery(setupQuery);
+  const [ticked, setTicked] = useState(readTicked);
+  if (data === undefined) return null;
+  const steps = stepsOf(data, ticked);
+  const done = steps.filter((one) => one.done).length;
+  if (done === steps.length) return null;
+  const tick = (step: string, isDone: boolean): void => {
+    const next = isDone ? [...ticked, step] : ticked.filter((one) => one !== step);
+    setTicked(next);
+    try {
+      localStorage.setItem(STORED_AS, JSON.stringify(next));
+    } catch {
+      // A browser that blocks its storage forgets it with the page.
+    }
+  };
+  return (
+    <Card
+      title="Set up your platform"
+      aside={<span className="text-ink-soft">{`${done} of ${steps.length} done`}</span>}
+    >
+      <ul aria-label="Set-up" className="grid grid-cols-1 gap-x-8 gap-y-3 md:grid-cols-2">
+        {steps.map(({ step, title, says, guide, done: isDone, own }) => (
+          <li key={step} className="flex items-start gap-3">
+            {own ? (
+              <CheckField
+                label={<span className="sr-only">{title}: done</span>}
+                checked={isDone}
+                onChange={({ target }) => tick(step, target.checked)}
+              />
+            ) : (
+              <span className="mt-0.5 flex size-4 shrink-0 items-center justify-center rounded-full border border-line-strong/60">
+                {isDone && <Check aria-hidden className="size-3 text-good" />}
+              </span>
+            )}
+            <div className="min-w-0">
+              <a href={guide} className="font-medium text-accent underline-offset-2 hover:underline">
+                {title}
+              </a>
+              {isDone && <span className="sr-only"> (done)</span>}
+              {!isDone && <p className="text-ink-soft">{says}</p>}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function readTicked(): string[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(STORED_AS) ?? "[]");
+    return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
+  } catch {
+    return [];
+  }
+}

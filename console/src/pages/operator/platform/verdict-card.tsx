@@ -1,0 +1,81 @@
+/** The one thing an operator wants to know first: does it serve, since when not, why, and what next. */
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { Triage } from "../../../api/types.ts";
+import { useHealth } from "../../../data/old-data.ts";
+import { useAway } from "../../../data/reach.ts";
+import { buttonClasses } from "../../../ui/button.tsx";
+import { Notice } from "../../../ui/notice.tsx";
+import { Skeleton } from "../../../ui/states.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { type VerdictWords, verdictOf } from "./verdict.ts";
+
+const TONES = { serving: "good", degraded: "warn", down: "bad" } as const;
+
+export function VerdictCard({ query }: { query: UseQueryResult<Triage> }) {
+  const away = useAway();
+  const isUnread = query.isError || query.failureCount > 0;
+  const { data: health, dataUpdatedAt } = useHealth(isUnread);
+  const nowMs = Math.max(dataUpdatedAt, query.dataUpdatedAt);
+  const words =
+    away === undefined
+      ? verdictOf(isUnread ? undefined : query.data, isUnread ? (health?.unreachable ?? []) : [], nowMs)
+      : unreachable(away.since);
+  return (
+    <section aria-label="Verdict" role="status">
+      {words === undefined ? <Unknown isUnread={isUnread} /> : <Words words={words} />}
+    </section>
+  );
+}
+
+function Words({ words: { state, title, meaning, since, cause, next, runbook } }: { words: VerdictWords }) {
+  return (
+    <Notice
+      tone={TONES[state]}
+      title={<span className="text-lg font-semibold">{title}</span>}
+      action={
+        runbook !== undefined && (
+          <a href={runbook} className={buttonClasses("plain", "small")}>
+            Open runbook
+          </a>
+        )
+      }
+    >
+      <p>{meaning}</p>
+      {cause !== undefined && (
+        <dl className="mt-2 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+          {since !== null && (
+            <>
+              <dt className="text-ink-soft">Since</dt>
+              <dd>
+                <Time at={since} as="full" />
+              </dd>
+            </>
+          )}
+          <dt className="text-ink-soft">Likely cause</dt>
+          <dd>{cause}</dd>
+          <dt className="text-ink-soft">Next step</dt>
+          <dd>{next}</dd>
+        </dl>
+      )}
+    </Notice>
+  );
+}
+
+const unreachable = (sinceMs: number): VerdictWords => ({
+  state: "down",
+  title: "This gateway does not answer",
+  meaning: "Requests through this address are not answered. Other gateways may still serve.",
+  since: Math.floor(sinceMs / 1000),
+  cause: "The gateway stopped, or the network or proxy before it failed.",
+  next: "Restart it. If it runs, look at its log.",
+  runbook: "/docs/guide/operators/runbook#tollgategatewaydown",
+});
+
+const Unknown = ({ isUnread }: { isUnread: boolean }) =>
+  isUnread ? (
+    <Notice tone="warn" title={<span className="text-lg font-semibold">Unknown: the gateway is slow to answer</span>}>
+      Figures below may be old.
+    </Notice>
+  ) : (
+    <Skeleton className="h-18 w-full" />
+  );

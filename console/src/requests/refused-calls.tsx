@@ -1,0 +1,117 @@
+/** Calls that were refused: how many, why, and the last of them. They are in no list of requests. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Refusals } from "../api/types.ts";
+import { refusalsQuery } from "../data/requests.ts";
+import { countText } from "../locale.ts";
+import { Button } from "../ui/button.tsx";
+import { Card } from "../ui/card.tsx";
+import { Notice } from "../ui/notice.tsx";
+import { type Column, Table } from "../ui/table.tsx";
+import { Count, Time } from "../ui/time.tsx";
+import { codeWords, isOver } from "./refused-codes.ts";
+
+const NAMED_MAX = 3;
+
+/** `from`: since when; `words`: the same in words. Nothing where there was none. */
+export function RefusedCalls({ from, words }: { from: string; words: string }) {
+  const { data, dataUpdatedAt } = useQuery(refusalsQuery(from));
+  const [open, setOpen] = useState(false);
+  const codes = data?.data ?? [];
+  if (codes.length === 0) return null;
+  const over = isOver(codes, dataUpdatedAt);
+  const total = codes.reduce((sum, { requests }) => sum + requests, 0);
+  return (
+    <div className="flex flex-col gap-3">
+      <Notice
+        tone={over ? "neutral" : "warn"}
+        title={`${countText(total)} ${total === 1 ? "call was" : "calls were"} refused in ${words}`}
+        action={
+          <Button aria-expanded={open} onClick={() => setOpen(!open)}>
+            {open ? "Hide refused calls" : "Show refused calls"}
+          </Button>
+        }
+      >
+        <ul className="flex flex-col gap-1">
+          {codes.slice(0, NAMED_MAX).map((one) => (
+            <li key={one.code}>
+              {countText(one.requests)}: {codeWords(one).says} ({one.status}). {codeWords(one).advice}
+            </li>
+          ))}
+          {over && <li className="text-ink-soft">None in the last hour.</li>}
+          {codes.length > NAMED_MAX && (
+            <li>
+              And {codes.length - NAMED_MAX} more error {codes.length - NAMED_MAX === 1 ? "code" : "codes"}.
+            </li>
+          )}
+        </ul>
+      </Notice>
+      {open && <ByCode codes={codes} />}
+    </div>
+  );
+}
+
+function ByCode({ codes }: { codes: Refusals[] }) {
+  const [shown, setShown] = useState(codes[0]?.code);
+  return (
+    <Card title="Refused calls" flush>
+      <Table
+        label="Refused calls"
+        columns={COLUMNS}
+        rows={codes}
+        keyOf={({ code }) => code}
+        onOpen={({ code }) => setShown(code === shown ? undefined : code)}
+        isOpen={({ code }) => code === shown}
+        below={(one) => (one.code === shown ? <Examples of={one} /> : undefined)}
+      />
+      <p className="border-t border-line px-4 py-3 text-xs text-ink-soft sm:px-5">
+        Refused calls cost nothing and are kept for 7 days. Prompts are never stored.
+      </p>
+    </Card>
+  );
+}
+
+const COLUMNS: Column<Refusals>[] = [
+  {
+    title: "Reason",
+    cell: (one) => (
+      <>
+        <span className="block font-medium">{codeWords(one).says}</span>
+        <code className="font-mono text-xs break-all text-ink-soft">
+          {one.status} {one.code}
+        </code>
+      </>
+    ),
+  },
+  {
+    title: "Keys",
+    from: "md",
+    className: "max-w-64 truncate",
+    cell: ({ keys }) => keys.map(({ name }) => name).join(", "),
+  },
+  { title: "Last", from: "sm", className: "whitespace-nowrap", cell: ({ last_at }) => <Time at={last_at} as="ago" /> },
+  { title: "Calls", align: "right", cell: ({ requests }) => <Count of={requests} /> },
+];
+
+function Examples({ of: { examples, code } }: { of: Refusals }) {
+  return (
+    <ul aria-label={`Latest calls refused with ${code}`} className="flex flex-col bg-sunken/40 text-xs">
+      {examples.map(({ at, key, model, message }, place) => (
+        <li
+          // biome-ignore lint/suspicious/noArrayIndexKey: calls of one second are alike
+          key={`${at} ${place}`}
+          className="grid gap-x-4 gap-y-1 border-t border-line px-4 py-2.5 first:border-t-0 sm:grid-cols-[8rem_10rem_minmax(0,1fr)] sm:px-5"
+        >
+          <span className="whitespace-nowrap text-ink-soft">
+            <Time at={at} />
+          </span>
+          <span className="min-w-0 truncate" title={key.name}>
+            {key.name}
+            {model !== null && <span className="text-ink-soft"> · {model}</span>}
+          </span>
+          <span className="min-w-0 wrap-anywhere">{message}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codeWords, isOver } from "./refused-codes.ts";
+
+test("every code that refuses a call has words of its own", () => {
+  const codes = {
+    invalid_request_error: 400,
+    invalid_api_key: 401,
+    insufficient_credits: 402,
+    hold_exceeds_balance: 402,
+    model_not_found: 404,
+    request_too_large: 413,
+    rate_limit_requests: 429,
+    rate_limit_tokens: 429,
+    rate_limit_streams: 429,
+    rate_limit_sku_capacity: 429,
+  };
+  for (const [code, status] of Object.entries(codes)) {
+    assert.doesNotMatch(codeWords({ code, status }).says, /^HTTP/, code);
+  }
+});
+
+test("a code that is new to the console is told by its status", () => {
+  assert.equal(codeWords({ code: "of_tomorrow", status: 418 }).says, "HTTP 418");
+});
+
+test("refused calls are no warning any more an hour after the last", () => {
+  const nowMs = 1_790_000_000_000;
+  const ago = (seconds: number) => ({ last_at: nowMs / 1000 - seconds });
+  assert.equal(isOver([ago(7200), ago(60)], nowMs), false);
+  assert.equal(isOver([ago(7200), ago(3601)], nowMs), true);
+});

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { forgetSecret, keepSecret, keptSecret } from "./kept-secret.ts";
+
+/** The browser's window, as far as it is asked to warn. */
+const warned = new Set<unknown>();
+Object.assign(globalThis, {
+  addEventListener: (_name: string, listener: unknown) => void warned.add(listener),
+  removeEventListener: (_name: string, listener: unknown) => void warned.delete(listener),
+});
+
+afterEach(() => {
+  for (const name of ["a key", "b key", "a token"]) forgetSecret(name);
+});
+
+test("a secret that was shown once is kept while other pages are opened, each account's own", () => {
+  keepSecret("a key", "tsk_live_1");
+  keepSecret("a token", "tht_live_1");
+  assert.deepEqual(["a key", "a token", "b key"].map(keptSecret), ["tsk_live_1", "tht_live_1", undefined]);
+});
+
+test("the browser warns before the page is left as long as a secret is kept, and no longer", () => {
+  assert.equal(warned.size, 0);
+  keepSecret("a key", "tsk_live_1");
+  keepSecret("b key", "tsk_live_2");
+  assert.equal(warned.size, 1);
+  forgetSecret("a key");
+  assert.equal(warned.size, 1);
+  forgetSecret("b key");
+  assert.equal(warned.size, 0);
+});

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { DecimalSign } from "./locale.ts";
+import { readDollars, understood } from "./typed-dollars.ts";
+
+const cents = (pico: bigint): number => Number(pico / 10_000_000n) / 1000;
+const read = (text: string, decimal: DecimalSign): number | string => {
+  const found = readDollars(text, decimal);
+  return "pico" in found ? cents(found.pico) : found.wrong;
+};
+
+test("an amount with a decimal comma is not taken a hundred times over", () => {
+  for (const decimal of [".", ","] as const) {
+    assert.equal(read("12,50", decimal), 1250);
+    assert.equal(read("12.50", decimal), 1250);
+    assert.equal(read("12,5", decimal), 1250);
+    assert.equal(read("0,05", decimal), 5);
+    assert.equal(read("$ 1250", decimal), 125_000);
+  }
+});
+
+test("an amount with groups of digits is read by its form, whatever the reader's language", () => {
+  for (const decimal of [".", ","] as const) {
+    assert.equal(read("1,234.50", decimal), 123_450);
+    assert.equal(read("1.234,50", decimal), 123_450);
+    assert.equal(read("1\u202f234,50", decimal), 123_450);
+    assert.equal(read("1,234,567", decimal), 123_456_700);
+    assert.equal(read("0,125", decimal), 12.5);
+  }
+});
+
+test("an amount that can be a thousand or one follows a language of points, and is refused in one of commas", () => {
+  assert.equal(read("1,000", "."), 100_000);
+  assert.equal(read("1.000", "."), 100);
+  for (const text of ["1,000", "1.000"]) {
+    assert.equal(read(text, ","), "This can mean $1,000.00 or $1.00. Type 1000 or 1.0000.");
+  }
+});
+
+test("what is no amount is refused", () => {
+  for (const text of ["", "-5", "5.1234567", "five", "1,23,456", "1.234.5", "1,2,3", "12 34", "1,234,56.7"]) {
+    for (const decimal of [".", ","] as const) {
+      assert.equal(read(text, decimal), "Enter an amount in dollars, such as 12.50.", text);
+    }
+  }
+});
+
+test("what is understood can be typed again, and means the same to everybody", () => {
+  const decimal = fc.constantFrom<DecimalSign>(".", ",");
+  const text = fc.stringMatching(/^\d{1,4}([., ]\d{1,4}){0,2}$/);
+  fc.assert(
+    fc.property(text, decimal, decimal, (typed, of, other) => {
+      const shown = understood(typed, of);
+      if (shown !== undefined) assert.equal(understood(shown, other), shown);
+    }),
+  );
+});

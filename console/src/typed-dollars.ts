@@ -1,0 +1,52 @@
+/**
+ * Amounts in dollars as people type them, with a decimal point or a decimal comma. What can mean two amounts is refused: "1,000" is a
+ * thousand to some and one to others. Pure, but for the browser's language where none is given.
+ */
+import { type DecimalSign, ownDecimalSign } from "./locale.ts";
+import { exactDollars } from "./money.ts";
+
+const DOLLAR_DIGITS = 12;
+const NO_AMOUNT = "Enter an amount in dollars, such as 12.50.";
+/** A thousand or one: a group of digits, or three places. */
+const GROUP_OR_PLACES = /^([1-9]\d{0,2})[.,](\d{3})$/;
+const FORMS = [
+  // 1250 · 12.5 · 12,5 · 0,005
+  /^(?<whole>\d{1,9})(?:[.,](?<part>\d{1,6}))?$/,
+  // 1,234 · 1,234.5 · 1 234,5
+  /^(?<whole>\d{1,3}(?:(?<sign>[., ])\d{3})(?:\k<sign>\d{3})?)(?:(?!\k<sign>)[.,](?<part>\d{1,6}))?$/,
+];
+
+type ReadDollars = { pico: bigint } | { wrong: string };
+
+export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign()): ReadDollars {
+  const typed = text
+    .trim()
+    .replaceAll(/[\u00a0\u2009\u202f]/g, " ")
+    .replace(/^\$ ?/, "")
+    .replace(/ ?\$$/, "");
+  const [, before, after] = GROUP_OR_PLACES.exec(typed) ?? [];
+  if (before !== undefined && after !== undefined) {
+    const [group, places] = [amount(before + after, ""), amount(before, after)];
+    // The console itself writes 1,000.00, which is also what a reader of decimal points types.
+    if (decimal === ".") return { pico: typed.includes(",") ? group : places };
+    return {
+      wrong: `This can mean ${exactDollars(group)} or ${exactDollars(places)}. Type ${before}${after} or ${before}.${after}0.`,
+    };
+  }
+  for (const form of FORMS) {
+    const { whole, part = "" } = form.exec(typed)?.groups ?? {};
+    if (whole !== undefined) return { pico: amount(whole.replaceAll(/\D/g, ""), part) };
+  }
+  return { wrong: NO_AMOUNT };
+}
+
+const amount = (whole: string, part: string): bigint => BigInt(whole + part.padEnd(DOLLAR_DIGITS, "0"));
+
+/**
+ * "$12.50", to be seen before it is sent; undefined where nothing was understood. Never with three decimals, which can also be read as a
+ * thousand.
+ */
+export function understood(text: string, decimal?: DecimalSign): string | undefined {
+  const read = readDollars(text, decimal);
+  return "pico" in read ? exactDollars(read.pico).replace(/\.\d{3}$/, "$&0") : undefined;
+}

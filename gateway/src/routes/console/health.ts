@@ -1,0 +1,18 @@
+/** What the gateway cannot reach. Asks nobody: every adapter knows how its own dependency is. */
+import type { healthRoutes } from "@tollgate/api/console/health.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { SiteParts } from "../parts.ts";
+
+export function healthHandlers({ outages, now }: Pick<SiteParts, "outages" | "now">): Handlers<typeof healthRoutes> {
+  return {
+    async getHealth() {
+      return {
+        object: "health",
+        as_of: Math.floor(now() / 1000),
+        unreachable: outages
+          .now()
+          .map(({ part, since, isNeeded }) => ({ part, since: Math.floor(since / 1000), needed: isNeeded })),
+      };
+    },
+  };
+}

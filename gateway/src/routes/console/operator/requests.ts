@@ -1,0 +1,56 @@
+/** Any request by its ID: how it ended, who served it, and its money. Never what was asked or answered. */
+import type { platformRequestRoutes } from "@tollgate/api/console/operator-requests.ts";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
+import type { RequestRecord } from "../../../history/history.ts";
+import type { HistoryParts } from "../../../history/parts.ts";
+import { noSuchRequest } from "../../../http/lists/no-such-request.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import type { Parties } from "../../../operators/requests.ts";
+import { ANSWER_ID, requestObject } from "../requests.ts";
+
+export function platformRequestHandlers(
+  parts: Pick<OperatorParts, "audit" | "partiesOf"> & Pick<HistoryParts, "history" | "receipts">,
+): Handlers<typeof platformRequestRoutes> {
+  const { audit, partiesOf, history, receipts } = parts;
+  return {
+    async getPlatformRequest({ who, params, refuse }) {
+      const text = params.id.replace(ANSWER_ID, "req_");
+      const id = parseId("req", text);
+      if (id === undefined) throw await noSuchRequest(history, id, refuse);
+      const subject = publicId("req", id);
+      return audit.record({ operator: who.email, action: "request.read", subject }, async () => {
+        const found = await partiesOf(id);
+        const record = found && (await history.find(found.accountId, id));
+        if (record === undefined || found === undefined) throw await noSuchRequest(history, id, refuse);
+        return {
+          ...requestObject(record),
+          account: named("acc", found.accountId, found.accountName),
+          node: record.nodeId === null ? null : named("node", record.nodeId, found.nodeName ?? ""),
+          host: found.hostId === null ? null : named("acc", found.hostId, found.hostName ?? ""),
+          ledger: ledgerLines(record, found),
+          withheld: found.withheldReason,
+          receipt: receipts.of(record),
+        };
+      });
+    },
+  };
+}
+
+const named = (prefix: "acc" | "node", id: Uuid, name: string) => ({ id: publicId(prefix, id), name });
+
+/** What the settlement moved. A line of nothing is none. */
+function ledgerLines({ charge, hostShare }: RequestRecord, found: Parties) {
+  const withheld = found.withheld ?? ZERO;
+  const host = found.hostId === null ? null : named("acc", found.hostId, found.hostName ?? "");
+  const lines: { kind: "charge" | "share" | "withheld" | "fee"; account: typeof host; amount: Pico }[] = [
+    { kind: "charge", account: named("acc", found.accountId, found.accountName), amount: pico(-charge) },
+    { kind: "share", account: host, amount: hostShare },
+    { kind: "withheld", account: null, amount: withheld },
+    { kind: "fee", account: null, amount: pico(charge - hostShare - withheld) },
+  ];
+  return lines
+    .filter(({ amount }) => amount !== ZERO)
+    .map(({ amount, ...line }) => ({ ...line, amount_micro: exactMicro(amount) }));
+}

@@ -1,0 +1,164 @@
+/** The platform's verdict, what waits for a decision, and any request by its ID, for operators. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { served } from "../../testing/past.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+import { type Person, signedIn } from "../../testing/signed-in.ts";
+
+let platform: TestPlatform;
+let operator: Person;
+let host: Person;
+before(async () => {
+  platform = await openTestPlatform();
+  operator = await signedIn(platform, [], { operator: true });
+  host = await signedIn(platform, [{ kind: "host" }]);
+});
+after(() => platform.close());
+
+const get = (path: string) => operator.browser.send("GET", `/console/api/operator/${path}`);
+const triage = async () => (await get("triage")).body as unknown as Triage;
+
+interface Triage {
+  state: string;
+  causes: { code: string; part: string | null; models: string[]; since: number | null }[];
+  inbox: {
+    quarantines: { name: string; quarantine: { reason: string; evidence: object } }[];
+    payouts: { note: string; hosts: number }[];
+    disputes: { id: string; amount_micro: string }[];
+  };
+}
+
+describe("the verdict", () => {
+  test("is down while no node is connected, and serving with one that serves every model", async () => {
+    const { state, causes } = await triage();
+    assert.equal(state, "down");
+    assert.deepEqual(
+      causes.map(({ code }) => code),
+      ["no_capacity"],
+    );
+    platform.outside.connected.add("node_a");
+    assert.deepEqual({ ...(await triage()), inbox: null, as_of: 0, models: 0 }, {
+      object: "triage",
+      as_of: 0,
+      state: "serving",
+      causes: [],
+      models: 0,
+      inbox: null,
+    } as unknown as Triage);
+  });
+
+  test("is down since the plane went away", async () => {
+    const { now } = platform.parts.outages;
+    platform.parts.outages.now = () => [{ part: "plane", since: 1_790_000_000_000, isNeeded: true }];
+    const { state, causes } = await triage();
+    platform.parts.outages.now = now;
+    assert.equal(state, "down");
+    assert.deepEqual(causes, [{ code: "unreachable", since: 1_790_000_000, part: "plane", models: [] }]);
+  });
+});
+
+test("the inbox has quarantines with their evidence, open payouts and open disputes", async () => {
+  const hostId = host.accountIds[0] as Uuid;
+  const node = await platform.parts.fleet.register(hostId, { name: "bad", hardware: {}, agent: "" });
+  const evidence = { model: "tiny-3b", jobs: 20, failures: 9 };
+  await platform.parts.fleet.quarantine(node.id, { reason: "failures", evidence, by: "the platform" });
+  const owed = await platform.parts.fleet.register(hostId, { name: "good", hardware: {}, agent: "" });
+  const builder = await signedIn(platform, [{ kind: "builder" }]);
+  const accountId = builder.accountIds[0] as Uuid;
+  await served(platform, { accountId, charge: 1_000_000_000_000n, host: { accountId: hostId, nodeId: owed.id } });
+  await operator.browser.send("POST", "/console/api/operator/payouts", { body: { note: "November" } });
+  const checkout = platform.newId();
+  await platform.pool.query(
+    `insert into payment_checkout (id, account_id, pack, amount, live, provider_session, provider_payment, state)
+     values ($1, $2, 'pack_5', 5000000000000, false, 'cs_1', 'pi_1', 'paid')`,
+    [checkout, accountId],
+  );
+  await platform.pool.query("insert into payment (id) values ('pi_1')");
+  await platform.pool.query(
+    `insert into payment_reversal (id, payment_id, kind, amount, status, as_of)
+     values ('dp_open', 'pi_1', 'dispute', 5000000000000, 'needs_response', now()),
+            ('dp_won', 'pi_1', 'dispute', 5000000000000, 'won', now()), ('re_1', 'pi_1', 'refund', 1, 'succeeded', now())`,
+  );
+
+  const { inbox } = await triage();
+  assert.deepEqual(
+    inbox.quarantines.map(({ name, quarantine }) => [name, quarantine.reason, quarantine.evidence]),
+    [["bad", "failures", evidence]],
+  );
+  assert.deepEqual(
+    inbox.payouts.map(({ note, hosts }) => [note, hosts]),
+    [["November", 1]],
+  );
+  assert.deepEqual(
+    inbox.disputes.map(({ id, amount_micro }) => [id, amount_micro]),
+    [["dp_open", "5000000.000000"]],
+  );
+});
+
+describe("a request of any account", () => {
+  test("is found by its answer's ID, with its parties and ledger lines that sum to zero, and the look-up is on record", async () => {
+    const builder = await signedIn(platform, [{ kind: "builder" }]);
+    const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
+    const node = await platform.parts.fleet.register(hostId, { name: "garage", hardware: {}, agent: "" });
+    const request = { accountId, charge: 1_000_000n, host: { accountId: hostId, nodeId: node.id } };
+    const id = publicId("req", await served(platform, request));
+    const { status, body, text } = await get(`requests/${id.replace("req_", "chatcmpl-")}`);
+    assert.equal(status, 200, text);
+    const found = body as unknown as {
+      id: string;
+      account: { id: string };
+      node: { name: string };
+      ledger: { kind: string; amount_micro: string }[];
+      receipt: { request_id: string };
+    };
+    assert.deepEqual(
+      [found.id, found.account.id, found.node.name, found.receipt.request_id],
+      [id, publicId("acc", accountId), "garage", id],
+    );
+    assert.deepEqual(
+      found.ledger.map(({ kind, amount_micro }) => [kind, amount_micro]),
+      [
+        ["charge", "-1.000000"],
+        ["share", "0.700000"],
+        ["fee", "0.300000"],
+      ],
+    );
+    const log = (await get(`audit?action=request.read&subject=${id}`)).body.data as { outcome: string }[];
+    assert.deepEqual(
+      log.map(({ outcome }) => outcome),
+      ["done"],
+    );
+  });
+
+  test("that does not exist is not found, and the look-up is on record all the same", async () => {
+    const id = publicId("req", platform.newId());
+    assert.equal((await get(`requests/${id}`)).status, 404);
+    const log = (await get(`audit?action=request.read&subject=${id}`)).body.data as { outcome: string }[];
+    assert.deepEqual(
+      log.map(({ outcome }) => outcome),
+      ["not_found"],
+    );
+  });
+
+  test("whose node failed shows the share that was withheld", async () => {
+    const builder = await signedIn(platform, [{ kind: "builder" }]);
+    const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
+    const node = await platform.parts.fleet.register(hostId, { name: "failed", hardware: {}, agent: "" });
+    const request = { accountId, charge: 1_000_000n, host: { accountId: hostId, nodeId: node.id } };
+    const id = publicId(
+      "req",
+      await served(platform, { ...request, outcome: "upstream_failed", withheld: "node_failed" }),
+    );
+    const { body } = await get(`requests/${id}`);
+    assert.equal(body.withheld, "node_failed");
+    assert.deepEqual(
+      (body.ledger as { kind: string; amount_micro: string }[]).map(({ kind, amount_micro }) => [kind, amount_micro]),
+      [
+        ["charge", "-1.000000"],
+        ["withheld", "0.700000"],
+        ["fee", "0.300000"],
+      ],
+    );
+  });
+});

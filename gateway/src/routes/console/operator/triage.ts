@@ -1,0 +1,106 @@
+/** Whether the platform serves, why not, and what waits for an operator's decision. */
+import type { triageRoutes } from "@tollgate/api/console/operator-triage.ts";
+import { publicId } from "../../../base/ids.ts";
+import { exactMicro } from "../../../base/money.ts";
+import { DAY_MS, seconds } from "../../../base/time.ts";
+import type { HistoryParts } from "../../../history/parts.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { InferenceParts } from "../../../inference/parts.ts";
+import type { LedgerParts } from "../../../ledger/parts.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import { type Cause, judgePlatform } from "../../../operators/verdict.ts";
+import type { NodeParts } from "../../nodes/parts.ts";
+import type { SiteParts } from "../../parts.ts";
+import { capacityOfModels } from "./overview.ts";
+
+/** A model that nobody served for so long is not missed. */
+const SERVED_MS = 30 * DAY_MS;
+const INCIDENTS_MAX = 200;
+const SHOWN_MAX = 20;
+
+export function triageHandlers(
+  parts: Pick<OperatorParts, "directory" | "payouts" | "disputes"> &
+    Pick<HistoryParts, "availability"> &
+    Pick<LedgerParts, "ledger"> &
+    Pick<InferenceParts, "catalogue"> &
+    Pick<NodeParts, "nodes"> &
+    Pick<SiteParts, "now" | "outages">,
+): Handlers<typeof triageRoutes> {
+  const { directory, payouts, disputes, availability, ledger, outages } = parts;
+  const verdict = async (now: number) => {
+    const [from, to] = [new Date(now - SERVED_MS), new Date(now)];
+    const [sums, incidents] = await Promise.all([
+      availability.sums({ slotMs: SERVED_MS, from, to }),
+      availability.incidents({ from: to, limit: INCIDENTS_MAX }),
+    ]);
+    const served = new Set(sums.filter(({ up }) => up > 0).map(({ model }) => model));
+    const capacity = capacityOfModels(parts);
+    const open = incidents.filter(
+      ({ endedAt, model }) => endedAt === null && capacity.some((one) => one.model === model),
+    );
+    return { ...judgePlatform({ outages: outages.now(), capacity, served, incidents: open }), capacity, served };
+  };
+  return {
+    async getTriage() {
+      const now = parts.now();
+      const [{ state, causes, capacity, served }, quarantined, batches, disputed] = await Promise.all([
+        verdict(now),
+        directory.nodes.search({ standing: "quarantined", limit: SHOWN_MAX }),
+        payouts.list({ limit: SHOWN_MAX }),
+        disputes(SHOWN_MAX),
+      ]);
+      return {
+        object: "triage",
+        as_of: Math.floor(now / 1000),
+        state,
+        causes: causes.map(causeObject),
+        models: capacity.filter(({ model, nodes }) => nodes > 0 || served.has(model)).length,
+        inbox: {
+          quarantines: quarantined
+            .flatMap(({ id, name, accountId, hostName, quarantine }) =>
+              quarantine === null
+                ? []
+                : [
+                    {
+                      node: publicId("node", id),
+                      name,
+                      account: publicId("acc", accountId),
+                      account_name: hostName,
+                      quarantine: {
+                        reason: quarantine.reason,
+                        evidence: quarantine.evidence,
+                        at: seconds(quarantine.at),
+                      },
+                    },
+                  ],
+            )
+            .sort((a, b) => a.quarantine.at - b.quarantine.at),
+          payouts: batches
+            .filter(({ paidAt }) => paidAt === null)
+            .map(({ id, note, createdAt, hosts, total }) => ({
+              id: publicId("pay", id),
+              note,
+              created_at: seconds(createdAt),
+              hosts,
+              total_micro: exactMicro(total),
+            })),
+          disputes: disputed.map(({ id, accountId, accountName, amount, at }) => ({
+            id,
+            account: publicId("acc", accountId),
+            account_name: accountName,
+            amount_micro: exactMicro(amount),
+            at: seconds(at),
+          })),
+          settlements_given_up: ledger.tallies.givenUp,
+        },
+      };
+    },
+  };
+}
+
+const causeObject = (cause: Cause) => ({
+  code: cause.code,
+  since: cause.since === null ? null : Math.floor(cause.since / 1000),
+  part: cause.code === "unreachable" ? cause.part : null,
+  models: cause.code === "unreachable" ? [] : cause.models,
+});

@@ -1,0 +1,50 @@
+/** Calls that were refused, by their codes: how many, with which keys, and the last of them. */
+import type { refusalRoutes } from "@tollgate/api/console/refusals.ts";
+import { publicId } from "../../base/ids.ts";
+import { seconds } from "../../base/time.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import { KEPT_MS } from "../../history/refused-calls.ts";
+import type { RefusedSum } from "../../history/refused-rows.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { SiteParts } from "../parts.ts";
+
+export function refusalHandlers({
+  refusedCalls,
+  now,
+}: Pick<HistoryParts, "refusedCalls"> & Pick<SiteParts, "now">): Handlers<typeof refusalRoutes> {
+  return {
+    async listRefusals({ account, query }) {
+      const asOf = now();
+      const { to = new Date(asOf), from = new Date(to.getTime() - KEPT_MS) } = query;
+      const [sums, examples] = await Promise.all([
+        refusedCalls.sums(account.id, { from, to }),
+        refusedCalls.examples(account.id),
+      ]);
+      const last = new Map(examples.map((one) => [one.code, one.examples]));
+      const names = new Map(sums.map(({ keyId, keyName }) => [keyId, keyName]));
+      const data = byCode(sums).map(({ code, keys }) => ({
+        code,
+        status: keys[0]?.status ?? 0,
+        requests: keys.reduce((sum, { requests }) => sum + requests, 0),
+        last_at: Math.max(...keys.map(({ lastAt }) => seconds(lastAt))),
+        keys: keys.map(({ keyId, keyName, requests }) => ({ id: publicId("key", keyId), name: keyName, requests })),
+        examples: (last.get(code) ?? [])
+          .filter(({ at }) => at >= from.getTime() && at < to.getTime())
+          .map(({ at, key, model, message }) => ({
+            at: Math.floor(at / 1000),
+            key: { id: publicId("key", key), name: names.get(key) ?? "" },
+            model,
+            message,
+          })),
+      }));
+      const span = { from: seconds(from), to: seconds(to), as_of: Math.floor(asOf / 1000) };
+      return { object: "list", ...span, data: data.sort((a, b) => b.requests - a.requests), next_cursor: null };
+    },
+  };
+}
+
+function byCode(sums: RefusedSum[]): { code: string; keys: RefusedSum[] }[] {
+  const codes = new Map<string, RefusedSum[]>();
+  for (const sum of sums) codes.set(sum.code, [...(codes.get(sum.code) ?? []), sum]);
+  return [...codes].map(([code, keys]) => ({ code, keys }));
+}
