@@ -10,7 +10,7 @@ import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import type { Episode } from "./audit/audit.ts";
 import type { Fault } from "./faults.ts";
 import { pardonNodes } from "./stage/pardon.ts";
-import type { Stage } from "./stage/stage.ts";
+import type { Platform } from "./stage/stage.ts";
 
 const LEAD_MS = 2_000;
 /** Nothing has failed for so long. */
@@ -20,12 +20,12 @@ const RECOVERY_S = 45;
 const USUAL_RECOVERY_MS = 6_000;
 const LOOK_EVERY_MS = 200;
 
-interface RunOptions {
-  stage: Stage;
+interface RunOptions<On extends Platform> {
+  stage: On;
   sights: readonly Sight[];
-  faults: readonly Fault[];
+  faults: readonly Fault<On>[];
   /** Struck once, before the others. */
-  first: Fault | undefined;
+  first: Fault<On> | undefined;
   chance: Chance;
   /** Milliseconds since the run began. */
   now: () => number;
@@ -35,11 +35,11 @@ interface RunOptions {
   say: (line: string) => void;
 }
 
-export async function runFaults(options: RunOptions): Promise<Episode[]> {
+export async function runFaults<On extends Platform>(options: RunOptions<On>): Promise<Episode[]> {
   const { faults, first, chance, now, endsAt, rounds, say } = options;
   const episodes: Episode[] = [];
-  let round: Fault[] = [];
-  const strike = async (fault: Fault): Promise<void> => {
+  let round: Fault<On>[] = [];
+  const strike = async (fault: Fault<On>): Promise<void> => {
     const episode = await strikeOnce(fault, options);
     episodes.push(episode);
     say(`${seconds(episode.struckAt)}  ${fault.name}: ${told(episode)}`);
@@ -51,7 +51,7 @@ export async function runFaults(options: RunOptions): Promise<Episode[]> {
   }
   for (;;) {
     if (round.length === 0) round = chance.shuffled(faults);
-    const fits = ({ lasts, takes = 0 }: Fault): boolean =>
+    const fits = ({ lasts, takes = 0 }: Fault<On>): boolean =>
       now() + LEAD_MS + (lasts + takes) * 1000 + USUAL_RECOVERY_MS < endsAt;
     const next = round.find(fits);
     if (next === undefined && !faults.some(fits)) return episodes;
@@ -60,7 +60,10 @@ export async function runFaults(options: RunOptions): Promise<Episode[]> {
   }
 }
 
-async function strikeOnce(fault: Fault, { stage, sights, chance, now }: RunOptions): Promise<Episode> {
+async function strikeOnce<On extends Platform>(
+  fault: Fault<On>,
+  { stage, sights, chance, now }: RunOptions<On>,
+): Promise<Episode> {
   await sleep(LEAD_MS);
   const struckAt = now();
   const heal = await fault.strike(stage, chance);

@@ -4,11 +4,11 @@
  */
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { rollingRestart, rollingUpgrade } from "./stage/rolling.ts";
-import type { Stage } from "./stage/stage.ts";
+import type { Platform, Stage } from "./stage/stage.ts";
 
 type Heal = () => Promise<void> | void;
 
-export interface Fault {
+export interface Fault<On extends Platform = Stage> {
   name: string;
   /** Seconds between strike and heal. */
   lasts: number;
@@ -25,12 +25,12 @@ export interface Fault {
   /** What the stage must be built for. */
   uses?: "clock" | "network";
   /** Why it cannot be struck on this stage. */
-  missing?: (stage: Stage) => string | undefined;
-  strike(stage: Stage, chance: Chance): Promise<Heal> | Heal;
+  missing?: (stage: On) => string | undefined;
+  strike(stage: On, chance: Chance): Promise<Heal> | Heal;
 }
 
 /** Before the request began, the second where no gateway is ready at all: nothing was done, nothing is billed, try again. */
-const REFUSED = ["503 no_capacity", "503"];
+export const REFUSED = ["503 no_capacity", "503"];
 /** Of streams whose 200 was out already. */
 const CUT_SHORT = ["event upstream_stall"];
 const PLANE = [...REFUSED, "event no_capacity", ...CUT_SHORT];

@@ -2,7 +2,6 @@
  * `npm run chaos`: a whole platform under load, faults in an order that its seed decides, and an auditor that compares what every
  * client saw with the books. Ends with 1 where it found anything; the seed repeats the run.
  */
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
@@ -10,24 +9,20 @@ import { startLoad } from "@tollgate/stage/load/load.ts";
 import { whyNoClock } from "@tollgate/stage/servers/clock.ts";
 import { whyNoNetwork } from "@tollgate/stage/servers/network.ts";
 import { unpackVersion } from "@tollgate/stage/versions.ts";
-import { eventually } from "@tollgate/stage/wait.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { findServer } from "../gateway/src/limits/testing.ts";
 import { builder, natsReleases } from "../tools/nats-servers.ts";
 import { ensureServers } from "../tools/servers.ts";
-import { audit, isJudged, type Violation } from "./audit/audit.ts";
-import { type Books, readBooks } from "./audit/books.ts";
 import { runFaults } from "./engine.ts";
 import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
-import { reportOf, tableOf } from "./report.ts";
 import { findOldVersion } from "./stage/old-version.ts";
-import { openStage, type Stage } from "./stage/stage.ts";
+import { openStage } from "./stage/stage.ts";
+import { judge } from "./verdict.ts";
 
 /** Holds end with their lease; a short run waits no longer for it than a long one struck. */
 const LEASE_S = { short: 20, long: 60 };
 const LONG_MINUTES = 10;
-const VIOLATIONS_SHOWN = 50;
 
 const args = process.argv.slice(2);
 if (args.includes("--help")) {
@@ -88,28 +83,12 @@ async function run(flags: Flags): Promise<boolean> {
       },
       say,
     });
-    say("all faults are healed; what is under way ends");
-    await load.stop();
-    await untilBooksAreClosed(stage, say);
-    const found = audit({ sights: load.sights, books: await booksOf(stage), episodes, epoch });
-    const violations = found.filter((violation) => isJudged(violation, flags));
-    const reported = found.filter((violation) => !isJudged(violation, flags));
-    const report = reportOf({
-      ...{ seed, minutes, repeat, versions: stage.versions, left_out: leftOut, requests_left_out: load.leftOut() },
-      ...{ sights: load.sights, episodes, violations, reported },
+    const { postgres } = stage;
+    const violations = await judge(stage, {
+      ...{ load, episodes, epoch, say, strict: flags.strict, json: flags.json },
+      ...{ seed, minutes, repeat, leftOut, query: (sql) => postgres.query(sql) },
     });
-    if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(report, null, 2)}\n`);
-    await writeFile(join(stage.directory, "sights.json"), JSON.stringify(load.sights));
-    console.log(`\n${tableOf(report)}\n`);
-    console.log(
-      Object.entries(stage.versions)
-        .map(([part, version]) => `${part} ${version}`)
-        .join(", "),
-    );
-    for (const line of leftOut) console.log(`left out: ${line}`);
-    if (load.leftOut() > 0) console.log(`${load.leftOut()} requests were not sent: too much was under way`);
-    tellViolations(violations, reported);
-    passed = violations.length === 0;
+    passed = violations === 0;
     return passed;
   } finally {
     if (!passed) console.log(`logs are kept: ${stage.directory}\nagain: ${repeat}`);
@@ -144,34 +123,6 @@ async function whatIsPossible(faults: Fault[], leftOut: string[]): Promise<Fault
     if (why !== undefined) leftOut.push(`${name}: ${why}`);
     return why === undefined;
   });
-}
-
-/** A hold whose gateway died ends with its lease, and is swept up soon after. */
-async function untilBooksAreClosed({ postgres, holdLeaseS }: Stage, say: (line: string) => void): Promise<void> {
-  say(`waiting for the last holds, ${holdLeaseS} s and a little`);
-  const noHold = async (): Promise<boolean> => (await postgres.query("select 1 from hold limit 1")).length === 0;
-  // The auditor tells which are left.
-  await eventually("no hold is left", noHold).catch(() => undefined);
-}
-
-async function booksOf({ postgres, admin }: Stage): Promise<Books> {
-  const { code, output } = await admin(["ledger", "check"]);
-  const books = await readBooks((sql) => postgres.query(sql));
-  return { ...books, ledgerCheck: code === 0 ? null : output };
-}
-
-function tellViolations(violations: Violation[], reported: Violation[]): void {
-  const show = (list: Violation[]): void => {
-    for (const { rule, fault, what } of list.slice(0, VIOLATIONS_SHOWN)) console.log(`  ${rule} (${fault}) ${what}`);
-  };
-  if (reported.length > 0) console.log(`${reported.length} refusals and delays that a busy machine explains as well:`);
-  show(reported);
-  console.log(
-    violations.length === 0
-      ? "No violation: every answer is in the books, to the picodollar."
-      : `${violations.length} VIOLATIONS`,
-  );
-  show(violations);
 }
 
 /** For a shell. */

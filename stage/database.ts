@@ -7,10 +7,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
-import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 
 /** Every platform's KEY_PEPPER, so that keys can be made from outside. */
 export const PEPPER = "the pepper of the end-to-end tests";
+
+/** Every platform's RECEIPT_SEED where several gateways share it. */
+export const RECEIPT_SEED = Buffer.alloc(32, "e2e").toString("base64url");
 
 /** An empty variable is one that is not set. */
 export const PRIVATE_DATABASE = { DATABASE_URL: "" };
@@ -76,10 +79,3 @@ const settings = ({ connection }: TestDatabase): DatabaseSettings => ({
   KEY_PEPPER: PEPPER,
   ...LOSSY,
 });
-
-/** A socket's directory is no host name, so it comes as a parameter. */
-export function urlOf(connection: TestDatabase["connection"]): string {
-  if ("connectionString" in connection) return connection.connectionString;
-  const { host, port, user, database } = connection;
-  return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
-}

@@ -67,6 +67,8 @@ export async function serve(
       PORT: "0",
       INTERNAL_PORT: "0",
       PLANE_PORT: "0",
+      // One process, which suites kill and watch.
+      WORKERS: "1",
       // No balancer has to notice that it stops.
       DRAIN_DELAY_S: "0",
       KEY_PEPPER: PEPPER,

@@ -153,7 +153,8 @@ function freezeTree(root: number): number[] {
   return [...frozen];
 }
 
-function killTree(root: number): void {
+/** `kill -9` of a process and of everything it started. */
+export function killTree(root: number): void {
   // From the bottom up: a parent that outlives its children by a moment is frozen and does nothing with it.
   for (const pid of freezeTree(root).reverse()) signalIfThere(pid, "SIGKILL");
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type NodeTraits, Stage, type StageNode } from "./common.ts";
+import { RECEIPT_SEED } from "./database.ts";
 import { newDataDir, removeDataDir } from "./dev.ts";
 import { type GatewayProcess, serve } from "./gateway-process.ts";
 import { startNode } from "./nodes/agent.ts";
@@ -53,7 +54,12 @@ export class ProcessStage extends Stage {
     const more = typeof options.env === "function" ? await options.env(dataDir) : options.env;
     const gateways = new Set<GatewayProcess>();
     const balancer = count === 1 ? undefined : await startBalancer({ gateways: () => [...gateways].map(portsOf) });
-    const stage = new ProcessStage(shared, { env: { ...shared.env, ...more }, dataDir, gateways, balancer });
+    const stage = new ProcessStage(shared, {
+      env: { RECEIPT_SEED, ...shared.env, ...more },
+      dataDir,
+      gateways,
+      balancer,
+    });
     try {
       await Promise.all(Array.from({ length: count }, () => stage.addGateway()));
       await stage.joined();

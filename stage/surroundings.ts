@@ -1,9 +1,9 @@
 /** What gateways of a stage share: a database, a dispatch plane, a server that counts limits. */
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
-import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { LOSSY, PEPPER, PRIVATE_DATABASE, privateDatabase, type Query, urlOf } from "./database.ts";
+import { LOSSY, PEPPER, PRIVATE_DATABASE, privateDatabase, type Query } from "./database.ts";
 import { type NatsPlane, openNats } from "./plane.ts";
 
 /**

@@ -87,6 +87,8 @@ test("a good run passes", () => {
     sight({ ...REFUSED, requestId: null, cap: 301 }),
     sight({ ...STALLED, requestId: idOf(3) }),
     sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 301 }),
+    // Refused before anything was held, and lost on the way back.
+    sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 302 }),
     sight({ end: "lost", requestId: idOf(5), received: "time", usage: null }),
     sight({ end: "hung up", requestId: idOf(6), received: "time", usage: null }),
     sight({ ...REFUSED, status: 402, code: "insufficient_credits", isPoor: true, requestId: idOf(7) }),
@@ -100,6 +102,7 @@ test("a good run passes", () => {
     record({ id: uuidOf(2), outcome: "no_capacity", ...free }),
     record({ id: uuidOf(3), outcome: "plane_lost", completionTokens: 2, charge: 280_000n }),
     record({ id: uuidOf(4), outcome: "gateway_lost", hold: 12_240_000n, hasHost: false, ...free }),
+    record({ id: uuidOf(10), outcome: "rate_limit_sku_capacity", hold: 0n, prices: null, hasHost: false, ...free }),
     record({ id: uuidOf(5) }),
     record({ id: uuidOf(6), outcome: "client_closed", completionTokens: 2, charge: 280_000n }),
     record({ id: uuidOf(9), charge: 1n, short: CHARGE - 1n }),

@@ -69,7 +69,7 @@ export const isJudged = ({ rule }: Violation, { strict }: { strict: boolean }): 
 
 /** Answers of a platform whose deadlines pass, because a part failed or because nothing gets a processor in time. */
 const OVERLOADED = [
-  ...["503", "503 no_capacity", "event no_capacity"],
+  ...["503", "503 no_capacity", "event no_capacity", "429 rate_limit_sku_capacity"],
   ...["502 upstream_stall", "event upstream_stall"],
 ];
 

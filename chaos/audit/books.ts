@@ -54,7 +54,7 @@ export interface Books {
   ledgerCheck: string | null;
 }
 
-type Query = <Row extends object>(sql: string) => Promise<Row[]>;
+export type Query = <Row extends object>(sql: string) => Promise<Row[]>;
 
 /** Big numbers come as text. */
 type Raw<T> = { [Name in keyof T]: T[Name] extends bigint ? string : T[Name] };

@@ -1,6 +1,6 @@
 /**
  * Brings what clients saw and what the books say together: by the request's id where a client was told one, otherwise (its
- * connection broke before) by account, endpoint, model and `max_tokens`.
+ * connection broke before) by account, endpoint, model and `max_tokens`, which only a record with a hold tells.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import { uuidOf } from "../uuid-of.ts";
@@ -28,9 +28,11 @@ export function match(sights: readonly Sight[], records: readonly BookRecord[]):
     else if (sight.end !== "refused") nameless.push(pair);
   }
   const left = Map.groupBy(byId.values(), markOfRecord);
-  for (const pair of nameless) {
-    pair.record = left.get(markOf(pair.sight))?.shift();
-    if (pair.record !== undefined) byId.delete(pair.record.id);
+  for (const cap of ["known", "unknown"] as const) {
+    for (const pair of nameless.filter(({ record }) => record === undefined)) {
+      pair.record = left.get(markOf(cap === "known" ? pair.sight : { ...pair.sight, cap: null }))?.shift();
+      if (pair.record !== undefined) byId.delete(pair.record.id);
+    }
   }
   return { pairs, unexplained: [...byId.values()].filter(({ endpoint }) => endpoint !== "models") };
 }

@@ -43,7 +43,14 @@ const CONTROL_CALLS = 60;
 
 /** What clients may be told while parts die: everything that says plainly that they were not served. */
 const MAY_SHOW = [
-  ...["503", "503 no_capacity", "event no_capacity", "502 upstream_stall", "event upstream_stall"],
+  ...[
+    "503",
+    "503 no_capacity",
+    "event no_capacity",
+    "429 rate_limit_sku_capacity",
+    "502 upstream_stall",
+    "event upstream_stall",
+  ],
   ...["connection lost", "no answer"],
 ];
 

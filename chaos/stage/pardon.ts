@@ -1,7 +1,7 @@
 /** Nodes that were barred for a fault of their own are let back to work, as an operator and their host would. */
-import type { Stage } from "./stage.ts";
+import type { Platform } from "./stage.ts";
 
-export async function pardonNodes({ admin, balancer, customers }: Stage): Promise<void> {
+export async function pardonNodes({ admin, balancer, customers }: Platform): Promise<void> {
   const api = async (method: string, path: string): Promise<{ data?: { id: string; state: string }[] }> => {
     const headers = { authorization: `Bearer ${customers.hostToken}` };
     const response = await fetch(`${balancer.url}/node/v1/nodes${path}`, { method, headers });

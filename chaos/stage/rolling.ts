@@ -3,13 +3,13 @@
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { untilServing } from "./gateway.ts";
-import type { Stage } from "./stage.ts";
+import type { Platform } from "./stage.ts";
 
 /** The balancer looks five times a second, and what it sent before has arrived. */
 const TAKEN_OUT_MS = 1_500;
 
 /** As systemd does it: SIGTERM, and start again. The balancer learns of it from `/readyz` alone. */
-export async function rollingRestart(stage: Stage): Promise<void> {
+export async function rollingRestart(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     await gateway.end();
     await untilServing(gateway);
@@ -18,7 +18,7 @@ export async function rollingRestart(stage: Stage): Promise<void> {
 }
 
 /** Gateways of an older version may not say that they are draining: an operator takes each out of the balancer first. */
-export async function rollingUpgrade(stage: Stage): Promise<void> {
+export async function rollingUpgrade(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     gateway.isTakenOut = true;
     await new Promise((resolve) => setTimeout(resolve, TAKEN_OUT_MS));
@@ -31,6 +31,6 @@ export async function rollingUpgrade(stage: Stage): Promise<void> {
   stage.root = ROOT;
 }
 
-function untilWhole(stage: Stage): Promise<unknown> {
+function untilWhole(stage: Platform): Promise<unknown> {
   return eventually("the balancer sends to every gateway", async () => stage.isWhole());
 }

@@ -25,8 +25,8 @@ import type { Supervised } from "./supervised.ts";
 /** `/readyz` is answered by then, or its gateway is late. */
 const LOOK_LATE_MS = 1_000;
 
-export interface Stage {
-  postgres: Postgres;
+/** What every run has. Its database is the run's own. */
+export interface Platform {
   nats: Nats;
   valkey: Valkey;
   gateways: Gateway[];
@@ -46,13 +46,25 @@ export interface Stage {
   versions: Record<string, string>;
   /** Every gateway takes requests, every agent runs. */
   isWhole(): boolean;
-  /** Ends everything. `keep`: the logs stay. */
+  /** Ends everything but the database. `keep`: the logs stay. */
   close(options: { keep: boolean }): Promise<void>;
 }
 
-interface StageOptions {
-  postgres: number;
+export interface Stage extends Platform {
+  postgres: Postgres;
+}
+
+/** The database of a platform. */
+interface Database {
+  /** For gateways, and the ports in it. */
+  url: string;
+  ports: number[];
+  version: string;
+}
+
+interface PlatformOptions {
   nats: string;
+  gateways?: number;
   holdLeaseS: number;
   /** The sources that the gateways begin with. */
   root: string;
@@ -69,19 +81,35 @@ const AGENTS = 4;
 const SLOTS = 10;
 const MODELS = ["tiny-3b", "small-7b-alt", "embed-m3"];
 
-export async function openStage(options: StageOptions): Promise<Stage> {
-  const { holdLeaseS, root, say } = options;
+/** With a PostgreSQL of this major version, and a standby. */
+export async function openStage(options: PlatformOptions & { postgres: number }): Promise<Stage> {
+  const postgres = await startPostgres({ major: options.postgres });
+  const [row] = await postgres.query<{ v: string }>("select current_setting('server_version') as v");
+  const { url, port } = postgres;
+  const platform = await openPlatform(options, { url, ports: [port], version: row?.v ?? "" });
+  const { close } = platform;
+  return Object.assign(platform, {
+    postgres,
+    async close(how: { keep: boolean }) {
+      await close(how);
+      await postgres.close();
+    },
+  });
+}
+
+export async function openPlatform(options: PlatformOptions, database: Database): Promise<Platform> {
+  const { holdLeaseS, root, say, gateways: count = GATEWAYS } = options;
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-"));
   await chmod(directory, 0o711);
   say(`logs: ${directory}`);
-  const servers = await startServers(options);
-  const { postgres, nats, valkey } = servers;
-  const settings = { ...(await settingsFor(servers, { directory, holdLeaseS })), ...options.settings };
+  const [nats, valkey] = await Promise.all([startNats({ release: options.nats }), startValkey()]);
+  const own = await settingsFor({ nats, valkey }, { directory, holdLeaseS, databaseUrl: database.url });
+  const settings = { ...own, ...options.settings };
   const natsPorts = portsIn(settings.NATS_URL ?? "");
   const clock = options.clocks ? await openClock() : undefined;
-  const needed = [...portsIn(postgres.url), ...portsIn(valkey.url), ...natsPorts];
+  const needed = [...database.ports, ...portsIn(valkey.url), ...natsPorts];
   const place = { directory, root, settings, clock };
-  const { gateways, apart: gatewayApart } = await makeGateways(GATEWAYS, { ...place, needed, cuts: options.cuts });
+  const { gateways, apart: gatewayApart } = await makeGateways(count, { ...place, needed, cuts: options.cuts });
   // The first brings the database up to date; then there is somewhere to open accounts in.
   const [first, ...others] = gateways;
   await untilServing(first as Gateway);
@@ -99,8 +127,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   await Promise.all(agents.map((agent) => agent.start()));
   await eventually("every agent is online", async () => (await onlineNodes(balancer.url, people)) === AGENTS);
   say("agents serve");
-  const stage: Stage = {
-    ...{ postgres, nats, valkey, gateways, agents, clock, balancer, directory, holdLeaseS, root },
+  const stage: Platform = {
+    ...{ nats, valkey, gateways, agents, clock, balancer, directory, holdLeaseS, root },
     apart: gatewayApart && agentApart && { gateway: gatewayApart, agent: agentApart },
     admin: adminOf(settings, () => stage.root),
     customers: {
@@ -110,43 +138,31 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       // that what gateways say themselves is seen, too.
       port: (chance) => (balancer.ready() > 0 || chance.next() < 0.5 ? balancer.port : chance.pick(gateways).port),
     },
-    versions: await versionsOf(servers),
-    isWhole: () => balancer.ready() === GATEWAYS && agents.every((agent) => agent.running()),
+    versions: { postgres: database.version, nats: nats.version, valkey: valkey.version, node: process.versions.node },
+    isWhole: () => balancer.ready() === count && agents.every((agent) => agent.running()),
     async close({ keep }) {
       await balancer.close();
       for (const part of [...agents, ...gateways]) {
         part.thaw();
         await part.end();
       }
-      await Promise.all([valkey, nats, postgres, clock, gatewayApart, agentApart].map((part) => part?.close()));
+      await Promise.all([valkey, nats, clock, gatewayApart, agentApart].map((part) => part?.close()));
       if (!keep) await rm(directory, { recursive: true, force: true });
     },
   };
   return stage;
 }
 
-type Servers = Pick<Stage, "postgres" | "nats" | "valkey">;
-
-async function startServers({ postgres: major, nats: release }: StageOptions): Promise<Servers> {
-  const [postgres, nats, valkey] = await Promise.all([startPostgres({ major }), startNats({ release }), startValkey()]);
-  return { postgres, nats, valkey };
-}
-
-async function versionsOf({ postgres, nats, valkey }: Servers): Promise<Stage["versions"]> {
-  const [row] = await postgres.query<{ v: string }>("select current_setting('server_version') as v");
-  return { postgres: row?.v ?? "", nats: nats.version, valkey: valkey.version, node: process.versions.node };
-}
-
 /** Of every gateway. */
 async function settingsFor(
-  { postgres, nats, valkey }: Servers,
-  { directory, holdLeaseS }: Pick<Stage, "directory" | "holdLeaseS">,
+  { nats, valkey }: Pick<Platform, "nats" | "valkey">,
+  { directory, holdLeaseS, databaseUrl }: Pick<Platform, "directory" | "holdLeaseS"> & { databaseUrl: string },
 ): Promise<Record<string, string>> {
   // The scripted engine answers no canary: what bars a node here are failures alone.
   const withoutCanaries = Object.fromEntries(MODELS.map((model) => [model, { canaries: [] }]));
   return {
     ...nats.environment,
-    DATABASE_URL: postgres.url,
+    DATABASE_URL: databaseUrl,
     VALKEY_URL: valkey.url,
     KEY_PEPPER: randomBytes(32).toString("hex"),
     RECEIPT_SEED: randomBytes(32).toString("base64url"),

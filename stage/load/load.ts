@@ -32,7 +32,7 @@ export interface Customers {
 interface Load {
   sights: readonly Sight[];
   underWay(): number;
-  /** Requests that were not sent because too much was under way. */
+  /** Requests that were not sent because too many were in flight. */
   leftOut(): number;
   /** Sends nothing more, and waits for what is under way. */
   stop(): Promise<void>;

@@ -1,0 +1,66 @@
+/** What becomes of the database's primary. Each ends when every member follows the new one. */
+import type { PatroniCluster } from "@tollgate/stage/servers/patroni.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { type Fault, REFUSED } from "../faults.ts";
+import type { Platform } from "../stage/stage.ts";
+
+/** Settled requests that no standby has, before the primary dies. */
+const TAIL = 40;
+
+type FailoverFault = Fault<Platform>;
+
+interface FailoverFaults {
+  failovers: FailoverFault[];
+  switchovers: FailoverFault[];
+  unfenced: FailoverFault[];
+}
+
+/** `loseTail`: the standbys fall behind first, and what they lack is lost with the primary. */
+export function failoverFaults(cluster: PatroniCluster, { loseTail }: { loseTail: boolean }): FailoverFaults {
+  const settled = async (): Promise<number> => {
+    const [row] = await cluster.query<{ count: number }>("select count(*)::int as count from request");
+    return row?.count ?? 0;
+  };
+  const fallBehind = async (): Promise<void> => {
+    const { front } = await cluster.primary();
+    front.swallow();
+    const due = (await settled()) + TAIL;
+    await eventually("requests are settled that no standby has", async () => (await settled()) >= due);
+  };
+  const fault = (name: string, strike: FailoverFault["strike"]): FailoverFault => ({
+    ...{ name, lasts: 0, takes: 30, recoversWithin: 120, mayShow: REFUSED, strike },
+  });
+  const killed = (what: "server" | "machine"): FailoverFault =>
+    fault(`the primary's ${what} killed${loseTail ? ", its last commits lost" : ""}`, async () => {
+      const old = await cluster.primary();
+      if (loseTail) await fallBehind();
+      if (what === "machine") await old.patroni.kill();
+      await old.killPostgres();
+      await cluster.replaced(old);
+      return async () => {
+        await old.front.heal();
+        if (what === "machine") await old.patroni.start();
+        await cluster.whole();
+      };
+    });
+  return {
+    failovers: [killed("server"), killed("machine")],
+    switchovers: [
+      fault("switchover", async () => {
+        await cluster.switchover();
+        return () => cluster.whole();
+      }),
+    ],
+    unfenced: [
+      fault("the primary's Patroni frozen: it goes on beside the new primary", async () => {
+        const old = await cluster.primary();
+        old.patroni.stop();
+        await cluster.replaced(old);
+        return async () => {
+          old.patroni.cont();
+          await cluster.whole();
+        };
+      }),
+    ],
+  };
+}

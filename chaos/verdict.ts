@@ -1,0 +1,88 @@
+/** Ends a run: stops the load, waits for the last holds, runs the auditor and prints what it finds. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { startLoad } from "@tollgate/stage/load/load.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { audit, type Episode, isJudged, type Violation } from "./audit/audit.ts";
+import { type Books, type Query, readBooks } from "./audit/books.ts";
+import { reportOf, tableOf } from "./report.ts";
+import type { Platform } from "./stage/stage.ts";
+
+const VIOLATIONS_SHOWN = 50;
+
+interface Run {
+  load: ReturnType<typeof startLoad>;
+  episodes: Episode[];
+  /** When it began, in milliseconds since 1970. */
+  epoch: number;
+  seed: number;
+  minutes: number;
+  /** The command that does it again. */
+  repeat: string;
+  leftOut: string[];
+  strict: boolean;
+  /** The file for the report. */
+  json: string | undefined;
+  /** In the gateways' database, as its superuser. */
+  query: Query;
+  say: (line: string) => void;
+}
+
+/** How many violations there were. */
+export async function judge(platform: Platform, run: Run): Promise<number> {
+  const { load, episodes, epoch, seed, minutes, repeat, leftOut, strict, json, query, say } = run;
+  say("all faults are healed; waiting for requests in flight");
+  await load.stop();
+  await untilBooksAreClosed(platform, run);
+  const found = audit({ sights: load.sights, books: await booksOf(platform, query), episodes, epoch });
+  const violations = found.filter((violation) => isJudged(violation, { strict }));
+  const reported = found.filter((violation) => !isJudged(violation, { strict }));
+  const { versions, directory } = platform;
+  const report = reportOf({
+    ...{ seed, minutes, repeat, versions, left_out: leftOut, requests_left_out: load.leftOut() },
+    ...{ sights: load.sights, episodes, violations, reported },
+  });
+  if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
+  await writeFile(join(directory, "sights.json"), JSON.stringify(load.sights));
+  console.log(`\n${tableOf(report)}\n`);
+  console.log(
+    Object.entries(versions)
+      .map(([part, version]) => `${part} ${version}`)
+      .join(", "),
+  );
+  for (const line of leftOut) console.log(`left out: ${line}`);
+  if (load.leftOut() > 0) console.log(`${load.leftOut()} requests were not sent: too many were in flight`);
+  tellViolations(violations, reported);
+  return violations.length;
+}
+
+/** A hold whose gateway died ends with its lease, and is swept up soon after. */
+async function untilBooksAreClosed(
+  { holdLeaseS }: Platform,
+  { query, say }: Pick<Run, "query" | "say">,
+): Promise<void> {
+  say(`waiting for the last holds, ${holdLeaseS} s and a little`);
+  const noHold = async (): Promise<boolean> => (await query("select 1 from hold limit 1")).length === 0;
+  // The auditor tells which are left.
+  await eventually("no hold is left", noHold).catch(() => undefined);
+}
+
+async function booksOf({ admin }: Platform, query: Query): Promise<Books> {
+  const { code, output } = await admin(["ledger", "check"]);
+  const books = await readBooks(query);
+  return { ...books, ledgerCheck: code === 0 ? null : output };
+}
+
+function tellViolations(violations: Violation[], reported: Violation[]): void {
+  const show = (list: Violation[]): void => {
+    for (const { rule, fault, what } of list.slice(0, VIOLATIONS_SHOWN)) console.log(`  ${rule} (${fault}) ${what}`);
+  };
+  if (reported.length > 0) console.log(`${reported.length} refusals and delays that a busy machine explains as well:`);
+  show(reported);
+  console.log(
+    violations.length === 0
+      ? "No violation: every answer is in the ledger, to the picodollar."
+      : `${violations.length} VIOLATIONS`,
+  );
+  show(violations);
+}

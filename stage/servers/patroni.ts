@@ -1,0 +1,297 @@
+/**
+ * PostgreSQL under Patroni: etcd, several members, and HAProxy before them, made of the files in deploy/patroni. What differs from them
+ * is this machine (addresses, folders) and Patroni's patience, which is shorter here.
+ *
+ * Members follow each other by a front of their own each, which can swallow everything: so a standby falls behind without noticing.
+ */
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { chooseRunAs, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
+import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
+import { isOnPath } from "../../tools/servers.ts";
+import { freePort, killTree, newProcess, type Process } from "../process.ts";
+import { eventually } from "../wait.ts";
+import { type Front, openFront } from "./front.ts";
+
+const DEPLOY = fileURLToPath(new URL("../../deploy/patroni/", import.meta.url));
+const BINARIES = { patroni: "/usr/bin/patroni", etcd: "/usr/bin/etcd", haproxy: "/usr/sbin/haproxy" };
+const DATABASE = "tollgate";
+/** In seconds. Patroni asks for ttl >= loop_wait + 2 * retry_timeout. */
+const PATIENCE = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
+
+/** Under load there is always something on its way to a standby that follows. */
+const LAG_BYTES_MAX = 1024 * 1024;
+
+/** Where gateways connect: HAProxy, or the members themselves with `target_session_attrs=read-write`. */
+export type Entrance = "haproxy" | "hosts";
+
+interface ClusterOptions {
+  synchronous: boolean;
+  entrance: Entrance;
+  major?: number;
+  members?: number;
+}
+
+interface Member {
+  readonly name: string;
+  readonly port: number;
+  readonly restPort: number;
+  readonly front: Front;
+  readonly patroni: Process;
+  /** `kill -9` of PostgreSQL with all its processes; Patroni lives. */
+  killPostgres(): Promise<void>;
+}
+
+export interface PatroniCluster {
+  /** For gateways, as the owner of an empty database. */
+  readonly url: string;
+  readonly ports: number[];
+  readonly members: readonly Member[];
+  readonly versions: Record<string, string>;
+  /** In the gateways' database, on the primary, as its superuser. */
+  query<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
+  primary(): Promise<Member>;
+  /** Another member than this one is the primary. */
+  replaced(member: Member): Promise<Member>;
+  /** As `patronictl switchover`: the primary hands over to a standby, and follows it. */
+  switchover(): Promise<void>;
+  /** Every member runs, all others follow the primary on its timeline, and one of them synchronously where that is asked for. */
+  whole(): Promise<void>;
+  logs(): Promise<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+interface MemberState {
+  name: string;
+  role: string;
+  state: string;
+  timeline?: number;
+  lag?: number | string;
+}
+
+/** Why it cannot be run here; undefined where it can. */
+export function whyNoPatroni(): string | undefined {
+  const missing = Object.values(BINARIES).filter((binary) => !isOnPath(binary));
+  return missing.length === 0 ? undefined : `${missing.join(", ")}: not installed`;
+}
+
+export async function startPatroni(options: ClusterOptions): Promise<PatroniCluster> {
+  const { synchronous, entrance, major = 15, members: count = 3 } = options;
+  const runAs = await chooseRunAs();
+  const directory = await mkdtemp("/tmp/tollgate-patroni-");
+  if (runAs) await chown(directory, runAs.uid, runAs.gid);
+  const password = (): string => randomBytes(16).toString("hex");
+  const passwords = { superuser: password(), replication: password(), owner: password() };
+  await writeCertificates(directory, runAs);
+  const config = join(directory, "patroni.yml");
+  await writeFile(config, await patroniConfig(directory, synchronous));
+  const etcd = await newEtcd(directory, runAs);
+  await etcd.process.start();
+
+  const newMember = async (name: string): Promise<Member> => {
+    const [port, restPort] = [await freePort(), await freePort()];
+    const front = await openFront({ port });
+    const data = join(directory, name);
+    const sockets = join(directory, `${name}.socket`);
+    await mkdir(sockets, { mode: 0o700 });
+    if (runAs) await chown(sockets, runAs.uid, runAs.gid);
+    const patroni = newProcess({
+      name,
+      command: [BINARIES.patroni, config],
+      log: join(directory, `${name}.log`),
+      directory,
+      user: runAs,
+      // Patroni ends its PostgreSQL.
+      lastSignal: "TERM",
+      environment: {
+        ...spawnOptions(runAs).env,
+        PATRONI_NAME: name,
+        PATRONI_ETCD3_HOSTS: `127.0.0.1:${etcd.port}`,
+        PATRONI_RESTAPI_LISTEN: `127.0.0.1:${restPort}`,
+        PATRONI_RESTAPI_CONNECT_ADDRESS: `127.0.0.1:${restPort}`,
+        PATRONI_POSTGRESQL_LISTEN: `127.0.0.1:${port}`,
+        PATRONI_POSTGRESQL_CONNECT_ADDRESS: `127.0.0.1:${front.port}`,
+        PATRONI_POSTGRESQL_DATA_DIR: data,
+        PATRONI_POSTGRESQL_BIN_DIR: `/usr/lib/postgresql/${major}/bin`,
+        PATRONI_POSTGRESQL_PGPASS: join(directory, `${name}.pgpass`),
+        PATRONI_SUPERUSER_USERNAME: "postgres",
+        PATRONI_SUPERUSER_PASSWORD: passwords.superuser,
+        PATRONI_REPLICATION_USERNAME: "replicator",
+        PATRONI_REPLICATION_PASSWORD: passwords.replication,
+      },
+    });
+    return {
+      ...{ name, port, restPort, front, patroni },
+      async killPostgres() {
+        const [pid] = (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n", 1);
+        killTree(Number(pid));
+      },
+    };
+  };
+  const members: Member[] = [];
+  for (let i = 1; i <= count; i++) members.push(await newMember(`pg-${i}`));
+
+  /** What the members that answer say of all. */
+  const states = async (): Promise<MemberState[]> => {
+    for (const { restPort } of members) {
+      const answer = await fetch(`http://127.0.0.1:${restPort}/cluster`).catch(() => undefined);
+      if (answer?.ok) return ((await answer.json()) as { members: MemberState[] }).members;
+    }
+    return [];
+  };
+  const isPrimary = async ({ restPort }: Member): Promise<boolean> =>
+    (await fetch(`http://127.0.0.1:${restPort}/primary`).catch(() => undefined))?.status === 200;
+  const primaryBut = (other?: Member): Promise<Member> =>
+    eventually("a member is the primary", async () => {
+      for (const member of members) if (member !== other && (await isPrimary(member))) return member;
+      return undefined;
+    });
+  const connect = async <T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+    const { port } = await primaryBut();
+    const [user, ssl] = ["postgres", { rejectUnauthorized: false }];
+    const client = new pg.Client({ host: "127.0.0.1", port, user, password: passwords.superuser, database, ssl });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return await work(client);
+    } finally {
+      void client.end().catch(() => {});
+    }
+  };
+  const query: PatroniCluster["query"] = (sql, values) =>
+    connect(DATABASE, async (client) => (await client.query(sql, values)).rows);
+  const whole = async (): Promise<void> => {
+    await eventually("every member follows the primary", async () => {
+      const all = await states();
+      const leader = all.find(({ role }) => role === "leader" || role === "master" || role === "primary");
+      if (leader === undefined || all.length < count) return false;
+      const others = all.filter((one) => one !== leader);
+      const follows = ({ state, timeline, lag }: MemberState): boolean =>
+        ["running", "streaming"].includes(state) && timeline === leader.timeline && Number(lag) < LAG_BYTES_MAX;
+      const isSynchronous = others.some(({ role }) => role === "sync_standby" || role === "quorum_standby");
+      return others.every(follows) && (!synchronous || isSynchronous);
+    });
+  };
+
+  const [first, ...others] = members as [Member, ...Member[]];
+  await first.patroni.start();
+  await primaryBut();
+  await Promise.all(others.map(({ patroni }) => patroni.start()));
+  await whole();
+  await connect("postgres", async (client) => {
+    await client.query(`create role tollgate login password '${passwords.owner}'`);
+    await client.query(`create database ${DATABASE} owner tollgate`);
+  });
+  const haproxy = await newHaproxy(directory, members);
+  if (entrance === "haproxy") await haproxy.process.start();
+  const hosts = entrance === "haproxy" ? [haproxy.port] : members.map(({ port }) => port);
+  const tls = `sslmode=verify-full&sslrootcert=${encodeURIComponent(join(directory, "ca.pem"))}`;
+  const target = entrance === "hosts" ? "&target_session_attrs=read-write" : "";
+  const [row] = await query<{ v: string }>("select current_setting('server_version') as v");
+  const patroniVersion = spawnSync(BINARIES.patroni, ["--version"], { encoding: "utf8" }).stdout.trim();
+
+  return {
+    url: `postgres://tollgate:${passwords.owner}@${hosts.map((port) => `127.0.0.1:${port}`).join(",")}/${DATABASE}?${tls}${target}`,
+    ports: hosts,
+    members,
+    versions: { postgres: row?.v ?? "", patroni: patroniVersion.replace(/^patroni /, "") },
+    query,
+    primary: () => primaryBut(),
+    replaced: (member) => primaryBut(member),
+    async switchover() {
+      const old = await primaryBut();
+      await eventually("Patroni switches over", async () => {
+        const body = JSON.stringify({ leader: old.name });
+        const headers = { "content-type": "application/json" };
+        const answer = await fetch(`http://127.0.0.1:${old.restPort}/switchover`, { method: "POST", headers, body });
+        // It has no candidate for a moment after another failover.
+        return answer.status === 200;
+      });
+      await primaryBut(old);
+    },
+    whole,
+    async logs() {
+      const entries = members.map(async ({ name, patroni }) => [name, await patroni.log()] as const);
+      return Object.fromEntries(await Promise.all(entries));
+    },
+    async close() {
+      await haproxy.process.kill();
+      for (const { patroni, killPostgres } of members) {
+        patroni.cont();
+        await patroni.kill();
+        // One that ended has no such file.
+        await killPostgres().catch(() => undefined);
+      }
+      await etcd.process.kill();
+      await Promise.all(members.map(({ front }) => front.close()));
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+type RunAs = Awaited<ReturnType<typeof chooseRunAs>>;
+
+/** A private authority, and one certificate for all, by their address. */
+async function writeCertificates(directory: string, runAs: RunAs): Promise<void> {
+  const authority = newAuthority({ name: "patroni", nowMs: Date.now() });
+  const { cert, key } = authority.issue("postgres", ["127.0.0.1"]);
+  for (const [name, text] of Object.entries({ "ca.pem": authority.cert, "server.pem": cert, "server.key": key })) {
+    await writeFile(join(directory, name), text, { mode: name.endsWith(".key") ? 0o600 : 0o644 });
+    if (runAs) await chown(join(directory, name), runAs.uid, runAs.gid);
+  }
+}
+
+async function patroniConfig(directory: string, synchronous: boolean): Promise<string> {
+  let text = await readFile(join(DEPLOY, "patroni.yml"), "utf8");
+  const changes: [RegExp, string][] = [
+    ...Object.entries(PATIENCE).map(([name, value]): [RegExp, string] => [
+      new RegExp(`^( *${name}:) .*$`, "m"),
+      `$1 ${value}`,
+    ]),
+    [/^( *synchronous_mode:) .*$/m, `$1 ${synchronous}`],
+    // However far a standby is behind, it takes over: that is the subject here.
+    ...(synchronous
+      ? []
+      : [[/^( *)(primary_start_timeout)/m, "$1maximum_lag_on_failover: 1073741824\n$1$2"] as [RegExp, string]]),
+    [/unix_socket_directories: .*/, `unix_socket_directories: ${directory}`],
+    [/\/etc\/tollgate\/postgres\/server/g, join(directory, "server")],
+  ];
+  for (const [pattern, by] of changes) {
+    if (!pattern.test(text)) throw new Error(`deploy/patroni/patroni.yml has no ${pattern}`);
+    text = text.replace(pattern, by);
+  }
+  return text;
+}
+
+async function newEtcd(directory: string, runAs: RunAs): Promise<{ port: number; process: Process }> {
+  const [port, peerPort] = [await freePort(), await freePort()];
+  const [url, peerUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
+  const ready = async (): Promise<boolean> => (await fetch(`${url}/health`).catch(() => undefined))?.status === 200;
+  const command = [
+    ...[BINARIES.etcd, "--name", "etcd-1", "--data-dir", join(directory, "etcd")],
+    ...["--listen-client-urls", url, "--advertise-client-urls", url],
+    ...["--listen-peer-urls", peerUrl, "--initial-advertise-peer-urls", peerUrl],
+    ...["--initial-cluster", `etcd-1=${peerUrl}`],
+  ];
+  const log = join(directory, "etcd.log");
+  const environment = spawnOptions(runAs).env;
+  return { port, process: newProcess({ name: "etcd", command, log, user: runAs, environment, ready }) };
+}
+
+async function newHaproxy(directory: string, members: Member[]): Promise<{ port: number; process: Process }> {
+  const port = await freePort();
+  let text = (await readFile(join(DEPLOY, "haproxy.cfg"), "utf8")).replace(
+    "bind 127.0.0.1:5432",
+    `bind 127.0.0.1:${port}`,
+  );
+  for (const [i, { name, port: at, restPort }] of members.entries())
+    text = text.replace(`server pg-${i + 1} pg-${i + 1}:5432`, `server ${name} 127.0.0.1:${at} port ${restPort}`);
+  const path = join(directory, "haproxy.cfg");
+  await writeFile(path, text);
+  const command = [BINARIES.haproxy, "-db", "-f", path];
+  return { port, process: newProcess({ name: "haproxy", command, log: join(directory, "haproxy.log") }) };
+}
