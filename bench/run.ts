@@ -6,15 +6,19 @@ const BENCHES: Record<string, string> = {
   console: "./console/run.ts",
   frames: "./frames/run.ts",
   gateway: "./gateway/run.ts",
+  gpu: "./gpu/run.ts",
   history: "./history/run.ts",
+  hops: "./hops/run.ts",
   hostile: "./hostile/run.ts",
   insight: "./insight/run.ts",
   ledger: "./ledger/run.ts",
   metering: "./metering/run.ts",
   parts: "./parts/run.ts",
   scale: "./scale/run.ts",
+  "spot-checks": "./spot-checks/run.ts",
   start: "./start/run.ts",
   streams: "./streams/run.ts",
+  workers: "./workers/run.ts",
 };
 
 // What is left of the line is the bench's own, as if it had been started by itself.

@@ -16,10 +16,21 @@ const WORDS = 20;
 /** What could end an attempt that the scene is not about. */
 const TROUBLE = /^(store|cut|slow|crash|drain)/;
 
+/** With such beside it, a key does not have all it may in flight, or asks for nothing more. */
+const ENDS_SCENE = /^(store|cut|slow|crash|drain|limits|revoke)/;
+/** What began so long before may still be going on. */
+const LASTS_MS = 15_000;
+
 export function addScenes(chance: Chance, plan: Plan): void {
   const hasStoreTrouble = plan.items.some(({ do: what }) => what.startsWith("store"));
-  if (chance.oneIn(5)) plan.items.push(...limitsAway(chance, plan));
-  else if (chance.oneIn(6) && plan.gateways.length > 1) plan.items.push(...cutFromStore(chance, plan));
+  if (chance.oneIn(5)) {
+    const scene = limitsAway(chance, plan);
+    const [from, to] = [Math.min(...scene.map(({ atMs }) => atMs)), Math.max(...scene.map(({ atMs }) => atMs))];
+    plan.items = plan.items.filter(
+      ({ do: what, atMs }) => !ENDS_SCENE.test(what) || atMs < from - LASTS_MS || atMs > to,
+    );
+    plan.items.push(...scene);
+  } else if (chance.oneIn(6) && plan.gateways.length > 1) plan.items.push(...cutFromStore(chance, plan));
   else if (chance.oneIn(3) && !hasStoreTrouble) addImpostor(plan);
   else if (!plan.items.some(({ do: what }) => TROUBLE.test(what))) plan.items.push(...embeddings(chance, plan));
 }

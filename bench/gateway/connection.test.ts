@@ -41,7 +41,7 @@ for (const cutEvery of [1, 7, Number.POSITIVE_INFINITY]) {
     const stream = streamHead + chunked("data: a\n\ndata: b\n", "\ndata: [DO", "NE]\n\n");
     const { connection } = await served(t, [wholeAnswer, stream, wholeAnswer], cutEvery);
     assert.partialDeepStrictEqual(await connection.ask(REQUEST), { status: 200, events: 0, failure: undefined });
-    assert.partialDeepStrictEqual(await connection.ask(REQUEST), { status: 200, events: 3, done: true });
+    assert.partialDeepStrictEqual(await connection.ask(REQUEST), { status: 200, events: 3, blanks: 3, done: true });
     assert.partialDeepStrictEqual(await connection.ask(REQUEST), { status: 200, failure: undefined });
   });
 }
@@ -53,6 +53,15 @@ test("a status other than 200 is a failure, and so is a connection that closes i
   assert.equal((await connection.ask(REQUEST)).failure, "closed");
   assert.equal(connection.isOpen, false);
   assert.equal((await connection.ask(REQUEST)).failure, "not connected");
+});
+
+test("a connection that its server closes after an answer is opened again at once", async (t) => {
+  const closing = wholeAnswer.replace("\r\n", "\r\nConnection: close\r\n");
+  const { connection } = await served(t, [closing, closing, wholeAnswer]);
+  for (let i = 0; i < 3; i++) {
+    if (!connection.isOpen) await connection.open();
+    assert.equal((await connection.ask(REQUEST)).failure, undefined);
+  }
 });
 
 test("an answer without a length ends with its connection", async (t) => {

@@ -7,6 +7,7 @@ import { nowUs } from "./usage.ts";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
 const LINE_FEED = 10;
+const BLANK = 32;
 
 type State = "head" | "length" | "chunk size" | "chunk" | "chunk end" | "trailer" | "until close";
 
@@ -15,8 +16,12 @@ export interface Answer {
   sentAtUs: number;
   /** Of the body. */
   firstByteAtUs: number;
+  /** Of the first read that ended with a word of a stream; 0 where there was none. */
+  firstWordAtUs: number;
   endedAtUs: number;
   events: number;
+  /** Every word that the fake engine says begins with one, and so does the data of every event. */
+  blanks: number;
   /** Whether the stream closed with its marker. */
   done: boolean;
   /** Undefined when the answer came whole; else what went wrong. */
@@ -53,12 +58,16 @@ export class Connection {
         this.#socket = socket;
         resolve();
       });
-      socket.on("data", (bytes: Buffer) => this.read(bytes));
+      socket.on("data", (bytes: Buffer) => {
+        if (this.#socket === socket) this.read(bytes);
+      });
       socket.on("error", (error: NodeJS.ErrnoException) => {
         reject(error);
-        this.#fail(error.code ?? error.message);
+        if (this.#socket === socket) this.#fail(error.code ?? error.message);
       });
       socket.on("close", () => {
+        // It was left for another one.
+        if (this.#socket !== socket) return;
         this.#socket = undefined;
         if (this.#state === "until close") this.#end();
         else this.#fail("closed");
@@ -82,12 +91,18 @@ export class Connection {
 
   close(): void {
     this.#resolve = undefined;
-    this.#socket?.destroy();
+    this.#leave();
   }
 
   /** Ends the request in flight as failed. */
   abort(): void {
     this.#socket?.destroy();
+  }
+
+  /** It ends by itself; another one can be opened at once. */
+  #leave(): void {
+    this.#socket?.destroy();
+    this.#socket = undefined;
   }
 
   read(bytes: Buffer): void {
@@ -173,7 +188,7 @@ export class Connection {
 
   #end(): void {
     const { status } = this.#answer;
-    if (this.#closes) this.#socket?.destroy();
+    if (this.#closes) this.#leave();
     this.#settle(status === 200 ? undefined : `status ${status}`);
   }
 
@@ -183,15 +198,25 @@ export class Connection {
 
   #settle(failure: string | undefined): void {
     const resolve = this.#resolve;
-    const { events, done } = this.#counter;
+    const { events, blanks, firstWordAtUs, done } = this.#counter;
     this.#resolve = undefined;
     this.#state = "head";
-    resolve?.({ ...this.#answer, endedAtUs: nowUs(), events, done, failure });
+    resolve?.({ ...this.#answer, endedAtUs: nowUs(), events, blanks, firstWordAtUs, done, failure });
   }
 }
 
 function emptyAnswer(): Answer {
-  return { status: 0, sentAtUs: 0, firstByteAtUs: 0, endedAtUs: 0, events: 0, done: false, failure: undefined };
+  return {
+    status: 0,
+    sentAtUs: 0,
+    firstByteAtUs: 0,
+    firstWordAtUs: 0,
+    endedAtUs: 0,
+    events: 0,
+    blanks: 0,
+    done: false,
+    failure: undefined,
+  };
 }
 
 const EVENT_END = Buffer.from("\n\n");
@@ -210,6 +235,8 @@ class EventCounter {
   #lastByte = 0;
   #tail = NOTHING;
   events = 0;
+  blanks = 0;
+  firstWordAtUs = 0;
 
   constructor(onStamp: ((ageUs: number) => void) | undefined) {
     this.#onStamp = onStamp;
@@ -224,7 +251,10 @@ class EventCounter {
     // The end of an event may be split over two reads.
     if (this.#lastByte === LINE_FEED && bytes[0] === LINE_FEED) this.events++;
     for (let i = bytes.indexOf(EVENT_END); i >= 0; i = bytes.indexOf(EVENT_END, i + 2)) this.events++;
+    for (let i = bytes.indexOf(BLANK); i >= 0; i = bytes.indexOf(BLANK, i + 1)) this.blanks++;
     this.#lastByte = bytes[bytes.length - 1] ?? 0;
+    if (this.firstWordAtUs === 0 && this.blanks > this.events && this.#lastByte === LINE_FEED)
+      this.firstWordAtUs = nowUs();
     this.#tail = bytes.length >= TAIL_BYTES ? bytes : Buffer.concat([this.#tail.subarray(-TAIL_BYTES), bytes]);
     if (this.#onStamp !== undefined) this.#readStamps(bytes, this.#onStamp);
   }

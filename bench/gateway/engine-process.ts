@@ -26,6 +26,11 @@ const chunk = (text: string): Buffer => {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 };
 const head = `"id":"chatcmpl-fake","created":${CREATED},"model":"${MODEL}"`;
+/** As llama.cpp's server writes it: with the second it is, behind the text. */
+const stepEvent = (text: string): Buffer =>
+  chunk(
+    `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(text)}}}],"created":${Math.floor(Date.now() / 1000)},"id":"chatcmpl-fake","model":"${MODEL}","system_fingerprint":"b1-fake","object":"chat.completion.chunk"}\n\n`,
+  );
 const event = (delta: string, finish: string): Buffer =>
   chunk(
     `data: {${head},"object":"chat.completion.chunk","choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]}\n\n`,
@@ -39,8 +44,9 @@ const ENDING = Buffer.concat([event("{}", '"stop"'), chunk("data: [DONE]\n\n")])
 const ENDING_EVENTS = 1;
 
 const wordEvent = (n: number): Buffer => WORD_EVENTS[n % WORD_EVENTS.length] as Buffer;
-/** An event that says when it was written, by the clock that all processes of the machine share. */
-const stampedEvent = (): Buffer => contentEvent(` @${nowUs().toString(36)}`);
+/** A text that says when it was written, by the clock that all processes of the machine share. */
+const stamp = (): string => ` @${nowUs().toString(36)}`;
+const stampedEvent = (): Buffer => contentEvent(stamp());
 const burst = remembered((events) => Buffer.concat(Array.from({ length: events }, (_, n) => wordEvent(n))));
 
 const wholeText = remembered((tokens) =>
@@ -97,7 +103,7 @@ class Streams {
 
   constructor(pace: Pace) {
     this.#pace = pace;
-    this.#wheel = new Wheel(Math.max(1, pace.delayMs));
+    this.#wheel = new Wheel({ slots: Math.max(1, pace.delayMs), isShared: pace.inSteps ?? false });
   }
 
   start(response: ServerResponse, tokens: number): void {
@@ -156,7 +162,7 @@ class Streams {
 type Turn = (bytes: Buffer) => boolean;
 
 /**
- * A slot for every millisecond of the pause, and the streams spread over them: one timer instead of one per stream. It
+ * A slot for every millisecond of the pause, and the streams spread over them or all in one: one timer instead of one per stream. It
  * keeps to the wall clock, because timers of a millisecond are late under load; what is too late by a whole round is
  * left out rather than sent in a heap.
  */
@@ -167,8 +173,11 @@ class Wheel {
   #startedAt = 0;
   #count = 0;
   #added = 0;
+  /** All turns are in one slot. */
+  readonly #isShared: boolean;
 
-  constructor(slots: number) {
+  constructor({ slots, isShared }: { slots: number; isShared: boolean }) {
+    this.#isShared = isShared;
     this.#slots = Array.from({ length: slots }, () => ({ turns: new Set(), rounds: 0 }));
   }
 
@@ -178,7 +187,7 @@ class Wheel {
       this.#position = 0;
       this.#timer = setInterval(() => this.#advance(), 1);
     }
-    this.#slots[this.#added++ % this.#slots.length]?.turns.add(turn);
+    this.#slots[this.#isShared ? 0 : this.#added++ % this.#slots.length]?.turns.add(turn);
     this.#count++;
   }
 
@@ -187,7 +196,12 @@ class Wheel {
     for (let steps = 0; this.#position < due && steps < this.#slots.length; steps++) {
       const slot = this.#slots[this.#position++ % this.#slots.length];
       if (slot === undefined || slot.turns.size === 0) continue;
-      const bytes = slot.rounds++ % STAMP_EVERY === 0 ? stampedEvent() : wordEvent(slot.rounds);
+      const isStamped = slot.rounds++ % STAMP_EVERY === 0;
+      const bytes = this.#isShared
+        ? stepEvent(isStamped ? stamp() : (WORDS[slot.rounds % WORDS.length] as string))
+        : isStamped
+          ? stampedEvent()
+          : wordEvent(slot.rounds);
       for (const turn of slot.turns) if (!turn(bytes)) this.#drop(slot.turns, turn);
     }
     this.#position = Math.max(this.#position, due);

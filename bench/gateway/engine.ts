@@ -13,6 +13,8 @@ export interface Pace {
   delayMs: number;
   /** Events per write where there is no pause. */
   burst: number;
+  /** The streams' events fall due together, one write each, as those of an engine that runs all its requests in one step. */
+  inSteps?: boolean;
 }
 
 /** Since the pace was last set. */

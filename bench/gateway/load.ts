@@ -9,12 +9,16 @@ const REOPEN_PAUSE_MS = 20;
 
 export interface LoadResult {
   ok: number;
+  /** Of good streams. */
+  events: number;
   /** What went wrong, and how often. */
   errors: Record<string, number>;
   wallUs: number;
   latencyMs: Summary | undefined;
   /** To the first byte of the body. */
   ttftMs: Summary | undefined;
+  /** To the first event with a word in it: some open a stream with an event that has none. */
+  firstWordMs: Summary | undefined;
   /** From the engine's write of an event to our read of it. */
   relayMs: Summary | undefined;
   /** Of alternating pairs: the direct answers, and by how much the other took longer. */
@@ -27,9 +31,11 @@ export async function runLoad<Sight>(options: {
   direct: Address;
   scenario: Scenario;
   look: () => Promise<Sight>;
+  /** Hears of every good answer: when its request was sent, and when it was whole. */
+  onAnswer?: ((sentAtUs: number, endedAtUs: number) => void) | undefined;
 }): Promise<{ result: LoadResult; before: Sight; after: Sight }> {
-  const { address, scenario, look } = options;
-  const load = new Load(address, scenario);
+  const { address, scenario, look, onAnswer } = options;
+  const load = new Load(address, scenario, onAnswer);
   const direct = new Connection(options.direct.port);
   const paired = scenario.mode === "paired";
   await load.connect();
@@ -53,15 +59,19 @@ class Load {
   readonly #next: () => Buffer;
   readonly #latencies: number[] = [];
   readonly #firstBytes: number[] = [];
+  readonly #firstWords: number[] = [];
   readonly #stamps: number[] = [];
   readonly #directTimes: number[] = [];
   readonly #added: number[] = [];
   readonly #errors: Record<string, number> = {};
   #begun = 0;
+  #events = 0;
   #aborted = false;
+  readonly #onAnswer: ((sentAtUs: number, endedAtUs: number) => void) | undefined;
 
-  constructor(address: Address, scenario: Scenario) {
+  constructor(address: Address, scenario: Scenario, onAnswer?: (sentAtUs: number, endedAtUs: number) => void) {
     this.#scenario = scenario;
+    this.#onAnswer = onAnswer;
     this.#next = requestsFor(address, scenario);
     const onStamp = scenario.stream && scenario.delayMs > 0 ? (ageUs: number) => this.#stamps.push(ageUs) : undefined;
     this.#connections = Array.from({ length: scenario.concurrent }, () => new Connection(address.port, onStamp));
@@ -117,10 +127,12 @@ class Load {
     const paired = { direct: summary(this.#directTimes), added: summary(this.#added) };
     return {
       ok: this.#latencies.length,
+      events: this.#events,
       errors: this.#errors,
       wallUs,
       latencyMs: summary(this.#latencies),
       ttftMs: this.#scenario.stream ? summary(this.#firstBytes) : undefined,
+      firstWordMs: this.#scenario.stream ? summary(this.#firstWords) : undefined,
       relayMs: summary(this.#stamps),
       paired: this.#scenario.mode === "paired" ? paired : undefined,
     };
@@ -138,17 +150,24 @@ class Load {
     }
   }
 
-  /** Whether it was a good answer. One that came fast and short must not pass for a fast one. */
+  /**
+   * Whether it was a good answer. One that came fast and short must not pass for a fast one; a gateway may join words that came
+   * together into one event.
+   */
   #record(answer: Answer): boolean {
-    const { stream, tokens } = this.#scenario;
-    const short = stream && (answer.events < tokens || !answer.done);
+    const { stream, tokens, eventsMin = tokens } = this.#scenario;
+    const said = Math.max(answer.events, answer.blanks - answer.events);
+    const short = stream && (said < eventsMin || !answer.done);
     const failure = answer.failure ?? (short ? "short stream" : undefined);
     if (failure !== undefined) {
       this.#count(failure);
       return false;
     }
+    this.#onAnswer?.(answer.sentAtUs, answer.endedAtUs);
     this.#latencies.push(took(answer));
+    this.#events += answer.events;
     this.#firstBytes.push(answer.firstByteAtUs - answer.sentAtUs);
+    if (stream && answer.firstWordAtUs > 0) this.#firstWords.push(answer.firstWordAtUs - answer.sentAtUs);
     return true;
   }
 
@@ -215,7 +234,11 @@ function serialise({ port, models, headers }: Address, scenario: Scenario, promp
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]);
 }
 
-function bodyOf(models: Address["models"], { endpoint, tokens, stream }: Scenario, prompts: string[]): object {
+function bodyOf(
+  models: Address["models"],
+  { endpoint, tokens, stream, toTheCap }: Scenario,
+  prompts: string[],
+): object {
   if (endpoint === "embeddings") return { model: models.embedding, input: prompts.join("") };
   return {
     model: models.chat,
@@ -224,7 +247,7 @@ function bodyOf(models: Address["models"], { endpoint, tokens, stream }: Scenari
       ...prompts.map((content, i) => ({ role: (prompts.length - i) % 2 === 1 ? "user" : "assistant", content })),
     ],
     // The engine knows how much to say. A gateway that counts by itself must not find the stamps in a stream too long.
-    max_tokens: 4 * tokens,
+    max_tokens: toTheCap ? tokens : 4 * tokens,
     temperature: 0.7,
     ...(stream ? { stream: true } : {}),
   };

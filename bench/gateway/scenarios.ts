@@ -15,11 +15,17 @@ export interface Scenario {
   /** Over how many messages the prompt is spread. The last alone is new: the others are sent again and again. */
   messages: number;
   tokens: number;
+  /** A stream with fewer events is not a good one. Absent: as many as tokens. */
+  eventsMin?: number;
   stream: boolean;
   /** Between two events of one stream; 0: no pause. */
   delayMs: number;
   /** Events per write of the engine where there is no pause. */
   burst: number;
+  /** The engine says as much as it may: a real one, which is not told how much to say. */
+  toTheCap?: boolean;
+  /** The events of all streams fall due together, as those of an engine that runs its requests in one step. */
+  inSteps?: boolean;
   /** Over which the first requests are spread. */
   rampMs: number;
 }
@@ -74,6 +80,12 @@ export const SCENARIOS = {
     tokens: 50,
     delayMs: 100,
     rampMs: 1000,
+  }),
+  "steps-64": streams("64 streams of 400 events in steps of the engine, 25 ms apart", 64, {
+    tokens: 400,
+    delayMs: 25,
+    inSteps: true,
+    rampMs: 200,
   }),
   "chat-pair": { ...CHAT, what: "chat, direct and through the gateway by turns", mode: "paired", seconds: 4 },
 } satisfies Record<string, Scenario>;

@@ -2,7 +2,7 @@
  * One host's life under the platform's own rules: which answers are checked, what a check comes to, when a node is barred, and which
  * endings are paid. All of these are the gateway's code; only the answers, the verifiers' machines and the time are simulated.
  */
-import { judge } from "../../gateway/src/inference/endings.ts";
+import { explainsPace, judge } from "../../gateway/src/inference/endings.ts";
 import { Reliability } from "../../gateway/src/trust/reliability.ts";
 import { type Bench, Calibration } from "../../gateway/src/trust/spot-checks/calibration.ts";
 import { isDrawn, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
@@ -90,7 +90,7 @@ interface Identity {
   reliability: Reliability;
   test: TestState;
   dueAt: number;
-  /** What was paid, by when: taken back from the first bad score on. */
+  /** What was paid, by when: taken back from the last check before the first bad score on. */
   paid: { at: number; amount: number }[];
 }
 
@@ -120,7 +120,9 @@ function serve(job: Job): string | undefined {
   // It is asked last from then on, and paid nothing.
   if (act.does === "decline") return undefined;
   life.tokensServed += asked.tokens;
-  const ending = judge(ENDS[act.does], { accepted: true, hadOutput: true, reachedClient: true, waitExplained: true });
+  const paceExplained = act.does !== "crawl" || explainsPace(crawlOf(act.wordEveryMs), MODEL_SPEED);
+  const facts = { accepted: true, hadOutput: true, reachedClient: true, waitExplained: true, paceExplained };
+  const ending = judge(ENDS[act.does], facts);
   if (ending.share === "paid") {
     life.kept += SHARE;
     identity.paid.push({ at: now, amount: SHARE });
@@ -136,8 +138,16 @@ function serve(job: Job): string | undefined {
   return check(job, act);
 }
 
-const ENDS = { answer: "finished", stall: "quiet", fail: "failed", disconnect: "quiet" } as const;
-const FAILURES = { answer: null, stall: "silent", fail: "engine", disconnect: "lost" } as const;
+const ENDS = { answer: "finished", stall: "quiet", fail: "failed", disconnect: "quiet", crawl: "cancelled" } as const;
+const FAILURES = { answer: null, stall: "silent", fail: "engine", disconnect: "lost", crawl: null } as const;
+
+/** Clients wait so long for an answer that crawls. */
+const CLIENT_MS = 10_000;
+const MODEL_SPEED = { tokensPerSecond: 60 };
+const crawlOf = (wordEveryMs: number): { tokens: number; outputMs: number } => {
+  const pauses = Math.floor(CLIENT_MS / wordEveryMs);
+  return { tokens: pauses + 1, outputMs: pauses * wordEveryMs };
+};
 
 function check(
   { life, identity, asked, now, roll, calibration, friends }: Job,

@@ -22,11 +22,10 @@ const calibration = calibrated(seed);
 const profitOf = (all: Life[]): number => sum(all, ({ kept, cost }) => kept - cost) / sum(all, (life) => life.jobs);
 const sum = (all: Life[], of: (life: Life) => number): number => all.reduce((total, life) => total + of(life), 0);
 
-const rows = STRATEGIES.filter(({ name }) => name === "honest" || name.includes(values.only)).map((strategy) => {
-  const count = strategy.name === "honest" ? 1 : lives;
+const rows = STRATEGIES.filter(({ honest, name }) => honest || name.includes(values.only)).map((strategy) => {
   // Whoever is barred for good has few jobs, and whoever returns has them all.
-  const each = strategy.returns === true ? Math.ceil(jobs / count) : jobs;
-  const all = Array.from({ length: count }, (_, i) =>
+  const each = strategy.returns === true ? Math.ceil(jobs / lives) : jobs;
+  const all = Array.from({ length: lives }, (_, i) =>
     live(strategy, { jobs: each, seed: seed * 1000 + i, calibration }),
   );
   const after = all.flatMap(({ barred }) => barred.map((one) => one.after)).sort((a, b) => a - b);
@@ -41,6 +40,7 @@ const rows = STRATEGIES.filter(({ name }) => name === "honest" || name.includes(
     );
   return {
     name: strategy.name,
+    isHonest: strategy.honest === true,
     all,
     after,
     by,
@@ -71,9 +71,11 @@ console.log(
   `\nOf an honest node ${((honestRow?.share ?? 0) * 100).toFixed(2)} % of its tokens are read again by verifiers.`,
 );
 const wrong = [
-  ...(honestRow?.after.length === 0 ? [] : ["an honest host was barred"]),
   ...rows
-    .slice(1)
+    .filter(({ isHonest }) => isHonest)
+    .flatMap(({ name, after }) => after.map(() => `a host of "${name}" was barred`)),
+  ...rows
+    .filter(({ isHonest }) => !isHonest)
     .flatMap(({ name, profit }) => (profit < honestProfit ? [] : [`"${name}" earns more than honest work`])),
 ];
 for (const line of wrong) console.error(line);

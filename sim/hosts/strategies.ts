@@ -13,6 +13,8 @@ export type Act =
   | { does: "answer"; served: Partial<Served> & { cached?: boolean }; cost: number }
   /** It breaks off after some output: silent, a failure that it reports, or a connection of its own that it cuts. */
   | { does: "stall" | "fail" | "disconnect"; cost: number }
+  /** It drags its answer out, a word every so often, until the client leaves. */
+  | { does: "crawl"; wordEveryMs: number; cost: number }
   /** It says that it is busy. */
   | { does: "decline"; cost: number };
 
@@ -26,17 +28,17 @@ interface Moment {
 export interface Strategy {
   name: string;
   act: (moment: Moment) => Act;
+  /** Nobody may bar it. */
+  honest?: true;
   /** Barred, it comes back as somebody else. */
   returns?: boolean;
   /** The chance that a verifier is a friend, who finds everything fine. */
   friends?: number;
 }
 
-export const honest = (roll: Uniform): Act => ({
-  does: "answer",
-  served: { noise: HONEST_NOISE[Math.floor(roll() * HONEST_NOISE.length)] as number },
-  cost: HONEST_COST,
-});
+const honestly = (noise: number): Act => ({ does: "answer", served: { noise }, cost: HONEST_COST });
+export const honest = (roll: Uniform): Act =>
+  honestly(HONEST_NOISE[Math.floor(roll() * HONEST_NOISE.length)] as number);
 const junk: Act = { does: "answer", served: { text: "junk" }, cost: 0 };
 const smaller: Act = { does: "answer", served: { noise: 2.5 }, cost: 0.1 };
 const poorlyQuantised: Act = { does: "answer", served: { noise: 1.2 }, cost: 0.2 };
@@ -50,7 +52,8 @@ const oneIn =
     roll() < 1 / of ? bad : honest(roll);
 
 export const STRATEGIES: Strategy[] = [
-  { name: "honest", act: ({ roll }) => honest(roll) },
+  { name: "honest", honest: true, act: ({ roll }) => honest(roll) },
+  { name: "honest, on the machine that differs most", honest: true, act: () => honestly(Math.max(...HONEST_NOISE)) },
   { name: "junk from the start", act: () => junk },
   { name: "a loop of words", act: () => ({ does: "answer", served: { text: "loop" }, cost: 0 }) },
   { name: "a smaller model", act: () => smaller },
@@ -82,6 +85,10 @@ export const STRATEGIES: Strategy[] = [
   { name: "junk, again and again as somebody else", act: () => junk, returns: true },
   { name: "one word, then silence", act: () => stall },
   { name: "one word, then silence, again and again as somebody else", act: () => stall, returns: true },
+  {
+    name: "a word every 1.9 s, until the client leaves",
+    act: () => ({ does: "crawl", wordEveryMs: 1_900, cost: 0.02 }),
+  },
   { name: "silent for one job in six", act: oneIn(6, stall) },
   { name: "cuts its own connection after some output", act: () => ({ does: "disconnect", cost: 0.02 }) },
   { name: "reports a failure after some output", act: () => ({ does: "fail", cost: 0.02 }) },

@@ -312,9 +312,9 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "who is new is trusted at once",
-    file: `${DISPATCH}roster-node.ts`,
-    find: "answersOwed > 0;",
-    replace: "answersOwed > 1_000;",
+    file: "gateway/src/base/node-thresholds.ts",
+    find: "if (answers < probationAnswers) return 1;",
+    replace: "",
   },
   {
     name: "the prompt of a completion costs nothing",

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { MUTATIONS } from "./mutations.ts";
 
 /** A bug must show within so many worlds: those that CI runs every time. */
-const SEEDS_MAX = 200;
+const SEEDS_MAX = 250;
 const WORLDS = ["--seeds", `1-${SEEDS_MAX}`, "--minutes", "1", "--once", "--quiet"];
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -26,6 +26,8 @@ export interface Surroundings {
   processors: Processors;
   outDir: string;
   profile: boolean;
+  /** What our own processes are started with besides: flags of Node and settings of their environment. */
+  preload?: (role: Role) => { flags: string[]; env: Record<string, string> };
 }
 
 export type StartTarget = (surroundings: Surroundings) => Promise<Target>;

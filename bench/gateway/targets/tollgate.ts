@@ -23,7 +23,7 @@ const CATALOGUE = "gateway/catalogue/models.json";
 const MODELS = { chat: "tiny-3b", embedding: "embed-m3" };
 
 /** More than any scenario asks for. */
-const SLOTS = 2048;
+const ROOMY = ["--slots", "2048"];
 const ADMISSION_MAX = 100_000;
 const CONTEXT_LIMIT = 131_072;
 const TOKENS_PER_SECOND_MAX = 1_000_000_000;
@@ -57,8 +57,17 @@ export const tollgateScriptedOf =
     version: commitOf(checkout),
   });
 
+/**
+ * Ours in front of engines that are no fake ones: for each an agent of its own, with these flags. It takes as many requests at once
+ * as its engine says. `vectorWidth`: of the embeddings, where they are other than the catalogue's.
+ */
+export const tollgateBefore =
+  (engines: readonly string[][], { vectorWidth }: { vectorWidth?: number } = {}): StartTarget =>
+  (surroundings) =>
+    start("tollgate", OWN_CHECKOUT, surroundings, engines, vectorWidth);
+
 const startScripted = async (name: string, checkout: string, surroundings: Surroundings): Promise<Target> => ({
-  ...(await start(name, checkout, surroundings, ["--engine", "scripted"])),
+  ...(await start(name, checkout, surroundings, [["--engine", "scripted", ...ROOMY]])),
   wholeAnswersOnly: true,
 });
 
@@ -66,19 +75,22 @@ async function start(
   name: string,
   checkout: string,
   surroundings: Surroundings,
-  engine = overHttp(surroundings),
+  engines: readonly string[][] = [overHttp(surroundings)],
+  vectorWidth?: number,
 ): Promise<Target> {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
   const inspectors: Target["inspectors"] = {};
   /** Flags of Node for that process: an inspector where the run makes profiles. */
   const flagsOf = async (role: Role): Promise<string[]> => {
-    if (!surroundings.profile) return [];
+    const { flags = [] } = surroundings.preload?.(role) ?? {};
+    if (!surroundings.profile) return flags;
     inspectors[role] = await freePort();
-    return [`--inspect=127.0.0.1:${inspectors[role]}`];
+    return [...flags, `--inspect=127.0.0.1:${inspectors[role]}`];
   };
-  let [gateway, agent]: (Child | undefined)[] = [];
+  let gateway: Child | undefined;
+  const agents: Child[] = [];
   const stop = async (): Promise<void> => {
-    await agent?.stop();
+    for (const agent of agents) await agent.stop();
     await gateway?.stop("SIGINT");
     await rm(dataDir, { recursive: true, force: true });
   };
@@ -87,11 +99,17 @@ async function start(
       dataDir,
       ...gatewayCommand(checkout, await flagsOf("gateway")),
       catalogue: join(checkout, CATALOGUE),
+      vectorWidth,
     });
     const ready = await readyFile(gateway, join(dataDir, "ready.json"));
     await liftLimits(dataDir);
-    const agentCommand = [process.execPath, ...(await flagsOf("agent")), join(checkout, AGENT)];
-    agent = await startAgent(name, surroundings, ready, agentCommand, engine);
+    for (const [nth, engine] of engines.entries()) {
+      // The first is the one that is measured.
+      const inspected = nth === 0 ? await flagsOf("agent") : [];
+      const command = [process.execPath, ...inspected, join(checkout, AGENT)];
+      agents.push(await startAgent(nth === 0 ? name : `${name}-${nth + 1}`, surroundings, ready, command, engine));
+    }
+    const [agent] = agents as [Child];
     const { base_url: baseUrl, api_key: apiKey, pids } = ready;
     return {
       name,
@@ -116,31 +134,44 @@ async function start(
 
 async function startGateway(
   name: string,
-  { processors, outDir }: Surroundings,
-  { dataDir, command, env, catalogue: original }: GatewayCommand & { dataDir: string; catalogue: string },
+  { processors, outDir, preload }: Surroundings,
+  {
+    dataDir,
+    command,
+    env,
+    catalogue: original,
+    vectorWidth,
+  }: GatewayCommand & {
+    dataDir: string;
+    catalogue: string;
+    vectorWidth: number | undefined;
+  },
 ): Promise<Child> {
   // As root the database runs as another user, who has to pass through.
   await chmod(dataDir, 0o711);
   const catalogue = join(dataDir, "models.json");
-  await writeFile(catalogue, await roomyCatalogue(original));
+  await writeFile(catalogue, await roomyCatalogue(original, vectorWidth));
   const flags = ["--no-node", "--port", "0", "--data", dataDir, "--ready-file", join(dataDir, "ready.json")];
   return new Child({
     name,
     command: [...command, "dev", ...flags],
     processors: processors.measured,
     outDir,
-    env: { ...env, CATALOGUE_FILE: catalogue, INTERNAL_PORT: "0" },
+    env: { ...env, ...preload?.("gateway").env, CATALOGUE_FILE: catalogue, INTERNAL_PORT: "0" },
   });
 }
 
 /** The catalogue with room for the load: places for all, any speed, and a context that holds a prompt of 100 KB. */
-async function roomyCatalogue(file: string): Promise<string> {
-  const catalogue: { models: { id: string; context_limit: number }[] } = JSON.parse(await readFile(file, "utf8"));
+async function roomyCatalogue(file: string, vectorWidth: number | undefined): Promise<string> {
+  const catalogue: { models: { id: string; build: object }[] } = JSON.parse(await readFile(file, "utf8"));
   const models = catalogue.models.map((model) => ({
     ...model,
     admission_max: ADMISSION_MAX,
     tps_max: TOKENS_PER_SECOND_MAX,
     ...(model.id === MODELS.chat ? { context_limit: CONTEXT_LIMIT } : {}),
+    ...(model.id === MODELS.embedding && vectorWidth !== undefined
+      ? { build: { ...model.build, vector_width: vectorWidth } }
+      : {}),
   }));
   return JSON.stringify({ ...catalogue, models });
 }
@@ -163,28 +194,30 @@ async function liftLimits(dataDir: string): Promise<void> {
   await client.query("select ledger_transfer(gen_random_uuid(), 'grant', account_id, $1, 'bench') from api_key", [
     CREDIT.toString(),
   ]);
+  // Builder and host of `dev` are one identity, whose own requests earn nothing of granted credit. The load is that of strangers.
+  await client.query("delete from account_owner where account_id in (select id from account where kind = 'host')");
   await client.end();
 }
 
 function overHttp({ engine }: Surroundings): string[] {
   const map = Object.values(MODELS).map((model) => `${model}=${MODEL}`);
-  return ["--engine", "openai", "--engine-url", engine.url, "--map", map.join(",")];
+  return ["--engine", "openai", "--engine-url", engine.url, "--map", map.join(","), ...ROOMY];
 }
 
 async function startAgent(
   name: string,
-  { processors, outDir }: Surroundings,
+  { processors, outDir, preload }: Surroundings,
   ready: Ready,
   command: string[],
   engine: string[],
 ): Promise<Child> {
-  const flags = ["--gateway", ready.base_url, "--name", "bench", "--slots", String(SLOTS), ...engine];
+  const flags = ["--gateway", ready.base_url, "--name", name, ...engine];
   const agent = new Child({
     name: `${name}-agent`,
     command: [...command, "up", ...flags],
     processors: processors.others,
     outDir,
-    env: { TOLLGATE_HOST_TOKEN: ready.host_token },
+    env: { ...preload?.("agent").env, TOLLGATE_HOST_TOKEN: ready.host_token },
     channel: true,
   });
   await agent.message((message) => ((message as { type: string }).type === "online" ? true : undefined));

@@ -1,0 +1,124 @@
+/**
+ * A real engine, direct and through Tollgate by turns: the share of its throughput that is left, the time to the first token, processor
+ * time per token in the gateway and in the agent, and whether any request failed.
+ *
+ *   npm run bench -- gpu --engine http://127.0.0.1:18090 [--embeddings http://127.0.0.1:18091] [--levels 1,16,64,128]
+ *                        [--requests 1000] [--model NAME] [--width 3072] [--level-s 120] [--profile] [--out DIR]
+ *
+ * engine.sh builds llama.cpp's server, makes a model and starts both; its words are one token each. Linux only.
+ */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Engine } from "../gateway/engine.ts";
+import { type Address, type LoadResult, runLoad } from "../gateway/load.ts";
+import { profiled } from "../gateway/profile.ts";
+import type { Scenario } from "../gateway/scenarios.ts";
+import type { Role, Target } from "../gateway/targets/target.ts";
+import { tollgateBefore } from "../gateway/targets/tollgate.ts";
+import { cpuOf, spentUs } from "../gateway/usage.ts";
+import { checkEmbeddings, checkStructured } from "./checks.ts";
+import { type Level, type Turn, tableOf } from "./table.ts";
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: "string" },
+    embeddings: { type: "string" },
+    levels: { type: "string", default: "1,16,64,128" },
+    requests: { type: "string", default: "1000" },
+    model: { type: "string", default: "Llama-3.2-3B-Instruct" },
+    width: { type: "string", default: "3072" },
+    "level-s": { type: "string", default: "120" },
+    profile: { type: "boolean", default: false },
+    out: { type: "string" },
+  },
+});
+if (values.engine === undefined) throw new Error("--engine URL is missing: engine.sh starts one");
+/** Direct and through the gateway change places so often within a level. */
+const TURNS = 5;
+const outDir = values.out ?? mkdtempSync(join(tmpdir(), "tollgate-gpu-"));
+mkdirSync(outDir, { recursive: true });
+
+const url = new URL(values.engine);
+const direct: Address = {
+  port: Number(url.port),
+  models: { chat: values.model, embedding: values.model },
+  headers: {},
+};
+const surroundings = {
+  engine: { url: values.engine, port: direct.port } as Engine,
+  processors: { measured: null, others: null },
+  outDir,
+  profile: values.profile,
+};
+const overHttp = (address: string, model: string): string[] => [
+  ...["--engine", "openai", "--engine-url", address],
+  ...["--map", `${model}=${values.model}`, "--models", model],
+];
+const engines = [overHttp(values.engine, "tiny-3b")];
+if (values.embeddings !== undefined) engines.push(overHttp(values.embeddings, "embed-m3"));
+
+/** Short at one stream, where a request takes the engine longest. */
+const scenarioOf = (concurrent: number, total: number): Scenario => ({
+  what: `${concurrent} at once`,
+  endpoint: "chat",
+  mode: "loop",
+  concurrent,
+  total,
+  secondsMax: Number(values["level-s"]) / (2 * TURNS),
+  promptBytes: concurrent === 1 ? 128 : 512,
+  messages: 1,
+  tokens: concurrent === 1 ? 8 : 64,
+  toTheCap: true,
+  stream: true,
+  delayMs: 0,
+  burst: 1,
+  rampMs: 0,
+});
+
+process.once("SIGINT", () => process.exit(130));
+const target = await tollgateBefore(engines, { vectorWidth: Number(values.width) })(surroundings);
+try {
+  await measureAll(target);
+} finally {
+  await target.stop();
+}
+
+async function measureAll(target: Target): Promise<void> {
+  const warm = scenarioOf(16, 200);
+  for (const address of [direct, target.address]) await turn(address, warm, target);
+  const levels: Level[] = [];
+  for (const concurrent of values.levels.split(",").map(Number)) {
+    const level: Level = { concurrent, tokens: scenarioOf(concurrent, 1).tokens, direct: [], through: [] };
+    const run = async (): Promise<void> => {
+      const scenario = scenarioOf(concurrent, Math.ceil(Number(values.requests) / TURNS));
+      for (let nth = 0; nth < TURNS; nth++) {
+        const both = [
+          async () => level.direct.push(await turn(direct, scenario, target)),
+          async () => level.through.push(await turn(target.address, scenario, target)),
+        ];
+        for (const one of nth % 2 === 0 ? both : both.toReversed()) await one();
+      }
+    };
+    await profiled(target, { outDir, name: `gpu-${concurrent}` }, run);
+    levels.push(level);
+    console.log(`\n${tableOf([level])}`);
+  }
+  const structured = await checkStructured(target.address, { requests: 64, atOnce: 16 });
+  const embeddings =
+    values.embeddings === undefined ? undefined : await checkEmbeddings(target.address, { requests: 128, atOnce: 16 });
+  const summary = `${tableOf(levels)}\n\n${[structured, embeddings ?? "no embeddings"].join("\n")}\n`;
+  writeFileSync(join(outDir, "gpu.md"), summary);
+  writeFileSync(join(outDir, "gpu.json"), JSON.stringify(levels));
+  console.log(`\n${summary}`);
+}
+
+async function turn(address: Address, scenario: Scenario, target: Target): Promise<Turn> {
+  const parts = Object.entries(target.parts) as [Role, NonNullable<Target["parts"][Role]>][];
+  const look = async () => new Map(parts.map(([role, part]) => [role, cpuOf(part)]));
+  const { result, before, after } = await runLoad({ address, direct, scenario, look });
+  const spent = parts.map(([role]) => [role, spentUs(before.get(role) as never, after.get(role) as never)]);
+  const { ok, errors, wallUs, firstWordMs, latencyMs }: LoadResult = result;
+  return { ok, errors, wallUs, firstWordMs, latencyMs, cpuUs: Object.fromEntries(spent) };
+}

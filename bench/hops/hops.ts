@@ -1,0 +1,68 @@
+/** From moments to a timeline: what a chat that is alone passes through, in order, and how long each step takes. */
+import type { Hop, Moment } from "./watch.ts";
+
+export interface Chat {
+  sentAtUs: number;
+  endedAtUs: number;
+}
+
+/** Where a moment comes from. */
+type Who = "gateway" | "agent";
+
+/** The hops in order. Each is the first of its kind after the one before. */
+const TIMELINE: [name: string, who: Who, hop: Hop][] = [
+  ["the request is read", "gateway", "socket"],
+  ["it is parsed", "gateway", "parsed"],
+  ["the hold is sent", "gateway", "written database"],
+  ["the hold is committed", "gateway", "read database"],
+  ["the offer is sent", "gateway", "written plane"],
+  ["the agent reads it", "agent", "read other"],
+  ["the agent accepts", "agent", "written other"],
+  ["the acceptance is read", "gateway", "read plane"],
+  ["the settlement is sent", "gateway", "written database"],
+  ["it is committed", "gateway", "read database"],
+  ["the answer is written", "gateway", "written client"],
+];
+
+/** When each hop was, in microseconds after the request was sent; the last is when its answer was there. */
+export type Hops = number[];
+
+/** Chats in which something of another's lies between (a report of slots, a heartbeat) are told apart by no moment: medians pass over them. */
+export function hopsOf(chats: Chat[], moments: Record<Who, Moment[]>): Hops[] {
+  const from: Record<Who, number> = { gateway: 0, agent: 0 };
+  const all: Hops[] = [];
+  for (const { sentAtUs, endedAtUs } of chats) {
+    let now = sentAtUs;
+    const hops: Hops = [];
+    for (const [, who, hop] of TIMELINE) {
+      const list = moments[who];
+      const at = list.findIndex(([us, each], i) => i >= from[who] && us >= now && each === hop);
+      const found = list[at];
+      if (found === undefined || found[0] > endedAtUs) break;
+      from[who] = at;
+      now = found[0];
+      hops.push(now - sentAtUs);
+    }
+    if (hops.length === TIMELINE.length) all.push([...hops, endedAtUs - sentAtUs]);
+  }
+  return all;
+}
+
+const NAMES = [...TIMELINE.map(([name]) => name), "the client has it"];
+
+/** A row for each hop: how long after the one before (10th percentile, median, 99th), for each of the gateways. */
+export function tableOf(columns: [string, Hops[]][]): string {
+  const head = ["hop", ...columns.map(([name, hops]) => `${name}, ${hops.length} chats: µs p10 · p50 · p99`)];
+  const rows = NAMES.map((name, i) => [
+    name,
+    ...columns.map(([, hops]) => told(hops.map((each) => (each[i] as number) - (each[i - 1] ?? 0)))),
+  ]);
+  const whole = ["in all", ...columns.map(([, hops]) => told(hops.map((each) => each.at(-1) as number)))];
+  return [head, head.map(() => "---"), ...rows, whole].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+function told(us: number[]): string {
+  const sorted = us.toSorted((a, b) => a - b);
+  const at = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? Number.NaN).toFixed(0);
+  return `${at(0.1)} · ${at(0.5)} · ${at(0.99)}`;
+}

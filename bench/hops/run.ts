@@ -1,0 +1,73 @@
+/**
+ * One chat after the other, and where each spends its time: the moments at which the gateway and the agent read and wrote, medians over
+ * all chats. `watch.ts` notes them. Nothing else is measured: what it notes costs a few microseconds a chat.
+ *
+ *   npm run bench -- hops [--seconds 4] [--beside CHECKOUT] [--pin]
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { Engine } from "../gateway/engine.ts";
+import { TARGETS } from "../gateway/flags.ts";
+import { runLoad } from "../gateway/load.ts";
+import { shareProcessors } from "../gateway/processes.ts";
+import { SCENARIOS } from "../gateway/scenarios.ts";
+import type { Role, Surroundings, Target } from "../gateway/targets/target.ts";
+import { tollgateScripted, tollgateScriptedOf } from "../gateway/targets/tollgate.ts";
+import { type Chat, type Hops, hopsOf, tableOf } from "./hops.ts";
+import type { Moment } from "./watch.ts";
+
+const WATCH = fileURLToPath(new URL("./watch.ts", import.meta.url));
+const TURNS = 6;
+/** By then a watched process has written what it noted. */
+const WRITTEN_AFTER_MS = 500;
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "4" },
+    beside: { type: "string" },
+    pin: { type: "boolean", default: false },
+  },
+});
+const outDir = mkdtempSync(join(tmpdir(), "tollgate-hops-"));
+const processors = shareProcessors(values.pin);
+const engine = await Engine.start({ processors: processors.others, outDir });
+const plain = { engine, processors, outDir, profile: false };
+const direct = (await TARGETS.direct(plain)).address;
+const watched: { target: Target; chats: Chat[]; files: Record<Role, string> }[] = [];
+try {
+  await start("now", tollgateScripted);
+  if (values.beside !== undefined) await start("before", tollgateScriptedOf(values.beside));
+  for (let turn = -1; turn < TURNS; turn++) {
+    for (const one of turn % 2 === 0 ? watched : watched.toReversed()) {
+      const scenario = { ...SCENARIOS["chat-c1"], seconds: Number(values.seconds) / TURNS };
+      const onAnswer =
+        turn < 0 ? undefined : (sentAtUs: number, endedAtUs: number) => one.chats.push({ sentAtUs, endedAtUs });
+      await runLoad({ address: one.target.address, direct, scenario, look: async () => undefined, onAnswer });
+    }
+  }
+  await new Promise((resolve) => setTimeout(resolve, WRITTEN_AFTER_MS));
+  const columns = watched.map(({ target, chats, files }): [string, Hops[]] => [
+    target.name,
+    hopsOf(chats, { gateway: momentsIn(files.gateway), agent: momentsIn(files.agent) }),
+  ]);
+  console.log(tableOf(columns));
+} finally {
+  for (const { target } of watched) await target.stop();
+  await engine.child.stop();
+  rmSync(outDir, { recursive: true });
+}
+
+async function start(name: string, target: (surroundings: Surroundings) => Promise<Target>): Promise<void> {
+  const fileOf = (role: Role): string => join(outDir, `${name}-${role}.jsonl`);
+  const preload = (role: Role) => ({ flags: [`--import=${WATCH}`], env: { HOPS_FILE: fileOf(role) } });
+  const files = { gateway: fileOf("gateway"), agent: fileOf("agent"), postgres: "" };
+  watched.push({ target: { ...(await target({ ...plain, preload })), name }, chats: [], files });
+}
+
+function momentsIn(file: string): Moment[] {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Moment);
+}

@@ -1,0 +1,67 @@
+/**
+ * Loaded before a gateway or an agent (`--import`), notes the moment of everything that the process reads and writes, and of the request's
+ * parsing, in microseconds of the machine's clock. The product has no line for it: a process without this file pays nothing.
+ */
+import { appendFileSync } from "node:fs";
+import { Server } from "node:http";
+import { Server as NetServer, Socket } from "node:net";
+
+/** Who is at the other end of a socket. */
+export type Peer = "client" | "database" | "plane" | "other";
+/** `socket`: the first bytes of a request are known to the program; `parsed`: its body is a value. */
+export type Hop = `${"read" | "written"} ${Peer}` | "socket" | "parsed";
+export type Moment = [us: number, hop: Hop];
+
+const FLUSH_EVERY_MS = 200;
+
+const file = process.env["HOPS_FILE"];
+if (file !== undefined) watch(file);
+
+function watch(file: string): void {
+  let moments: Moment[] = [];
+  const note = (hop: Hop): void => {
+    moments.push([Number(process.hrtime.bigint() / 1000n), hop]);
+  };
+  setInterval(() => {
+    if (moments.length === 0) return;
+    appendFileSync(file, moments.map((moment) => `${JSON.stringify(moment)}\n`).join(""));
+    moments = [];
+  }, FLUSH_EVERY_MS).unref();
+
+  const peers = new WeakMap<Socket, Peer>();
+  const peerOf = (socket: Socket): Peer => {
+    const known = peers.get(socket);
+    if (known !== undefined) return known;
+    const { server, _handle: handle } = socket as unknown as {
+      server?: unknown;
+      _handle?: { constructor: { name: string } };
+    };
+    const isPipe = handle?.constructor.name === "Pipe";
+    const peer =
+      server instanceof Server ? "client" : isPipe ? "database" : server instanceof NetServer ? "plane" : "other";
+    peers.set(socket, peer);
+    return peer;
+  };
+
+  const sockets = Socket.prototype as unknown as Record<"_writeGeneric" | "push", (...given: unknown[]) => unknown>;
+  const { _writeGeneric: write, push } = sockets;
+  sockets._writeGeneric = function (this: Socket, ...given) {
+    note(`written ${peerOf(this)}`);
+    return write.apply(this, given);
+  };
+  sockets.push = function (this: Socket, ...given) {
+    if (given[0] !== null) note(`read ${peerOf(this)}`);
+    return push.apply(this, given);
+  };
+  const emit = Server.prototype.emit as (...given: unknown[]) => boolean;
+  Server.prototype.emit = function (this: Server, event: string, ...given: unknown[]) {
+    if (event === "request") note("socket");
+    return emit.call(this, event, ...given);
+  };
+  const { parse } = JSON;
+  JSON.parse = ((text: string, reviver?: Parameters<typeof parse>[1]) => {
+    const value: unknown = parse(text, reviver);
+    note("parsed");
+    return value;
+  }) as typeof parse;
+}

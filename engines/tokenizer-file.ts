@@ -1,0 +1,13 @@
+/** Writes what bench/gpu/make_model.py needs of Llama's tokenizer: `node engines/tokenizer-file.ts FILE`. */
+import { writeFileSync } from "node:fs";
+import { likelihoodOf } from "./model/likelihood.ts";
+import { fetchTokenizer } from "./model/tokenizer.ts";
+
+const [file = ""] = process.argv.slice(2);
+const { tokens, merges, specialFrom, chatTemplate } = fetchTokenizer();
+const { scores, moved, smileyStart } = likelihoodOf({ tokens, merges, specialFrom, chatTemplate, files: {} as never });
+// Words alone: then the blanks of an answer are its tokens.
+scores[smileyStart] = -30;
+moved.delete(smileyStart);
+const model = { tokens, merges, specialFrom, chatTemplate, scores: [...scores], moved: [...moved] };
+writeFileSync(file, JSON.stringify(model));
