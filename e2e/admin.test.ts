@@ -592,17 +592,20 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["account", "lsit"], /^there is no command 'admin account lsit'; did you mean 'admin account list'\?$/],
     [["account", "restore", "nonsense", "--reason", "r"], /^there is no account nonsense$/],
     [["suspend", builder, "--reason", "x".repeat(201)], /^--reason must say why/],
-    [["grant", builder, "--reason", "r"], /^--usd is missing: dollars, more than 0/],
-    [["grant", builder, "--usd", "0", "--reason", "r"], /^--usd must be dollars/],
-    [["grant", builder, "--usd", "1e6", "--reason", "r"], /^--usd must be dollars/],
-    [["grant", builder, "--usd", "0.0000001", "--reason", "r"], /^--usd must be dollars/],
-    [["grant", builder, "--usd", "1000000.000001", "--reason", "r"], /^--usd must be dollars, .* at most 1000000/],
+    [["grant", builder, "--reason", "r"], /^--usd is missing: amount in dollars, more than 0/],
+    [["grant", builder, "--usd", "0", "--reason", "r"], /^--usd must be an amount in dollars/],
+    [["grant", builder, "--usd", "1e6", "--reason", "r"], /^--usd must be an amount in dollars/],
+    [["grant", builder, "--usd", "0.0000001", "--reason", "r"], /^--usd must be an amount in dollars/],
+    [
+      ["grant", builder, "--usd", "1000000.000001", "--reason", "r"],
+      /^--usd must be an amount in dollars, .* at most 1000000/,
+    ],
     [["grant", builder, "--usd", "5"], /^--reason is missing/],
     [["grant", host, "--usd", "5", "--reason", "r"], /^credit is granted to builder accounts only$/],
     [["account", "alert", builder, "--reason", "r"], /^--below is missing/],
     ...["2,5", "0.009", "1000000.01", "-1", ""].map((usd): [string[], RegExp] => [
       ["account", "alert", builder, `--below=${usd}`, "--reason", "r"],
-      /^--below must be dollars from 0\.01 to 1000000, or none: 2, 0\.50$/,
+      /^--below must be an amount in dollars from 0\.01 to 1000000, such as 2 or 0\.50, or none$/,
     ]),
     [
       ["account", "alert", host, "--below", "2", "--reason", "r"],
@@ -630,7 +633,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["key", "set", unknown.key, "--budget-day", "1"], /^there is no such key, or it is revoked$/],
     [
       ["key", "create", builder, "k", "--budget-day", "1,5", "--expires", "2020-01-01", "--models", "none"],
-      /^--budget-day must be dollars, or none: .*; --expires must be a future day or time, .*; --models must be all, or some of .*tiny-3b/,
+      /^--budget-day must be an amount in dollars, or none: .*; --expires must be a future day or time, .*; --models must be all, or some of .*tiny-3b/,
     ],
     [["key", "create", builder, "k", "--in-flight", "65"], /^--in-flight must be 64 or less, or none$/],
     [
@@ -658,7 +661,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["payout", "show", unknown.pay], /^there is no batch/],
     [["payout", "paid", unknown.pay], /^there is no batch/],
     [["payout", "export", unknown.pay], /^there is no batch/],
-    [["payout", "create", "--minimum-usd", "none"], /^--minimum-usd must be dollars/],
+    [["payout", "create", "--minimum-usd", "none"], /^--minimum-usd must be an amount in dollars/],
     [["payout", "create", "--note", "x".repeat(201)], /^--note must have at most 200 characters/],
     [["payout", "paid", builder], /is not a batch ID \(pay_…\)$/],
     [["withheld", "list", "--node", "barn"], /^--node must be an id that begins with node_, not barn$/],
@@ -694,7 +697,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     const refused = await shell(["grant", builder, "--usd", "much", "--reason", "r"]);
     assert.deepEqual(refused, {
       code: 2,
-      out: "error: --usd must be dollars, more than 0 and at most 1000000: 5, 0.25. Next: tollgate admin grant --help\n",
+      out: "error: --usd must be an amount in dollars, more than 0 and at most 1000000, such as 5 or 0.25. Next: tollgate admin grant --help\n",
     });
     const help = await shell(["grant", "--help"]);
     assert.equal(help.code, 0);

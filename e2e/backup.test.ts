@@ -13,7 +13,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER } from "@tollgate/stage/database.ts";
+import { LOSSY, PEPPER } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
 import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
 import { ask, CHAT } from "@tollgate/stage/load/steady.ts";
@@ -90,6 +90,7 @@ describe("backup and restore", { skip }, () => {
     env = {
       DATABASE_URL: urlOf("live"),
       KEY_PEPPER: PEPPER,
+      ...LOSSY,
       PORT: String(await freePort()),
       PLANE_PORT: String(await freePort()),
       AUTO_QUARANTINE: "false",

@@ -4,13 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { urlOf } from "@tollgate/stage/database.ts";
 import { newDataDir, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
 import { serve } from "@tollgate/stage/gateway-process.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 
 type Env = Record<string, string>;
 

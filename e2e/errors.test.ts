@@ -322,8 +322,12 @@ describe("golden files", () => {
   });
 
   test("an internal fault is answered 500 with the request's id and nothing internal", async () => {
-    await stage.query("alter table hold rename to hold_away");
-    const got = await post({}).finally(() => stage.query("alter table hold_away rename to hold"));
+    // An error that no outage and no migration explains.
+    await stage.query(
+      `create function hold_fault() returns trigger language plpgsql as $$ begin perform 1 / 0; return new; end $$;
+       create trigger hold_fault before insert on hold for each row execute function hold_fault()`,
+    );
+    const got = await post({}).finally(() => stage.query("drop function hold_fault cascade"));
     await assertGoldenAnswer("errors/500-internal_error", got);
     assert.ok(got.text.includes(got.headers["x-request-id"] as string));
     assert.deepEqual(

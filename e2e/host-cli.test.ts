@@ -177,7 +177,7 @@ describe("a host's command line", () => {
     const text = await rest();
     assert.ok(text.trimEnd().endsWith("data: [DONE]"), `the stream came to its own end: ${text.slice(-600)}`);
     assert.equal(await serving, 0);
-    assert.match(served(), /stopping finishing requests in flight.*\nstopped\n$/);
+    assert.match(served(), /stopping waiting for requests in flight.*\nstopped\n$/);
     assert.equal((await json("status")).connected, false);
     await stage.noHolds();
     await assertBalanced(stage);

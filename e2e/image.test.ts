@@ -16,12 +16,12 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER, urlOf } from "@tollgate/stage/database.ts";
+import { PEPPER } from "@tollgate/stage/database.ts";
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const NODE = join(ROOT, "node_modules", "node", "bin", "node");

@@ -107,12 +107,23 @@ describe("replacing secrets", { skip }, () => {
     await eventually("every secret was seen", async () => (await secrets()).code === 0);
     // Who signed in under the old pepper would be asked to do so again from here on.
     await person.signIn(PERSON);
+    /** The receipt key has no successor beside it: an operator says that the deployment's is another now. */
+    const receipts = async (what: "set" | "finish"): Promise<void> => {
+      const run = tollgate(["admin", "deployment", what, "receipts"], {
+        ...stage.env,
+        ...told,
+        RECEIPT_SEED: RECEIPT_SEEDS[1],
+      });
+      assert.equal(await run.ended, 0, run.output());
+    };
+    await receipts("set");
     await roll({
       KEY_PEPPER_OLD: "",
       RECEIPT_SEED: RECEIPT_SEEDS[1],
       SESSION_SECRET_NEXT: SESSION,
       PLANE_SIGNING_SEED: `${first},${second}`,
     });
+    await receipts("finish");
     await roll({
       SESSION_SECRET: SESSION,
       SESSION_SECRET_OLD: "derived",

@@ -105,10 +105,13 @@ describe("a store that is away", () => {
       });
       await assertRefused("the first one", first);
       for (const [what, request] of everything) await assertRefused(what, await request());
-      assert.deepEqual(await ready(), {
-        status: 503,
-        body: { status: "not ready", dependencies: { database: "away", limits: "up", plane: "up" } },
-      });
+      const { status: answer, body } = await ready();
+      const { reasons, ...others } = body as { reasons: Record<string, string> };
+      assert.deepEqual(
+        [answer, others],
+        [503, { status: "not ready", dependencies: { database: "away", limits: "up", plane: "up" } }],
+      );
+      assert.deepEqual(Object.keys(reasons), ["database"]);
       const metrics = await (await fetch(`${internal}/metrics`)).text();
       assert.match(metrics, /^tollgate_dependency_up\{dependency="database"\} 0$/m);
       assert.match(metrics, /^tollgate_refused_away_total\{dependency="database"\} [1-9]/m);

@@ -18,6 +18,15 @@ import { lastRelease } from "../gateway/src/db/testing/release.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
 
+/** The last release relies on them; the server of the tests has others. */
+const POSTGRES_DEFAULTS = {
+  timezone: "UTC",
+  datestyle: "ISO, MDY",
+  intervalstyle: "postgres",
+  default_transaction_isolation: "read committed",
+  bytea_output: "hex",
+};
+
 const found = findCommit(lastRelease().commit);
 const skip = skipWithoutNats || ("why" in found && found.why);
 
@@ -66,6 +75,13 @@ describe("upgrade", { skip }, () => {
     next = await makeNextVersion();
     // Empty: the release makes its own schema, as it did where it runs.
     stage = await openBalanced({ sql: await makeSqlDirectory({ after }), gateways: 0 });
+    for (const [name, value] of Object.entries(POSTGRES_DEFAULTS)) {
+      const [row] = await stage.query<{ sql: string }>(
+        "select format('alter database %I set %I to %L', current_database(), $1::text, $2::text) as sql",
+        [name, value],
+      );
+      await stage.query(row?.sql ?? "");
+    }
   });
   after(() => stage?.close());
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,6 +20,8 @@ interface PrometheusOptions {
   everyS?: number;
   /** Where it keeps what it scraped; without it in a folder that goes with it. */
   keepIn?: string;
+  /** Every period that an alert looks back on or waits for, in seconds, instead of its minutes and hours. */
+  periodS?: number;
 }
 
 /** In seconds. */
@@ -57,9 +59,10 @@ export class Prometheus {
     this.#place = place;
   }
 
-  static async open({ targets, everyS = 1, keepIn }: PrometheusOptions): Promise<Prometheus> {
+  static async open({ targets, everyS = 1, keepIn, periodS }: PrometheusOptions): Promise<Prometheus> {
     const place = await mkdtemp(join(tmpdir(), "tollgate-prometheus-"));
-    await cp(RULES, join(place, "alerts.yml"));
+    const rules = await readFile(RULES, "utf8");
+    await writeFile(join(place, "alerts.yml"), periodS === undefined ? rules : withPeriods(rules, periodS));
     const config = {
       global: { scrape_interval: `${everyS}s`, scrape_timeout: `${everyS}s`, evaluation_interval: `${everyS}s` },
       rule_files: ["alerts.yml"],
@@ -119,6 +122,14 @@ export class Prometheus {
     return groups.flatMap(({ rules }) => rules);
   }
 
+  /** The names of the alerts that fire. */
+  async firing(): Promise<string[]> {
+    const { alerts } = (await this.#get("alerts", "alerts")) as {
+      alerts: { state: string; labels: { alertname: string } }[];
+    };
+    return alerts.filter(({ state }) => state === "firing").map(({ labels }) => labels.alertname);
+  }
+
   async close(): Promise<void> {
     this.#process.kill();
     if (this.#process.exitCode === null) await once(this.#process, "exit");
@@ -134,4 +145,12 @@ export class Prometheus {
     assert.equal(status, "success", `${what}: ${error}`);
     return data;
   }
+}
+
+/** Thresholds stay as they are, but for ages that end an alert: `time() - … < 3600`. */
+function withPeriods(rules: string, seconds: number): string {
+  return rules
+    .replaceAll(/\[\d+[mhd]\]/g, `[${seconds}s]`)
+    .replaceAll(/for: \d+[mhd]/g, "for: 0s")
+    .replaceAll(/(time\(\) - \w+ <) \d+/g, `$1 ${seconds}`);
 }

@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER, urlOf } from "@tollgate/stage/database.ts";
+import { PEPPER, RECEIPT_SEED } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev.ts";
 import { serve } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
@@ -16,7 +16,7 @@ import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane
 import type { Process } from "@tollgate/stage/process.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
+import { openTestDatabase, type TestDatabase, urlOf } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import { GATEWAY_ADDRESSES, PROXIES, type RunningProxy, startProxy, type Upstream, whyNot } from "./proxy.ts";
 
@@ -61,7 +61,11 @@ describe("gateways behind proxies", { skip }, () => {
   const start = (nth: number, more: Record<string, string> = {}): Promise<Gateway> => {
     starts += 1;
     const at = GATEWAY_ADDRESSES[nth] as string;
-    return serve(dataDirs[nth] as string, { ...env, HOST: at, INTERNAL_HOST: at, ...more }, `gateway-${starts}`);
+    return serve(
+      dataDirs[nth] as string,
+      { RECEIPT_SEED, ...env, HOST: at, INTERNAL_HOST: at, ...more },
+      `gateway-${starts}`,
+    );
   };
   before(async () => {
     place = await newDataDir();

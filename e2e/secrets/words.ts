@@ -23,6 +23,9 @@ const KEPT: Record<string, string[]> = {
   "a key's name": ["api_key", "request", "hold"],
   // Only of a key whose owner turned labels on.
   "a label": ["request", "hold", "label_day"],
+  // What somebody took for a model's name: the owner of the key sees it beside the refusal.
+  model: ["refused_last"],
+  "a path below /v1/models/": ["refused_last"],
 };
 
 interface Word {
@@ -72,7 +75,8 @@ export class Words {
 
   /** Those that may be kept somewhere. */
   get keepable(): Word[] {
-    return [...this.#made.values()].filter(({ tables }) => tables.length > 0);
+    // Of refused calls only the last are kept: some of these names are gone by the end.
+    return [...this.#made.values()].filter(({ tables }) => tables.some((table) => table !== "refused_last"));
   }
 
   /** Which words and secrets stand in this text, but those words that may. Capitals do not hide a word. */

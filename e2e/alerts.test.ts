@@ -1,0 +1,99 @@
+/**
+ * The alerts of deploy/ on a real Prometheus, while the database goes away, loses commits, is replaced by an old primary, and a gateway is
+ * killed: each fires, and ends when the fault does. Their minutes are seconds here; tools/deploy.test.ts holds the minutes themselves.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { CREDIT, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { PEPPER } from "@tollgate/stage/database.ts";
+import { newDataDir, removeDataDir } from "@tollgate/stage/dev.ts";
+import { type GatewayProcess, serve } from "@tollgate/stage/gateway-process.ts";
+import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { freePort, type Process } from "@tollgate/stage/process.ts";
+import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
+import { HONEST_NODES } from "@tollgate/stage/surroundings.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
+
+const MODEL = "tiny-3b";
+const PERIOD_S = 20;
+
+describe("alerts under faults", { skip: skipWithoutPrometheus }, () => {
+  let dataDir: string;
+  let postgres: Postgres;
+  let gateway: GatewayProcess;
+  let node: Process;
+  let prometheus: Prometheus;
+  let key: string;
+  before(async () => {
+    dataDir = await newDataDir();
+    postgres = await startPostgres();
+    const ports = { PORT: String(await freePort()), INTERNAL_PORT: String(await freePort()) };
+    const env = { DATABASE_URL: postgres.url, KEY_PEPPER: PEPPER, ...ports, ...HONEST_NODES };
+    gateway = await serve(dataDir, env);
+    const host = await openHost(postgres.query);
+    const account = await openBuilder(postgres.query, CREDIT);
+    key = (await makeKey(postgres.query, account, NO_LIMITS)).token;
+    const ready = { gateway_url: gateway.baseUrl, host_token: host.token };
+    node = await startNode({ ready }, { name: "node", model: MODEL, slots: 16 });
+    const targets = { gateway: `127.0.0.1:${gateway.internalPort}` };
+    prometheus = await Prometheus.open({ targets, everyS: 2, periodS: PERIOD_S });
+  });
+  after(async () => {
+    await prometheus?.close();
+    await node?.kill();
+    await gateway?.stop();
+    await postgres?.close();
+    await removeDataDir(dataDir);
+  });
+
+  const chat = (orders: object, more: object = {}): Promise<Response> =>
+    ask(gateway, key, { model: MODEL, prompt: script(orders), ...more });
+  const fire = (...alerts: string[]): Promise<unknown> =>
+    Promise.all(
+      alerts.map((alert) => eventually(`${alert} fires`, async () => (await prometheus.firing()).includes(alert))),
+    );
+  const nothingFires = (): Promise<unknown> =>
+    eventually("no alert fires", async () => (await prometheus.firing()).length === 0);
+  const isScraped = (): Promise<unknown> =>
+    eventually("it is scraped", async () => (await prometheus.now("tollgate_ready == 1")).length > 0);
+
+  test("fire while the database is away and settlements wait on the disk, and end when it is back", async () => {
+    assert.equal((await chat({ tokens: 5 })).status, 200);
+    await isScraped();
+    await nothingFires();
+    const rest = await begun(await chat({ tokens: 100, delta_ms: 20 }, { stream: true }));
+    await postgres.cutFront("refusing");
+    await rest();
+    await fire("TollgateDependencyAway", "TollgateNotReady", "TollgateSettlementsSpooled", "TollgateSettlementsStuck");
+    await postgres.healFront();
+    await nothingFires();
+  });
+
+  test("fire when a failover lost commits", async () => {
+    await postgres.kill("standby");
+    for (let i = 0; i < 5; i++) {
+      const response = await chat({ tokens: 5 });
+      assert.equal(response.status, 200, await response.text());
+    }
+    await postgres.failoverLosing();
+    await fire("TollgateHistoryLost");
+    await nothingFires();
+  });
+
+  test("fire while connections lead to an old primary", async () => {
+    await postgres.leadTo("standby");
+    await fire("TollgateDatabaseRefused", "TollgateDependencyAway", "TollgateNotReady");
+    await postgres.leadTo("primary");
+    await nothingFires();
+  });
+
+  test("fire while a gateway is down", async () => {
+    await gateway.kill();
+    await fire("TollgateGatewayDown");
+    await gateway.start();
+    await isScraped();
+    await nothingFires();
+  });
+});
