@@ -27,6 +27,7 @@ const ALL = [
   ...["autoscaling.enabled=true", "ingress.enabled=true", "ingress.host=gate.example", "ingress.tlsSecret=gate-tls"],
   ...["networkPolicy.enabled=true", "networkPolicy.from[0].podSelector.matchLabels.app=ingress"],
   ...["networkPolicy.metricsFrom[0].namespaceSelector.matchLabels.name=monitoring", "migrations.job=false"],
+  ...["migrations.finish=true", "spool.enter[0]=data-tollgate-2"],
   ...[
     "tls.secret=gate-tls",
     "planeAuthority=plane-ca",

@@ -23,7 +23,9 @@ if (step === undefined) process.exit(0);
 
 console.log(`  ${step.saying}…`);
 const started = Date.now();
-const result = spawnSync("npm", [...step.npm, "--loglevel=error", "--no-audit", "--no-fund"], {
+// The lockfile names every byte, so what npm has kept needs no asking whether it is still the newest. `node` is installed by an npm of
+// its own, which takes these flags over.
+const result = spawnSync("npm", [...step.npm, "--loglevel=error", "--no-audit", "--no-fund", "--prefer-offline"], {
   cwd: root,
   stdio: ["ignore", "ignore", "inherit"],
   shell: process.platform === "win32",

@@ -158,6 +158,7 @@ export function resolve(file: string, specifier: string): string | undefined {
 /** The folders of the gateway by level: a file may import its own folder and any level below it. */
 const LEVELS: string[][] = [
   ["commands"],
+  ["workers"],
   ["build"],
   ["assemble"],
   ["site"],
@@ -172,9 +173,9 @@ const LEVELS: string[][] = [
 ];
 /** Files beside the folders, and who may see them. */
 const LOOSE: Record<string, string[]> = {
-  config: ["commands", "build"],
+  config: ["commands", "workers", "build"],
   faults: ["site", "routes", "http", "inference", "payments", "build"],
-  "server-secrets": ["build", "commands"],
+  "server-secrets": ["build", "workers", "commands"],
 };
 
 /** Where a folder declares its settings. */

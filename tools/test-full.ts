@@ -16,6 +16,7 @@ const STEPS: Record<string, string[]> = {
   mutations: ["run", "mutations"],
   chaos: ["run", "chaos", "--", "--minutes", "60", "--strict"],
   histories: ["run", "histories", "--", "--seconds", "600", "--controls"],
+  failovers: ["run", "failovers", "--", "--failovers", "20", "--switchovers", "20", "--unfenced", "2"],
   fuzz: ["run", "fuzz", "--", "--requests", "100000"],
   "fuzz:plane": ["run", "fuzz:plane", "--", "--frames", "1000000"],
   clients: ["run", "clients"],

@@ -1,4 +1,4 @@
-/** Draws sentences of the docs and messages of the product for an outsider to rate: `node tools/words/draw.ts --seed N`. */
+/** Draws sentences of the docs and messages of the product for an outsider to rate: `npx node tools/words/draw.ts --seed N`. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
