@@ -24,7 +24,8 @@ import { gatewayClient } from "../../host/src/command/gateway/client.ts";
 import { gatewayCommand } from "../gateway/command.ts";
 import { Child } from "../gateway/processes.ts";
 import { cpuOf, machineUs, residentMib, spentUs, type Watched } from "../gateway/usage.ts";
-import type { NodeLogin, Seen } from "./terms.ts";
+import type { NodeLogin } from "./node-connection.ts";
+import type { Seen } from "./terms.ts";
 
 const MODEL = "tiny-3b";
 /** As many as the protocol lets a node have. */

@@ -4,15 +4,6 @@
 export const PACE_MS = 500;
 export const STAMPED_EVERY = 16;
 
-export interface NodeLogin {
-  id: string;
-  url: string;
-  jwt: string;
-  seed: string;
-  slots: number;
-  model: string;
-}
-
 /** What the clients saw within a window. */
 export interface Seen {
   streams: number;

@@ -24,8 +24,9 @@ import type { Address } from "../gateway/load.ts";
 import { Child } from "../gateway/processes.ts";
 import { SCENARIOS, type Scenario } from "../gateway/scenarios.ts";
 import { cpuOf, durableWriteMs, machineUs, residentMib, spentUs, type Watched } from "../gateway/usage.ts";
+import type { NodeLogin } from "../streams/node-connection.ts";
 import { type Figures, headOf, rowOf } from "./report.ts";
-import type { Loaded, NodeLogin, Pace, ToClients, ToNodes } from "./terms.ts";
+import type { Loaded, Pace, ToClients, ToNodes } from "./terms.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MODEL = "tiny-3b";

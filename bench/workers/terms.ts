@@ -1,15 +1,7 @@
 /** What the processes of this bench tell each other. */
 import type { Address } from "../gateway/load.ts";
 import type { Scenario } from "../gateway/scenarios.ts";
-
-export interface NodeLogin {
-  id: string;
-  url: string;
-  jwt: string;
-  seed: string;
-  slots: number;
-  model: string;
-}
+import type { NodeLogin } from "../streams/node-connection.ts";
 
 /** How a node answers: so many words, and so long between two of them; 0: all of them at once. */
 export interface Pace {

@@ -1,0 +1,129 @@
+/**
+ * A node's connection to the dispatch plane for load benches: it signs in, reports its slots, reads jobs and sends frames. It is written by
+ * hand because a NATS client costs several times as much for each node, and the bench shares the machine with what it measures.
+ */
+import { connect, type Socket } from "node:net";
+import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
+import { decode, encode } from "../../protocol/src/codec.ts";
+import type { Delta, Frame } from "../../protocol/src/frames.ts";
+import { DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
+import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
+
+const REPORT_EVERY_MS = 250;
+/** An unchanged state is repeated every 5 s. */
+const REPORTS_AT_REST = 20;
+
+export interface NodeLogin {
+  id: string;
+  url: string;
+  jwt: string;
+  seed: string;
+  slots: number;
+  model: string;
+}
+
+export interface NodeHandlers {
+  online: () => void;
+  frame: (frame: Frame) => void;
+  busySlots: () => number;
+}
+
+export class NodeConnection {
+  readonly #login: NodeLogin;
+  readonly #socket: Socket;
+  readonly #handlers: NodeHandlers;
+  #received: Buffer = Buffer.alloc(0);
+  #reported = -1;
+  #reports = 0;
+  #isConnected = false;
+
+  constructor(login: NodeLogin, handlers: NodeHandlers) {
+    this.#login = login;
+    this.#handlers = handlers;
+    const { hostname, port } = new URL(login.url);
+    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    this.#socket.on("data", (chunk) => this.together(() => this.#read(chunk)));
+    this.#socket.on("error", (error) => process.send?.({ type: "trouble", what: error.message }));
+    this.#socket.on("close", () => process.send?.({ type: "trouble", what: "a node's connection closed" }));
+  }
+
+  /** What `work` sends goes out in one write. */
+  together(work: () => void): void {
+    this.#socket.cork();
+    work();
+    this.#socket.uncork();
+  }
+
+  sendDeltas(gateway: string, deltas: Delta[]): void {
+    for (let i = 0; i < deltas.length; i += DELTAS_PER_FRAME_MAX)
+      this.send(gateway, { kind: "deltas", deltas: deltas.slice(i, i + DELTAS_PER_FRAME_MAX) });
+  }
+
+  send(gateway: string, frame: Exclude<Frame, { kind: "unknown" }>): void {
+    this.#publish(toGateway(gateway, this.#login.id), encode(frame));
+  }
+
+  /** Sends the state when a slot changed, when asked, and every 5 s. */
+  report(asked = false): void {
+    if (!this.#isConnected) return;
+    this.#reports += 1;
+    const busy = this.#handlers.busySlots();
+    if (!asked && busy === this.#reported && this.#reports % REPORTS_AT_REST !== 0) return;
+    this.#reported = busy;
+    const { id, slots, model } = this.#login;
+    const state = { protocol: "1.1", agent: "bench", slots, busy, models: [model], draining: false };
+    this.#publish(nodeState(id), encode({ kind: "state", state }));
+  }
+
+  #read(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    for (;;) {
+      const end = this.#received.indexOf("\r\n");
+      if (end < 0) return;
+      const line = this.#received.toString("latin1", 0, end);
+      let next = end + 2;
+      if (line.startsWith("MSG ")) {
+        const [, subject = "", , bytes] = line.split(" ");
+        const after = next + Number(bytes);
+        if (this.#received.length < after + 2) return;
+        if (subject === STATE_REQUEST) this.report(true);
+        else this.#handlers.frame(decode(this.#received.subarray(next, after)));
+        next = after + 2;
+      } else if (line.startsWith("INFO ")) this.#signIn(JSON.parse(line.slice(5)).nonce);
+      else if (line === "PING") this.#socket.write("PONG\r\n");
+      else if (line === "PONG") this.#handlers.online();
+      else if (line.startsWith("-ERR")) process.send?.({ type: "trouble", what: line });
+      this.#received = this.#received.subarray(next);
+    }
+  }
+
+  #signIn(nonce: string): void {
+    const { id, jwt, seed } = this.#login;
+    const sig = keyFromSeed(seed).sign(Buffer.from(nonce)).toString("base64url");
+    this.#socket.write(`CONNECT ${JSON.stringify({ jwt, sig })}\r\nSUB ${toNode(id)} 1\r\nSUB ${STATE_REQUEST} 2\r\n`);
+    this.#isConnected = true;
+    this.report(true);
+    this.#socket.write("PING\r\n");
+  }
+
+  #publish(subject: string, payload: Uint8Array): void {
+    this.together(() => {
+      this.#socket.write(`PUB ${subject} ${payload.length}\r\n`, "latin1");
+      this.#socket.write(payload);
+      this.#socket.write("\r\n", "latin1");
+    });
+  }
+}
+
+/** Opens nodes one after the other: a hub has room for few connections that have not signed in, and reports for all of them. */
+export async function openNodes<N extends { connection: NodeConnection }>(
+  logins: readonly NodeLogin[],
+  open: (login: NodeLogin, online: () => void) => N,
+  into: N[],
+): Promise<void> {
+  setInterval(() => {
+    for (const { connection } of into) connection.report();
+  }, REPORT_EVERY_MS);
+  for (const login of logins) await new Promise<void>((resolve) => into.push(open(login, resolve)));
+  process.send?.({ type: "online" });
+}
