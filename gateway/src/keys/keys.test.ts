@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
@@ -42,6 +42,16 @@ describe("keys", () => {
     await Promise.all(broadcasts.map((broadcast) => broadcast.close()));
     await db.close();
   });
+
+  /** Resolves once the second gateway has heard every message that the first one sent. They come in order. */
+  let marks = 0;
+  const allHeard = async (): Promise<void> => {
+    const [from, to] = broadcasts as [Broadcast, Broadcast];
+    const topic = `mark-${marks++}`;
+    const heard = new Promise<void>((resolve) => to.on(topic, () => resolve()));
+    await from.send(topic, "");
+    await unlessHung("the second gateway hears the mark", heard);
+  };
 
   const newAccount = async (): Promise<Uuid> => {
     const id = newId();
@@ -117,6 +127,8 @@ describe("keys", () => {
       async () => (await there.authenticate(`Bearer ${token}`)) === undefined,
     );
     assert.equal(await here.revoke(account, id), false, "once");
+    // That told the others again, and a gateway does not remember what it reads while it hears of a change.
+    await allHeard();
 
     const quiet = await here.issue(account, "quiet");
     assert.ok(await there.authenticate(`Bearer ${quiet.token}`));
