@@ -7,7 +7,8 @@ import type pg from "pg";
 import { createLog } from "../base/log.ts";
 import { BASE_FILE, headerOf, readBase } from "./base.ts";
 import { migrate } from "./migrate.ts";
-import { readMigrations } from "./migrations.ts";
+import { padded, readMigrations } from "./migrations.ts";
+import { OLDEST_SCHEMA } from "./standing.ts";
 import { differences, schemaOf, texts } from "./testing/schema-of.ts";
 import { makeSqlDirectory, SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
@@ -51,30 +52,70 @@ test("base.sql makes what the migrations make: schema, functions, grants, rows",
   assert.deepEqual(await migrate(made.pool, { directory: SQL, log }), { migrations: [], functions: [], left: [] });
 });
 
-const OWNER = "01a1e000-0000-7000-8000-000000000001";
-
 const fresh = (async () => {
   const { pool, close } = await openTestDatabase();
   after(close);
   return await schemaOf(pool);
 })();
 
-for (const { version } of migrations.slice(0, -1)) {
+const LEDGER_SINCE = 3;
+const REQUESTS_SINCE = 4;
+const idOf = (version: number): string => `01a1e000-0000-7000-8000-${String(version).padStart(12, "0")}`;
+
+/** An account with what one could have at that version. */
+async function addRows(pool: pg.Pool, version: number): Promise<void> {
+  const id = [idOf(version)];
+  await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'an account')", id);
+  if (version >= LEDGER_SINCE) await pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", id);
+  if (version >= REQUESTS_SINCE)
+    await pool.query(
+      `insert into request (id, account_id, key_id, key_name, endpoint, stream, outcome, http_status, created_at)
+       values ($1, $1, $1, 'a key', 'chat', false, 'ok', 200, now())`,
+      id,
+    );
+}
+
+/** Nothing but the rows of these versions is there, in a schema like a new one. */
+async function assertLikeNew(pool: pg.Pool, versions: number[]): Promise<void> {
+  const since = (first: number): string[] => versions.filter((version) => version >= first).map(idOf);
+  const [accounts, ledger, requests] = [since(1), since(LEDGER_SINCE), since(REQUESTS_SINCE)];
+  assert.deepEqual(
+    await texts(pool, "select concat(id, name) from account order by id"),
+    accounts.map((id) => `${id}an account`),
+  );
+  assert.deepEqual(await texts(pool, "select id from ledger_account where kind = 'builder' order by id"), ledger);
+  assert.deepEqual(
+    await texts(pool, "select concat(id, outcome) from request order by id"),
+    requests.map((id) => `${id}ok`),
+  );
+  assert.deepEqual(differences(await schemaOf(pool), await fresh), []);
+}
+
+test("a database that gets rows at every migration, and each migration alone, becomes what an empty one does", async (t) => {
+  const directory = await makeSqlDirectory(t);
+  const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectory(t) });
+  t.after(close);
+  for (const { name, version } of migrations) {
+    await copyFile(join(SQL, "migrations", name), join(directory, "migrations", name));
+    assert.deepEqual((await migrate(pool, { directory, log })).migrations, [name]);
+    await addRows(pool, version);
+  }
+  await migrate(pool, { directory: SQL, log });
+  await assertLikeNew(
+    pool,
+    migrations.map(({ version }) => version),
+  );
+});
+
+// All later migrations in one transaction, on rows from before it: from the first version, from the first with all of these rows, and
+// from the one that the last release left behind. A start in between runs the end of the same transaction on the same kinds of rows.
+for (const version of [1, REQUESTS_SINCE, OLDEST_SCHEMA]) {
   test(`a database with rows at migration ${version} becomes what an empty one does`, async (t) => {
-    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, String(version).padStart(4, "0")) });
+    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(version)) });
     t.after(close);
-    await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'an account')", [OWNER]);
-    if (version >= 3) await pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [OWNER]);
-    if (version >= 4)
-      await pool.query(
-        `insert into request (id, account_id, key_id, key_name, endpoint, stream, outcome, http_status, created_at)
-         values ($1, $1, $1, 'a key', 'chat', false, 'ok', 200, now())`,
-        [OWNER],
-      );
+    await addRows(pool, version);
     await migrate(pool, { directory: SQL, log });
-    assert.deepEqual(await texts(pool, "select name from account"), ["an account"]);
-    assert.deepEqual(await texts(pool, "select outcome from request"), version >= 4 ? ["ok"] : []);
-    assert.deepEqual(differences(await schemaOf(pool), await fresh), []);
+    await assertLikeNew(pool, [version]);
   });
 }
 

@@ -13,6 +13,7 @@ import { EngineError, type Finish, type GenerationJob, type Sink } from "../engi
 import { engineSeed } from "../seed.ts";
 import { OutputDecoder } from "./output-decoder.ts";
 import type { PromptFormat } from "./prompt-format.ts";
+import type { Reading } from "./reading.ts";
 
 /** A long prompt is read in steps: between them other jobs run, progress is told, a cancellation is heard. */
 const STEP_TOKENS_MIN = 16;
@@ -20,8 +21,6 @@ const STEP_TOKENS = 128;
 const STEP_TOKENS_MAX = 2048;
 /** A step should take about so long: short enough for everyone else, long enough to be worth its while. */
 const STEP_MS = 250;
-/** While the prompt is read the gateway hears of it at least this often. */
-const TELL_EVERY_MS = 1_000;
 
 export interface SamplingDefaults {
   temperature: number;
@@ -36,7 +35,8 @@ interface Generation {
   job: GenerationJob;
   /** What the answer must keep to. */
   grammar: LlamaGrammarEvaluationState | undefined;
-  sink: Sink;
+  sink: Pick<Sink, "delta">;
+  reading: Reading;
   signal: AbortSignal;
   clock: Clock;
 }
@@ -48,7 +48,7 @@ interface Generation {
 const UNCOUNTED = 16;
 
 export async function generate(generation: Generation): Promise<{ finish: Finish }> {
-  const { model, sequence, format, samplingDefaults, job, sink, signal } = generation;
+  const { model, sequence, format, samplingDefaults, job, sink, reading, signal } = generation;
   const { tokens: prompt, thinking, startsThinking } = format(job);
   // llama.cpp needs one place of the context for itself.
   const usable = sequence.contextSize - 1;
@@ -62,7 +62,7 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
     emit: (channel, text) => sink.delta(channel, text),
   });
 
-  const rest = await readPrompt(prompt, generation);
+  const rest = await readPrompt(prompt, { ...generation, tokens: prompt.length });
   if (signal.aborted) return { finish: "stop" };
   const sampling = samplingOptions(job.sampling, samplingDefaults, said);
   // A model that is made to think first keeps to the format afterwards; any other from its first token on.
@@ -71,6 +71,7 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
   const options =
     grammar === undefined ? sampling : { ...sampling, grammarEvaluationState: () => (keeps() ? grammar : undefined) };
   for await (const token of sequence.evaluate(rest, options)) {
+    reading.end();
     if (signal.aborted) return { finish: "stop" };
     said.push(token);
     if (decoder.push(token)) return { finish: "stop" };
@@ -83,30 +84,24 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
   return { finish: "stop" };
 }
 
+interface PromptReading extends Pick<Generation, "sequence" | "reading" | "signal" | "clock"> {
+  /** What is to be read in all, with what comes after the prompt. */
+  tokens: number;
+}
+
 /** Reads all of the prompt but its last step, which comes back. */
 export async function readPrompt(
   prompt: Token[],
-  {
-    sequence,
-    sink,
-    signal,
-    clock,
-  }: Pick<Generation, "sequence" | "signal" | "clock"> & { sink: Pick<Sink, "progress"> },
+  { sequence, reading, tokens, signal, clock }: PromptReading,
 ): Promise<Token[]> {
   let read = 0;
   let step = STEP_TOKENS;
-  // The work is done in this process, so that it goes on is known without the engine saying so.
-  const stopTelling = clock.every(TELL_EVERY_MS, () => sink.progress(read / prompt.length));
-  try {
-    while (prompt.length - read > step && !signal.aborted) {
-      const began = clock.monotonic();
-      await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(read, read + step));
-      read += step;
-      sink.progress(read / prompt.length);
-      step = nextStep(step, clock.monotonic() - began);
-    }
-  } finally {
-    stopTelling();
+  while (prompt.length - read > step && !signal.aborted) {
+    const began = clock.monotonic();
+    await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(read, read + step));
+    read += step;
+    reading.reached(read / tokens);
+    step = nextStep(step, clock.monotonic() - began);
   }
   return prompt.slice(read);
 }

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../clock.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../../testing/recording-sink.ts";
 import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "../engine.ts";
-import { nextStep } from "./generate.ts";
 import { llamaCppEngine } from "./llama-cpp.ts";
 import { filePromptFormat } from "./prompt-format.ts";
 
@@ -132,6 +132,29 @@ test("what does not fit the context is refused, never cut; a long prompt tells h
   assert.equal(finish, "length");
 });
 
+test("a job that waits for a slot and reads a short prompt tells that it goes on, and stops at its first token", async (t) => {
+  const clock = new ManualClock();
+  const one = await llamaCppEngine({ ...options, models: ["tiny-3b"], slots: 1, clock });
+  t.after(() => one.close());
+  const [first, waiting] = [new RecordingSink(), new RecordingSink()];
+  const told: number[] = [];
+  first.heard = () => {
+    clock.advance(1_000);
+    told.push(waiting.fractions.length);
+  };
+  const short = { sampling: greedy, outputTokensMax: 3 };
+  await Promise.all([
+    one.generate(chatJob("Count to ten", short), first, never),
+    one.generate(chatJob("Count to ten", short), waiting, never),
+  ]);
+  assert.deepEqual(first.fractions, []);
+  assert.ok(told.length >= 3);
+  assert.deepEqual(
+    told,
+    told.map((_, i) => i + 1),
+  );
+});
+
 const embed = (input: string[]): Promise<Float32Array[]> => {
   const job: EmbeddingJob = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding", input };
   return Array.fromAsync(engine.embed(job, new RecordingSink(), never));
@@ -191,14 +214,6 @@ test("what of the file falls short of the catalogue is noted", async (t) => {
 test("it tells its tokens, with none added", async () => {
   const tokens = await engine.tokens?.("tiny-3b", "The capital of France");
   assert.ok(tokens !== undefined && tokens.length > 2 && tokens.length < 12);
-});
-
-test("steps through a prompt shrink where they are slow and grow where they are fast", () => {
-  assert.equal(nextStep(128, 1000), 64);
-  assert.equal(nextStep(128, 250), 128);
-  assert.equal(nextStep(128, 10), 256);
-  assert.equal(nextStep(16, 9999), 16);
-  assert.equal(nextStep(2048, 1), 2048);
 });
 
 const schemaFormat = (schema: Record<string, unknown>) => ({ type: "json_schema" as const, name: "x", schema });

@@ -27,13 +27,13 @@ import { answerGrammar } from "./answer-grammar.ts";
 import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
 import { Pool } from "./pool.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
+import { TELL_EVERY_MS, tellReading } from "./reading.ts";
 import { sampleInTurns } from "./sample-in-turns.ts";
 import { score } from "./score.ts";
 
 const GGUF_MAGIC = "GGUF";
 const SLOTS_ON_CPU = 1;
 const SLOTS_ON_GPU = 4;
-const TELL_EVERY_MS = 1_000;
 /** Of the catalogue's embedding model. */
 const VECTOR_WIDTH = 1024;
 const OPENAI_DEFAULTS: SamplingDefaults = { temperature: 1, topP: 1 };
@@ -86,26 +86,34 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const writes = models.some((id) => !EMBEDDING_MODELS.includes(id));
     const free = new Pool(writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : []);
     const embedder = new Embedder(model, { contextTokens, threads, shorten });
-    const write: Engine["generate"] = async (job, sink, signal) => {
-      if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
-      const grammar = job.format === undefined ? undefined : await answerGrammar(llama, model, job.format);
+    /** Nothing of a prompt stays behind for the next job on the sequence. */
+    const onSequence = async <Result>(run: (sequence: LlamaContextSequence) => Promise<Result>): Promise<Result> => {
       const sequence = await free.take();
       try {
-        return await generate({ model, sequence, format, samplingDefaults, job, grammar, sink, signal, clock });
+        return await run(sequence);
       } finally {
-        // Nothing of a prompt stays behind for the next one.
         await sequence.clearHistory();
         free.put(sequence);
       }
     };
+    const write: Engine["generate"] = async (job, sink, signal) => {
+      if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
+      const reading = tellReading(sink, clock);
+      try {
+        const grammar = job.format === undefined ? undefined : await answerGrammar(llama, model, job.format);
+        const common = { model, format, samplingDefaults, job, grammar, sink, reading, signal, clock };
+        return await onSequence((sequence) => generate({ ...common, sequence }));
+      } finally {
+        reading.end();
+      }
+    };
     const scoreAnswer: NonNullable<Engine["score"]> = async (job, sink, signal) => {
       if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
-      const sequence = await free.take();
+      const reading = tellReading(sink, clock);
       try {
-        return await score({ model, sequence, format, job, sink, signal, clock });
+        return await onSequence((sequence) => score({ model, sequence, format, job, reading, signal, clock }));
       } finally {
-        await sequence.clearHistory();
-        free.put(sequence);
+        reading.end();
       }
     };
 

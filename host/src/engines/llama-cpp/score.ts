@@ -2,9 +2,10 @@
 import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
-import type { Logprobs, ScoringJob, Sink } from "../engine.ts";
+import type { Logprobs, ScoringJob } from "../engine.ts";
 import { readPrompt, tooLong } from "./generate.ts";
 import type { PromptFormat } from "./prompt-format.ts";
+import type { Reading } from "./reading.ts";
 
 /** Tokens in one step: each brings the probabilities of the whole vocabulary into this process. */
 const STEP_TOKENS = 8;
@@ -18,17 +19,18 @@ interface Scoring {
   sequence: LlamaContextSequence;
   format: PromptFormat;
   job: ScoringJob;
-  sink: Pick<Sink, "progress">;
+  reading: Reading;
   signal: AbortSignal;
   clock: Clock;
 }
 
 export async function score(scoring: Scoring): Promise<Logprobs> {
-  const { model, sequence, format, job, signal } = scoring;
+  const { model, sequence, format, job, reading, signal } = scoring;
   const { tokens: prompt, startsThinking } = format(job);
   const answer = answerTokens(model, job.score.answer, startsThinking).slice(0, SCORES_MAX);
-  if (prompt.length + answer.length > sequence.contextSize - 1) throw tooLong(sequence.contextSize);
-  const rest = await readPrompt(prompt, scoring);
+  const tokens = prompt.length + answer.length;
+  if (tokens > sequence.contextSize - 1) throw tooLong(sequence.contextSize);
+  const rest = await readPrompt(prompt, { ...scoring, tokens });
   await sequence.evaluateWithoutGeneratingNewTokens(rest.slice(0, -1));
   // The probability of each token comes with the one before it.
   const read = [...rest.slice(-1), ...answer.slice(0, -1)];
@@ -42,6 +44,7 @@ export async function score(scoring: Scoring): Promise<Logprobs> {
       const p = outputs[i]?.next.probabilities?.get(answer[at + i] as Token) ?? 0;
       logprobs.push(Math.max(LOGPROB_MIN, Math.log(p)));
     }
+    reading.reached((prompt.length + logprobs.length) / tokens);
   }
   return logprobs;
 }

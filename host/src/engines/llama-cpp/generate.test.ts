@@ -1,0 +1,118 @@
+/** One generation with a sequence made by hand: the gateway hears that the prompt is read, however long a single step takes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
+import { ManualClock } from "../../testing/manual-clock.ts";
+import { chatJob, RecordingSink } from "../../testing/recording-sink.ts";
+import { generate, nextStep } from "./generate.ts";
+import { tellReading } from "./reading.ts";
+import { score } from "./score.ts";
+
+const STEP_MS = 2_500;
+const TOKEN_MS = 1_500;
+const never = new AbortController().signal;
+
+/** Takes that long for each step of a prompt and for each token. */
+function slowModel(clock: ManualClock) {
+  const step = async (): Promise<void> => clock.advance(STEP_MS);
+  const sequence = {
+    contextSize: 4_096,
+    evaluateWithoutGeneratingNewTokens: step,
+    async controlledEvaluate(tokens: unknown[]) {
+      await step();
+      return tokens.map(() => ({ next: { probabilities: new Map() } }));
+    },
+    async *evaluate() {
+      await step();
+      for (const token of [1, 2, 3]) {
+        yield token;
+        clock.advance(TOKEN_MS);
+      }
+    },
+  };
+  const model = { detokenize: (tokens: Token[]) => tokens.join(" "), tokenize: (text: string) => text.split(" ") };
+  return {
+    sequence: sequence as unknown as LlamaContextSequence,
+    model: model as unknown as LlamaModel,
+    samplingDefaults: { temperature: 1, topP: 1 },
+    grammar: undefined,
+    signal: never,
+    clock,
+  };
+}
+
+const prompt = (length: number) => () => ({
+  tokens: Array.from({ length }, () => 7 as Token),
+  thinking: undefined,
+  startsThinking: false,
+});
+
+/** When the gateway heard something, from the beginning of the job to its first output, and how far the prompt was read. */
+class TimedSink extends RecordingSink {
+  readonly heardAt: number[];
+  readonly #clock: ManualClock;
+
+  constructor(clock: ManualClock) {
+    super();
+    this.#clock = clock;
+    this.heardAt = [clock.monotonic()];
+    this.heard = () => {
+      if (this.deltas.length === 1) this.heardAt.push(clock.monotonic());
+    };
+  }
+
+  override progress(fraction: number): void {
+    super.progress(fraction);
+    assert.equal(this.deltas.length, 0, "nothing is told once there is output");
+    this.heardAt.push(this.#clock.monotonic());
+  }
+
+  assertSteady(): void {
+    for (const [i, at] of this.heardAt.entries())
+      assert.ok(at - (this.heardAt[i - 1] ?? at) <= 1_000, `${this.heardAt}`);
+    assert.deepEqual(
+      this.fractions,
+      this.fractions.toSorted((a, b) => a - b),
+    );
+  }
+}
+
+for (const [length, steps] of [
+  [40, 1],
+  [300, 8],
+] as const) {
+  test(`a prompt of ${length} tokens on a slow machine is told every second until the first token`, async () => {
+    const clock = new ManualClock();
+    const sink = new TimedSink(clock);
+    const reading = tellReading(sink, clock);
+    const began = clock.monotonic();
+    const { finish } = await generate({
+      ...slowModel(clock),
+      ...{ format: prompt(length), job: chatJob(""), sink, reading },
+    });
+    assert.equal(finish, "stop");
+    assert.equal(sink.deltas.length, 3);
+    assert.equal(sink.heardAt.at(-1), began + steps * STEP_MS);
+    sink.assertSteady();
+  });
+}
+
+test("an answer that is scored on a slow machine is told every second until its scores are there", async () => {
+  const clock = new ManualClock();
+  const sink = new TimedSink(clock);
+  const reading = tellReading(sink, clock);
+  const job = { ...chatJob(""), score: { answer: "one two three four five six seven eight nine ten" } };
+  const scores = await score({ ...slowModel(clock), format: prompt(40), job, reading });
+  reading.end();
+  assert.equal(scores.length, 10);
+  assert.equal(sink.fractions.at(-1), 1);
+  sink.assertSteady();
+});
+
+test("steps through a prompt shrink where they are slow and grow where they are fast", () => {
+  assert.equal(nextStep(128, 1000), 64);
+  assert.equal(nextStep(128, 250), 128);
+  assert.equal(nextStep(128, 10), 256);
+  assert.equal(nextStep(16, 9999), 16);
+  assert.equal(nextStep(2048, 1), 2048);
+});
