@@ -1,18 +1,62 @@
-/** A gateway whose machine has another time of day than its database. */
+/** A gateway as its settings build it: while its database comes and goes, and where its machine has another time of day. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { createLog } from "./base/log.ts";
 import { dollars, pico } from "./base/money.ts";
 import { DAY_MS } from "./base/time.ts";
 import { type BuiltGateway, build } from "./build.ts";
 import { parseConfig } from "./config.ts";
+import { openDatabaseProxy } from "./db/testing/proxy.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "./db/testing.ts";
 import { pastMidnight } from "./history/testing.ts";
 import { holdOf, settlementOf } from "./ledger/testing.ts";
+
+const WAITS = "database is unreachable; waiting for it to start";
+const ENV = {
+  ...{ HOST: "127.0.0.1", PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0", DRAIN_DELAY_S: "0" },
+  DATABASE_DURABILITY: "assumed",
+  KEY_PEPPER: "a pepper of tests, 32 characters or more",
+  RECEIPT_SEED: Buffer.alloc(32, 1).toString("base64url"),
+};
+
+describe("a gateway whose database goes away after it was found, before the gateway serves", () => {
+  test("waits for it again, and serves when it is back", async (t) => {
+    const database = await openTestDatabase();
+    const proxy = await openDatabaseProxy(database.connection);
+    const directory = await mkdtemp(join(tmpdir(), "tollgate-wait-"));
+    t.after(async () => {
+      await proxy.close();
+      await database.close();
+      await rm(directory, { recursive: true });
+    });
+    const lines: string[] = [];
+    const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line).msg) });
+    const cuts: Promise<void>[] = [];
+    const built = build({
+      config: parseConfig({ ...ENV, DATA_DIR: directory, DATABASE_URL: proxy.connection.connectionString }),
+      log,
+      onLost: (error) => assert.fail(error),
+      anyInternalPort: true,
+      // The database was found and migrated, and the prices are not recorded yet.
+      progress(what) {
+        if (what === "loading the tokenizers" && cuts.length === 0) cuts.push(proxy.refuse());
+      },
+    });
+    await Promise.race([eventually("it waits", () => lines.includes(WAITS)), built]);
+    await Promise.all(cuts);
+    await proxy.resume();
+    const gateway = await built;
+    assert.equal((await fetch(`http://127.0.0.1:${gateway.port}/v1/models`)).status, 401);
+    assert.equal((await fetch(`http://127.0.0.1:${gateway.internalPort}/healthz`)).status, 200);
+    await gateway.close();
+    assert.equal(lines.filter((line) => line === "serving").length, 1);
+  });
+});
 
 const HOLD = 1_000_000n;
 const HOUR_MS = 60 * 60 * 1000;
@@ -41,12 +85,9 @@ describe("a gateway whose machine's clock is a day ahead of the database's", () 
 
   async function open(name: string, clock: Clock): Promise<BuiltGateway> {
     const config = parseConfig({
-      ...{ HOST: "127.0.0.1", PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0", DRAIN_DELAY_S: "0" },
+      ...ENV,
       DATA_DIR: join(directory, name),
       DATABASE_URL: urlOf(database.connection),
-      DATABASE_DURABILITY: "assumed",
-      KEY_PEPPER: "a pepper of tests, 32 characters or more",
-      RECEIPT_SEED: Buffer.alloc(32, 1).toString("base64url"),
     });
     const log = createLog("silent");
     const onLost = (error: Error): void => assert.fail(error);

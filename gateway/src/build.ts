@@ -15,13 +15,13 @@ import { openModels } from "./build/catalogue.ts";
 import type { BuildContext, BuildOptions } from "./build/context.ts";
 import { openSharedSettings } from "./build/deployment.ts";
 import { limitsOf } from "./build/limits.ts";
-import { openStartingListener } from "./build/listener.ts";
+import { openStartingListener, type StartingListener } from "./build/listener.ts";
 import { openProvider } from "./build/payments.ts";
 import { openDeployment, openPlane } from "./build/plane.ts";
 import { settingsOf } from "./build/settings.ts";
 import { openStore } from "./build/store.ts";
 import { openTracing } from "./build/tracing.ts";
-import type { Missing, Tell } from "./build/waiting.ts";
+import { type Missing, type Tell, untilStarted } from "./build/waiting.ts";
 import { type DatabaseClock, openDatabaseClock } from "./db/database-clock.ts";
 import { startingHealth } from "./http/health.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "./metering/catalogue.ts";
@@ -33,46 +33,74 @@ export interface BuiltGateway extends ServedGateway {
   postgresPid: number | null;
 }
 
+/** Waits for a database that is away, also for one that goes away before the gateway serves. */
 export async function build(options: BuildOptions): Promise<BuiltGateway> {
-  const { config, development, clock: machine = systemClock, random = systemRandom() } = options;
-  const gatewayId = suffixOf(newIds(machine, random)());
-  const stack: Stop[] = [];
-  const close = async (): Promise<void> => {
-    for (let stop = stack.pop(); stop !== undefined; stop = stack.pop()) await stop();
-  };
-  // Lines of several gateways end up in one place.
-  const log = options.log.child({ instance: gatewayId, version: VERSION });
-  const onClose = (stop: Stop): void => void stack.push(stop);
+  const { config, clock: machine = systemClock, random = systemRandom() } = options;
+  const log = options.log.child({ version: VERSION });
   const time = openDatabaseClock({ machine, log, uncertaintyMsMax: config.clockUncertaintyMsMax });
   const { clock } = time;
-  const newId = newIds(clock, random);
-  const context: BuildContext = { ...options, log, clock, random, newId, gatewayId, onClose };
-  const opened = await openPorts(context, time, close).catch(async (error) => {
+  const { onClose, close } = openStack();
+  const common = { ...options, log, clock, random, newId: newIds(clock, random) };
+  let missing: Missing | undefined;
+  const tellMissing: Tell = (now) => {
+    missing = now;
+  };
+  const starting = startingHealth(() => missing);
+  try {
+    const listener = await openStartingListener({ ...common, onClose }, starting);
+    const gateway = await untilStarted(common, tellMissing, () => {
+      listener.internal.tellOf(starting);
+      return start(common, { time, listener, tellMissing });
+    });
+    const closeAll = async (): Promise<void> => {
+      await gateway.close();
+      await close();
+    };
+    return { ...gateway, close: closeAll };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Started {
+  time: DatabaseClock;
+  listener: StartingListener;
+  tellMissing: Tell;
+}
+
+async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, started: Started): Promise<BuiltGateway> {
+  const { config, development, newId, worker } = common;
+  const gatewayId = suffixOf(newId());
+  const { onClose, close } = openStack();
+  // Lines of several gateways end up in one place.
+  const log = common.log.child({ instance: gatewayId });
+  const opened = await openPorts({ ...common, log, gatewayId, onClose }, started, close).catch(async (error) => {
     await close();
     throw error;
   });
   const { ports, postgresPid, ...known } = opened;
-  const gateway = await assemble(
-    ports,
-    settingsOf({ config, development, upkeep: options.worker?.hasUpkeep ?? true, ...known }),
-  );
+  const hasUpkeep = worker?.hasUpkeep ?? true;
+  const gateway = await assemble(ports, settingsOf({ config, development, upkeep: hasUpkeep, ...known }));
   return { ...gateway, postgresPid };
 }
 
-async function openPorts(context: BuildContext, time: DatabaseClock, close: () => Promise<void>) {
+function openStack(): { onClose: (stop: Stop) => void; close: () => Promise<void> } {
+  const stack: Stop[] = [];
+  return {
+    onClose: (stop) => void stack.push(stop),
+    async close() {
+      for (let stop = stack.pop(); stop !== undefined; stop = stack.pop()) await stop();
+    },
+  };
+}
+
+async function openPorts(context: BuildContext, { time, listener, tellMissing }: Started, close: () => Promise<void>) {
   const { config, clock, random, newId, gatewayId, log } = context;
   // Read once before anything is started, so that a mistake in them leaves nothing to clean up.
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
   const tracing = await openTracing(context);
-  let missing: Missing | undefined;
-  const tellMissing: Tell = (now) => {
-    missing = now;
-  };
-  const listener = await openStartingListener(
-    context,
-    startingHealth(() => missing),
-  );
   const { pid: postgresPid, ...store } = await openStore(context, time, tellMissing);
   const secrets: ServerSecrets = await serverSecrets(config);
   const shared = await openSharedSettings(context, { store, secrets }, tellMissing);

@@ -31,6 +31,8 @@ export interface BuildOptions {
 }
 
 interface WorkerPlace {
+  /** The same of all workers. */
+  gateway: string;
   /** Where the workers' spools are. */
   spoolRoot: string;
   hasUpkeep: boolean;

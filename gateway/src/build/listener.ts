@@ -6,8 +6,11 @@ import type { Config } from "../config.ts";
 import { type Health, internalServer, listen } from "../http/server.ts";
 import type { BuildContext } from "./context.ts";
 
+type ListenerContext = Omit<BuildContext, "gatewayId">;
+export type StartingListener = Listener & Required<Pick<Listener, "internal">>;
+
 /** The internal listener is opened at once: whoever starts a gateway is told what it waits for. */
-export async function openStartingListener(context: BuildContext, starting: Health): Promise<Listener> {
+export async function openStartingListener(context: ListenerContext, starting: Health): Promise<StartingListener> {
   const listener = await openListener(context);
   if (context.worker !== undefined) {
     const { internalPort: port, tellOf } = context.worker;
@@ -24,7 +27,7 @@ export async function openStartingListener(context: BuildContext, starting: Heal
   return { ...listener, internal: { port, tellOf } };
 }
 
-export async function openListener(context: BuildContext): Promise<Listener> {
+export async function openListener(context: ListenerContext): Promise<Listener> {
   const { config, development = false, anyInternalPort = false } = context;
   const open = { host: config.host, port: config.port };
   const internal = { host: config.internalHost, port: config.internalPort };
@@ -45,7 +48,7 @@ export async function openListener(context: BuildContext): Promise<Listener> {
 }
 
 /** Undefined where the public listener speaks plain HTTP. */
-async function openPublicCertificate(context: BuildContext): Promise<LiveCertificate | undefined> {
+async function openPublicCertificate(context: ListenerContext): Promise<LiveCertificate | undefined> {
   const { config, clock, log, onClose } = context;
   if (config.tls === undefined) return undefined;
   const settings = { cert: "TLS_CERT", key: "TLS_KEY" };

@@ -21,7 +21,7 @@ import { openSchema } from "../db/schema.ts";
 import { checkSession } from "../db/session.ts";
 import { spoolDirectories } from "../ledger/spool.ts";
 import type { BuildContext } from "./context.ts";
-import { type Tell, untilThere } from "./waiting.ts";
+import { StoppedWhileWaiting, type Tell, untilThere } from "./waiting.ts";
 
 /** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
 const LEDGER_CONNECTIONS = 4;
@@ -96,10 +96,20 @@ export async function openStore(
     return await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   });
   await beginLineage(lineage, pool);
-  void schema.reached(LINEAGE_SINCE).then(() => beginLineage(lineage, pool).catch(onLost));
+  if (!lineage.isOn) {
+    const begun = schema.reached(LINEAGE_SINCE).then(() =>
+      untilThere(
+        context,
+        () => {},
+        () => beginLineage(lineage, pool),
+      ),
+    );
+    begun.catch((error) => error instanceof StoppedWhileWaiting || onLost(error));
+  }
   guard.watch();
   onClose(schema.watch());
-  const broadcast = await openBroadcast({ pool, connection, guard, clock, log });
+  const { gateway } = context.worker ?? {};
+  const broadcast = await openBroadcast({ pool, connection, guard, clock, log, gateway });
   onClose(() => broadcast.close());
   return {
     pool,

@@ -2,11 +2,12 @@
  * Waits at the start for a database that is away: one that does not answer, refuses the password, does not exist yet or takes no writes. A
  * password may be about to be replaced, and a database to be restored. Only what a wait cannot mend ends the start: a wrong
  * setting of the database, a migration that failed, another history than the one that was followed. Then waits while the gateway's settings
- * are not those of its deployment: an operator may change these.
+ * are not those of its deployment: an operator may change these. A database that goes away after that, before the gateway serves, is waited for
+ * again from the beginning.
  */
 import type { SharedName } from "../db/deployment/rules.ts";
 import { factsOf, SettingsDiffer } from "../db/deployment/watch.ts";
-import { isAway, isConnectionLoss, isStorageTrouble } from "../db/errors.ts";
+import { isAway, isConnectionLoss, isShortage, isStorageTrouble } from "../db/errors.ts";
 import { WrongHistory } from "../db/lineage/lineage.ts";
 import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
@@ -36,10 +37,22 @@ interface Told extends Missing {
 }
 
 /** Waits until `start` finds the database. */
-export async function untilThere<T>(context: Waiting, tell: Tell, start: () => Promise<T>): Promise<T> {
+export const untilThere = <T>(context: Waiting, tell: Tell, start: () => Promise<T>): Promise<T> =>
+  whileItMayPass(context, tell, start, mayPass);
+
+/** Begins `start` again, which closes what it opened, until the database stays for all of it. */
+export const untilStarted = <T>(context: Waiting, tell: Tell, start: () => Promise<T>): Promise<T> =>
+  whileItMayPass(context, tell, start, (error) => mayPass(error) && !isShortage(error));
+
+async function whileItMayPass<T>(
+  context: Waiting,
+  tell: Tell,
+  start: () => Promise<T>,
+  isWorthIt: (error: unknown) => boolean,
+): Promise<T> {
   return await retrying(context, tell, start, {
     tellOf(error) {
-      if (!mayPass(error)) return undefined;
+      if (!isWorthIt(error)) return undefined;
       const { message, code = "" } = error as Error & { code?: string };
       const reason = message || code;
       return { name: "database", reason, fields: { reason, code } };

@@ -30,7 +30,7 @@ async function run(_given: Given, { env }: Surroundings): Promise<number> {
   if (seat !== undefined) {
     // Loaded here: the table of commands is read for every command, and this is by far the most of it.
     const { runWorker } = await import("../workers/worker.ts");
-    return await runWorker({ seat, config, log, served: (gateway) => nameFirstOperator(gateway, config, log) });
+    return await runWorker({ seat, config, log, served: (gateway) => void nameFirstOperator(gateway, config, log) });
   }
   const stop = untilStopped();
   const { logFindings } = await import("./doctor/examine.ts");
@@ -61,7 +61,7 @@ async function serveAlone(config: Config, log: Log, stop: Stop): Promise<number>
     throw error;
   });
   if (gateway === undefined) return 0;
-  await nameFirstOperator(gateway, config, log);
+  void nameFirstOperator(gateway, config, log);
   void gateway.warm();
   const lost = await stop.asked;
   await gateway.close();
@@ -69,13 +69,17 @@ async function serveAlone(config: Config, log: Log, stop: Stop): Promise<number>
   return 0;
 }
 
-/** Says how to create an operator while there is none. */
+/** Says how to create an operator while there is none. A database that goes away meanwhile ends nothing. */
 async function nameFirstOperator(
   { identities, port }: Pick<BuiltGateway, "identities" | "port">,
   config: Config,
   log: Log,
 ): Promise<void> {
-  if (await identities.hasOperator()) return;
+  const hasOperator = await identities.hasOperator().catch((error) => {
+    log.warn({ err: error }, "cannot tell whether an operator exists");
+    return true;
+  });
+  if (hasOperator) return;
   const { linkOriginOf } = await import("../build/listener.ts");
   const consoleUrl = `${linkOriginOf({ ...config, port })}/console`;
   log.info({ consoleUrl }, `No operator exists yet. ${FIRST_OPERATOR} Then sign in at ${consoleUrl}.`);

@@ -6,7 +6,7 @@ import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { DatabaseClient } from "./client.ts";
-import { BROADCAST_CONNECTION } from "./connected.ts";
+import { broadcastConnection } from "./connected.ts";
 import { isAway } from "./errors.ts";
 import type { StoreGuard } from "./guard.ts";
 import { type Connection, clientConfig } from "./pool.ts";
@@ -43,6 +43,8 @@ export async function openBroadcast(options: {
   guard: Guard;
   clock: Clock;
   log: Log;
+  /** Where several processes are one gateway: which one. */
+  gateway?: string | undefined;
 }): Promise<HeardBroadcast> {
   const listener = new Listener(options);
   await listener.listen();
@@ -63,6 +65,7 @@ interface ListenerOptions {
   guard: Guard;
   clock: Clock;
   log: Log;
+  gateway?: string | undefined;
 }
 
 /** For one who has something to say and need not listen. */
@@ -91,8 +94,8 @@ class Listener {
   }
 
   async listen(): Promise<void> {
-    const { connection, guard, log } = this.#options;
-    const client = new DatabaseClient(clientConfig(connection, BROADCAST_CONNECTION));
+    const { connection, guard, log, gateway } = this.#options;
+    const client = new DatabaseClient(clientConfig(connection, broadcastConnection(gateway)));
     // A network that went away may take long to tell an idle connection; what was missed on it would stay missed.
     guard.adopt(client);
     client.on("notification", ({ payload = "" }) => {

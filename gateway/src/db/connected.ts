@@ -6,14 +6,29 @@ import type pg from "pg";
 import { z } from "zod";
 import { VERSION } from "../base/version.ts";
 import { PROGRAM_SCHEMA } from "./migrations.ts";
-import { column, queryRows, row } from "./rows.ts";
+import { column, queryOne, queryRows, row } from "./rows.ts";
 
 /** `tollgate 0.1.0 schema 28`, `tollgate heartbeat 0.1.0 schema 28`. */
 export const connectionName = (use = ""): string =>
   ["tollgate", use, VERSION, "schema", PROGRAM_SCHEMA].filter((word) => word !== "").join(" ");
 
-/** Under this name gateways of every version listen, and count each other: it says nothing about the version. */
-export const BROADCAST_CONNECTION = "tollgate broadcast";
+const BROADCAST = "tollgate broadcast";
+
+/**
+ * Under this name gateways of every version listen, and count each other: it says nothing about the version. Several processes that are one
+ * gateway (`WORKERS`) add the same ID to it.
+ */
+export const broadcastConnection = (gateway?: string): string =>
+  gateway === undefined ? BROADCAST : `${BROADCAST} ${gateway}`;
+
+const Count = row({ count: column.count });
+const COUNT = `select (count(*) filter (where application_name = $1)
+    + count(distinct application_name) filter (where application_name like $1 || ' %'))::int as count
+  from pg_stat_activity where datname = current_database()`;
+
+/** How many gateways use the database: each process of them listens on a connection of its own. */
+export const connectedGateways = async (pool: pg.Pool): Promise<number> =>
+  (await queryOne(pool, Count, COUNT, [BROADCAST])).count;
 
 const NAME = /^tollgate (?:heartbeat )?(\S+) schema (\d+)$/;
 
@@ -37,9 +52,9 @@ export async function connectedPrograms(client: pg.PoolClient): Promise<Connecte
     Connected,
     `select application_name as name, count(*)::int as connections from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()
-        and (application_name = 'tollgate' or application_name like 'tollgate %') and application_name <> $1
+        and (application_name = 'tollgate' or application_name like 'tollgate %') and not application_name ^@ $1
       group by 1`,
-    [BROADCAST_CONNECTION],
+    [BROADCAST],
   );
   const programs = new Map<string, ConnectedProgram>();
   for (const { name, connections } of rows) {

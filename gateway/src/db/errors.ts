@@ -53,6 +53,9 @@ export function isStorageTrouble(error: unknown): boolean {
   });
 }
 
+/** This machine has too little of something: room on a disk, memory, file descriptors. */
+export const isShortage = (error: unknown): boolean => chainOf(error).some((one) => SHORTAGE_CODES.has(codeOf(one)));
+
 /**
  * The database refused these very values, so a settlement with them can never be entered. Whatever else goes wrong, wrong SQL and errors of
  * our own code included, may go well later: with another database, or another version of this program.

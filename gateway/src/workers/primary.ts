@@ -6,6 +6,7 @@ import cluster, { type Worker as ClusterWorker } from "node:cluster";
 import type { Socket } from "node:net";
 import { Channel } from "../base/channel.ts";
 import { systemClock as clock } from "../base/clock.ts";
+import { newIds, suffixOf } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openHubOf } from "../build/plane.ts";
@@ -70,7 +71,8 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const at = { host: config.internalHost, port: config.internalPort };
     const internalPort = await listen(server, at, { host: "INTERNAL_HOST", port: "INTERNAL_PORT" });
     const databaseUrl = await openDatabase({ config, log, onLost, onClose: (stop) => stack.push(stop) });
-    seat = { workers: count, internalPort, databaseUrl };
+    const gateway = suffixOf(newIds(clock, systemRandom())());
+    seat = { gateway, workers: count, internalPort, databaseUrl };
 
     const refused = await Promise.race([supervisor.start(), stopped.then(() => undefined)]);
     if (refused !== undefined) {

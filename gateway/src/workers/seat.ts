@@ -20,6 +20,8 @@ export const KINDS = {
 export interface Seat {
   /** From 1. No two workers that live have the same. */
   number: number;
+  /** The same of all workers: together they are one gateway. */
+  gateway: string;
   /** How many workers there are. */
   workers: number;
   /** It does what a gateway does by itself, for all of them. */

@@ -19,7 +19,7 @@ interface Options {
   config: Config;
   log: Log;
   /** Called once, by the worker that has the upkeep. */
-  served: (gateway: Awaited<ReturnType<typeof build>>) => Promise<void>;
+  served: (gateway: Awaited<ReturnType<typeof build>>) => void;
 }
 
 /** Resolves with the exit code when the primary had it stop. */
@@ -46,6 +46,7 @@ export async function runWorker({ seat, config, log: parentLog, served }: Option
     onLost: stop,
     stopped,
     worker: {
+      gateway: seat.gateway,
       spoolRoot: own.spoolRoot,
       hasUpkeep: seat.hasUpkeep,
       internalPort: seat.internalPort,
@@ -67,7 +68,7 @@ export async function runWorker({ seat, config, log: parentLog, served }: Option
   };
   if (gateway === undefined) return leave();
   channel.tell(KINDS.serving, { text: String(gateway.port) });
-  if (seat.hasUpkeep) await served(gateway);
+  if (seat.hasUpkeep) served(gateway);
   void gateway.warm();
   const asked = await stopped;
   await gateway.drain(asked instanceof Error ? undefined : asked);

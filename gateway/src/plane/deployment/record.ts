@@ -5,7 +5,7 @@
 import type pg from "pg";
 import type { z } from "zod";
 import type { NewId, Uuid } from "../../base/ids.ts";
-import { BROADCAST_CONNECTION } from "../../db/connected.ts";
+import { connectedGateways } from "../../db/connected.ts";
 import { column, queryOne, queryRow, row } from "../../db/rows.ts";
 
 const Deployment = row({
@@ -35,7 +35,6 @@ export interface DeploymentRecord {
 }
 
 export function openDeploymentRecord({ pool, newId }: { pool: pg.Pool; newId: NewId }): DeploymentRecord {
-  const count = async (sql: string): Promise<number> => (await queryOne(pool, Count, sql)).count;
   return {
     read: () => queryOne(pool, Deployment, `select ${COLUMNS} from deployment`),
     async mark() {
@@ -47,12 +46,9 @@ export function openDeploymentRecord({ pool, newId }: { pool: pg.Pool; newId: Ne
     },
     async inUse() {
       return {
-        // Every gateway listens on a connection of its own.
-        gateways: await count(
-          `select count(*)::int as count from pg_stat_activity
-            where datname = current_database() and application_name = '${BROADCAST_CONNECTION}'`,
-        ),
-        requests: await count("select count(*)::int as count from hold where expires_at > now()"),
+        gateways: await connectedGateways(pool),
+        requests: (await queryOne(pool, Count, "select count(*)::int as count from hold where expires_at > now()"))
+          .count,
       };
     },
     fork: () =>
