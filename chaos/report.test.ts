@@ -16,7 +16,7 @@ const episode = (fault: string, struckAt: number): Episode => ({
   ...{ mayWait: false, mayBar: false, recovered: true, recoversWithinMs: 45_000 },
 });
 
-test("a row for each fault: what its clients saw, and when the last of them failed", () => {
+test("has a row per fault with what its clients saw and when the last of them failed", () => {
   const report = reportOf({
     ...{ seed: 1, minutes: 1, repeat: "", versions: {}, left_out: [], requests_left_out: 0 },
     sights: [
@@ -43,7 +43,7 @@ test("a row for each fault: what its clients saw, and when the last of them fail
   );
 });
 
-test("the same seed is the same order", () => {
+test("repeats the same order for the same seed", () => {
   const order = (seed: number): number[] => new Chance(String(seed)).shuffled([1, 2, 3, 4, 5, 6, 7, 8]);
   assert.deepEqual(order(7), order(7));
   assert.notDeepEqual(order(7), order(8));

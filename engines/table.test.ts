@@ -12,7 +12,7 @@ const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: stri
 });
 
 describe("the engine suite's table", () => {
-  test("a cell is ok, a documented no, a failure told below, or was not tried", () => {
+  test("marks a cell as ok, a documented no, a failure listed below, or not tried", () => {
     const columns = [
       column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b") }),
       column("second", { chat: no("it cannot"), seed: failed("a | b") }),
@@ -34,11 +34,11 @@ describe("the engine suite's table", () => {
     assert.equal(hasFailed([column("third", { chat: no("it cannot"), stop: ok() })]), false);
   });
 
-  test("an engine that cannot be installed is named with the reason", () => {
+  test("names an engine that cannot be installed, with the reason", () => {
     assert.equal(tableOf([column("third", {}, "no compiler")]), "- left out: third (1.0): no compiler");
   });
 
-  test("it is read again, and what is tried anew takes its place there", () => {
+  test("is read again, and replaces the cells that are tried again", () => {
     const first = column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b (c)") });
     const second = column("second", { chat: no("it cannot: (never)") });
     const document = `${MARKERS[0]}\n\n${tableOf([first, second])}\n\n${MARKERS[1]}`;
@@ -53,7 +53,7 @@ describe("the engine suite's table", () => {
     assert.deepEqual(columnsIn(`${MARKERS[0]}\n\n${MARKERS[1]}`), []);
   });
 
-  test("it takes the place of the last one in a document, and of nothing else", () => {
+  test("replaces the former table in a document, and nothing else", () => {
     const [begin, end] = MARKERS;
     const document = `# Head\n\n${begin}\n\nold\n\n${end}\n\nfoot\n`;
     const renewed = withTable(document, "new");

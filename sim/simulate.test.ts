@@ -14,9 +14,9 @@ before(async () => {
   tokens = await loadTokens();
 });
 
-describe("a world", () => {
+describe("a simulation", () => {
   for (const seed of [1, 7, 16, 32, 34, 42]) {
-    test(`of seed ${seed} breaks no rule, and is the same a second time`, async () => {
+    test(`with seed ${seed} breaks no rule and repeats exactly`, async () => {
       const plan = makePlan(seed, { minutes: 1 });
       const [one, other] = [await simulate(plan, tokens), await simulate(plan, tokens)];
       assert.equal(one.violation, undefined);
@@ -25,12 +25,12 @@ describe("a world", () => {
     });
   }
 
-  test("of another seed is another", async () => {
+  test("differs for another seed", async () => {
     const [one, other] = [1, 2].map((seed) => makePlan(seed, { minutes: 0.2, faults: 0 })) as [Plan, Plan];
     assert.notEqual((await simulate(one, tokens)).hash, (await simulate(other, tokens)).hash);
   });
 
-  test("in which one gateway alone loses the store enters late what that gateway answered", async () => {
+  test("enters late charges for what one gateway answered while it alone had lost the database", async () => {
     const plan = makePlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 4, models: ["tiny-3b"] });
     const ask = plainAsk({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });
@@ -47,7 +47,7 @@ describe("a world", () => {
     assert.deepEqual(outcomes, { ok: 1, "client: answered": 1 });
   });
 
-  test("without faults and lies serves everybody", async () => {
+  test("answers every request without faults and dishonest nodes", async () => {
     const plan = makePlan(3, { minutes: 0.5, faults: 0, gateways: 1, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 8 });
     for (const account of plan.accounts)
@@ -78,7 +78,7 @@ const FOUND: [string, Record<string, number>][] = [
   ["done-and-dropped", { upstream_stall: 2, ok: 2, "told 502": 1, "told 200": 1, "client: answered": 2 }],
 ];
 
-describe("what was found", () => {
+describe("failures found earlier", () => {
   for (const [name, outcomes] of FOUND) {
     test(name, async () => {
       const plan = JSON.parse(readFileSync(new URL(`./found/${name}.json`, import.meta.url), "utf8")) as Plan;
@@ -101,7 +101,7 @@ describe("the guard", () => {
     ["crypto.randomUUID", () => globalThis.crypto.randomUUID()],
   ];
   for (const [name, reach] of reaching) {
-    test(`refuses ${name}, writes it down, and lets it be afterwards`, () => {
+    test(`refuses ${name}, records it, and allows it again afterwards`, () => {
       const guard = forbidOutsideWorld();
       try {
         assert.throws(reach, { name: "OutsideWorld" });
@@ -116,7 +116,7 @@ describe("the guard", () => {
   }
 });
 
-test("shrinking leaves what the failure needs", async () => {
+test("keeps what a failure needs when it shrinks a plan", async () => {
   const plan = makePlan(7, { minutes: 0.5 });
   const needed = plan.items.filter((_, i) => i % 11 === 3).slice(0, 2);
   const violation = { rule: "both are there" } as Outcome["violation"];

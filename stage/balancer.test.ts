@@ -68,7 +68,7 @@ class StandIn {
   }
 }
 
-describe("the balancer", () => {
+describe("load balancer", () => {
   let a: StandIn;
   let b: StandIn;
   let balancer: Balancer;
@@ -90,14 +90,14 @@ describe("the balancer", () => {
     return new Set(answers.map(({ headers }) => headers.get("x-gateway")));
   };
 
-  test("gateways are asked in turn, and the connection to the client is kept", async () => {
+  test("forwards to gateways in turn and keeps the client's connection", async () => {
     assert.equal(balancer.ready(), 2);
     assert.deepEqual(await servedBy(4), new Set(["a", "b"]));
     const { headers } = await post("/");
     assert.equal(headers.get("connection"), "keep-alive");
   });
 
-  test("bytes pass both ways as they come", async () => {
+  test("forwards bytes in both directions as they arrive", async () => {
     const asked = openRequest(`${balancer.url}/`, { method: "POST" });
     asked.flushHeaders();
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
@@ -109,7 +109,7 @@ describe("the balancer", () => {
     await once(answer, "end");
   });
 
-  test("one that is not ready gets nothing; without any, the balancer says so", async () => {
+  test("forwards nothing to a gateway that is not ready, and returns 503 when none is", async () => {
     a.isReady = false;
     await eventually("it was noticed", () => balancer.ready() === 1);
     assert.deepEqual(await servedBy(4), new Set(["b"]));
@@ -121,7 +121,7 @@ describe("the balancer", () => {
     await eventually("they are back", () => balancer.ready() === 2);
   });
 
-  test("a gateway that is late once is kept, and left when it is late again", async (t) => {
+  test("keeps a gateway that is late once, and drops it when it is late again", async (t) => {
     const clock = manualClock();
     const gateway = await StandIn.start("c");
     const hasty = await startBalancer({ gateways: () => [gateway], lateMs: 1_000, clock });
@@ -150,7 +150,7 @@ describe("the balancer", () => {
     await eventually("the answer is read", () => hasty.ready() === 1);
   });
 
-  test("what was sent is never sent again, and half an answer is no answer", async () => {
+  test("never repeats a request that was sent, and ends a partial answer as failed", async () => {
     const asked = a.requests + b.requests;
     const broken = await post("/breaks", "x");
     assert.deepEqual([broken.status, broken.headers.get("x-balancer")], [502, "the gateway broke off"]);
@@ -158,7 +158,7 @@ describe("the balancer", () => {
     assert.equal(a.requests + b.requests, asked + 2);
   });
 
-  test("one that takes no connection is passed over, body and all", async () => {
+  test("skips a gateway that refuses the connection, and resends the body", async () => {
     a.refuse();
     assert.deepEqual(await servedBy(4), new Set(["b"]));
     assert.equal(await (await post("/", "the body")).text(), "the body");

@@ -77,7 +77,7 @@ describe("an in-process platform", () => {
       assert.deepEqual(differences, [], name);
   });
 
-  test("waits for a silent node until the clock says so", async () => {
+  test("waits for a silent node until the clock reaches the timeout", async () => {
     const { clock, gateway } = stage;
     const { account, key } = await stage.builder();
     const stream = chat(key, { text: "One two three four five.", stall_after: 2 });
@@ -92,7 +92,7 @@ describe("an in-process platform", () => {
     await eventually("nothing is held", async () => (await gateway.ledger.balance(account as Uuid))?.held === 0n);
   });
 
-  test("closes with nothing left to run, however far its clock moves", async () => {
+  test("leaves nothing running after it closes, however far its clock moves", async () => {
     const { clock, baseUrl, logged } = stage;
     await unlessHung("the platform closes", stage.close());
     await assert.rejects(fetch(baseUrl, { signal: hangSignal() }), ({ cause }) => cause.code === "ECONNREFUSED");
@@ -111,7 +111,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
   });
   after(() => pair?.close());
 
-  test("both serve a builder on one node, and both see what the builder spent", async () => {
+  test("both serve a builder on one node, and both see the builder's spending", async () => {
     const { account, key } = await pair.builder();
     for (const [i, gateway] of pair.gateways.entries()) {
       const text = `from gateway ${i}`;
@@ -127,7 +127,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
     ]);
   });
 
-  test("a node that joins later takes requests of both, while the clock stands still", async () => {
+  test("both use a node that joins later, while the clock stands still", async () => {
     const began = pair.clock.now();
     await pair.node({ models: ["small-8b"] });
     const { key } = await pair.builder();

@@ -30,7 +30,7 @@ describe("readiness follows what a request needs", () => {
     ["refuse", 503],
     ["local", 200],
   ] as const) {
-    test(`LIMITS_WHEN_AWAY=${whenAway}: ${code} while the limits server is away`, {
+    test(`returns ${code} while the limits server is unreachable and LIMITS_WHEN_AWAY is ${whenAway}`, {
       skip: skipWithoutValkey,
     }, async (t) => {
       const env = { LIMITS_WHEN_AWAY: whenAway };
@@ -43,7 +43,7 @@ describe("readiness follows what a request needs", () => {
     });
   }
 
-  test("503 while the NATS server is away", { skip: skipWithoutNats }, async (t) => {
+  test("returns 503 while the NATS server is unreachable", { skip: skipWithoutNats }, async (t) => {
     const stage = await openStage({ as: "in-process", plane: "nats", clock: "running" });
     t.after(() => stage.close());
     assert.equal((await readyOf(stage)).code, 200);
@@ -55,7 +55,7 @@ describe("readiness follows what a request needs", () => {
   });
 });
 
-test("a live page ends as soon as its gateway drains, however long its requests have", async (t) => {
+test("ends a live page as soon as its gateway drains, however long its requests may take", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
   const headers = { "sec-fetch-site": "same-origin", "content-type": "application/json", cookie: "" };
@@ -78,7 +78,7 @@ test("a live page ends as soon as its gateway drains, however long its requests 
   assert.match(await text, /^retry: 2000\n/);
 });
 
-test("upkeep deletes node records and spot checks after 90 days", async (t) => {
+test("deletes node records and spot checks after 90 days", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
   const { account } = await openHost(stage.query);
@@ -106,7 +106,7 @@ test("upkeep deletes node records and spot checks after 90 days", async (t) => {
   assert.equal((await stage.query("select 1 from spot_check")).length, 1);
 });
 
-test("email that is due is sent by upkeep", async (t) => {
+test("sends pending email in the periodic maintenance", async (t) => {
   const mailbox = await openTestMailbox();
   t.after(() => mailbox.close());
   const env = {

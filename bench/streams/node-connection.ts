@@ -22,7 +22,7 @@ export interface NodeLogin {
   model: string;
 }
 
-export interface NodeHandlers {
+interface NodeHandlers {
   online: () => void;
   frame: (frame: Frame) => void;
   busySlots: () => number;

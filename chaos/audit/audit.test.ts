@@ -79,7 +79,7 @@ const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacit
 const STALLED: Partial<Sight> = { end: "event", code: "upstream_stall", received: "time people", usage: null };
 const SHOWS = [episode({ mayShow: ["503 no_capacity", "event upstream_stall", "connection lost"] })];
 
-test("a good run passes", () => {
+test("passes a correct run", () => {
   const sights = [
     sight(),
     sight({ ...REFUSED, requestId: idOf(2) }),
@@ -257,12 +257,12 @@ const cases: [what: string, rules: Rule[], sights: Sight[], books: Books, episod
   ["a fault that does not end", ["not recovered"], [], books([]), [episode({ recovered: false })]],
 ];
 for (const [what, rules, sights, kept, episodes = []] of cases) {
-  test(`found: ${what}`, () => {
+  test(`detects ${what}`, () => {
     assert.deepEqual(found(sights, kept, episodes).sort(), rules.toSorted());
   });
 }
 
-test("what was under way when the fault struck is given its time from then on", () => {
+test("measures the time limit of requests in flight from the moment the fault struck", () => {
   const shows = { mayShow: ["503 no_capacity"] };
   const [longAgo, since] = [
     sight({ ...REFUSED, beganAt: 1_000, endedAt: 33_000 }),
@@ -272,14 +272,14 @@ test("what was under way when the fault struck is given its time from then on", 
   assert.deepEqual(found([longAgo], books([]), [{ ...since, struckAt: 19_000 }]), ["wait"]);
 });
 
-test("a node at fault may be barred, and a gateway that is not there may keep its clients waiting", () => {
+test("allows a faulty node to be barred, and clients of a dead gateway to wait", () => {
   const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];
   assert.deepEqual(found([], books([], { quarantines }), [episode({ mayBar: true })]), []);
   const late = sight({ ...REFUSED, endedAt: 40_000 });
   assert.deepEqual(found([late], books([]), [episode({ mayShow: ["503 no_capacity"], mayWait: true })]), []);
 });
 
-test("without --strict a busy machine is not judged, and everything about money and answers is", () => {
+test("judges speed only with --strict, and money and answers always", () => {
   const rules = (strict: boolean, sights: Sight[], kept: Books, episodes: Episode[]): Rule[] =>
     audit({ sights, books: kept, episodes, epoch: EPOCH })
       .filter((violation: Violation) => isJudged(violation, { strict }))

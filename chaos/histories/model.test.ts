@@ -62,7 +62,7 @@ function ledger(changes: Partial<Ledger> & { balance?: bigint } = {}): Ledger {
 const found = (calls: History, kept: Ledger): ModelRule[] => checkHistory(calls, kept).map(({ rule }) => rule);
 const SECOND = { mark: "second", kind: "grant", account: ACCOUNT, amount: 5n };
 
-test("finds nothing in a late charge that took what there was, of credit that came after the answer", () => {
+test("accepts a late charge limited to the free credit, when credit arrived after the response", () => {
   const calls = history({ credits: [credit({ amount: 100n, calledAt: 500, returnedAt: 510 })] });
   const kept = ledger({
     credits: [{ ...SECOND, mark: "first", amount: 100n }],
@@ -73,7 +73,7 @@ test("finds nothing in a late charge that took what there was, of credit that ca
   assert.deepEqual(checkHistory(calls, kept), []);
 });
 
-test("finds nothing in a history that the ledger explains", () => {
+test("accepts a history that the ledger explains", () => {
   const calls = history({
     chats: [chat(1), chat(2, { end: "lost", requestId: null, usage: null, received: "", status: null })],
     credits: [
@@ -163,7 +163,7 @@ const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
   ["a balance with more than ever came in", ["read"], history({ balances: [read(1_001n)] }), ledger()],
 ];
 for (const [what, rules, calls, kept] of cases) {
-  test(`finds ${what}`, () => {
+  test(`detects ${what}`, () => {
     assert.deepEqual(found(calls, kept), rules);
   });
 }

@@ -93,7 +93,7 @@ const press = (path: string, fields: Record<string, string> = {}, headers: Recor
 const delivered = (count: number) => eventually(`${count} webhooks`, () => receiver.got.length >= count);
 
 describe("the API", () => {
-  test("a session, with the address of its page", async () => {
+  test("creates a checkout session with the address of its page", async () => {
     const { status, body } = await create(form());
     assert.equal(status, 200);
     assert.equal(body.object, "checkout.session");
@@ -101,7 +101,7 @@ describe("the API", () => {
     assert.deepEqual(body.metadata, { account: "acc_1" });
   });
 
-  test("what is wrong is refused with the parameter's name", async () => {
+  test("names the parameter that is invalid", async () => {
     const rows: [Record<string, string>, string][] = [
       [{ mode: "subscription" }, "mode"],
       [{ success_url: "" }, "success_url"],
@@ -115,7 +115,7 @@ describe("the API", () => {
     assert.equal((await create(form(), { authorization: "Bearer sk_test_wrong" })).status, 401);
   });
 
-  test("an idempotency key makes repeats one, and cannot be used for something else", async () => {
+  test("returns the first response again for an idempotency key, and refuses it for another request", async () => {
     const key = { "idempotency-key": "key-1" };
     const first = await create(form(), key);
     assert.deepEqual(await create(form(), key), first);
@@ -130,7 +130,7 @@ describe("the pages", () => {
     return { response, text: await response.text() };
   };
 
-  test("the buyer's page says what it is, what it costs and what can be done, and loads nothing", async () => {
+  test("shows the buyer what is sold, the price and the possible actions, and loads nothing", async () => {
     const sale = await newSale();
     const { response, text } = await get(`/pay/${sale.session}`);
     assert.match(String(response.headers.get("content-security-policy")), /^default-src 'none'/);
@@ -144,7 +144,7 @@ describe("the pages", () => {
     }
   });
 
-  test("paying sends the buyer back and the gateway its events; it cannot be done twice", async () => {
+  test("sends a paying buyer back and events to the gateway, and refuses a second payment", async () => {
     const sale = await newSale();
     const response = await press(`/pay/${sale.session}/now`);
     assert.equal(response.status, 303);
@@ -155,7 +155,7 @@ describe("the pages", () => {
     assert.match((await get(`/pay/${sale.session}`)).text, /This checkout is over: paid/);
   });
 
-  test("every step of an operator, each with its button and its events", async () => {
+  test("offers the operator a button for every step, each with its events", async () => {
     const sale = await newSale();
     const at = `/sales/${sale.session}`;
     const steps: [() => string, Record<string, string>, string[]][] = [
@@ -190,7 +190,7 @@ describe("the pages", () => {
     }
   });
 
-  test("refused: another site's page, too much, what does not exist", async () => {
+  test("refuses requests from another site's page, bodies that are too large and unknown paths", async () => {
     const sale = await newSale();
     await press(`/pay/${sale.session}/now`);
     const at = `/sales/${sale.session}`;
@@ -205,7 +205,7 @@ describe("the pages", () => {
 });
 
 describe("webhooks", () => {
-  test("the official library verifies them", async () => {
+  test("pass verification by the official library", async () => {
     const sale = await newSale();
     demo.shop.pay(sale);
     await delivered(2);
@@ -215,7 +215,7 @@ describe("webhooks", () => {
     }
   });
 
-  test("they come again until they are acknowledged, also at another address", async () => {
+  test("are repeated until they are acknowledged, also after the address changes", async () => {
     receiver.status = 500;
     demo.shop.expire(await newSale());
     await delivered(2);
@@ -231,7 +231,7 @@ describe("webhooks", () => {
     await second.close();
   });
 
-  test("an acknowledged one is sent again when somebody asks for it", async () => {
+  test("are sent again on request after they were acknowledged", async () => {
     demo.shop.expire(await newSale());
     await delivered(1);
     const id = JSON.parse(receiver.got[0]?.body as string).id;
@@ -241,7 +241,7 @@ describe("webhooks", () => {
   });
 });
 
-test("sales and webhooks that nobody took are kept from one run to the next", async () => {
+test("are kept over a restart with the sales while they are not acknowledged", async () => {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-demo-payments-"));
   try {
     const file = join(directory, "demo-payments.json");

@@ -72,7 +72,7 @@ const scripted = (gateway: string): string[] => [
   ...["--engine", "scripted", "--models", "tiny-3b", "--slots", "3"],
 ];
 
-test("mistakes in the command line end it with code 2, failures with code 1; both say what to do next", async () => {
+test("exits with code 2 for wrong arguments and 1 for failures, and says what to do next", async () => {
   const cases: [string[], number, RegExp][] = [
     [["fly"], 2, /^error: there is no command 'fly'; there are login, register, .*\n$/],
     [["up", "--gateway", "http://h", "--name", "x", "--token", "nonsense"], 2, /^error: --token .*\n$/],
@@ -87,20 +87,20 @@ test("mistakes in the command line end it with code 2, failures with code 1; bot
   }
 });
 
-test("the process ends with the command's code, and says on standard error what is wrong", async (t) => {
+test("exits with the command's code and writes errors to standard error", async (t) => {
   const { exit, output } = start(t, ["statsu"], false);
   assert.equal(await exit, 2);
   assert.match(output(), /^error: there is no command 'statsu'; did you mean 'status'\? Next: tollgate-host --help\n$/);
 });
 
-test("with --json a failure is an object too", async (t) => {
+test("writes a failure as an object with --json", async (t) => {
   const { exit, output } = start(t, ["status", "--json"], false);
   assert.equal(await exit, 1);
   const error = { message: "this machine is not logged in", code: null, next: "tollgate-host login" };
   assert.deepEqual(JSON.parse(output()), { error });
 });
 
-test("help is there for everything, in any order, and the version", async () => {
+test("prints help for every command in any argument order, and the version", async () => {
   const said = async (...args: string[]): Promise<string> => {
     const terminal = new FakeTerminal();
     assert.equal(await run(args, { terminal }), 0, args.join(" "));
@@ -122,7 +122,7 @@ test("help is there for everything, in any order, and the version", async () => 
   assert.equal(await said("status", "--version"), await said("-V"));
 });
 
-test("a token in the wrong place is not repeated", async () => {
+test("does not repeat a token that was passed in the wrong place", async () => {
   for (const args of [
     ["login", TOKEN],
     [TOKEN],
@@ -138,13 +138,13 @@ test("a token in the wrong place is not repeated", async () => {
   }
 });
 
-test("without a command it shows what there is", async () => {
+test("lists its commands without arguments", async () => {
   const terminal = new FakeTerminal();
   assert.equal(await run([], { terminal }), 2);
   assert.match(terminal.text, /^Usage: tollgate-host COMMAND/);
 });
 
-test("over IPC: online is told once, and a stop message ends it cleanly", async (t) => {
+test("reports online once over IPC, and a stop message ends it cleanly", async (t) => {
   const { gateway, calls } = await platform(t);
   const { child, exit, output } = start(t, scripted(gateway), true);
   const [message] = await once(child, "message");
@@ -160,7 +160,7 @@ test("over IPC: online is told once, and a stop message ends it cleanly", async 
   assert.match(output(), /engine.*\n.*node_1.*\nonline.*\nstopping.*\nstopped\n$/);
 });
 
-test("over IPC: when the parent goes away, so does the node", async (t) => {
+test("ends when its parent process disconnects the IPC channel", async (t) => {
   const { gateway } = await platform(t);
   const { child } = start(t, scripted(gateway), true);
   await once(child, "message");
@@ -169,7 +169,7 @@ test("over IPC: when the parent goes away, so does the node", async (t) => {
   assert.deepEqual(await exit, [0, null]);
 });
 
-test("over IPC: a start that fails is told with its reason", async (t) => {
+test("reports a failed start with the reason over IPC", async (t) => {
   const dead = await deadAddress();
   const { child, exit, output } = start(t, scripted(dead), true);
   const [message] = await once(child, "message");
@@ -179,7 +179,7 @@ test("over IPC: a start that fails is told with its reason", async (t) => {
   assert.match(output(), new RegExp(`error: ${reason}\\. Next: .*\n$`));
 });
 
-test("a lost connection is said and made good; SIGTERM ends it", async (t) => {
+test("reports a lost connection and reconnects, and SIGTERM ends it", async (t) => {
   const { gateway, nats } = await platform(t);
   const { child, exit, output, said } = start(t, scripted(gateway), true);
   await once(child, "message");

@@ -67,14 +67,14 @@ describe("frames", () => {
   );
 
   for (const [name, frame] of Object.entries(GOLDEN)) {
-    test(`${name}: the bytes are those of protocol 1, and come back whole`, () => {
+    test(`${name}: encodes to the bytes of protocol 1 and decodes unchanged`, () => {
       const bytes = encode(frame);
       assert.equal(bytes.toString("hex"), golden[name]);
       assert.deepEqual(plain(decode(bytes)), plain(frame));
     });
   }
 
-  test("the parts of a job that is not copied are its bytes, and as many as a frame may have", () => {
+  test("encode a job's parts without copying, within the frame limit", () => {
     for (const frame of [GOLDEN.job, GOLDEN.piece] as Extract<Frame, { kind: "job" | "piece" }>[]) {
       const [head, piece] = encodeApart(frame);
       assert.equal(piece, frame.piece);
@@ -83,38 +83,38 @@ describe("frames", () => {
     }
   });
 
-  test("what 1.1 added to a job is optional: the header of 1.0 is the same without it", () => {
+  test("leave the 1.0 header unchanged when fields of 1.1 are absent", () => {
     const { header, piece } = GOLDEN.job as Extract<Frame, { kind: "job" }>;
     const bytes = encode({ kind: "job", header: { ...header, times: true }, piece });
     assert.deepEqual(plain(decode(bytes)), plain({ kind: "job", header: { ...header, times: true }, piece }));
   });
 
-  test("a score above certainty is refused", () => {
+  test("refuse a log-probability above zero", () => {
     assert.throws(() => decode(encode({ kind: "scored", job: JOB, seq: 0, logprobs: [0.1] })), FrameError);
   });
 
-  test("what 1.3 added to a state is optional, and comes back whole", () => {
+  test("decode optional state fields of 1.3 unchanged", () => {
     const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
     const added = { accepts_early: true, scores: { "tiny-3b": "next" as const }, schema_keywords: ["type", "minimum"] };
     const frame: Sendable = { kind: "state", state: { ...state, ...added } };
     assert.deepEqual(decode(encode(frame)), frame);
   });
 
-  test("what 1.4 added to a state is optional, and bounded", () => {
+  test("decode and bound optional state fields of 1.4", () => {
     const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
     const frame: Sendable = { kind: "state", state: { ...state, slots_max: 64 } };
     assert.deepEqual(decode(encode(frame)), frame);
     assert.throws(() => decode(encode({ kind: "state", state: { ...state, slots_max: 4_097 } })), FrameError);
   });
 
-  test("a delta that ends before it begins is refused", () => {
+  test("refuse a delta whose end is before its start", () => {
     const [, delta] = (GOLDEN.timed as Extract<Frame, { kind: "timed" }>).deltas;
     assert.ok(delta);
     const back = encode({ kind: "timed", deltas: [{ ...delta, firstMs: 71, lastMs: 70 }] });
     assert.throws(() => decode(back), FrameError);
   });
 
-  test("an error names the place of a mistake and repeats nothing of what was received", () => {
+  test("name the place of a mistake without the received content", () => {
     const marker = "MARKER-of-a-prompt";
     const bodies = [
       marker,
@@ -143,15 +143,15 @@ describe("frames", () => {
     );
   });
 
-  test("a kind of a later minor version is told apart from a broken frame", () => {
+  test("distinguish a kind of a later minor version from a broken frame", () => {
     assert.deepEqual(decode(Buffer.from([1, 200, 1, 2, 3])), { kind: "unknown", code: 200 });
   });
 
-  test("another major version is refused", () => {
+  test("refuse another major version", () => {
     assert.throws(() => decode(Buffer.from([2, 3])), FrameError);
   });
 
-  test("fields a schema does not know are dropped: no count of a node gets in", () => {
+  test("drop fields that the schema does not know, such as a node's own token count", () => {
     const claim = Buffer.from(
       `\x01\x15${JSON.stringify({ job: JOB, seq: 0, finish: "stop", tokens: 1e9, usage: {} })}`,
       "latin1",
@@ -159,7 +159,7 @@ describe("frames", () => {
     assert.deepEqual(decode(claim), { kind: "done", job: JOB, seq: 0, finish: "stop" });
   });
 
-  test("what is cut short, too long or out of bounds is refused", () => {
+  test("refuse input that is truncated, too long or out of bounds", () => {
     for (const bytes of [GOLDEN.deltas, GOLDEN.timed].map((frame) => encode(frame as Sendable))) {
       for (let length = 0; length < bytes.length; length++)
         assert.throws(() => decode(bytes.subarray(0, length)), FrameError);
@@ -171,7 +171,7 @@ describe("frames", () => {
     assert.throws(() => decode(vectors), FrameError);
   });
 
-  test("what is JSON is small, and one frame of deltas carries little text", () => {
+  test("limit the size of JSON parts and of the text in a deltas frame", () => {
     const json = (kind: number, body: object): Buffer =>
       Buffer.from(`\x01${String.fromCharCode(kind)}${JSON.stringify(body)}`);
     const pad = (bytes: number): string => "x".repeat(bytes);
@@ -202,7 +202,7 @@ describe("frames", () => {
     assert.throws(() => decode(encode(deltas(2, DELTAS_TEXT_BYTES_MAX / 2 + 1))), /deltas of 32770 bytes exceed/);
   });
 
-  test("hostile bytes raise FrameError and nothing else", () => {
+  test("raise FrameError, and nothing else, for hostile bytes", () => {
     const kinds = fc.constantFrom(1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 99);
     fc.assert(
       fc.property(kinds, fc.uint8Array({ maxLength: 300 }), (kind, rest) => {

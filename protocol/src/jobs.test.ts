@@ -18,13 +18,13 @@ const first = (frames: Frame[]) => frames[0] as Extract<Frame, { kind: "job" }>;
 const rest = (frames: Frame[]) => frames.slice(1) as Extract<Frame, { kind: "piece" }>[];
 
 describe("jobs in pieces", () => {
-  test("a small job is one frame", () => {
+  test("use one frame for a small job", () => {
     const frames = cutJob(header, { prompt: "hi" });
     assert.equal(frames.length, 1);
     assert.deepEqual(new JobJoiner(first(frames)).body(), { prompt: "hi" });
   });
 
-  test("a large one comes back whole, over the wire and across character boundaries", () => {
+  test("decode a large job unchanged, over the wire and across character boundaries", () => {
     const body = { prompt: "日本😀".repeat(100_000) };
     const frames = cutJob(header, body).map((frame) => decode(encode(frame)));
     assert.ok(frames.length > 3);
@@ -40,7 +40,7 @@ describe("jobs in pieces", () => {
     );
   });
 
-  test("a body may follow its first frame whole, however long it is", () => {
+  test("allow a whole body of any length after the first frame", () => {
     for (const length of [1, JOB_PIECE_BYTES - 13, JOB_PIECE_BYTES * 2]) {
       const body = { prompt: "x".repeat(length) };
       const frames = cutJob(header, body, { later: true }).map((frame) => decode(encode(frame)));
@@ -52,13 +52,13 @@ describe("jobs in pieces", () => {
     }
   });
 
-  test("a body carries an answer to score", () => {
+  test("carry an answer to score", () => {
     const score = { answer: "it is 12", cuts: [0, 3] };
     const [frame] = cutJob(header, { prompt: "hi", score });
     assert.deepEqual(new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), { prompt: "hi", score });
   });
 
-  test("pieces out of order, missing, repeated or too many are refused", () => {
+  test("refuse pieces out of order, missing, repeated or too many", () => {
     const frames = cutJob(header, { prompt: "x".repeat(JOB_PIECE_BYTES * 3) });
     const [second, third] = rest(frames);
     assert.ok(second && third);
@@ -71,13 +71,13 @@ describe("jobs in pieces", () => {
     assert.throws(() => new JobJoiner({ ...lying, header: { ...lying.header, body_bytes: 5 } }), FrameError);
   });
 
-  test("a body carries the form its answer must have", () => {
+  test("carry the output format", () => {
     const format = { type: "json_schema" as const, name: "city", schema: { type: "object" }, strict: true };
     const [frame] = cutJob(header, { prompt: "hi", format });
     assert.deepEqual(new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), { prompt: "hi", format });
   });
 
-  test("a body that does not fit its endpoint is refused", () => {
+  test("refuse a body that does not fit its endpoint", () => {
     const [frame] = cutJob(header, { input: ["a"] });
     assert.throws(() => new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), FrameError);
   });

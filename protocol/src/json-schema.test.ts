@@ -18,8 +18,8 @@ const needs = (schema: Schema): string[] => {
 };
 const object = (property: unknown): Schema => ({ type: "object", properties: { a: property } });
 
-describe("validity", () => {
-  test("names the place and the rule of what is no JSON Schema", () => {
+describe("JSON Schema validation", () => {
+  test("names the place and the rule that an invalid schema breaks", () => {
     for (const [schema, place, rule] of [
       [object({ type: "strnig" }), "#/properties/a/type", /must be one of object/],
       [object({ type: ["string", "string"] }), "#/properties/a/type", /different/],
@@ -47,7 +47,7 @@ describe("validity", () => {
     }
   });
 
-  test("refuses references that lead nowhere, elsewhere, or to themselves", () => {
+  test("refuses references that are unresolved, external or circular", () => {
     for (const $ref of ["https://example.com/a", "#/$defs/none", "#/$defs", "#a", "#/properties/a/type"])
       assert.equal(refused({ ...object({ $ref }), $defs: { b: true } }).place, "#/properties/a/$ref");
     const itself = { $ref: "#/$defs/a", $defs: { a: { anyOf: [{ type: "null" }, { $ref: "#/$defs/a" }] } } };
@@ -114,7 +114,7 @@ describe("validity", () => {
   });
 });
 
-describe("expansion", () => {
+describe("JSON Schema expansion", () => {
   /** Each definition offers the next one twice. */
   const doubling = (levels: number, link: (next: Schema) => Schema): Schema => {
     const $defs = Object.fromEntries(
@@ -154,7 +154,7 @@ describe("expansion", () => {
     assert.equal(readSchema(object({ type: "string", maxLength: 9_000 })).isValid, true);
   });
 
-  test("counts the parts of a pattern, groups multiplied", () => {
+  test("counts the parts of a pattern, with groups multiplied", () => {
     for (const [pattern, steps] of [
       ["^abc$", 5],
       ["a{3}", 3],
@@ -168,7 +168,7 @@ describe("expansion", () => {
       assert.equal(patternSteps(pattern), steps, pattern);
   });
 
-  test("never takes more steps than allowed, whatever refers to what", () => {
+  test("never takes more steps than allowed, for any references", () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const link = fc.oneof(
       fc.constantFrom(...names).map((name): Schema => ({ $ref: `#/$defs/${name}` })),
@@ -191,7 +191,7 @@ describe("expansion", () => {
   });
 });
 
-describe("keywords", () => {
+describe("JSON Schema keywords", () => {
   test("names what an engine must enforce, where it is first used", () => {
     const reading = readSchema({
       type: "object",
@@ -216,14 +216,14 @@ describe("keywords", () => {
     );
   });
 
-  test("leaves out what constrains nothing", () => {
+  test("leaves out keywords that constrain nothing", () => {
     assert.deepEqual(needs({}), []);
     assert.deepEqual(needs({ default: 1, examples: [], discriminator: {}, additionalProperties: true }), []);
     assert.deepEqual(needs({ type: "string", minLength: 0, minimum: 1, format: "color" }), ["type"]);
     assert.deepEqual(needs({ type: "array", items: true, uniqueItems: false }), ["type"]);
   });
 
-  test("tells apart the ways to use a keyword that engines treat differently", () => {
+  test("distinguishes uses of a keyword that engines treat differently", () => {
     assert.deepEqual(needs({ type: "string", format: "email" }), ["format:email", "type"]);
     assert.deepEqual(needs({ type: "string", pattern: "^a$" }), ["pattern", "type"]);
     assert.deepEqual(needs({ type: "string", pattern: "a" }), ["pattern:part", "type"]);

@@ -38,12 +38,12 @@ describe("stop strings", () => {
     [["\ude00"], ["so 😀"], "so 😀", false],
     [[], ["anything"], "anything", false],
   ] as [string[], string[], string, boolean][]) {
-    test(`${JSON.stringify(stops)} in ${JSON.stringify(pieces)}`, () => {
+    test(`finds ${JSON.stringify(stops)} in ${JSON.stringify(pieces)}`, () => {
       assert.deepEqual(cut(stops, pieces), { text, stopped });
     });
   }
 
-  test("however the output is cut into deltas, it ends before the stop string that is complete first", () => {
+  test("end the output before the first complete match, however it is split into deltas", () => {
     const unit = fc.constantFrom("a", "b", "ab", "\n", "😀");
     const words = (length: number) => fc.array(unit, { minLength: 1, maxLength: length }).map((all) => all.join(""));
     fc.assert(
@@ -58,7 +58,7 @@ describe("stop strings", () => {
     );
   });
 
-  test("only what begins a stop string is held back", () => {
+  test("hold back only text that begins a stop string", () => {
     const matcher = new StopMatcher(["\n\nUser:", "END"]);
     for (const [piece, shown] of [
       ["Hello", "Hello"],
@@ -74,7 +74,7 @@ describe("stop strings", () => {
     assert.equal(matcher.end(), "");
   });
 
-  test("goes on after what it held back was taken out", () => {
+  test("continue after held-back text was taken out", () => {
     const matcher = new StopMatcher(["END"]);
     assert.deepEqual(matcher.push("an EN"), { text: "an ", stopped: false });
     assert.equal(matcher.end(), "EN");
@@ -82,7 +82,7 @@ describe("stop strings", () => {
     assert.deepEqual(matcher.push("x END"), { text: "x ", stopped: true });
   });
 
-  test("the work grows with the output, whatever the stop strings are", () => {
+  test("need work in proportion to the output, for any stop strings", () => {
     const almost = `${"a".repeat(2_047)}b`;
     const stops = [
       almost,

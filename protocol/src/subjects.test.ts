@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gatewayInbox, nodePermissions, nodeState, senderOf, toGateway, toNode } from "./subjects.ts";
 
-test("a subject names its sender, and only subjects of ours do", () => {
+test("parses the sender from our subjects, and from no other", () => {
   assert.equal(senderOf(toGateway("gw1", "node_a")), "node_a");
   assert.equal(senderOf(nodeState("node_a")), "node_a");
   for (const foreign of ["tg.n.node_a", "tg.g.gw1", "tg.g.gw1.node_a.x", "other.s.node_a", ""]) {
@@ -10,7 +10,7 @@ test("a subject names its sender, and only subjects of ours do", () => {
   }
 });
 
-test("a node may write to any gateway and read only itself", () => {
+test("lets a node publish to any gateway and subscribe to its own subjects only", () => {
   assert.deepEqual(nodePermissions("node_a"), {
     publish: ["tg.g.*.node_a", "tg.s.node_a"],
     subscribe: ["tg.n.node_a", "tg.q"],

@@ -28,15 +28,15 @@ async function replayed(recording: Recording, planted = "select"): Promise<strin
   }
 }
 
-describe("a recorded world on PostgreSQL", () => {
+describe("a recorded simulation replayed on PostgreSQL", () => {
   for (let seed = 1; seed <= WORLDS; seed++) {
-    test(`seed ${seed} has the same answers and leaves the same ledger`, async () => {
+    test(`returns the same answers and the same ledger for seed ${seed}`, async () => {
       assert.deepEqual(await replayed(await record(makePlan(seed, { minutes: MINUTES }), tokens)), []);
     });
   }
 });
 
-describe("a difference is found", () => {
+describe("detects a difference", () => {
   /** Leases run out in it, and settlements come late. */
   const SEED = 16;
   const WITHOUT_PAYOUTS = 6;
@@ -55,7 +55,7 @@ describe("a difference is found", () => {
     assert.match((await replayed({ ...recording, done }))[0] as string, /ledger_settle_one[\s\S]*"code":"1"/);
   });
 
-  test("in a balance that no answer tells of", async () => {
+  test("in a balance that no answer contains", async () => {
     const [differs] = await replayed(
       await record(makePlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
       "create or replace function host_share(charge bigint) returns bigint language sql as $$ select charge $$",
@@ -63,7 +63,7 @@ describe("a difference is found", () => {
     assert.match(differs as string, /^accounts of PostgreSQL alone/);
   });
 
-  test("in the moment at which a lease runs out", async () => {
+  test("in the expiry of a lease", async () => {
     const isSweep = ({ statements }: Recording["done"][number]): boolean =>
       statements.some(({ text }) => text.includes("ledger_expire("));
     const done = recording.done.map((one) => (isSweep(one) ? { ...one, atMs: 0 } : one));

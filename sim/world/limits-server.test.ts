@@ -62,8 +62,8 @@ async function step(on: Limits, draw: { what: number; id: string; tokens: number
     : await on.leaveModel("model", draw.id);
 }
 
-describe("the simulated server of limits", () => {
-  test("decides every history as memory does", async () => {
+describe("the simulated limits server", () => {
+  test("decides every history as the memory limits do", async () => {
     const seed = process.env.TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
     for (let i = 0; i < HISTORIES; i++) {
       const chance = new Chance(`${seed} ${i}`);
@@ -87,7 +87,7 @@ describe("the simulated server of limits", () => {
     }
   });
 
-  test("that hangs answers nobody, and has done what it was sent when it runs again", async () => {
+  test("replies to no one while it hangs, and has executed what it received when it continues", async () => {
     const bench = new Bench();
     const [one, other] = [await bench.gateway(), await bench.gateway()];
     bench.server.hang();
@@ -104,7 +104,7 @@ describe("the simulated server of limits", () => {
     assert.equal(one.health.isAway, false);
   });
 
-  test("that died has forgotten everything, and is told of what is in flight", async () => {
+  test("forgets everything when it dies, and receives the requests in flight again", async () => {
     const bench = new Bench();
     const limits = await bench.gateway();
     const single = { ...DEFAULT_LIMITS, inFlight: 1 };

@@ -39,7 +39,7 @@ const errand = (stream: boolean, hangUpAfterMs: number | null = null): Errand =>
   ...{ hangUpAfterMs, isPoor: false },
 });
 
-describe("a client", () => {
+describe("load client", () => {
   const server = createServer((request, response) => {
     response.setHeader("x-request-id", "req_1");
     ways[(request.url ?? "").slice(1)]?.(response);
@@ -66,14 +66,14 @@ describe("a client", () => {
     ["closed", true, "connection lost", "time"],
     ["cut", true, "connection lost", "time"],
   ] as const) {
-    test(`${way}${stream ? ", of a stream" : ""}: ${answer}`, async () => {
+    test(`reports ${answer} for ${way}${stream ? " of a stream" : ""}`, async () => {
       const sight = await ask(way, errand(stream));
       assert.deepEqual([answerOf(sight), sight.received, sight.requestId], [answer, received, "req_1"]);
       assert.deepEqual(sight.usage, answer === "ok" ? { prompt: 9, completion: 2 } : null);
     });
   }
 
-  test("who hangs up has seen no error", async () => {
+  test("reports no error when it disconnects itself", async () => {
     const sight = await ask("silent", errand(true, 20));
     assert.deepEqual([sight.end, answerOf(sight), sight.requestId], ["hung up", "ok", null]);
   });

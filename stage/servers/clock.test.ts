@@ -15,7 +15,7 @@ const TELLER = `
   setInterval(() => console.log(JSON.stringify([Date.now(), performance.now(), ++ticks])), 50);
 `;
 
-test("the time of day jumps under a running process; its timers and the time that only grows do not", {
+test("shifts the wall clock of a running process, and not its timers or monotonic clock", {
   skip,
 }, async (t) => {
   const clock = await openClock();

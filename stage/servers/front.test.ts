@@ -43,7 +43,7 @@ async function fence(t: TestContext, port: number): Promise<void> {
   await front.close();
 }
 
-test("a front leads to whom it is told, swallows, refuses, and heals", async (t) => {
+test("forwards to the configured server, drops data, refuses connections, and recovers", async (t) => {
   const [one, two] = [await echo(t, "one"), await echo(t, "two")];
   const front = await openFront(one);
   t.after(() => front.close());

@@ -14,7 +14,7 @@ import { startNats } from "./nats.ts";
 const skip = natsReleases().length === 0 && "nats-server is not installed";
 
 for (const release of ["newest", "oldest"]) {
-  test(`three servers of the ${release} release are killed, frozen and restarted in turns`, { skip }, async (t) => {
+  test(`kills, freezes and restarts three servers of the ${release} release in turn`, { skip }, async (t) => {
     const nats = await startNats({ release });
     t.after(() => nats.close());
     t.diagnostic(`NATS ${nats.version}`);

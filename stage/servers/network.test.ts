@@ -15,7 +15,7 @@ const SERVER = `
   require("node:http").createServer((_, answer) => answer.end("here")).listen(8080, process.argv[1]);
 `;
 
-test("a process in a network of its own is cut off without a word, and comes back with the cable", {
+test("disconnects a process in its own network namespace silently, and reconnects it", {
   skip,
 }, async (t) => {
   const network = await openNetwork();

@@ -39,7 +39,7 @@ const isBack = (postgres: Postgres): Promise<true> =>
 for (const major of [15, 18]) {
   const skip = (await whyNoPostgres(major)) ?? false;
   describe(`PostgreSQL ${major}`, { skip }, () => {
-    test("is killed, frozen, cut off, slowed, filled and failed over, and loses nothing", async (t) => {
+    test("is killed, frozen, disconnected, slowed, filled and failed over without losing data", async (t) => {
       const postgres = await startPostgres({ major, diskMb: 256 });
       t.after(() => postgres.close());
       await ask(postgres, "create table written (id serial primary key, at timestamptz default now(), more text)");

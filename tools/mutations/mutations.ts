@@ -71,7 +71,7 @@ export const MUTATIONS: Mutation[] = [
     find: "    await settling;\n",
     replace: "    void settling;\n",
     test: `${SRC}inference/serve.test.ts`,
-    title: "offers the job only when the hold is committed, and answers only when the settlement is",
+    title: "offers the job only after the hold is committed, and answers only after the settlement is",
   },
   {
     name: "a label's rollup loses a late charge",

@@ -13,7 +13,7 @@ function open(make: () => string) {
   return { tasks, take, made: () => made };
 }
 
-test("does its work once, after what was begun before", async () => {
+test("runs its work once, after tasks that were queued earlier", async () => {
   const { tasks, take, made } = open(() => "done");
   await turn();
   assert.equal(made(), 0);
@@ -23,14 +23,14 @@ test("does its work once, after what was begun before", async () => {
   assert.equal(made(), 1);
 });
 
-test("does its work at once for who does not wait, and not again", () => {
+test("runs its work immediately when the result is needed earlier, and only once", () => {
   const { tasks, take, made } = open(() => "done");
   assert.equal(take(), "done");
   for (const task of tasks) task();
   assert.equal(made(), 1);
 });
 
-test("throws what went wrong to who asks, and to nobody else", () => {
+test("throws an error of the work to its caller only", () => {
   const { tasks, take, made } = open(() => {
     throw new Error("broken");
   });

@@ -21,7 +21,7 @@ function open() {
   return { clock, every, does, done, woken: () => woken };
 }
 
-test("what is due in the same half second is done in one turn, each at its own pace, until it is cancelled", () => {
+test("runs tasks due in the same half second in one turn, at their own intervals, until they are cancelled", () => {
   const { clock, does, done } = open();
   const stops = [does(500, "half"), does(1_000, "second")];
   clock.advance(1_000);
@@ -37,7 +37,7 @@ test("what is due in the same half second is done in one turn, each at its own p
   assert.deepEqual(done, []);
 });
 
-test("whenever they began, those of two seconds or a multiple meet, and nobody is woken between", () => {
+test("aligns tasks with intervals of two seconds or multiples, with no wake-up between them", () => {
   const { clock, does, done, woken } = open();
   clock.advance(700);
   does(2_000, "two");
@@ -50,7 +50,7 @@ test("whenever they began, those of two seconds or a multiple meet, and nobody i
   assert.equal(done.join(" "), "two two four two two four two two four ten two two four two two four");
 });
 
-test("one that is begun sooner than what is waited for is not kept waiting", () => {
+test("runs a new task on time although the timer was set for a later one", () => {
   const { clock, does, done } = open();
   does(10_000, "ten");
   clock.advance(600);
@@ -61,7 +61,7 @@ test("one that is begun sooner than what is waited for is not kept waiting", () 
   assert.deepEqual(done, ["half"]);
 });
 
-test("one of them may end another, and begin one; what one throws is not the others' loss", () => {
+test("lets a task cancel or start another, and isolates the others from its error", () => {
   const { clock, every, does, done } = open();
   const stopFirst = every(500, () => {
     done.push("first");
@@ -76,7 +76,7 @@ test("one of them may end another, and begin one; what one throws is not the oth
   assert.deepEqual(done, ["first", "third"]);
 });
 
-test("after a stop each is done once, and then goes on as before", () => {
+test("runs each task once after the process was frozen, and then at its interval", () => {
   const { clock, does, done } = open();
   does(500, "half");
   does(2_000, "two");
@@ -86,7 +86,7 @@ test("after a stop each is done once, and then goes on as before", () => {
   assert.deepEqual(done, ["half", "half", "two"]);
 });
 
-test("a timer that runs a moment before its time has come in time", () => {
+test("treats a timer that fires slightly early as on time", () => {
   const clock = manualClock(0);
   const every = openBeats({
     monotonic: clock.monotonic,

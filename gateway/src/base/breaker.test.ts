@@ -40,8 +40,8 @@ function open({ isUsed }: { isUsed?: () => boolean } = {}) {
   return { clock, lines, probes, told, breaker, last, pass, settle };
 }
 
-describe("a breaker", () => {
-  test("lets everybody in while signs of life come, and says nothing", async () => {
+describe("circuit breaker", () => {
+  test("stays closed and logs nothing while signs of life arrive", async () => {
     const { breaker, lines, probes, last, pass } = open();
     await pass(30);
     for (let i = 0; i < 5; i++) {
@@ -54,7 +54,7 @@ describe("a breaker", () => {
     assert.deepEqual([breaker.isAway, breaker.latencyMs, lines], [false, 30, []]);
   });
 
-  test("silence is an outage: told once, given up, refused at once", async () => {
+  test("opens after silence, logs it once and rejects waiting and new requests", async () => {
     const { breaker, lines, told, last, pass } = open();
     await pass(500);
     await pass(1_999);
@@ -71,7 +71,7 @@ describe("a breaker", () => {
     assert.ok(refusal instanceof Away && refusal.dependency === "database");
   });
 
-  test("trouble that somebody had is looked into at once, and is no outage while signs of life come", async () => {
+  test("checks immediately when a caller reports a problem, and stays closed while signs of life arrive", async () => {
     const { breaker, lines, probes, last } = open();
     const first = breaker.suspect();
     const second = breaker.suspect();
@@ -84,7 +84,7 @@ describe("a breaker", () => {
     assert.equal(lines[0]?.reason, "ECONNREFUSED");
   });
 
-  test("while it is away one sign of life at a time is asked for, ever more seldom; the first one ends it", async () => {
+  test("probes one at a time with growing pauses while open, and closes at the first reply", async () => {
     const { breaker, lines, probes, last, pass } = open();
     const known = breaker.suspect();
     last().fail(new Error("refused"));
@@ -111,7 +111,7 @@ describe("a breaker", () => {
     assert.equal(breaker.refused, 7);
   });
 
-  test("a process that was stopped blames nobody for the silence", async () => {
+  test("stays closed when the process itself was frozen", async () => {
     const { clock, breaker, last, pass, settle } = open();
     await pass(500);
     clock.freeze(60_000);
@@ -122,7 +122,7 @@ describe("a breaker", () => {
     assert.equal(breaker.isAway, false);
   });
 
-  test("one that is stopped asks for nothing more and says nothing of it", async () => {
+  test("sends no probe and logs nothing after it is closed down", async () => {
     const { breaker, lines, probes, pass } = open();
     await pass(500);
     breaker.stop();
@@ -132,7 +132,7 @@ describe("a breaker", () => {
   });
 });
 
-describe("a breaker of something that nobody uses", () => {
+describe("circuit breaker of an idle dependency", () => {
   /** At rest, asked at second 0.5 and answered. `user.waits`: for it, now. */
   async function atRest() {
     const user = { waits: false };
@@ -152,13 +152,13 @@ describe("a breaker of something that nobody uses", () => {
     return { ...opened, user, answered };
   }
 
-  test("signs of life are asked for every other second", async () => {
+  test("probes every other second", async () => {
     const { probes, answered } = await atRest();
     await answered(20_000);
     assert.equal(probes.length, 1 + 10);
   });
 
-  test("who begins to wait for one that hangs knows it after two and a half seconds", async () => {
+  test("detects a hanging dependency two and a half seconds after the first caller begins to wait", async () => {
     const { user, breaker, answered, pass } = await atRest();
     await answered(10_000);
     user.waits = true;
@@ -171,7 +171,7 @@ describe("a breaker of something that nobody uses", () => {
     assert.equal(breaker.isAway, true);
   });
 
-  test("it is asked twice a second while somebody waits, and for two seconds after somebody was told", async () => {
+  test("probes twice a second while a caller waits, and for two seconds after a rejection", async () => {
     const { user, breaker, probes, answered } = await atRest();
     await answered(10_000);
     const before = probes.length;
@@ -187,7 +187,7 @@ describe("a breaker of something that nobody uses", () => {
     assert.equal(probes.length - before, 13);
   });
 
-  test("nobody is asked for those who have their answer, but many of them do not put it off", async () => {
+  test("sends no extra probe for answered callers, and keeps its interval under many of them", async () => {
     const { breaker, probes, answered } = await atRest();
     await answered(10_000);
     const before = probes.length;
@@ -198,7 +198,7 @@ describe("a breaker of something that nobody uses", () => {
     assert.equal(probes.length - before, 10, "twenty seconds");
   });
 
-  test("an outage is known two seconds after it was asked, and the process that was stopped blames nobody", async () => {
+  test("detects an outage two seconds after a probe, and stays closed when the process was frozen", async () => {
     const { clock, breaker, probes, pass, settle } = await atRest();
     await pass(500);
     await pass(2_000);

@@ -53,7 +53,7 @@ async function open(t: TestContext, folder: string) {
   return { certificate, renewals, lines, look, until };
 }
 
-test("a certificate that is replaced is told, whether by files or by a link to another folder", async (t) => {
+test("reports a replaced certificate, by new files or by a symbolic link to another folder", async (t) => {
   const folder = await place(t);
   const [first, second, third] = [selfSignedCertificate(), selfSignedCertificate(), selfSignedCertificate()];
   await write(join(folder, "one"), first);
@@ -72,7 +72,7 @@ test("a certificate that is replaced is told, whether by files or by a link to a
   assert.deepEqual(new Set(lines.map(({ msg }) => msg)), new Set(["certificate renewed"]));
 });
 
-test("what cannot be used changes nothing and is told once, until it is put right", async (t) => {
+test("keeps the certificate and reports once when the new one is unusable, until it is corrected", async (t) => {
   const folder = await place(t);
   const [first, second] = [selfSignedCertificate(), selfSignedCertificate()];
   await write(folder, first);
@@ -88,7 +88,7 @@ test("what cannot be used changes nothing and is told once, until it is put righ
   assert.deepEqual(certificate.current(), second);
 });
 
-test("at the start a mistake is an error that names the setting and the file", async (t) => {
+test("throws an error that names the setting and the file for an unusable certificate at the start", async (t) => {
   const folder = await place(t);
   const [mine, other] = [selfSignedCertificate(), selfSignedCertificate()];
   for (const [pair, words] of [

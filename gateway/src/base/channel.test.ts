@@ -13,7 +13,7 @@ function pair(): [Channel, Channel] {
   return [new Channel(one, { clock }), new Channel(other, { clock })];
 }
 
-test("messages of every size arrive whole and in order", async () => {
+test("delivers messages of every size whole and in order", async () => {
   const [one, other] = pair();
   const heard: Message[] = [];
   other.on(TOLD, (message) => heard.push(message));
@@ -32,7 +32,7 @@ test("messages of every size arrive whole and in order", async () => {
   }
 });
 
-test("messages are read whatever pieces they arrive in", async () => {
+test("reads messages however they are split", async () => {
   const [raw, sent] = [new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }), [] as Buffer[]];
   const catcher = new Duplex({
     read() {},
@@ -51,7 +51,7 @@ test("messages are read whatever pieces they arrive in", async () => {
   assert.deepEqual(heard, Array.from({ length: 20 }, (_, i) => [i, i]).flat());
 });
 
-test("a question gets its own answer, text or bytes, and the error of a handler that throws", async () => {
+test("returns each question's own answer, text or bytes, and the error of a handler that throws", async () => {
   const [one, other] = pair();
   other.answer(ASKED, async ({ text }) => {
     if (text === "fail") throw new Error("no such thing");
@@ -68,7 +68,7 @@ test("a question gets its own answer, text or bytes, and the error of a handler 
   assert.equal(failed.reason.message, "no such thing");
 });
 
-test("questions to a process that is gone fail, those that wait and those that come later", async () => {
+test("rejects pending and later questions when the other process is gone", async () => {
   const [one, other] = pair();
   other.answer(ASKED, () => new Promise(() => {}));
   const waiting = one.ask(ASKED, "a");
@@ -79,7 +79,7 @@ test("questions to a process that is gone fail, those that wait and those that c
   one.tell(TOLD, { text: "to nobody" });
 });
 
-test("a reader that lets too much pile up is taken to be gone", async () => {
+test("treats a reader that lets too much queue up as gone", async () => {
   const stuck = new Duplex({ read() {}, write() {} });
   const channel = new Channel(stuck, { clock, waitingBytesMax: 1_000_000 });
   for (let i = 0; i < 20; i++) channel.tell(TOLD, { bytes: Buffer.alloc(100_000) });

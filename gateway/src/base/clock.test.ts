@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { systemClock as clock } from "./clock.ts";
 
 for (const periodMs of [30, 500]) {
-  test(`what is done every ${periodMs} ms is, until it is cancelled`, async () => {
+  test(`repeats a task every ${periodMs} ms until it is cancelled`, async () => {
     let done = 0;
     // What is done again and again keeps nobody alive.
     const stopWaiting = clock.after(60_000, () => {});

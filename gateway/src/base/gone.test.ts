@@ -21,7 +21,7 @@ const KINDS: [string, () => { signal: Gone; abort: () => void }][] = [
 ];
 
 for (const [whose, open] of KINDS) {
-  test(`${whose}: listeners are called once, in their order, and those that left are not`, () => {
+  test(`${whose}: calls listeners once in order, and not those that were removed`, () => {
     const { signal, abort } = open();
     const called: string[] = [];
     const leaves = (): void => void called.push("leaves");
@@ -36,7 +36,7 @@ for (const [whose, open] of KINDS) {
     assert.deepEqual(called, ["first", "then true"]);
   });
 
-  test(`${whose}: who comes after the end is not called`, () => {
+  test(`${whose}: does not call a listener that is added after the cancellation`, () => {
     const { signal, abort } = open();
     abort();
     signal.addEventListener("abort", () => assert.fail("it is over"));

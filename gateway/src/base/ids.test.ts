@@ -7,7 +7,7 @@ import { systemRandom } from "./random.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
-describe("ids", () => {
+describe("IDs", () => {
   test("are UUIDv7 that sort by their time, as text and as suffix", () => {
     let now = 1_700_000_000_000;
     const ids = newIds({ ...systemClock, now: () => now }, systemRandom());
@@ -21,7 +21,7 @@ describe("ids", () => {
     assert.match(made[0] as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  test("go out as prefix and 26 Crockford characters, and come back", () => {
+  test("are written as a prefix and 26 Crockford characters, and read back", () => {
     for (let i = 0; i < 200; i++) {
       const id = newId();
       const shown = publicId("req", id);
@@ -30,7 +30,7 @@ describe("ids", () => {
     }
   });
 
-  test("text that is no id is none", () => {
+  test("are refused when the text is no ID", () => {
     const good = publicId("req", newId());
     for (const bad of [
       "",
@@ -51,7 +51,7 @@ describe("ids", () => {
     );
   });
 
-  test("secrets use the whole alphabet", () => {
+  test("and secrets use the whole alphabet", () => {
     const drawn = base62(systemRandom(), 5000);
     assert.match(drawn, /^[0-9A-Za-z]{5000}$/);
     assert.equal(new Set(drawn).size, 62);

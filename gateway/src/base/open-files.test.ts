@@ -4,7 +4,7 @@ import { createLog } from "./log.ts";
 import { filesAreShort, systemOpenFiles, watchOpenFiles } from "./open-files.ts";
 import { manualClock } from "./testing.ts";
 
-test("an eighth of the descriptors stays free, and no more than 256", () => {
+test("keeps an eighth of the file descriptors free, at most 256", () => {
   for (const [max, last] of [
     [64, 56],
     [1_024, 896],
@@ -15,7 +15,7 @@ test("an eighth of the descriptors stays free, and no more than 256", () => {
   }
 });
 
-test("counts connections as they come and all descriptors every second, and logs a shortage once a minute", () => {
+test("counts connections immediately and all descriptors every second, and logs a shortage once a minute", () => {
   const clock = manualClock();
   const lines: { level: number; msg: string; open: number; max: number }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -41,7 +41,7 @@ test("counts connections as they come and all descriptors every second, and logs
   watch.stop();
 });
 
-test("the system says how many are open, where it has /proc", { skip: process.platform !== "linux" }, () => {
+test("reads the number of open descriptors from /proc where it exists", { skip: process.platform !== "linux" }, () => {
   const files = systemOpenFiles() ?? assert.fail("no /proc");
   assert.ok(files.count() > 0 && files.count() < files.max);
 });

@@ -6,7 +6,7 @@ import { PassingMap, PassingSet } from "./passing.ts";
 
 const run = promisify(execFile);
 
-test("a map has what came and has not left, in the order it came", () => {
+test("holds a map's added and not removed entries, in insertion order", () => {
   const map = new PassingMap<string, number>();
   map.add("one", 1);
   map.add("two", 2);
@@ -18,7 +18,7 @@ test("a map has what came and has not left, in the order it came", () => {
   assert.deepEqual(map.all(), [1, 3]);
 });
 
-test("a set has what came and has not left, in the order it came; one thing may have two seats", () => {
+test("holds a set's added and not removed items in insertion order, and one item twice", () => {
   const set = new PassingSet<string>();
   set.add("one");
   const seat = set.add("two");
@@ -30,7 +30,7 @@ test("a set has what came and has not left, in the order it came; one thing may 
   assert.deepEqual(set.all(), ["one", "two"]);
 });
 
-test("what has left is let go of before the next full collection, and JavaScript's own map and set still keep it", async () => {
+test("releases removed items before the next full collection, unlike JavaScript's own Map and Set", async () => {
   const [map, set, ownMap, ownSet] = await Promise.all(["map", "set", "own map", "own set"].map(promotedMb));
   const told = JSON.stringify({ map, set, ownMap, ownSet });
   // Without it this file has lost its reason.

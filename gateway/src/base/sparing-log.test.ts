@@ -17,7 +17,7 @@ function setting(options?: { linesOfOne: number }) {
   return { lines, clock, log: sparingLog(createLog("info", sink), clock, options) };
 }
 
-test("of one stranger and message one line a minute, and then how many there would have been", () => {
+test("writes one line a minute per source and message, and then the number of suppressed lines", () => {
   const { lines, clock, log } = setting();
   for (let n = 0; n < 1_000; n++) log.warn("a", { n }, "it floods");
   log.warn("b", { n: 1 }, "it floods");
@@ -45,7 +45,7 @@ test("of one stranger and message one line a minute, and then how many there wou
   );
 });
 
-test("of many strangers sixty lines a minute, and the others as a number", () => {
+test("writes sixty lines a minute for many sources, and a number for the others", () => {
   const { lines, clock, log } = setting();
   for (let n = 0; n < 1_000; n++) log.info(`stranger ${n}`, { n }, "it comes");
   assert.equal(lines.length, 60);
@@ -61,7 +61,7 @@ test("of many strangers sixty lines a minute, and the others as a number", () =>
   );
 });
 
-test("where a few lines of each are wanted they are written, and it says of each whether it was", () => {
+test("writes several lines per source where configured, and reports whether each was written", () => {
   const { lines, clock, log } = setting({ linesOfOne: 3 });
   const written = Array.from({ length: 5 }, (_, n) => log.info("a", { n }, "it ended"));
   assert.deepEqual(written, [true, true, true, false, false]);

@@ -12,7 +12,7 @@ const PROGRAM = `
   parentPort.postMessage(getPriority());
 `;
 
-test("a worker steps back, and the event loop's thread stays where it is", {
+test("lowers a worker thread's priority and keeps the event loop's", {
   skip: process.platform !== "linux",
 }, async () => {
   const before = getPriority();

@@ -15,7 +15,7 @@ function openQuestions() {
   return { ask, asked };
 }
 
-test("who asks the same before it is sent shares the answer, and who comes later asks anew", async () => {
+test("shares one answer among equal questions before it is sent, and asks again for later ones", async () => {
   const { ask, asked } = openQuestions();
   const [first, second, other] = [ask("a"), ask("a"), ask("b")];
   assert.equal(asked.length, 2);
@@ -28,7 +28,7 @@ test("who asks the same before it is sent shares the answer, and who comes later
   assert.deepEqual(await Promise.all([first, second, other, third]), [0, 0, 1, 2]);
 });
 
-test("an old question that ends takes nobody out of the next one", async () => {
+test("keeps the members of the next question when an earlier one ends", async () => {
   const { ask, asked } = openQuestions();
   const first = ask("a");
   asked[0]?.send();
@@ -39,7 +39,7 @@ test("an old question that ends takes nobody out of the next one", async () => {
   assert.equal(asked.length, 2);
 });
 
-test("a failure is told to all who share it, and the next one tries again", async () => {
+test("rejects all that share a failed question, and asks again for the next one", async () => {
   const { ask, asked } = openQuestions();
   const shared = [ask("a"), ask("a")];
   asked[0]?.answer.reject(new Error("away"));
@@ -48,7 +48,7 @@ test("a failure is told to all who share it, and the next one tries again", asyn
   assert.equal(asked.length, 2);
 });
 
-test("a question that is sent at once is nobody else's", () => {
+test("shares no question that is sent immediately", () => {
   const share = shareUntilSent<number>();
   let asked = 0;
   const ask = () =>

@@ -20,7 +20,7 @@ const EVENTS: AttemptEvent[] = [
 const ENDS: AttemptState[] = ["finished", "empty", "failed", "quiet", "expired", "lost", "cut", "broken", "cancelled"];
 const none = undefined;
 
-describe("one attempt", () => {
+describe("attempt state machine", () => {
   const running = (state: AttemptState): (AttemptState | undefined)[] =>
     // The order of EVENTS: not accepted again, not declined any more; the rest goes on or ends it.
     [none, none, state, "producing", ...ENDS];
@@ -41,7 +41,7 @@ describe("one attempt", () => {
     cancelled: EVENTS.map(() => none),
   };
   for (const [state, row] of Object.entries(table)) {
-    test(`${state}: every event`, () => {
+    test(`follows the transition table for every event in state ${state}`, () => {
       assert.deepEqual(
         EVENTS.map((event) => advance(state as AttemptState, event)),
         row,
@@ -49,14 +49,14 @@ describe("one attempt", () => {
     });
   }
 
-  test("every open state can break, so an event that is not allowed always ends the attempt", () => {
+  test("lets every open state break, so that an event that is not allowed ends the attempt", () => {
     for (const state of Object.keys(table) as AttemptState[]) {
       assert.equal(isOver(state), advance(state, "broken") === undefined);
     }
   });
 });
 
-test("one retry, only after silence or an empty answer, only while nothing reached the client", () => {
+test("allows one retry, only after silence or an empty answer and only before output reaches the client", () => {
   const fresh = { reachedClient: false, retriesLeft: 1 };
   assert.equal(decideRetry("quiet", fresh), "retry");
   assert.equal(decideRetry("lost", fresh), "retry");
@@ -69,13 +69,13 @@ test("one retry, only after silence or an empty answer, only while nothing reach
   assert.equal(decideRetry("quiet", { ...fresh, retriesLeft: 0 }), "end");
 });
 
-test("what the plane cut is tried again, whatever was tried before, while nothing reached the client", () => {
+test("retries an attempt that the plane cut off, regardless of earlier retries, until output reaches the client", () => {
   assert.equal(decideRetry("cut", { reachedClient: false, retriesLeft: 1 }), "again");
   assert.equal(decideRetry("cut", { reachedClient: false, retriesLeft: 0 }), "again");
   assert.equal(decideRetry("cut", { reachedClient: true, retriesLeft: 1 }), "end");
 });
 
-test("a second opinion on an empty answer", () => {
+test("asks for a second opinion on an empty answer", () => {
   const came = { enough: false, blank: false, hadOutput: true };
   const none = { enough: false, blank: false, hadOutput: false };
   assert.equal(decideOpinion({ state: "finished", ...came }), "refuted");

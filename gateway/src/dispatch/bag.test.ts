@@ -10,8 +10,8 @@ const byTurns = (): Random => {
 };
 const any = (): boolean => true;
 
-describe("a bag", () => {
-  test("has what was put in and not taken out", () => {
+describe("RandomSet", () => {
+  test("contains the items that were added and not deleted", () => {
     const bag = new Bag<number>();
     const seats = Array.from({ length: 10 }, (_, i) => bag.add(i));
     for (const gone of [0, 9, 5]) bag.delete(seats[gone] as Seat<number>);
@@ -20,7 +20,7 @@ describe("a bag", () => {
     assert.ok(bag.some((each) => each === 8) && !bag.some((each) => each === 9));
   });
 
-  test("nothing is drawn twice, nor what will not do, and nothing is lost by drawing", () => {
+  test("draws no item twice, only items that match, and keeps all items", () => {
     const bag = new Bag<number>();
     const seats = Array.from({ length: 8 }, (_, i) => bag.add(i));
     const random = byTurns();
@@ -41,7 +41,7 @@ describe("a bag", () => {
     assert.deepEqual(new Bag<number>().draw(4, random, any), []);
   });
 
-  test("each is drawn as often as any other", () => {
+  test("draws each item equally often", () => {
     const times = new Map<string, number>();
     for (let first = 0; first < 5; first++) {
       for (let second = 0; second < 4; second++) {

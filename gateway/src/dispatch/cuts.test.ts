@@ -36,7 +36,7 @@ class TextSink implements DispatchSink {
   finished = (): "answered" | "empty" => (this.text === "" ? "empty" : "answered");
 }
 
-describe("the plane loses what is under way", () => {
+describe("dispatch when the plane loses a running request", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let roster: Roster;
@@ -78,8 +78,8 @@ describe("the plane loses what is under way", () => {
   const cancelled = (node: FakeNode): string[] =>
     node.heard.flatMap((frame) => (frame.kind === "cancel" ? [frame.job] : []));
 
-  describe("when it is away itself", () => {
-    test("this gateway itself was stopped: what it missed is tried again, and held against nobody", async () => {
+  describe("when the whole plane is unreachable", () => {
+    test("retries what a frozen gateway process missed, and blames no node", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
       const running = run(sink);
@@ -103,7 +103,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("news that comes after the stop and is long over is held against nobody either", async () => {
+    test("blames no node for outdated messages that arrive after the gateway was frozen", async () => {
       const [a, b] = [await online("a"), await online("b")];
       clock.freeze(40_000);
       const sink = new TextSink();
@@ -119,7 +119,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("nothing reached the client: it is tried again on the same node when the plane is back, as often as the deadline lets it", async () => {
+    test("retries on the same node until the deadline when nothing reached the client", async () => {
       const node = await online("a");
       const sink = new TextSink();
       const running = run(sink);
@@ -142,7 +142,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), [...Array(4).fill("cut null"), "finished null"]);
     });
 
-    test("losses of one outage do not add up to more than the deadline; one that comes later has a new one", async () => {
+    test("shares one deadline across the losses of one outage, and gives a later outage a new one", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const lose = async (nth: number, awayMs: number): Promise<void> => {
@@ -177,7 +177,7 @@ describe("the plane loses what is under way", () => {
       assert.equal((await running).end, "cut");
     });
 
-    test("an offer that nobody answered does not put the deadline off", async () => {
+    test("keeps the deadline when an offer gets no reply", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await node.job(1);
@@ -191,7 +191,7 @@ describe("the plane loses what is under way", () => {
       assert.equal((await running).end, "cut");
     });
 
-    test("the last offer ends with the deadline, and its node is not to blame for that", async () => {
+    test("ends the last offer at the deadline without blaming its node", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       node.say({ kind: "accepted", job: await node.job() });
@@ -208,7 +208,7 @@ describe("the plane loses what is under way", () => {
       assert.equal(roster.nodes()[0]?.shunnedUntil, 0);
     });
 
-    test("the one retry is not spent by it", async () => {
+    test("keeps the one retry available after a loss", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -226,7 +226,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "quiet silent", "finished null"]);
     });
 
-    test("the retry of a silent node's request is lost with it: cut, not the silence", async () => {
+    test("ends the retry of a silent node's request as cut, not as silence", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -241,7 +241,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null"], "nobody showed that the request can be answered");
     });
 
-    test("it stays away for the dispatch deadline, counted from the loss: cut", async () => {
+    test("ends as cut when the plane stays away for the dispatch deadline, counted from the loss", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await node.job();
@@ -261,7 +261,7 @@ describe("the plane loses what is under way", () => {
       assert.equal(result.server?.hostAccountId, "host-of-a");
     });
 
-    test("output has reached the client: that is the end of it", async () => {
+    test("does not retry once output has reached the client", async () => {
       const node = await online("a");
       const running = run(new TextSink({ streams: true }));
       const job = await node.job();
@@ -274,7 +274,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null"]);
     });
 
-    test("an offer that was not answered yet is made again", async () => {
+    test("repeats an offer that got no reply", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await node.job();
@@ -285,7 +285,7 @@ describe("the plane loses what is under way", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("a second opinion that it cut is asked for again; nobody left to ask, and it is unconfirmed", async () => {
+    test("asks again for a second opinion that was cut, and ends as unconfirmed when no node is left", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -303,7 +303,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "empty null"]);
     });
 
-    test("a silence while the server does not answer is not the node's", async () => {
+    test("does not blame a node for silence while the NATS server does not respond", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       node.say({ kind: "accepted", job: await node.job() });
@@ -317,7 +317,7 @@ describe("the plane loses what is under way", () => {
     });
   });
 
-  describe("when a part of it fails under a node", () => {
+  describe("when one server of the plane fails", () => {
     const begin = async (node: FakeNode, nth = 1): Promise<string> => {
       const job = await node.job(nth);
       clock.advance(10);
@@ -332,7 +332,7 @@ describe("the plane loses what is under way", () => {
       plane.deadServers.add(plane.server);
     };
 
-    test("the node connects elsewhere and says that it runs nothing: tried again at once, on the same node too", async () => {
+    test("retries immediately, also on the same node, when the node reconnects elsewhere and reports no running job", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await begin(node);
@@ -344,7 +344,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("its server hangs: tried again where nodes are reached, and the retry is not spent by it", async () => {
+    test("retries on reachable nodes when the node's server hangs, without spending the retry", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -361,7 +361,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "cut null", "finished null"]);
     });
 
-    test("all of them are on servers that hang: cut, when the deadline is over", async () => {
+    test("ends as cut at the deadline when every node is on a server that hangs", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -380,7 +380,7 @@ describe("the plane loses what is under way", () => {
       );
     });
 
-    test("frames were lost, or nothing comes any more: cut, not broken or quiet", async () => {
+    test("ends as cut, not broken or quiet, when frames were lost or stop arriving", async () => {
       const node = await online("a");
       for (const [nth, happens] of [
         [1, (job: string) => node.delta(job, 5, "later")],
@@ -401,7 +401,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "finished null", "cut null", "finished null"]);
     });
 
-    test("a node that renews its credentials and goes on is left alone", async () => {
+    test("lets a job continue when its node reconnects to renew its credentials", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await begin(node);
@@ -414,7 +414,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["finished null"]);
     });
 
-    test("what was offered after the move is the node's own", async () => {
+    test("blames the node for a job offered after it moved to another server", async () => {
       const node = await online("a");
       plane.moved.set("a", clock.monotonic());
       clock.advance(10);
@@ -424,7 +424,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["broken protocol"]);
     });
 
-    test("the server ends the connection: cut, and the node is waited for", async () => {
+    test("waits for the node when the server ends its connection", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await begin(node);
@@ -437,7 +437,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("the node ends it itself: lost, and to blame", async () => {
+    test("blames the node when it ends its connection itself", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await begin(node);
@@ -446,7 +446,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["lost lost"]);
     });
 
-    test("its server hung before it moved: the silence is forgiven", async () => {
+    test("forgives silence when the node's server hung before the node moved", async () => {
       const excused: string[] = [];
       dispatcher.onExcused((id, since) => excused.push(`${id} ${clock.monotonic() - since}`));
       const node = await online("a");
@@ -468,7 +468,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(excused, ["a 15000"]);
     });
 
-    test("a node that opens another connection itself is to blame for its silence, while the server answers", async () => {
+    test("blames a node that reconnects by itself for its silence while the server responds", async () => {
       const node = await online("a");
       const running = run(new TextSink({ streams: true }));
       await begin(node);
@@ -480,7 +480,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["quiet silent"]);
     });
 
-    test("nodes of two other established hosts that lost the server are evidence for it", async () => {
+    test("accepts nodes of two other established hosts that lost the same server as evidence", async () => {
       const [a, b, c] = [await online("a"), await online("b"), await online("c")];
       const running = run(new TextSink());
       await turn();
@@ -498,8 +498,8 @@ describe("the plane loses what is under way", () => {
     });
   });
 
-  describe("the fleet is remembered", () => {
-    test("the slots of nodes that left count for a minute, whoever left", async () => {
+  describe("capacity remembered after nodes leave", () => {
+    test("counts the slots of nodes that left for one minute, whether the node or the plane was lost", async () => {
       const [a] = [await online("a", 20), await online("b", 30)];
       plane.drop("a");
       assert.equal(dispatcher.slots(MODEL), 50);
@@ -516,7 +516,7 @@ describe("the plane loses what is under way", () => {
       assert.equal(dispatcher.slots(MODEL), 1);
     });
 
-    test("one that may not work any more, or drains, does not count", async () => {
+    test("does not count a node that may no longer work or that drains", async () => {
       const a = await online("a", 20);
       a.report({ models: [MODEL], slots: 20, draining: true });
       await turn();
@@ -524,7 +524,7 @@ describe("the plane loses what is under way", () => {
       assert.equal(dispatcher.slots(MODEL), 0);
     });
 
-    test("when the plane is back, requests wait for nodes to report, for a moment", async () => {
+    test("makes requests wait briefly for nodes to report once the plane is back", async () => {
       const node = await online("a");
       plane.goAway();
       plane.comeBack();
@@ -549,7 +549,7 @@ describe("the plane loses what is under way", () => {
       assert.equal((await unlucky).end, "no_capacity");
     });
 
-    test("an outage of a moment makes nobody forget how fast nodes are; one of a minute does", async () => {
+    test("keeps measured node speeds over a short outage and forgets them after a minute", async () => {
       const gone: string[] = [];
       roster.onGone((id, by) => gone.push(`${id} ${by}`));
       const node = await online("a");

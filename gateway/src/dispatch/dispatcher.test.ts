@@ -48,7 +48,7 @@ class TextSink implements DispatchSink {
 
 const NEVER = new AbortController().signal;
 
-describe("dispatch", () => {
+describe("dispatcher", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let dispatcher: Dispatcher;
@@ -90,7 +90,7 @@ describe("dispatch", () => {
     ]);
   const heard = (node: FakeNode): string[] => node.heard.map(({ kind }) => kind);
 
-  test("a request goes to a node and its output comes back in order", async () => {
+  test("sends a request to a node and returns its output in order", async () => {
     const node = await online("a");
     const sink = new TextSink();
     const offered = node.job();
@@ -123,14 +123,14 @@ describe("dispatch", () => {
     assert.deepEqual(heard(node), ["job"]);
   });
 
-  test("no connected node serves the model: at once", async () => {
+  test("fails immediately when no connected node serves the model", async () => {
     assert.equal((await run(new TextSink())).end, "no_capacity");
     licensed = ["other"];
     await online("a");
     assert.equal((await run(new TextSink())).end, "no_capacity", "a node serves only what its host elected");
   });
 
-  test("all busy: it waits, gets the freed slot, or gives up at the deadline", async () => {
+  test("waits while all nodes are busy, takes the slot that gets free, or gives up at the deadline", async () => {
     const node = await online("a");
     const offered = node.job();
     const first = run(new TextSink());
@@ -166,7 +166,7 @@ describe("dispatch", () => {
     assert.equal((await second).end, "failed");
   });
 
-  test("busy: the next node is asked and no retry is spent", async () => {
+  test("asks the next node after a busy reply without spending the retry", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const sink = new TextSink();
     const running = run(sink);
@@ -190,7 +190,7 @@ describe("dispatch", () => {
     assert.equal(sink.text, "ok");
   });
 
-  test("a node that said busy is asked again after a moment, though another could be waited for", async () => {
+  test("asks a node that replied busy again after a moment, although another node may become free", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);
@@ -212,7 +212,7 @@ describe("dispatch", () => {
     assert.equal((await first).end, "finished");
   });
 
-  test("who comes after a refusal gets the node that refused once it is not asked last any more", async () => {
+  test("stops asking a node last after its refusal expires", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);
@@ -237,7 +237,7 @@ describe("dispatch", () => {
     assert.deepEqual([(await first).end, (await second).end], ["finished", "finished"]);
   });
 
-  test("a node without slots serves nothing: at once", async () => {
+  test("fails immediately when the only node has no slots", async () => {
     const node = await online("a", 0);
     assert.equal((await run(new TextSink())).end, "no_capacity");
     node.report({ models: ["tiny-3b"], slots: 1 });
@@ -250,7 +250,7 @@ describe("dispatch", () => {
     assert.equal((await waiting).end, "no_capacity");
   });
 
-  test("quiet with nothing at the client: the other node answers, whole and unmixed", async () => {
+  test("retries on another node after silence and returns only that node's output when nothing reached the client", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const sink = new TextSink();
     const running = run(sink);
@@ -274,7 +274,7 @@ describe("dispatch", () => {
     assert.equal(result.attempts, 2);
   });
 
-  test("a node's last state, understood after its connection was lost, does not bring it back", async () => {
+  test("keeps a disconnected node out of the roster when its last state is processed late", async () => {
     const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
     node.report({ models: ["tiny-3b"], slots: 1 });
     plane.drop("a");
@@ -285,7 +285,7 @@ describe("dispatch", () => {
     assert.equal(dispatcher.slots("tiny-3b"), 1);
   });
 
-  test("a node that fell silent is asked last for a while, and as ever when it is the only one", async () => {
+  test("asks a node that stalled last for a while, unless it is the only one", async () => {
     const [a, b] = [await online("a", 4), await online("b", 4)];
     const running = run(new TextSink());
     const { node: silent, other } = await firstOffered(a, b);
@@ -310,7 +310,7 @@ describe("dispatch", () => {
     await answer(silent, 2);
   });
 
-  test("quiet after output reached the client is the ending", async () => {
+  test("ends the request when the node stalls after output reached the client", async () => {
     const node = await online("a");
     await online("b");
     const sink = new TextSink({ streams: true });
@@ -330,7 +330,7 @@ describe("dispatch", () => {
     assert.equal(result.server?.hostAccountId, "host-of-a");
   });
 
-  test("quiet with no other node: the quiet attempt is the ending, with its output", async () => {
+  test("ends with the stalled attempt and its output when no other node is free", async () => {
     const node = await online("a");
     const sink = new TextSink();
     const offered = node.job();
@@ -343,7 +343,7 @@ describe("dispatch", () => {
     assert.deepEqual([result.end, result.server?.hostAccountId, sink.text], ["quiet", "host-of-a", "half"]);
   });
 
-  test("a dropped connection is like silence, at once", async () => {
+  test("treats a dropped connection like silence, without waiting", async () => {
     const node = await online("a");
     const sink = new TextSink({ streams: true });
     const offered = node.job();
@@ -355,7 +355,7 @@ describe("dispatch", () => {
     assert.equal((await running).end, "quiet");
   });
 
-  test("prefill progress keeps it waiting for a minute, no longer", async () => {
+  test("waits for at most one minute while the node reports prompt progress", async () => {
     const node = await online("a");
     const offered = node.job();
     const running = run(new TextSink());
@@ -378,7 +378,7 @@ describe("dispatch", () => {
     assert.equal((await running).end, "quiet");
   });
 
-  test("the sink has enough: the node is stopped", async () => {
+  test("stops the node when the output sink needs no more", async () => {
     const node = await online("a");
     const sink = new TextSink({ enoughAt: 3 });
     const offered = node.job();
@@ -390,7 +390,7 @@ describe("dispatch", () => {
     assert.deepEqual(heard(node), ["job", "cancel"]);
   });
 
-  test("the client goes away: before acceptance nobody is paid, after it the node is", async () => {
+  test("pays the node only if it accepted before the client disconnected", async () => {
     const node = await online("a");
     for (const [nth, accepted] of [false, true].entries()) {
       const gone = new AbortController();
@@ -406,7 +406,7 @@ describe("dispatch", () => {
     }
   });
 
-  test("a gap, a malformed frame, output before acceptance: the job fails, the gateway does not", async () => {
+  test("fails the job, not the gateway, on missing, malformed or early frames", async () => {
     const node = await online("a", 4);
     const breaks = [
       (job: string) => node.delta(job, 1, "gap"),
@@ -432,7 +432,7 @@ describe("dispatch", () => {
     assert.equal((await running).end, "broken", "done without what it owes");
   });
 
-  test("a malformed frame fails the job that it names, and no other that its node runs", async () => {
+  test("fails only the job named in a malformed frame", async () => {
     const node = await online("a", 4);
     const sinks = [new TextSink(), new TextSink()] as const;
     const running: Promise<DispatchResult>[] = [];
@@ -455,7 +455,7 @@ describe("dispatch", () => {
     assert.deepEqual([ends, sinks[1].text], [["broken", "finished"], "well"]);
   });
 
-  test("nothing a node says of a failure, and nothing it garbles, is logged", async () => {
+  test("does not log a node's failure message or malformed data", async () => {
     const node = await online("a", 4);
     const says = [
       (job: string) => node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "MARKER of a prompt" }),
@@ -475,7 +475,7 @@ describe("dispatch", () => {
     assert.doesNotMatch(logged, /MARKER/);
   });
 
-  test("another node cannot speak for a job", async () => {
+  test("ignores frames that another node sends for a job", async () => {
     const node = await online("a");
     const sink = new TextSink();
     const offered = node.job();
@@ -491,7 +491,7 @@ describe("dispatch", () => {
     assert.equal(sink.text, "good");
   });
 
-  describe("an answer without one token", () => {
+  describe("an answer without any token", () => {
     const judged: [string, string | null][] = [];
     beforeEach(() => {
       judged.length = 0;
@@ -509,7 +509,7 @@ describe("dispatch", () => {
     };
     const hostOf = ({ server }: Awaited<ReturnType<typeof run>>) => server?.hostAccountId;
 
-    test("the second has output: that is the answer, and the first has a miss", async () => {
+    test("returns the second node's output and counts a miss for the first node", async () => {
       const sink = new TextSink();
       const { running, first, other, second } = await afterEmpty(sink);
       assert.deepEqual(judged, [], "nobody is judged before the second opinion is there");
@@ -529,7 +529,7 @@ describe("dispatch", () => {
       assert.equal(heard(first).includes("cancel"), false, "it is done by its own word");
     });
 
-    test("the second is cut at the cap: it had output", async () => {
+    test("stops the second answer at the output cap and counts it as output", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 3 }));
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, "abc");
@@ -537,7 +537,7 @@ describe("dispatch", () => {
       assert.equal(new Map(judged).get(first.id), "miss");
     });
 
-    test("the second is stopped at once by the sink, with nothing: no miss", async () => {
+    test("counts no miss when the sink stops the second node before any output", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 1 }));
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, " ");
@@ -545,7 +545,7 @@ describe("dispatch", () => {
       assert.equal(new Map(judged).get(first.id), null);
     });
 
-    test("the second is empty too: both agree, and the second is the server", async () => {
+    test("takes two empty answers as agreement, and the second node as the server of the request", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink());
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, "");
@@ -561,7 +561,7 @@ describe("dispatch", () => {
       );
     });
 
-    test("no other node: it stays unconfirmed", async () => {
+    test("ends as unconfirmed when there is no other node", async () => {
       const node = await online("a");
       const offered = node.job();
       const running = run(new TextSink());
@@ -576,7 +576,7 @@ describe("dispatch", () => {
       assert.deepEqual(judged, [["a", null]]);
     });
 
-    test("no other node within the deadline: unconfirmed", async () => {
+    test("ends as unconfirmed when no other node is free before the deadline", async () => {
       const sink = new TextSink();
       const { running, first, other, second } = await afterEmpty(sink);
       other.say({ kind: "busy", job: second });
@@ -593,7 +593,7 @@ describe("dispatch", () => {
       assert.equal(first.heard.filter(({ kind }) => kind === "job").length, 1, "the same node is not asked again");
     });
 
-    test("a second that comes to nothing before output has no opinion; after output it ends by its own row", async () => {
+    test("ignores a second node that fails before output, and ends by its outcome after output", async () => {
       const ways: [string, (node: FakeNode, job: string, seq: number) => void, string][] = [
         ["fails", (node, job, seq) => node.say({ kind: "failed", job, seq, cause: "engine", message: "" }), "failed"],
         ["breaks the protocol", (node, job) => node.say({ kind: "accepted", job }), "broken"],
@@ -616,7 +616,7 @@ describe("dispatch", () => {
       }
     });
 
-    test("the client leaves before the second opinion: the second is stopped, nobody has a miss", async () => {
+    test("stops the second node and counts no miss when the client disconnects first", async () => {
       const gone = new AbortController();
       const { running, first, other, second } = await afterEmpty(new TextSink(), gone.signal);
       gone.abort();
@@ -626,7 +626,7 @@ describe("dispatch", () => {
       assert.equal(new Map(judged).get(first.id), null);
     });
 
-    test("after the retry was spent on silence nobody is left to confirm it", async () => {
+    test("ends as unconfirmed when the retry was already spent on silence", async () => {
       const [a, b] = [await online("a"), await online("b")];
       await online("c");
       plane.drop("c");
@@ -642,7 +642,7 @@ describe("dispatch", () => {
     });
 
     for (const theirs of [true, false]) {
-      test(`a second opinion of ${theirs ? "another host's node, though it is busy" : "the same host, if it is alone"}`, async () => {
+      test(`takes a second opinion from ${theirs ? "another host's node although it is busy" : "the same host when no other host is connected"}`, async () => {
         hostOfNode = (id) => (id === "c" ? "theirs" : "ours");
         const c = theirs ? await online("c") : undefined;
         const gone = new AbortController();
@@ -666,7 +666,7 @@ describe("dispatch", () => {
     }
   });
 
-  describe("quiet, by the node's own times", () => {
+  describe("silence measured by the node's own timestamps", () => {
     const begun = async (id = "a") => {
       const node = await online(id);
       const offered = node.job();
@@ -681,7 +681,7 @@ describe("dispatch", () => {
       return { node, job, running, sink, timed, done };
     };
 
-    test("the job asks for times", async () => {
+    test("asks the node for timestamps in the job", async () => {
       const { node, timed, done, running } = await begun();
       timed(0);
       done();
@@ -692,7 +692,7 @@ describe("dispatch", () => {
       );
     });
 
-    test("pauses of 1.99 s never count, from acceptance on, however late they arrive within reason", async () => {
+    test("accepts pauses of 1.99 s after acceptance, even when the output arrives moderately late", async () => {
       const { node, timed, done, running, sink } = await begun();
       for (let n = 1; n <= 20; n++) {
         // On the way for 0 to 300 ms, each its own.
@@ -706,7 +706,7 @@ describe("dispatch", () => {
       assert.equal(sink.text, "x".repeat(20));
     });
 
-    test("a pause of 2.3 s counts though it arrived in time: from acceptance, and between tokens", async () => {
+    test("ends the attempt after a pause of 2.3 s by the node's clock, even when the output arrived in time", async () => {
       for (const before of [[], [300]]) {
         const { timed, running, sink } = await begun();
         for (const ms of before) {
@@ -721,7 +721,7 @@ describe("dispatch", () => {
       }
     });
 
-    test("2.3 s without a word count, whatever times are told afterwards", async () => {
+    test("ends the attempt after 2.3 s without output, whatever timestamps arrive later", async () => {
       const { timed, running } = await begun();
       timed(0);
       clock.advance(2299);
@@ -734,7 +734,7 @@ describe("dispatch", () => {
       assert.equal((await running).end, "quiet");
     });
 
-    test("tokens that were joined count with the first and the last of them", async () => {
+    test("uses the first and last timestamps of tokens that were merged into one frame", async () => {
       const { timed, done, running } = await begun();
       clock.advance(2000);
       timed(100, "many words", 2000);
@@ -744,7 +744,7 @@ describe("dispatch", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("times that run backwards break the protocol; times that have not come are not believed", async () => {
+    test("ends the attempt when timestamps decrease, and ignores timestamps from the future", async () => {
       const backwards = await begun();
       clock.advance(500);
       backwards.timed(400);
@@ -760,7 +760,7 @@ describe("dispatch", () => {
       assert.equal((await ahead.running).end, "finished", "arrival counts in their place");
     });
 
-    test("progress is a sign of life before the first token, on either clock", async () => {
+    test("accepts progress as a sign of life before the first token, on either clock", async () => {
       const { node, job, timed, done, running } = await begun();
       for (let s = 1; s <= 5; s++) {
         clock.advance(1000);
@@ -773,7 +773,7 @@ describe("dispatch", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("a delta without text is neither output nor a sign of life, with or without times", async () => {
+    test("counts a delta without text neither as output nor as a sign of life", async () => {
       for (const withTimes of [true, false]) {
         const { node, job, timed, running, sink } = await begun();
         clock.advance(1500);
@@ -789,7 +789,7 @@ describe("dispatch", () => {
       }
     });
 
-    test("a gateway that was late itself blames nobody: what lies in the socket is read first", async () => {
+    test("reads what waits in the socket before it blames a node for the gateway's own delay", async () => {
       const judged: (string | null)[] = [];
       dispatcher.onAttempt(({ failure }) => judged.push(failure));
       const { timed, done, running } = await begun();
@@ -807,7 +807,7 @@ describe("dispatch", () => {
       assert.deepEqual(judged, [null]);
     });
 
-    test("and one that said nothing meanwhile is quiet once it had its time again", async () => {
+    test("ends the attempt of a node that stayed silent once the delayed gateway has given it its full time", async () => {
       const { timed, running } = await begun();
       timed(0);
       // The timer of the acceptance, due at 250, runs 2550 late.
@@ -820,7 +820,7 @@ describe("dispatch", () => {
       assert.equal((await running).end, "quiet");
     });
 
-    test("what is in the socket at the very end is read before it is decided", async () => {
+    test("reads the last frames in the socket before it decides on a timeout", async () => {
       const { timed, done, running } = await begun();
       timed(0);
       clock.advance(2300);
@@ -830,7 +830,7 @@ describe("dispatch", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("a job that lasts longer than it may ends as a stall; nobody is blamed or asked again", async () => {
+    test("ends a job that exceeds its time limit as a stall without blame or retry", async () => {
       const judged: (string | null)[] = [];
       dispatcher.onAttempt(({ failure }) => judged.push(failure));
       const { node, job, running } = await begun();

@@ -14,7 +14,7 @@ import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
 const MODEL = "tiny-3b";
 const log = createLog("silent");
 
-describe("the gateways' own evidence", () => {
+describe("dispatch by the gateways' own records", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let licences: Record<string, Partial<NodeLicence>>;
@@ -59,7 +59,7 @@ describe("the gateways' own evidence", () => {
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
   };
 
-  test("a node that reports itself busy, or free, is chosen as if it had said nothing", async () => {
+  test("ignores whether a node reports itself as busy or free", async () => {
     const { roster, dispatcher } = open("gw1");
     const full = await online("full", { slots: 2, busy: 4096 });
     const running = ask(dispatcher);
@@ -73,7 +73,7 @@ describe("the gateways' own evidence", () => {
     assert.equal(roster.find("full")?.outstanding, 0);
   });
 
-  test("a gateway counts what another gave the node, and forgets it when that one leaves", async () => {
+  test("counts jobs that another gateway gave a node until that gateway leaves", async () => {
     const [one, two] = [open("gw1"), open("gw2")];
     const node = await online("n", { slots: 1 });
     const running = ask(one.dispatcher);
@@ -97,7 +97,7 @@ describe("the gateways' own evidence", () => {
     await waiting;
   });
 
-  test("what a gateway that died gave a node is forgotten after ten seconds", async () => {
+  test("forgets jobs given by a crashed gateway after ten seconds", async () => {
     const [one, two] = [open("gw1"), open("gw2")];
     const node = await online("n", { slots: 1 });
     void ask(one.dispatcher);
@@ -117,7 +117,7 @@ describe("the gateways' own evidence", () => {
     assert.equal(two.roster.find("n")?.outstanding, 0);
   });
 
-  test("slots grow with the node's record; what it reports is an upper bound", async () => {
+  test("raises a node's slots with its record, up to the number it reports", async () => {
     const { roster, dispatcher } = open("gw1");
     licences = { young: { slotsMax: 4 }, old: {} };
     await online("young", { slots: 4096 });
@@ -135,7 +135,7 @@ describe("the gateways' own evidence", () => {
   };
 
   describe("acceptance", () => {
-    test("a node that does not accept within 250 ms is passed over, cancelled, and asked last", async () => {
+    test("cancels an offer that is not accepted within 250 ms and asks that node last", async () => {
       const { roster, dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
@@ -161,7 +161,7 @@ describe("the gateways' own evidence", () => {
       assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) > clock.monotonic());
     });
 
-    test("a server of the plane that froze a moment ago makes nodes late, and nobody is blamed", async () => {
+    test("blames no node for late acceptance when a server of the plane was frozen", async () => {
       const { roster, dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const running = ask(dispatcher);
@@ -177,7 +177,7 @@ describe("the gateways' own evidence", () => {
       assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) <= clock.monotonic(), "it is asked as before");
     });
 
-    test("while nobody else is free a late node is waited for, and is not blamed", async () => {
+    test("waits for a late node, without blame, while no other node is free", async () => {
       const { dispatcher } = open("gw1");
       const node = await online("a");
       const running = ask(dispatcher);
@@ -191,7 +191,7 @@ describe("the gateways' own evidence", () => {
       assert.deepEqual(refused, []);
     });
 
-    test("a gateway that was kept waiting itself blames nobody", async () => {
+    test("blames no node when the gateway itself was delayed", async () => {
       const { dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const running = ask(dispatcher);
@@ -203,7 +203,7 @@ describe("the gateways' own evidence", () => {
       assert.deepEqual(refused, []);
     });
 
-    test("a refusal counts when the gateways' own count leaves a slot; the node's slots fall to what it runs and grow again", async () => {
+    test("counts a refusal when the gateways know of a free slot, and reduces the node's slots to what it runs until it proves more", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { slots: 8 });
       const running = [ask(dispatcher), ask(dispatcher), ask(dispatcher)];
@@ -223,7 +223,7 @@ describe("the gateways' own evidence", () => {
       await Promise.all(running.slice(0, 2));
     });
 
-    test("a refusal does not count while a cancelled job may hold the slot, or another gateway took it", async () => {
+    test("does not count a refusal while a cancelled job or another gateway may hold the slot", async () => {
       const one = open("gw1");
       const node = await online("a");
       const gone = new AbortController();
@@ -245,7 +245,7 @@ describe("the gateways' own evidence", () => {
       assert.deepEqual(refused, [], "told a moment later");
     });
 
-    test("who declines again and again is asked less and less, and gets no prompt with an offer", async () => {
+    test("offers less and less, and no prompt, to a node that keeps declining", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { accepts_early: true });
       for (let nth = 1; nth <= 4; nth++) {
@@ -271,7 +271,7 @@ describe("the gateways' own evidence", () => {
   });
 
   describe("a node on probation", () => {
-    test("gets the prompt once it accepted", async () => {
+    test("receives the prompt only after it accepts", async () => {
       const { dispatcher } = open("gw1");
       licences = { a: { answersOwed: 20 } };
       const node = await online("a", { accepts_early: true });
@@ -286,7 +286,7 @@ describe("the gateways' own evidence", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("gets no work from an agent that does not accept early", async () => {
+    test("receives no work when its agent does not support early acceptance", async () => {
       const { dispatcher, roster } = open("gw1");
       licences = { a: { answersOwed: 20 } };
       const node = await online("a");
@@ -296,7 +296,7 @@ describe("the gateways' own evidence", () => {
   });
 
   describe("silence", () => {
-    test("a request during which two nodes fell silent is offered to nobody else", async () => {
+    test("offers a request to no other node after two nodes stalled on it", async () => {
       const { dispatcher } = open("gw1");
       const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => online(id)));
       const running = ask(dispatcher);
@@ -312,7 +312,7 @@ describe("the gateways' own evidence", () => {
       assert.equal(nodes.filter((node) => jobs(node) > 0).length, 2);
     });
 
-    test("progress keeps a request for a minute over all its nodes", async () => {
+    test("limits prompt progress to one minute per request across all nodes", async () => {
       const { dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const running = ask(dispatcher);
@@ -367,7 +367,7 @@ describe("the gateways' own evidence", () => {
     return { roster, seen, running, first, second };
   };
 
-  test("a silence counts against its node once another node has output for the same request", async () => {
+  test("counts a stall against its node once another node returns output for the same request", async () => {
     const { roster, seen, running, first, second } = await silentFirst();
     const job = await second.job();
     second.say({ kind: "accepted", job });
@@ -379,7 +379,7 @@ describe("the gateways' own evidence", () => {
     assert.deepEqual(seen, [`${first.id} silent`, `${second.id} null`]);
   });
 
-  test("a request on which nodes of two hosts fall silent counts against neither", async () => {
+  test("counts no stall when nodes of two hosts stall on the same request", async () => {
     const { roster, seen, running, first, second } = await silentFirst();
     second.say({ kind: "accepted", job: await second.job() });
     clock.advance(2_300);
@@ -388,7 +388,7 @@ describe("the gateways' own evidence", () => {
     for (const { id } of [first, second]) assert.equal(roster.find(id)?.shunnedUntil, 0);
   });
 
-  test("a silence counts against nobody when the client leaves before another node has output", async () => {
+  test("counts no stall when the client disconnects before another node returns output", async () => {
     const client = new AbortController();
     const { seen, running, first } = await silentFirst(client.signal);
     client.abort();
@@ -396,7 +396,7 @@ describe("the gateways' own evidence", () => {
     assert.ok(seen.every((one) => one !== `${first.id} silent`));
   });
 
-  test("a silence counts where no other host serves the model, and on both nodes of one host", async () => {
+  test("counts a stall when no other host serves the model, and counts both nodes of one host", async () => {
     licences = { a: { hostAccountId: "one" as Uuid }, b: { hostAccountId: "one" as Uuid } };
     const { seen, running, first, second } = await silentFirst();
     second.say({ kind: "accepted", job: await second.job() });
@@ -405,7 +405,7 @@ describe("the gateways' own evidence", () => {
     assert.deepEqual(seen, [`${first.id} silent`, `${second.id} silent`]);
   });
 
-  test("a node that only reports progress is passed over after two seconds, and is not blamed", async () => {
+  test("abandons a node that only reports progress after two seconds, without blame", async () => {
     const { dispatcher } = open("gw1");
     const seen = judged(dispatcher);
     const node = await online("slow");
@@ -426,7 +426,7 @@ describe("the gateways' own evidence", () => {
     assert.deepEqual(refused, ["slow late"]);
   });
 
-  test("a node that fails is asked last for 15 s, then for 30 s, until a job of it ends well", async () => {
+  test("asks a failing node last for 15 s, then 30 s, until one of its jobs succeeds", async () => {
     const { roster, dispatcher } = open("gw1");
     const node = await online("n");
     let nth = 0;
@@ -449,7 +449,7 @@ describe("the gateways' own evidence", () => {
     assert.equal(await runJob(fails), 15_000);
   });
 
-  test("a host's new nodes are asked last while another of its nodes failed, those with a record are not", async () => {
+  test("asks new nodes of a host last after another of its nodes failed, but not its established ones", async () => {
     const host = { hostAccountId: "one" as Uuid };
     licences = { fails: host, new: { ...host, slotsMax: 4 }, known: { ...host, slotsMax: 16 } };
     const { roster, dispatcher } = open("gw1");

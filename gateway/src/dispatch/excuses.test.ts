@@ -16,23 +16,23 @@ const believes = (others: Hit[], node = hit("a")): boolean => {
   return excuses.believes(node);
 };
 
-test("a node is believed when nodes of two other established hosts lost the same server at the same time", () => {
+test("believes a node when nodes of two other established hosts lost the same server at the same time", () => {
   assert.equal(believes([hit("b"), hit("c", { at: 4_999 })]), true);
 });
 
-test("a node that is hit alone, or with one other, is never believed", () => {
+test("does not believe a node when at most one other node was affected", () => {
   assert.equal(believes([]), false);
   assert.equal(believes([hit("b")]), false);
   assert.equal(believes([hit("b"), hit("b", { at: 1 })]), false, "one node twice is one witness");
 });
 
-test("who was on another server, at another time, or is new is no witness", () => {
+test("ignores witnesses that were on another server, lost it at another time, or are new", () => {
   assert.equal(believes([hit("b"), hit("c", { server: "s2" })]), false);
   assert.equal(believes([hit("b"), hit("c", { at: 5_000 })]), false);
   assert.equal(believes([hit("b"), hit("c", { established: false })]), false);
 });
 
-test("nodes of one owner are no witnesses for each other, and count once", () => {
+test("counts nodes of one owner as one witness, and never for each other", () => {
   const owners = ["one person"];
   assert.equal(believes([hit("b", { owners }), hit("c", { owners })]), false);
   assert.equal(believes([hit("b"), hit("c")], hit("a", { owners: ["owner of b"] })), false);

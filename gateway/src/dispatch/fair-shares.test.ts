@@ -58,11 +58,11 @@ function play(
   return { line, free };
 }
 
-test("no slot is free while anybody waits who could use it", () => {
+test("leaves no slot free while a waiting request can use it", () => {
   fc.assert(fc.property(history, fc.integer({ min: 1, max: 3 }), (steps, slots) => void play(steps, slots, () => {})));
 });
 
-test("nobody is served before an account that has less and waits for the same, nor before an older request of its own", () => {
+test("serves an account only after waiting accounts that use less, and its own requests oldest first", () => {
   fc.assert(
     fc.property(history, fc.integer({ min: 1, max: 3 }), (steps, slots) => {
       play(steps, slots, (one, line, inService) => {
@@ -75,7 +75,7 @@ test("nobody is served before an account that has less and waits for the same, n
   );
 });
 
-test("an account alone has every slot; a second one has every slot that gets free until both have as many", () => {
+test("gives a single account every slot, and a second account each freed slot until both have the same", () => {
   const comes = (account: string, times: number) =>
     Array.from({ length: times }, () => ({ comes: { account, slot: 0 } }));
   const order: string[] = [];
@@ -87,7 +87,7 @@ test("an account alone has every slot; a second one has every slot that gets fre
   assert.equal(order.join(""), "aaaaaaaa" + "bbbb" + "aa");
 });
 
-test("on a node's slots an account with many requests leaves others their turn", async () => {
+test("lets other accounts have their turn on a node's slots when one account has many requests", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
   const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
@@ -124,7 +124,7 @@ test("on a node's slots an account with many requests leaves others their turn",
   assert.equal(order.join(""), "aabcabaaa");
 });
 
-test("an account with its equal share of the slots leaves others what they used at once lately, and one more", () => {
+test("leaves free what other accounts used recently plus one slot, once an account has its equal share", () => {
   const crowd = new Crowd();
   const leaves = (has: number, others: number, now: number) =>
     crowd.leaves("a", { has, othersHave: others, accounts: 2 }, 16, now);
@@ -143,7 +143,7 @@ test("an account with its equal share of the slots leaves others what they used 
   assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
-test("an account leaves slots from its equal share on: one of two slots, a quarter of four accounts", () => {
+test("starts to leave slots free at the equal share: one of two slots, a quarter with four accounts", () => {
   const crowd = new Crowd();
   crowd.asked("b", 0);
   crowd.asked("a", 0);

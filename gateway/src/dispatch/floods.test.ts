@@ -21,7 +21,7 @@ const FOREIGN = "16dfk3zq9v8n2x4m7t1c5w0rbe-01";
 const CUT_OFF = "node exceeded its frame rate; disconnecting it";
 const JUNK = Buffer.from("junk");
 
-describe("floods", () => {
+describe("bounds on what nodes may send", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let roster: Roster;
@@ -61,7 +61,7 @@ describe("floods", () => {
   const run = (): Promise<DispatchResult> => dispatcher.run(order, sink(), new AbortController().signal);
   const written = (msg: string): number => lines.filter((line) => line.msg === msg).length;
 
-  test("malformed states: cut off, two lines, and none of the others' business", async () => {
+  test("disconnects a node that sends malformed states, with two log lines and no effect on other nodes", async () => {
     await online("good");
     for (let i = 0; i < 10_000; i++) plane.publish(nodeState("bad"), JUNK);
     await turn();
@@ -71,7 +71,7 @@ describe("floods", () => {
     assert.ok(roster.find("good") !== undefined);
   });
 
-  test("twenty states a second are heard for ever; two hundred may come at once, more may not", async () => {
+  test("allows 20 states a second indefinitely and a burst of 200", async () => {
     const node = await online("a");
     const report = (): void => node.report({ models: ["tiny-3b"], slots: 2 });
     for (let second = 0; second < 60; second++) {
@@ -95,7 +95,7 @@ describe("floods", () => {
     assert.ok(roster.find("a") !== undefined);
   });
 
-  test("a state that changes twenty times a second takes effect a few times a second, and the last one always", async () => {
+  test("applies a state that changes 20 times a second only a few times a second, and always the last one", async () => {
     const node = await online("a");
     let heard = 0;
     roster.onState(() => {
@@ -112,7 +112,7 @@ describe("floods", () => {
     assert.equal(roster.find("a")?.reportedBusy, 200);
   });
 
-  test("what comes at once because this process was stopped is no flood; what is more than that is one", async () => {
+  test("does not count messages that piled up while the gateway was frozen as a flood, unless they exceed it", async () => {
     const node = await online("a");
     const report = (): void => node.report({ models: ["tiny-3b"], slots: 2 });
     clock.freeze(40_000);
@@ -124,7 +124,7 @@ describe("floods", () => {
     assert.deepEqual(plane.cuts, ["a"]);
   });
 
-  test("a node that is cut off again and again is told of once a minute, with the number", async () => {
+  test("logs a node that is disconnected repeatedly once a minute, with the count", async () => {
     for (let round = 0; round < 20; round++) {
       for (let i = 0; i < 300; i++) plane.publish(nodeState("bad"), JUNK);
       await turn();
@@ -136,7 +136,7 @@ describe("floods", () => {
     assert.equal(second?.unsaid, 14);
   });
 
-  test("states that wait for the records are replaced by the newest, and the records are read once", async () => {
+  test("replaces states that wait for the node's records by the newest, and reads the records once", async () => {
     const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
     answerLookups = [];
     for (let i = 1; i <= 150; i++) node.report({ models: ["tiny-3b"], slots: i });
@@ -154,7 +154,7 @@ describe("floods", () => {
     assert.equal(roster.find("a")?.slots, 219);
   });
 
-  test("hosts who change their records all the time make nobody report all the time", async () => {
+  test("asks a node to report only a few times when its host's records change hundreds of times", async () => {
     const node = await online("a");
     clock.advance(1_000);
     let asked = 0;
@@ -169,7 +169,7 @@ describe("floods", () => {
     assert.deepEqual(plane.cuts, []);
   });
 
-  test("malformed frames without end cut the node off", async () => {
+  test("disconnects a node that sends malformed frames continuously", async () => {
     const bad = await online("bad");
     const running = run();
     const job = await bad.job();
@@ -188,7 +188,7 @@ describe("floods", () => {
     assert.deepEqual(plane.cuts, ["bad"]);
   });
 
-  test("output of jobs that are not its own, signs of life, unknown kinds: much may come, a flood is cut off", async () => {
+  test("allows stray output, signs of life and unknown frames up to a bound, and disconnects a flood", async () => {
     const foreign = {
       kind: "deltas" as const,
       deltas: [{ job: FOREIGN, seq: 0, channel: "answer" as const, text: "x" }],
@@ -216,7 +216,7 @@ describe("floods", () => {
     }
   });
 
-  test("gaps and failures are told of once a minute", async () => {
+  test("logs missing frames and failures once a minute", async () => {
     const node = await online("a");
     for (let nth = 1; nth <= 20; nth++) {
       const running = run();
@@ -230,7 +230,7 @@ describe("floods", () => {
     assert.equal(written("node failed a job"), 1);
   });
 
-  test("a node that comes and goes is told of once a minute", async () => {
+  test("logs a node that connects and disconnects repeatedly once a minute", async () => {
     for (let i = 0; i < 20; i++) {
       await online("a");
       plane.drop("a");

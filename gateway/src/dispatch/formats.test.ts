@@ -42,7 +42,7 @@ const sinkOf = (): DispatchSink & { text: string } => ({
   },
 });
 
-describe("requests for an output format", () => {
+describe("requests with an output format", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let dispatcher: Dispatcher;
@@ -82,7 +82,7 @@ describe("requests for an output format", () => {
   const hasFormat = (node: FakeNode): boolean[] =>
     jobsAt(node).map((frame) => "format" in (new JobJoiner(frame).body() as object));
 
-  test("the able one of many free nodes gets it, with the format in the job", async () => {
+  test("go to the one free node that supports the format, with the format in the job", async () => {
     const others = await Promise.all(["a", "b", "c", "d", "e", "f"].map((id) => online(id, { slots: 8 })));
     const node = await online("g", { ...able, slots: 4, busy: 3 });
     const running = run(true);
@@ -93,7 +93,7 @@ describe("requests for an output format", () => {
     assert.deepEqual(others.flatMap(jobsAt), []);
   });
 
-  test("nodes that do not say so, older ones and those that say it of another model, get none: no_capacity at once", async () => {
+  test("return no_capacity immediately when no node announces the format for that model", async () => {
     const nodes = [
       await online("older"),
       await online("none", { json_schema: [] }),
@@ -107,14 +107,14 @@ describe("requests for an output format", () => {
     assert.deepEqual(nodes.flatMap(jobsAt), []);
   });
 
-  test("what the host did not elect does not count", async () => {
+  test("ignore nodes that support the format for a model their host did not elect", async () => {
     elected = [];
     await online("a", able);
     assert.equal((await run(true)).end, "no_capacity");
     assert.equal(dispatcher.keepsFormat(MODEL), false);
   });
 
-  test("it is known while such a node is connected, and not after", async () => {
+  test("count as supported only while a node that supports the format is connected", async () => {
     assert.equal(dispatcher.keepsFormat(MODEL), false);
     const node = await online("a", able);
     assert.equal(dispatcher.keepsFormat(MODEL), true);
@@ -128,7 +128,7 @@ describe("requests for an output format", () => {
     assert.equal(dispatcher.keepsFormat(MODEL), false);
   });
 
-  test("while all able nodes are busy it waits, and lets others pass to nodes that it cannot use", async () => {
+  test("wait while all supporting nodes are busy, and let plain requests use the other nodes", async () => {
     const node = await online("able", able);
     const first = run(true);
     const job = await node.job();
@@ -145,7 +145,7 @@ describe("requests for an output format", () => {
     assert.deepEqual([hasFormat(node), hasFormat(older)], [[true, true], [false]]);
   });
 
-  test("nobody who came later takes its node: first come, first served", async () => {
+  test("keep their place in line: no later request takes the supporting node", async () => {
     const node = await online("able", able);
     const older = await online("older");
     // Both are busy with plain requests.
@@ -169,7 +169,7 @@ describe("requests for an output format", () => {
     assert.ok(!hasFormat(older).includes(true));
   });
 
-  test("nor does it keep those from their turn who waited before it", async () => {
+  test("do not delay plain requests that arrived earlier", async () => {
     const node = await online("able", able);
     const busy = run(false);
     const job = await node.job();
@@ -181,7 +181,7 @@ describe("requests for an output format", () => {
     assert.deepEqual(hasFormat(node), [false, false, true]);
   });
 
-  test("one that waits goes at once when the last able node leaves or can no more, and plain ones stay", async () => {
+  test("fail immediately when the last supporting node leaves or stops supporting it, while plain requests wait on", async () => {
     const older = await online("older");
     const held = run(false);
     const heldJob = await older.job();
@@ -207,7 +207,7 @@ describe("requests for an output format", () => {
     assert.deepEqual([(await held).end, (await plain).end], ["finished", "finished"]);
   });
 
-  test("it waits to its deadline and no longer", async () => {
+  test("wait until the deadline and no longer", async () => {
     const node = await online("able", able);
     await online("older");
     const running = run(true);
@@ -223,7 +223,7 @@ describe("requests for an output format", () => {
     await running;
   });
 
-  test("an able node that the plane lost a moment ago is waited for, as for any request", async () => {
+  test("wait for a supporting node that the plane lost a moment ago", async () => {
     await online("older");
     const node = await online("able", able);
     plane.drop("able", "plane");
@@ -233,7 +233,7 @@ describe("requests for an output format", () => {
     assert.equal((await formatted).end, "finished");
   });
 
-  test("the retry after silence goes to an able node, or nowhere", async () => {
+  test("retry after silence only on a node that supports the format", async () => {
     for (const second of [able, {}]) {
       const node = await online("able", { ...able, slots: 9 });
       const formatted = run(true);
@@ -249,7 +249,7 @@ describe("requests for an output format", () => {
     }
   });
 
-  test("so does the second opinion on an empty answer", async () => {
+  test("ask for a second opinion on an empty answer only from a node that supports the format", async () => {
     for (const second of [able, {}]) {
       const node = await online("able", { ...able, slots: 9 });
       const formatted = run(true);
@@ -265,7 +265,7 @@ describe("requests for an output format", () => {
     }
   });
 
-  test("a node that declines it is asked again, and no other", async () => {
+  test("return to the same node after it declines, and to no other", async () => {
     const older = await online("older");
     const node = await online("able", able);
     const formatted = run(true);
@@ -277,7 +277,7 @@ describe("requests for an output format", () => {
     assert.deepEqual(jobsAt(older), []);
   });
 
-  test("a format whose grammar cannot be built is blamed on nobody; a failure after output is a refused prompt", async () => {
+  test("blame no node for a grammar that cannot be built, and treat a failure after output as a refused prompt", async () => {
     const node = await online("able", { ...able, slots: 9 });
     const failures: unknown[] = [];
     dispatcher.onAttempt(({ failure }) => failures.push(failure));
@@ -298,7 +298,7 @@ describe("requests for an output format", () => {
     assert.deepEqual(failures, ["agent", "prompt", "engine"]);
   });
 
-  test("a schema goes only to nodes that announce its keywords; a node that announces none keeps the proven ones", async () => {
+  test("with a schema go only to nodes that announce its keywords, or the proven ones when a node announces none", async () => {
     const keeps = (schema_keywords: string[]) => ({ ...able, schema_keywords });
     const older = await online("older", { ...able, slots: 9 });
     const ranges = await online("ranges", keeps(["type", "minimum"]));

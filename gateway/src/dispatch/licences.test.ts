@@ -6,7 +6,7 @@ import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts"
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
-describe("the nodes' records", () => {
+describe("node permissions", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let roster: Roster;
@@ -37,7 +37,7 @@ describe("the nodes' records", () => {
     }
   };
 
-  test("are out of reach: who is in stays, who is not stays out, and it is said once a minute", async () => {
+  test("keep connected nodes in and others out while the records are unreadable, with one log line a minute", async () => {
     await report("a");
     away = true;
     await passMinutes(3, "a", "new");
@@ -52,7 +52,7 @@ describe("the nodes' records", () => {
     assert.deepEqual(roster.nodes(), [], "what they say when they are back holds");
   });
 
-  test("are out of reach just when they change: they are read as soon as they can be", async () => {
+  test("are read as soon as possible when they change while the records are unreadable", async () => {
     await report("a");
     [away, allowed] = [true, false];
     await roster.review("a");
@@ -66,7 +66,7 @@ describe("the nodes' records", () => {
     assert.equal(roster.nodes().length, 0);
   });
 
-  test("bar a node that just left: it is not remembered", async () => {
+  test("remove a node that left from the remembered capacity when they forbid it to work", async () => {
     await report("a");
     plane.drop("a");
     assert.equal(roster.slots("m"), 1);

@@ -69,14 +69,14 @@ describe("a node on probation", () => {
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
   };
 
-  test("one slot is all the platform counts on", async () => {
+  test("counts as one slot", async () => {
     await join();
     assert.equal(roster.slots(MODEL), 1);
     assert.equal(dispatcher.slots(MODEL), 1);
     assert.deepEqual(roster.capacity(MODEL), { nodes: 1, slots: 1, busy: 0 });
   });
 
-  test("it gets the second request when the first has ended, however often it says that it is free", async () => {
+  test("gets its second request after the first one ends, however often it reports itself as free", async () => {
     const node = await join();
     const answers = [ask(), ask()];
     const first = await node.job(1);
@@ -92,7 +92,7 @@ describe("a node on probation", () => {
     );
   });
 
-  test("leaving the roster and coming back does not free its slot", async () => {
+  test("keeps its slot taken when it leaves the roster and returns", async () => {
     const node = await join();
     const answers = [ask()];
     const first = await node.job(1);
@@ -112,7 +112,7 @@ describe("a node on probation", () => {
     await Promise.all(answers);
   });
 
-  test("once it owes no more answers a review gives it all its slots", async () => {
+  test("gets all its slots at the review once it owes no more honest answers", async () => {
     const node = await join();
     const answers = [ask(), ask(), ask()];
     const first = await node.job(1);
@@ -126,7 +126,7 @@ describe("a node on probation", () => {
     await Promise.all(answers);
   });
 
-  test("an answer is told apart by who asked for it: a request, or the platform itself", async () => {
+  test("counts answers to user requests and to the platform's own checks separately", async () => {
     const node = await join();
     const seen: Measured[] = [];
     dispatcher.onMeasured((measured) => seen.push(measured));

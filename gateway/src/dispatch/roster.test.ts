@@ -44,8 +44,8 @@ const step = fc.oneof(
   { arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(100, 4_000, 12_000) }), weight: 1 },
 );
 
-describe("the roster", () => {
-  test("finds who a look at all nodes would", async () => {
+describe("roster", () => {
+  test("finds the same nodes as a scan of all nodes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), fc.subarray(IDS), async (steps, excluded) => {
         const world = openWorld();

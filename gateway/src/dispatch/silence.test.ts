@@ -18,8 +18,8 @@ const accepted = (at = 0): Heard => ({
 });
 const HOUR_MS = 3_600_000;
 
-describe("how long a node may say nothing", () => {
-  test("a node that reads the prompt for two seconds is looked at again while another could be asked", () => {
+describe("silence timeouts", () => {
+  test("checks a node that reads the prompt again after two seconds while another node is available", () => {
     const reads = { ...accepted(100), lateAt: 250 };
     hearProgress(reads, 0.5, 1_500);
     assert.deepEqual(patience(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
@@ -28,7 +28,7 @@ describe("how long a node may say nothing", () => {
     assert.equal(patience({ ...reads, lastOutputAt: 1_500 }, 1_500, HOUR_MS).event, "quiet");
   });
 
-  test("250 ms to accept while another can be asked, 2 s while none can, 2.3 s after that, and no job for ever", () => {
+  test("allow 250 ms to accept while another node is available and 2 s otherwise, then 2.3 s without output", () => {
     const offered = { ...accepted(), acceptedAt: null, lateAt: 250 };
     assert.deepEqual(patience(offered, 100, HOUR_MS), { leftMs: 150, event: "late" });
     waitOn(offered, 250);
@@ -42,7 +42,7 @@ describe("how long a node may say nothing", () => {
     assert.equal(patience(accepted(), 20_000, 10_000).event, "quiet", "silent and over: it was silent");
   });
 
-  test("reading a prompt is a sign of life for a minute, and only before output", () => {
+  test("take prompt progress as a sign of life for one minute, and only before output", () => {
     const reading = accepted();
     for (let s = 1; s < 60; s++) hearProgress(reading, s / 60, s * 1_000);
     hearProgress(reading, 1, 60_000);
@@ -52,7 +52,7 @@ describe("how long a node may say nothing", () => {
     assert.equal(producing.aliveAt, 0);
   });
 
-  test("progress at the same fraction is a sign of life for ten seconds, and longer for a long prompt", () => {
+  test("take repeated progress at the same fraction as a sign of life for 10 s, and longer for long prompts", () => {
     const stuck = accepted();
     for (let s = 1; s < 30; s++) hearProgress(stuck, 0.2, s * 1_000);
     assert.equal(stuck.aliveAt, 10_000, "it grew once, in the first second");
@@ -63,7 +63,7 @@ describe("how long a node may say nothing", () => {
     assert.equal(stuckMsMax(1_000_000), 60_000);
   });
 
-  test("of an embedding the next input is read after each vector", () => {
+  test("restart after each vector of an embedding, when the next input is read", () => {
     const reading: Heard = { ...accepted(), endpoint: "embedding", lastOutputAt: 70_000 };
     hearProgress(reading, 0.5, 79_999);
     hearProgress(reading, 0.6, 129_999);
@@ -72,10 +72,10 @@ describe("how long a node may say nothing", () => {
   });
 });
 
-describe("a node's own times", () => {
+describe("a node's own timestamps", () => {
   const at = (firstMs: number, lastMs = firstMs) => ({ firstMs, lastMs });
 
-  test("under 2.0 s never count, over 2.3 s always do", () => {
+  test("never count gaps under 2.0 s, and always count gaps over 2.3 s", () => {
     assert.equal(hearOutput(accepted(), at(1_999), 1_999), "output");
     assert.equal(hearOutput(accepted(), at(2_301), 2_400), "quiet");
     const heard = accepted();
@@ -88,7 +88,7 @@ describe("a node's own times", () => {
     assert.equal(hearOutput(heard, at(9_400), 9_400), "quiet");
   });
 
-  test("are not believed when they have not come, and break the protocol when they run backwards", () => {
+  test("are ignored when they lie in the future, and break the protocol when they decrease", () => {
     const heard = accepted();
     assert.equal(hearOutput(heard, at(50_000), 100), "output");
     assert.equal(heard.own.aliveMs, 100);
@@ -96,14 +96,14 @@ describe("a node's own times", () => {
     assert.equal(hearOutput({ ...accepted(), acceptedAt: null }, at(1), 1), "broken");
   });
 
-  test("a node that tells none, or tells them now and then, is heard by its arrival", () => {
+  test("are replaced by arrival times when the node sends none or only some", () => {
     const heard = accepted();
     for (const ms of [2_200, 4_400, 6_600]) assert.equal(hearOutput(heard, undefined, ms), "output");
     assert.equal(hearOutput(heard, at(8_000), 8_000), "output");
   });
 });
 
-test("a gateway that is always late prolongs a silence once", async () => {
+test("let a delayed gateway extend the silence timeout only once", async () => {
   const clock = manualClock(0);
   const passed: string[] = [];
   watch(accepted(), { clock, jobMsMax: HOUR_MS, passed: (event) => passed.push(event) });

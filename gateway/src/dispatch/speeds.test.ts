@@ -4,14 +4,14 @@ import { median, Speeds } from "./speeds.ts";
 
 const UNMEASURED = { ttftMs: null, ttftMsPerToken: null, tokensPerSecond: null };
 
-test("the median of what is known", () => {
+test("takes the median of the known values", () => {
   assert.equal(median([]), null);
   assert.equal(median([null]), null);
   assert.equal(median([3, null, 1, 2]), 2);
   assert.equal(median([4, 1]), 2.5);
 });
 
-test("a node's figure is a moving median; a model's is the median over its nodes", () => {
+test("keeps a moving median per node, and the median over nodes per model", () => {
   const speeds = new Speeds();
   assert.deepEqual(speeds.ofModel(["a"], "m"), UNMEASURED);
   for (let i = 0; i < 100; i++) speeds.note("a", "m", { at: i, ttftMs: 1000, tokensPerSecond: null });
@@ -27,7 +27,7 @@ test("a node's figure is a moving median; a model's is the median over its nodes
   assert.deepEqual(speeds.ofModel(["a"], "other"), UNMEASURED);
 });
 
-test("what another gateway measured takes its place by its time, wherever it was heard first", () => {
+test("orders measurements of other gateways by their time, whatever order they arrive in", () => {
   const [here, there] = [new Speeds(), new Speeds()];
   const told = (at: number, ttftMs: number) => ({ model: "m", at, ttftMs, tokensPerSecond: null });
   for (let i = 0; i < 40; i++) here.note("a", "m", told(2 * i, i));

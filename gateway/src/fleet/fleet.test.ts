@@ -10,7 +10,7 @@ import { moveNode, NODE_RULES, type NodeMove } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
-test("a node's standing: every state and move", () => {
+test("follows the table of node standings for every state and event", () => {
   const table: [NodeStanding, Partial<Record<NodeMove, NodeStanding>>][] = [
     ["registered", { elect: "ready", unelect: "registered", quarantine: "quarantined", retire: "retired" }],
     [
@@ -69,13 +69,13 @@ describe("the fleet's records", () => {
     return (outcome as { node: Node }).node;
   };
 
-  test("registering a name again is the same node", async () => {
+  test("return the same node when a name is registered again", async () => {
     const first = await register("box");
     assert.equal((await register("box")).id, first.id);
     assert.notEqual((await register("box", await openHost())).id, first.id);
   });
 
-  test("elections replace each other, and move the standing in the same statement", async () => {
+  test("replace elections, and update the standing in the same statement", async () => {
     const { id } = await register("elects");
     assert.deepEqual(node(await fleet.elect(host, id, ["b", "a"])).models, ["a", "b"]);
     const less = node(await fleet.elect(host, id, ["b", "c"]));
@@ -84,7 +84,7 @@ describe("the fleet's records", () => {
     assert.deepEqual([none.models, none.standing], [[], "registered"]);
   });
 
-  test("a node of another account looks absent", async () => {
+  test("treat another account's node as absent", async () => {
     const { id } = await register("mine");
     const other = await openHost();
     assert.equal(await fleet.find(other, id), undefined);
@@ -93,7 +93,7 @@ describe("the fleet's records", () => {
     assert.equal((await fleet.list(other, { limit: 100 })).length, 0);
   });
 
-  test("quarantine keeps its evidence, bars the node, and ends with a release to paused", async () => {
+  test("keep evidence of a quarantine, bar the node, and set it to paused on release", async () => {
     const { id } = await register("bad");
     await fleet.elect(host, id, ["a"]);
     const before = new Date(Date.now() - 1000);
@@ -113,7 +113,7 @@ describe("the fleet's records", () => {
     assert.deepEqual(rows, [{ released_by: "idn_1" }]);
   });
 
-  test("twenty quarantines and releases at once leave one standing and its record in step", async () => {
+  test("keep one standing and a matching record over twenty quarantines and releases at once", async () => {
     const { id } = await register("raced");
     await fleet.elect(host, id, ["a"]);
     await Promise.all(

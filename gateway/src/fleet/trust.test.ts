@@ -48,7 +48,7 @@ describe("trust in the records", () => {
   const withheld = async (id: Uuid): Promise<boolean> => (await read(id)).withheld === "host_quarantine";
 
   describe("probation", () => {
-    test("ends with the twentieth honest answer, said once; a quarantine begins it anew", async () => {
+    test("ends at the twentieth honest answer, reported once, and begins again with a quarantine", async () => {
       const { id, probation } = await register(await openHost());
       assert.deepEqual(probation, { answers: 0, needed: 20 });
       assert.equal(await answered(id, 19), false);
@@ -63,20 +63,20 @@ describe("trust in the records", () => {
       assert.deepEqual((await read(id)).probation, { answers: 0, needed: 20 });
     });
 
-    test("of gateways that count at once exactly one hears that it ended", async () => {
+    test("reports its end to exactly one of several gateways that count at once", async () => {
       const { id } = await register(await openHost());
       const heard = await Promise.all(Array.from({ length: 40 }, () => answered(id, 1)));
       assert.equal(heard.filter(Boolean).length, 1);
     });
 
-    test("off, and nobody is on it", async () => {
+    test("applies to no node when it is switched off", async () => {
       const rules = { probationAnswers: 0, hostSanction: true };
       const { id } = await register(await openHost());
       assert.equal((await openFleet({ pool: db.pool, newId, rules }).find(null, id))?.probation, null);
     });
   });
 
-  test("slots grow with good answers, which are counted on", async () => {
+  test("adds slots with good answers, which continue to be counted", async () => {
     const { id, slotsMax } = await register(await openHost());
     assert.equal(slotsMax, 1);
     const slots: number[] = [];
@@ -87,7 +87,7 @@ describe("trust in the records", () => {
     assert.deepEqual(slots, [4, 16, 64, 256, Number.POSITIVE_INFINITY]);
   });
 
-  test("a host has at most three nodes until one of them came through its probation", async () => {
+  test("limits a host to three nodes until one of them has completed its probation", async () => {
     const person = await openIdentity();
     const [host, other] = [await openHost(person), await openHost(person)];
     const first = await register(host, "one");
@@ -103,7 +103,7 @@ describe("trust in the records", () => {
     await register(host, "four");
   });
 
-  test("what was seen of a node outlives its retirement, and counts for its host's next node", async () => {
+  test("keeps a retired node's history, which counts for the next node of its host", async () => {
     const host = await openHost(await openIdentity());
     const bad = await register(host, "bad");
     const seen = { answers: 3, failures: 4, silences: 2, refusals: 7, late: 1 };
@@ -118,7 +118,7 @@ describe("trust in the records", () => {
     assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NOTHING_SEEN);
   });
 
-  test("a node's record is deleted hour by hour when it is old enough", async () => {
+  test("deletes old entries of a node's history hour by hour", async () => {
     const { id } = await register(await openHost());
     const hour = "date_trunc('hour', now()) - make_interval(days => d)";
     await db.pool.query(`insert into node_record select $1, ${hour}, 1, 0, 0, 0, 0 from unnest(array[89, 90, 91]) d`, [
@@ -133,7 +133,7 @@ describe("trust in the records", () => {
   });
 
   describe("a host with a node in quarantine", () => {
-    test("gets no work on nodes it registers afterwards; those from before go on", async () => {
+    test("gets no work on nodes registered afterwards, while earlier nodes continue", async () => {
       const host = await openHost(await openIdentity());
       const [bad, old] = [await register(host), await register(host)];
       await fleet.quarantine(bad.id, PLATFORM);
@@ -149,7 +149,7 @@ describe("trust in the records", () => {
       assert.equal(await withheld(next.id), false);
     });
 
-    test("is whoever owns the account: another account of the same person, whoever owns it too", async () => {
+    test("is identified by the account's owners, so another account of the same owner is affected too", async () => {
       const [person, partner] = [await openIdentity(), await openIdentity()];
       const [first, second, shared] = [await openHost(person), await openHost(person), await openHost(partner, person)];
       const stranger = await openHost(partner);
@@ -160,7 +160,7 @@ describe("trust in the records", () => {
       assert.equal((await register(await openHost())).withheld, null);
     });
 
-    test("no trick helps: the same name again, another name, the bad node retired, an account opened later", async () => {
+    test("gains nothing by the same name, another name, a retired node or a newer account", async () => {
       const person = await openIdentity();
       const host = await openHost(person);
       const bad = await register(host, "box");
@@ -180,7 +180,7 @@ describe("trust in the records", () => {
       assert.equal(await withheld(renamed.id), true);
     });
 
-    test("an operator looks and clears one node; the next one is kept again", async () => {
+    test("needs an operator to review and clear each new node", async () => {
       const host = await openHost(await openIdentity());
       const bad = await register(host);
       await fleet.quarantine(bad.id, PLATFORM);
@@ -194,7 +194,7 @@ describe("trust in the records", () => {
       assert.equal((await register(host)).withheld, "host_quarantine");
     });
 
-    test("off, and nothing of it holds", async () => {
+    test("is not affected when the rule is switched off", async () => {
       const host = await openHost();
       await fleet.quarantine((await register(host)).id, PLATFORM);
       const rules = { probationAnswers: 20, hostSanction: false };
@@ -203,14 +203,14 @@ describe("trust in the records", () => {
     });
   });
 
-  describe("an account has at most 100 nodes", () => {
+  describe("limits an account to 100 nodes", () => {
     const fill = (host: Uuid, count: number) =>
       db.pool.query(
         "insert into node (id, account_id, name, honest_answers) select gen_random_uuid(), $1, 'n' || i, 20 from generate_series(1, $2::int) i",
         [host, count],
       );
 
-    test("also when many are registered at once; retired ones do not count, known names always work", async () => {
+    test("keeps the limit for nodes registered at once, and does not count retired nodes or known names", async () => {
       const host = await openHost();
       await fill(host, NODES_MAX - 5);
       const outcomes = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => register(host, `more ${i}`)));
@@ -225,7 +225,7 @@ describe("trust in the records", () => {
       assert.equal((await register(await openHost())).standing, "registered", "another account has its own");
     });
 
-    test("pages hold so many, the oldest first, without the machine's facts", async () => {
+    test("pages through nodes, oldest first, without hardware details", async () => {
       const host = await openHost();
       const made: Uuid[] = [];
       for (let i = 0; i < 5; i++) {
@@ -243,7 +243,7 @@ describe("trust in the records", () => {
   });
 });
 
-test("nodes from before probation: who served twenty is through, who was barred begins anew", async (t) => {
+test("migrates nodes from before probation: served nodes are through, barred ones begin again", async (t) => {
   const db = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(db.close);
   const [host, busy, fresh, barred] = [newId(), newId(), newId(), newId()];
@@ -283,7 +283,7 @@ test("nodes from before probation: who served twenty is through, who was barred 
   assert.equal(JSON.stringify((await fleet.find(host, busy))?.hardware).length > 60_000, true);
 });
 
-test("nodes from before slots grew: their good answers go by what they earned since their last quarantine", async (t) => {
+test("migrates nodes from before growing slots: counts earnings since their last quarantine as good answers", async (t) => {
   const db = await openTestDatabase({ sql: await sqlUpTo(t, "0038") });
   t.after(db.close);
   const [host, busy, fresh, released] = [newId(), newId(), newId(), newId()];

@@ -24,7 +24,7 @@ const CLIENTS = {
   mods: /This model's maximum context length is (\d+) tokens. However, your messages resulted in (\d+) tokens/,
 };
 
-describe("prompts and the context", () => {
+describe("admission: prompts and the context limit", () => {
   let catalogue: Catalogue;
   let metering: Metering;
   before(async () => {
@@ -57,7 +57,7 @@ describe("prompts and the context", () => {
     around = (await count(modelOf("tiny-3b"), said(10))) - 10;
   });
 
-  test("a prompt as long as the context is refused; one token less leaves room for one", async () => {
+  test("refuses a prompt as long as the context, and accepts one token less", async () => {
     assert.equal(await count(modelOf("tiny-3b"), said(LIMIT - 1 - around)), LIMIT - 1);
     assert.deepEqual(await refusal("tiny-3b", said(LIMIT - around)), {
       param: "messages",
@@ -67,21 +67,21 @@ describe("prompts and the context", () => {
     });
   });
 
-  test("a prompt far too long is not counted to its end", async () => {
+  test("stops counting a prompt that is far too long", async () => {
     const { message } = await refusal("tiny-3b", said(100_000));
     const tokens = Number(CLIENTS.mods.exec(message)?.[2]);
     assert.ok(tokens > 2 * (LIMIT - 1) && tokens < 100_000, message);
     assert.ok(message.includes(`resulted in ${tokens} tokens or more. `), message);
   });
 
-  test("the clients that shorten a prompt by themselves know it, whether it was counted to its end or not", async () => {
+  test("uses the error wording that makes clients shorten their prompt, whether or not counting finished", async () => {
     for (const words of [LIMIT - around, LIMIT, 100_000]) {
       const { message } = await refusal("tiny-3b", said(words));
       for (const [client, pattern] of Object.entries(CLIENTS)) assert.match(message, pattern, client);
     }
   });
 
-  test("a completion's prompt is named so", async () => {
+  test("names the prompt field of a completion", async () => {
     const ask = completions.parse({ model: "tiny-3b", prompt: " word".repeat(LIMIT) });
     assert.deepEqual(await refusal("tiny-3b", ask), {
       param: "prompt",
@@ -91,7 +91,7 @@ describe("prompts and the context", () => {
     });
   });
 
-  test("what is embedded may fill the context, and the element that does not fit is named", async () => {
+  test("allows an embedding input to fill the context, and names the element that does not fit", async () => {
     const text = (words: number): string => "word ".repeat(words);
     const ask = (input: string | string[]): Ask => embeddings.parse({ model: "embed-m3", input });
     const model = modelOf("embed-m3");
@@ -106,7 +106,7 @@ describe("prompts and the context", () => {
     assert.equal((await refusal("embed-m3", ask(text(wordsMax + 1)))).param, "input");
   });
 
-  test("output has the room that the prompt leaves; the hold is taken for the cap all the same", async () => {
+  test("limits output to the room left by the prompt, and still holds credit for the whole cap", async () => {
     const model = modelOf("tiny-3b");
     const rows: [maxTokens: number | undefined, promptTokens: number, cap: number, room: number][] = [
       [undefined, 100, LIMIT, LIMIT - 100],

@@ -16,7 +16,7 @@ function open(perSecondMax = 1_000) {
   return { clock, events, joiner };
 }
 
-test("deltas of one turn become one event, and a single one goes out at the end of its turn", async () => {
+test("merges the deltas of one event-loop turn into one event, and sends a single delta at the end of its turn", async () => {
   const { events, joiner } = open();
   joiner.delta("one");
   await turn();
@@ -26,7 +26,7 @@ test("deltas of one turn become one event, and a single one goes out at the end 
   assert.deepEqual(events, ["one", " two three"]);
 });
 
-test("thinking and answer of one turn are two events, in their order", async () => {
+test("keeps thinking and answer of one turn as two events in order", async () => {
   const { events, joiner } = open();
   joiner.thought?.("so");
   joiner.thought?.(" it is");
@@ -35,7 +35,7 @@ test("thinking and answer of one turn are two events, in their order", async () 
   assert.deepEqual(events, ["(so it is)", "yes"]);
 });
 
-test("more events a second than the model can make tokens are merged, until the next second", async () => {
+test("merges events that exceed the model's token rate until the next second", async () => {
   const { clock, events, joiner } = open(3);
   for (const char of "abcdefg") {
     joiner.delta(char);
@@ -50,7 +50,7 @@ test("more events a second than the model can make tokens are merged, until the 
   assert.equal(events.at(-1), "h");
 });
 
-test("nothing is lost, doubled or put in another order", async () => {
+test("loses, repeats and reorders nothing", async () => {
   const step = fc.oneof(fc.constant("turn"), fc.constant("time"), fc.constant("flush"), fc.string({ minLength: 1 }));
   await fc.assert(
     fc.asyncProperty(fc.array(step), async (steps) => {

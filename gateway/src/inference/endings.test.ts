@@ -12,7 +12,7 @@ const LONG: Facts = { ...NONE, waitExplained: false };
 const CRAWLED: Facts = { ...SENT, paceExplained: false };
 const NOBODY: Facts = { ...NONE, accepted: false };
 
-test("the table of endings, one row for each line of it", () => {
+test("has one row in the endings table for each line of the specification", () => {
   const rows = [
     // what happened · end, facts → outcome, status, billed, host's share
     ["finished, with output", "finished", KEPT, "ok", 200, "all", "paid"],
@@ -62,7 +62,7 @@ test("the table of endings, one row for each line of it", () => {
   }
 });
 
-test("a wait for the first token is explained by 3 times the model's own time for a prompt of that length", () => {
+test("accepts 3 times the model's usual time to first token for a prompt of that length", () => {
   const rows = [
     // prompt tokens, waited, model's median, its median per prompt token → explained
     [100, 600, 200, 2, true],
@@ -86,7 +86,7 @@ test("a wait for the first token is explained by 3 times the model's own time fo
   }
 });
 
-test("explains every pace but a crawl at less than a third of the model's own", () => {
+test("accepts any output speed above a third of the model's usual speed", () => {
   const rows: [what: string, tokens: number, outputMs: number, usual: number | null, explained: boolean][] = [
     ["a word every 1.9 s", 5, 4 * 1_900, 60, false],
     ["2 tokens a second", 21, 10_000, 60, true],

@@ -26,7 +26,7 @@ function open() {
   return { dispatcher: gateway.dispatcher, recorded, enter };
 }
 
-test("a model that is full is 429, and recorded", async () => {
+test("returns 429 and records it when the model is full", async () => {
   const { enter, recorded } = open();
   const place = await enter();
   await assert.rejects(enter(), { code: "rate_limit_sku_capacity", status: 429 });
@@ -35,14 +35,14 @@ test("a model that is full is 429, and recorded", async () => {
   await enter();
 });
 
-test("while no node can be reached it is 503, full or not", async () => {
+test("returns 503 while no node is reachable, whether or not the model is full", async () => {
   const { enter, recorded, dispatcher } = open();
   dispatcher.isAway = true;
   await assert.rejects(enter(), { code: "no_capacity", status: 503 });
   assert.deepEqual(recorded, []);
 });
 
-test("what piled up because nodes could not be heard is 503 too; what still fits goes on", async () => {
+test("returns 503 for requests that piled up while nodes were unreachable, and continues those that still fit", async () => {
   const { enter, recorded, dispatcher } = open();
   dispatcher.isTroubled = true;
   await enter();

@@ -6,7 +6,7 @@ import { hasLongRun, RUN_CHARS_MAX, refuseLongRuns } from "./long-runs.ts";
 
 const long = (char: string): string => char.repeat(RUN_CHARS_MAX + 1);
 
-test("refuses a run that is one character too long, wherever it begins, and none that fits", () => {
+test("refuses a run that exceeds the limit by one character, wherever it begins, and accepts shorter ones", () => {
   fc.assert(
     fc.property(
       fc.constantFrom("\n", " ", "a", "é", "\u3000"),
@@ -21,12 +21,12 @@ test("refuses a run that is one character too long, wherever it begins, and none
   );
 });
 
-test("takes white space of all kinds for one run", () => {
+test("counts white space of all kinds as one run", () => {
   assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4)), false);
   assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4 + 1)), true);
 });
 
-test("looks at few characters of prose, and at a bounded part of any text", () => {
+test("examines few characters of prose, and a bounded part of any text", () => {
   const work = (text: string): number => {
     let sum = 0;
     hasLongRun(text, (chars) => {

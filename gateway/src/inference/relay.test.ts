@@ -8,7 +8,7 @@ import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { nodeSampling, Relay } from "./relay.ts";
 
-describe("the relay", () => {
+describe("relay", () => {
   let catalogue: Catalogue;
   let metering: Metering;
   before(async () => {
@@ -35,7 +35,7 @@ describe("the relay", () => {
     return new Relay({ model, endpoint: "chat", meter, outputTokensMax: cap, vectorsDue, stop, stream });
   }
 
-  test("what follows a stop string is neither delivered nor counted, and the node is stopped", () => {
+  test("delivers and counts nothing after a stop string, and stops the node", () => {
     const relay = open({ stop: ["END"] });
     assert.equal(relay.delta("answer", "one two E"), "more");
     assert.equal(relay.delta("answer", "ND three four"), "enough");
@@ -44,7 +44,7 @@ describe("the relay", () => {
     assert.deepEqual([relay.text, relay.cut], ["one two ", "stop"]);
   });
 
-  test("a stream goes on as it comes, but for what begins a stop string", () => {
+  test("streams text as it arrives, and holds back only the beginning of a stop string", () => {
     const events: string[] = [];
     const relay = open({ stop: ["END"], events });
     for (const text of ["one", " two", " E", "N", "orm", "ous", " EN"]) relay.delta("answer", text);
@@ -54,7 +54,7 @@ describe("the relay", () => {
     assert.deepEqual([events.at(-1), relay.cut], ["EN", null]);
   });
 
-  test("a stop string that comes at once is an answer, though an empty one", () => {
+  test("returns an empty answer when a stop string comes first", () => {
     const relay = open({ stop: ["\n"] });
     assert.equal(relay.delta("answer", "\nlots of text"), "enough");
     assert.deepEqual(relay.end(), { answerTokens: 0, reasoningTokens: 0 });
@@ -64,21 +64,21 @@ describe("the relay", () => {
     assert.equal(relay.finished(), "answered");
   });
 
-  test("the cap comes first where it is reached before the stop string", () => {
+  test("ends at the output cap when it is reached before the stop string", () => {
     const relay = open({ stop: ["END"], cap: 2 });
     assert.equal(relay.delta("answer", "one two three END"), "enough");
     assert.deepEqual(relay.end(), { answerTokens: 2, reasoningTokens: 0 });
     assert.deepEqual([relay.text, relay.cut], ["one two", "length"]);
   });
 
-  test("text held back that passes the cap at the end is cut, and says so", () => {
+  test("cuts held-back text at the output cap and reports the reason", () => {
     const relay = open({ stop: [" two three END"], cap: 2 });
     assert.equal(relay.delta("answer", "one two three"), "more");
     relay.end();
     assert.deepEqual([relay.text, relay.cut], ["one two", "length"]);
   });
 
-  test("thinking is not searched for stop strings, the answer after it is", () => {
+  test("searches the answer for stop strings, and not the thinking", () => {
     const relay = open({ model: "reason-32b", stop: ["END"] });
     assert.equal(relay.delta("answer", "<think>the END of it</think>no"), "more");
     assert.equal(relay.delta("reasoning", "END"), "more");
@@ -87,14 +87,14 @@ describe("the relay", () => {
     assert.deepEqual([relay.text, relay.reasoning, relay.cut], ["no ", "the END of itEND", "stop"]);
   });
 
-  test("in a model that does not think apart all output is the answer", () => {
+  test("treats all output as the answer for a model that does not separate thinking", () => {
     const relay = open({ stop: ["END"] });
     assert.equal(relay.delta("reasoning", "a END b"), "enough");
     relay.end();
     assert.deepEqual([relay.text, relay.cut], ["a ", "stop"]);
   });
 
-  test("another attempt begins without what the first one held back", () => {
+  test("starts another attempt without text held back by the first", () => {
     const relay = open({ stop: ["END"] });
     relay.delta("answer", "first EN");
     relay.begin("node_a");
@@ -103,7 +103,7 @@ describe("the relay", () => {
     assert.deepEqual([relay.text, relay.cut], ["D second", null]);
   });
 
-  test("text for an embedding breaks the protocol: it is not taken for an answer", () => {
+  test("treats text output for an embedding as a protocol violation", () => {
     const relay = open({ model: "embed-m3", cap: 0, vectorsDue: 1 });
     assert.equal(relay.delta("answer", "x"), "broken");
     assert.equal(relay.vectors(0, 1024, new Float32Array(1024)), "more");
@@ -111,7 +111,7 @@ describe("the relay", () => {
     assert.equal(relay.cut, null);
   });
 
-  test("an answer in very many parts is whole", () => {
+  test("returns an answer of very many parts whole", () => {
     const relay = open({ cap: 10_000 });
     const parts = Array.from({ length: 3_000 }, (_, i) => ` ${i % 10}`);
     for (const part of parts) relay.delta("answer", part);
@@ -175,8 +175,8 @@ function relayOf(traits: Traits = {}) {
   return { relay: new Relay(asked), events };
 }
 
-describe("whether a node that is done gave anything", () => {
-  test("nothing at all is empty; one token is an answer", () => {
+describe("whether a finished node returned output", () => {
+  test("treats no token as empty, and one token as an answer", () => {
     const { relay } = relayOf();
     relay.begin("node_a");
     assert.equal(relay.finished(), "empty");
@@ -185,7 +185,7 @@ describe("whether a node that is done gave anything", () => {
     assert.equal(relay.finished(), "answered");
   });
 
-  test("thinking alone is output; line breaks before it are none", () => {
+  test("counts thinking as output, but not the line breaks before it", () => {
     const { relay } = relayOf({ thinks: true });
     relay.delta("answer", "<think>hm</think>");
     assert.equal(relay.finished(), "answered");
@@ -194,7 +194,7 @@ describe("whether a node that is done gave anything", () => {
     assert.equal(bare.finished(), "empty");
   });
 
-  test("what was held back counts, and goes out", () => {
+  test("counts and sends text that was held back", () => {
     const { relay, events } = relayOf({ thinks: true });
     relay.delta("answer", "<thin");
     assert.equal(relay.reachedClient, false);
@@ -208,7 +208,7 @@ describe("whether a node that is done gave anything", () => {
     ["white space before it", "", "\n "],
     ["the closing delimiter", "<think>hm", "</thi"],
   ] as const) {
-    test(`where the output broke off, ${what} that was begun is no output`, () => {
+    test(`does not count ${what} that was cut off as output`, () => {
       const { relay, events } = relayOf({ thinks: true });
       relay.delta("answer", begun);
       relay.delta("answer", held);
@@ -217,14 +217,14 @@ describe("whether a node that is done gave anything", () => {
     });
   }
 
-  test("vectors that are owed and did not come break the protocol", () => {
+  test("treats missing vectors as a protocol violation", () => {
     const { relay } = relayOf({ vectorsDue: 2 });
     assert.equal(relay.finished(), "broken");
     relay.vectors(0, 2, Float32Array.of(1, 0, 0, 1));
     assert.equal(relay.finished(), "answered");
   });
 
-  test("an attempt that starts anew has nothing of the one before", () => {
+  test("starts a new attempt without the output of the previous one", () => {
     const { relay } = relayOf({ thinks: true });
     relay.delta("answer", "<think>\n");
     assert.equal(relay.finished(), "empty");
@@ -236,11 +236,11 @@ describe("whether a node that is done gave anything", () => {
   });
 });
 
-describe("thinking that the chat template opens", () => {
+describe("thinking opened by the chat template", () => {
   const thinks = true;
   const opened = true;
 
-  test("is all that comes before the first closing tag, whether or not the opening tag is repeated", () => {
+  test("is all text before the first closing tag, whether or not the opening tag is repeated", () => {
     for (const pieces of [["\nI ad", "d.\n</th", "ink>\n\n4"], ["<think>I add.</think>4"]]) {
       const { relay, events } = relayOf({ thinks, opened });
       for (const piece of pieces) relay.delta("answer", piece);
@@ -249,7 +249,7 @@ describe("thinking that the chat template opens", () => {
     }
   });
 
-  test("is everything where the closing tag never comes", () => {
+  test("is the whole output when the closing tag is missing", () => {
     const { relay, events } = relayOf({ thinks, opened });
     relay.delta("answer", "I add and");
     relay.delta("answer", " add</thi");
@@ -258,7 +258,7 @@ describe("thinking that the chat template opens", () => {
     assert.deepEqual(relay.end(), { answerTokens: 0, reasoningTokens: 18 });
   });
 
-  test("is not searched for stop strings, the answer is", () => {
+  test("is not searched for stop strings, unlike the answer", () => {
     const { relay, events } = relayOf({ thinks, opened, stop: ["END"] });
     assert.equal(relay.delta("answer", "the END of it</think>no"), "more");
     assert.equal(relay.delta("answer", " END x"), "enough");
@@ -266,7 +266,7 @@ describe("thinking that the chat template opens", () => {
     assert.deepEqual([relay.reasoning, events.join(""), relay.cut], ["the END of it", "no ", "stop"]);
   });
 
-  test("is recognised by its channel where the engine separates it, and the rest is the answer", () => {
+  test("is recognised by its channel when the engine separates it from the answer", () => {
     const { relay, events } = relayOf({ thinks, opened });
     relay.delta("reasoning", "hm");
     relay.delta("answer", "\nyes");
@@ -274,7 +274,7 @@ describe("thinking that the chat template opens", () => {
     assert.deepEqual([relay.reasoning, events.join("")], ["hm", "\nyes"]);
   });
 
-  test("is none where the prompt goes without the template, and begins anew with every attempt", () => {
+  test("is not expected for a prompt sent without the template, and is detected anew in each attempt", () => {
     const { relay, events } = relayOf({ thinks, opened, endpoint: "completion" });
     relay.delta("answer", "four");
     assert.deepEqual([relay.reasoning, events], ["", ["four"]]);
@@ -286,16 +286,16 @@ describe("thinking that the chat template opens", () => {
   });
 });
 
-describe("the stop strings that a node receives", () => {
+describe("sampling options sent to a node", () => {
   const sampling = { stop: ["END"], seed: 1 };
-  test("is nothing where it thinks: engines look for them in the thinking too", () => {
+  test("leave out stop strings for models that think, because engines search the thinking too", () => {
     assert.deepEqual(nodeSampling(model(true, false), sampling), { seed: 1 });
     assert.deepEqual(nodeSampling(model(false, false), sampling), sampling);
   });
 });
 
 describe("what reached the client", () => {
-  test("is thinking too where it is sent as it comes", () => {
+  test("includes thinking when it is streamed", () => {
     const { relay, events } = relayOf({ thinks: true, sendsThoughts: true });
     relay.delta("answer", "<think>hm");
     assert.deepEqual([relay.delivered(), relay.reachedClient], [{ answerTokens: 0, reasoningTokens: 2 }, true]);
@@ -304,7 +304,7 @@ describe("what reached the client", () => {
     assert.equal(relay.reasoning, "hm", "all of it comes again with the end");
   });
 
-  test("is the answer that was written, without thinking and without what is held back", () => {
+  test("includes the written answer, without thinking or held-back text", () => {
     const { relay, events } = relayOf({ thinks: true });
     relay.delta("reasoning", "hm");
     assert.deepEqual([relay.delivered(), relay.reachedClient], [{ answerTokens: 0, reasoningTokens: 0 }, false]);

@@ -151,7 +151,7 @@ for (const [end, billed] of [
   });
 }
 
-test("withholds the share of an answer that crawled until its client left, and bills it", async () => {
+test("bills an answer that crawled until its client disconnected, and withholds the host's share", async () => {
   const tokens = THINKING.length + ANSWER.length;
   const charge = BigInt(PROMPT_TOKENS) * PRICES.in + BigInt(tokens) * PRICES.out;
   for (const [outputMs, reason] of [
@@ -166,7 +166,7 @@ test("withholds the share of an answer that crawled until its client left, and b
   assert.equal(settled?.withheld, undefined, "its client waited for it");
 });
 
-test("offers the job only when the hold is committed, and answers only when the settlement is", async () => {
+test("offers the job only after the hold is committed, and answers only after the settlement is", async () => {
   const [held, secured] = [Promise.withResolvers<{ kind: string }>(), Promise.withResolvers<void>()];
   const seen: string[] = [];
   const end = served("finished", {

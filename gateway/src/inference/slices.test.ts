@@ -13,7 +13,7 @@ const answerOf = (count: number) => ({
   usage: { promptTokens: 7, completionTokens: 0 },
 });
 
-test("a long answer is the same in slices, and nobody waits for more than one of them", async () => {
+test("returns the same long answer in slices, and delays others by at most one slice", async () => {
   const clock = manualClock();
   const answer = answerOf(64);
   let taken = 0;
@@ -39,7 +39,7 @@ test("a long answer is the same in slices, and nobody waits for more than one of
   assert.equal(Buffer.concat(body ?? []).toString(), embeddings.whole(meta, answer));
 });
 
-test("an answer that nobody waits for is not built to its end", async () => {
+test("stops building an answer when its client disconnects", async () => {
   const gone = new AbortController();
   let taken = 0;
   const parts = function* (): Generator<string> {
@@ -56,7 +56,7 @@ test("an answer that nobody waits for is not built to its end", async () => {
   assert.equal(taken, 2);
 });
 
-test("an embedding's answer is the JSON it always was", () => {
+test("returns an embedding's answer as the same JSON as without slices", () => {
   const answer = { ...answerOf(0), vectors: [Float32Array.of(0.5, -1), Float32Array.of(2, 0)] };
   assert.deepEqual(JSON.parse(embeddings.whole(meta, answer)), {
     object: "list",

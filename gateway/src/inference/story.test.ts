@@ -32,7 +32,7 @@ function open(level: string) {
   return { lines, clock, begin };
 }
 
-test("a request that ended well is a line at debug and none at info", () => {
+test("logs a successful request at debug level only", () => {
   const { lines, clock, begin } = open("debug");
   const story = begin();
   story.by({ id: KEY, accountId: ACCOUNT });
@@ -74,7 +74,7 @@ test("a request that ended well is a line at debug and none at info", () => {
   assert.deepEqual(quiet.lines, []);
 });
 
-test("any other ending is a line at info, with what the client was told", () => {
+test("logs any other ending at info level, with the response sent to the client", () => {
   const { lines, begin } = open("info");
   begin().end(fault("invalid_api_key"));
   begin().end(invalidRequest("model", "model is required"));
@@ -100,7 +100,7 @@ test("any other ending is a line at info, with what the client was told", () => 
   assert.doesNotMatch(JSON.stringify(lines), /no words of it/);
 });
 
-test("a flood of one key's refusals is ten lines a minute and a number; at debug each has its line", () => {
+test("logs ten lines a minute and a count for one key's repeated refusals, and every line at debug level", () => {
   for (const [level, due] of [
     ["info", [10, 0]],
     ["debug", [10, 40]],
@@ -121,7 +121,7 @@ test("a flood of one key's refusals is ten lines a minute and a number; at debug
   }
 });
 
-test("what is refused because something is away is one line a minute, whoever asked", () => {
+test("logs one line a minute for requests refused because a dependency is unreachable", () => {
   const { lines, begin } = open("info");
   for (let n = 0; n < 50; n++) {
     const story = begin();

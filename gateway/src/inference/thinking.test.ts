@@ -16,7 +16,7 @@ function split(pieces: string[], isOpened = false): { reasoning: string; answer:
   return { reasoning: of("reasoning"), answer: of("answer") };
 }
 
-describe("thinking apart", () => {
+describe("separating thinking from the answer", () => {
   for (const [text, reasoning, answer] of [
     ["<think>I add.</think>4", "I add.", "4"],
     ["<think>\nI add.\n</think>\n\n4 it is.\n", "I add.", "4 it is.\n"],
@@ -34,7 +34,7 @@ describe("thinking apart", () => {
     test(JSON.stringify(text), () => assert.deepEqual(split([text]), { reasoning, answer }));
   }
 
-  test("however the text is cut into pieces, the parts are the same", () => {
+  test("returns the same parts however the text is cut into pieces", () => {
     const long = (unit: string) => fc.integer({ min: 60, max: 70 }).map((times) => unit.repeat(times));
     const word = fc.oneof(
       { weight: 8, arbitrary: fc.constantFrom("<think>", "</think>", "<", "</th", "\n", " ", "word", "😀") },
@@ -57,7 +57,7 @@ describe("thinking apart", () => {
     );
   });
 
-  describe("what a node can send without its being text", () => {
+  describe("what a node can send without it counting as text", () => {
     const bound = SPACE_MAX + TAGS.close.length;
     const FLOODS: [name: string, before: string, unit: string][] = [
       ["spaces from the start", "", " "],
@@ -67,7 +67,7 @@ describe("thinking apart", () => {
       ["line breaks after the thinking", "<think>hm</think>", "\r"],
     ];
     for (const [name, before, unit] of FLOODS) {
-      test(`${name}: little is held back, however it comes, and little is dropped`, () => {
+      test(`bounds the text held back and the text dropped: ${name}`, () => {
         const splitter = new ThinkingSplitter(TAGS, { isOpened: false });
         splitter.push(before);
         let out = 0;
@@ -81,7 +81,7 @@ describe("thinking apart", () => {
       });
     }
 
-    test(`${SPACE_MAX} characters are dropped before a delimiter and after it, and one more is text`, () => {
+    test(`drops ${SPACE_MAX} white-space characters before and after a delimiter, and counts one more as text`, () => {
       const lots = "\n".repeat(SPACE_MAX);
       const text = `${lots}<think>${lots}a${lots}</think>${lots}b`;
       assert.deepEqual(split([text]), { reasoning: "a", answer: "b" });

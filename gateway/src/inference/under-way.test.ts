@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UnderWay } from "./under-way.ts";
 
-test("a request ends when its client leaves or the gateway stops; the first of the two is remembered", () => {
+test("cancels a request when its client disconnects or the gateway stops, and keeps the first reason", () => {
   const underWay = new UnderWay();
   const [left, stayed] = [new AbortController(), new AbortController()];
   const [one, other] = [underWay.enter(left.signal), underWay.enter(stayed.signal)];
@@ -17,7 +17,7 @@ test("a request ends when its client leaves or the gateway stops; the first of t
   assert.ok(!underWay.enter(left.signal).isStopped, "who is gone is gone");
 });
 
-test("what has cost nothing is given up when the gateway stops, and not when the client leaves", async () => {
+test("cancels a request that cost nothing when the gateway stops, and not when its client disconnects", async () => {
   const underWay = new UnderWay();
   const gone = new AbortController();
   const stay = underWay.enter(gone.signal);
@@ -29,7 +29,7 @@ test("what has cost nothing is given up when the gateway stops, and not when the
   assert.equal(await stay.unlessStopped(Promise.resolve("its own end")), "its own end");
 });
 
-test("the last to leave is waited for", async () => {
+test("waits for the last request in flight when the gateway stops", async () => {
   const underWay = new UnderWay();
   await underWay.none();
   const stays = [1, 2].map(() => underWay.enter(new AbortController().signal));

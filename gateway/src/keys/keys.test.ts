@@ -17,7 +17,7 @@ const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
 const pepper = "a pepper of tests, 32 characters or more";
 
-describe("keys", () => {
+describe("API keys", () => {
   let db: TestDatabase;
   let broadcasts: Broadcast[];
   let clock: ManualClock;
@@ -59,7 +59,7 @@ describe("keys", () => {
     return id;
   };
 
-  test("a key has its form, works, and stands nowhere in clear", async () => {
+  test("are issued in their format, authenticate, and are never stored in clear", async () => {
     const { id, token } = await here.issue(account, "first");
     assert.match(token, /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
     assert.deepEqual(await here.authenticate(`Bearer ${token}`), {
@@ -79,7 +79,7 @@ describe("keys", () => {
     assert.ok(!rows[0].row.includes(token.slice(-43)));
   });
 
-  test("everything that is no key is refused in the same way", async () => {
+  test("are refused with the same answer for every kind of invalid token", async () => {
     const { token } = await here.issue(account, "x");
     const hostToken = await openHostTokens({
       pool: db.pool,
@@ -116,7 +116,7 @@ describe("keys", () => {
     assert.equal(await other.authenticate(`Bearer ${token}`), undefined, "another pepper opens nothing");
   });
 
-  test("a verdict is remembered for a minute; a revocation reaches every gateway at once", async () => {
+  test("are cached for a minute after authentication, and revoked on every gateway immediately", async () => {
     const { id, token } = await here.issue(account, "revoked");
     assert.ok(await here.authenticate(`Bearer ${token}`));
     assert.ok(await there.authenticate(`Bearer ${token}`));
@@ -139,7 +139,7 @@ describe("keys", () => {
     assert.equal(await there.authenticate(`Bearer ${quiet.token}`), undefined, "the bound holds without the broadcast");
   });
 
-  test("an account sees its own keys, renames and revokes them, and no other's", async () => {
+  test("can be listed, renamed and revoked by their own account only", async () => {
     const [mine, other] = [await newAccount(), await newAccount()];
     const first = await here.issue(mine, "first");
     const second = await here.issue(mine, "second");
@@ -167,7 +167,7 @@ describe("keys", () => {
     assert.ok((await here.find(mine, first.id))?.revokedAt instanceof Date);
   });
 
-  test("an operator's limits, and the suspension of an account, reach every gateway", async () => {
+  test("apply operator limits and account suspension on every gateway", async () => {
     const owner = await newAccount();
     const { id, token } = await here.issue(owner, "limited");
     await there.authenticate(`Bearer ${token}`);
@@ -183,7 +183,7 @@ describe("keys", () => {
     await eventually("the suspension", async () => (await there.authenticate(`Bearer ${token}`)) === undefined);
   });
 
-  test("after a gap in the broadcast nothing is taken for granted", async () => {
+  test("are looked up again after a gap in the broadcast", async () => {
     const { id, token } = await here.issue(account, "gap");
     assert.ok(await there.authenticate(`Bearer ${token}`));
     await db.pool.query("update api_key set revoked_at = now() where id = $1", [id]);
@@ -196,7 +196,7 @@ describe("keys", () => {
     await eventually("it forgot", async () => (await there.authenticate(`Bearer ${token}`)) === undefined);
   });
 
-  test("a suspended account's keys do not work; overrides come along; the last use is written in batches", async () => {
+  test("are refused for a suspended account, carry its overrides, and have their last use written in batches", async () => {
     const suspended = newId();
     await db.pool.query("insert into account (id, kind, name, suspended_at) values ($1, 'builder', 's', now())", [
       suspended,
@@ -218,7 +218,7 @@ describe("keys", () => {
     assert.ok(Math.abs(usedAt.getTime() - (clock.now() - 10_000)) < 1000);
   });
 
-  test("what an owner sets comes along, on every gateway; a key that has expired is none", async () => {
+  test("apply the owner's settings on every gateway, and are refused after they expire", async () => {
     const { id, token } = await here.create(account, { name: "set", by: null, settings: { models: ["tiny-3b"] } });
     assert.deepEqual((await there.authenticate(`Bearer ${token}`))?.models, ["tiny-3b"]);
     const ownLimits = { requestsPerMinute: 3, tokensPerMinute: null, inFlight: 1 };
@@ -234,7 +234,7 @@ describe("keys", () => {
     assert.equal(await here.change(await newAccount(), id, { name: "not theirs" }), false);
   });
 
-  test("a rotated key has a new secret; the one before works for as long as was said, and no other", async () => {
+  test("get a new secret on rotation, and keep the previous one until the given time only", async () => {
     const { id, token: first } = await here.create(account, { name: "rotated", by: null });
     const second = await here.rotate(account, id, 60_000);
     assert.equal((await here.authenticate(`Bearer ${first}`))?.id, id);

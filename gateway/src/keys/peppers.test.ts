@@ -40,7 +40,7 @@ async function openPlace(t: TestContext) {
 
 const bearer = (token: string): string => `Bearer ${token}`;
 
-test("a key that was shown is hashed anew, and works when the old pepper is gone; one that was not does not", async (t) => {
+test("rehashes a key when it is used, and refuses unused keys once the old pepper is removed", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const before = gateway({ pepper: FIRST });
   const shown = await before.keys.issue(account, "shown");
@@ -63,7 +63,7 @@ test("a key that was shown is hashed anew, and works when the old pepper is gone
   await after.close();
 });
 
-test("both secrets of a rotated key are hashed anew, each when it is shown", async (t) => {
+test("rehashes both secrets of a rotated key, each when it is used", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const before = gateway({ pepper: FIRST });
   const { id, token: previous } = await before.keys.issue(account, "rotated");
@@ -82,7 +82,7 @@ test("both secrets of a rotated key are hashed anew, each when it is shown", asy
   await after.close();
 });
 
-test("two gateways with either pepper first: both know every key, and the one that is behind puts nothing back", async (t) => {
+test("lets two gateways with the peppers in either order authenticate every key, and never restores an old hash", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const behind = gateway({ pepper: FIRST, next: SECOND });
   const ahead = gateway({ pepper: SECOND, old: FIRST });
@@ -95,7 +95,7 @@ test("two gateways with either pepper first: both know every key, and the one th
   assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
 });
 
-test("at the same moment by many gateways: nobody is refused, and the hash is the new one", async (t) => {
+test("accepts a key that many gateways rehash at once, and stores the new hash", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const { id, token } = await gateway({ pepper: FIRST }).keys.issue(account, "busy");
   const gateways = Array.from({ length: 6 }, () => gateway({ pepper: SECOND, old: FIRST }));
@@ -109,7 +109,7 @@ test("at the same moment by many gateways: nobody is refused, and the hash is th
   assert.equal((await gateway({ pepper: SECOND }).keys.authenticate(bearer(token)))?.id, id);
 });
 
-test("a wrong secret stays wrong under every pepper, and nothing is written for it", async (t) => {
+test("refuses a wrong secret under every pepper, and writes nothing for it", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const { token } = await gateway({ pepper: FIRST }).keys.issue(account, "k");
   const during = gateway({ pepper: SECOND, old: FIRST });
@@ -119,7 +119,7 @@ test("a wrong secret stays wrong under every pepper, and nothing is written for 
   assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 1);
 });
 
-test("on a database without the columns keys are made, rotated and known; nothing is hashed anew", async (t) => {
+test("creates, rotates and authenticates keys without rehashing on a database without the pepper columns", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   await pool.query("alter table api_key drop column pepper, drop column previous_pepper");
   await pool.query("alter table host_token drop column pepper");

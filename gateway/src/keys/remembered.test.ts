@@ -28,7 +28,7 @@ async function openKeys(t: TestContext) {
   return { pool, clock, keys, account, heard };
 }
 
-test("a rejected token is remembered as bad for a minute, and no longer", async (t) => {
+test("remembers a rejected token for one minute", async (t) => {
   const { pool, clock, keys, account } = await openKeys(t);
 
   const { id, token } = await keys.issue(account, "early");
@@ -43,7 +43,7 @@ test("a rejected token is remembered as bad for a minute, and no longer", async 
 });
 
 for (const change of ["revocation", "suspension"] as const) {
-  test(`a ${change} that is heard of while a key is being looked up is not forgotten`, async (t) => {
+  test(`keeps a ${change} that arrives while the key is being looked up`, async (t) => {
     const { pool, keys, account, heard } = await openKeys(t);
     const { id, token } = await keys.issue(account, "a key");
     const header = `Bearer ${token}`;

@@ -17,7 +17,7 @@ const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
 const HOUR_MS = 60 * 60 * 1000;
 
-describe("keys of sessions", () => {
+describe("session keys", () => {
   let db: TestDatabase;
   let broadcast: Broadcast;
   let clock: ManualClock;
@@ -70,13 +70,13 @@ describe("keys of sessions", () => {
     return issued;
   };
 
-  test("thinking is sent to the playground as it comes, which labels nothing", async () => {
+  test("receive thinking in the stream, and attach no labels", async () => {
     const { token } = await issue(await begin());
     const holder = await keys.authenticate(`Bearer ${token}`);
     assert.deepEqual([holder?.reasoningContent, holder?.labels], [true, false]);
   });
 
-  test("one for each session and account: asking again replaces its secret, also many times at once", async () => {
+  test("exist once per session and account, with a new secret for each request, also many at once", async () => {
     const [session, other] = [await begin(), await begin()];
     const first = await issue(session);
     assert.ok(await works(first.token));
@@ -92,14 +92,14 @@ describe("keys of sessions", () => {
     assert.ok(await works(second.token), "the other sessions' keys are as they were");
   });
 
-  test("it acts for its account under its own name and lower limits", async () => {
+  test("act for the account with a name and lower limits of their own", async () => {
     const { id, token } = await issue(await begin());
     const holder = await keys.authenticate(`Bearer ${token}`);
     assert.deepEqual([holder?.id, holder?.name, holder?.accountId], [id, "Playground", account]);
     assert.deepEqual(holder?.own, { requestsPerMinute: 60, tokensPerMinute: 500_000, inFlight: 4 });
   });
 
-  test("it is not among the account's keys, cannot be changed as one, and does not count", async () => {
+  test("are not listed, changed or counted among the account's keys", async () => {
     const owner = await newAccount();
     const { id, token } = await issue(await begin(), owner);
     assert.deepEqual(await keys.list(owner, { limit: 10 }), []);
@@ -115,7 +115,7 @@ describe("keys of sessions", () => {
     assert.ok(await works(token));
   });
 
-  test("it ends with its session, at once", async () => {
+  test("end with their session immediately", async () => {
     const session = await begin();
     const { token } = await issue(session);
     assert.ok(await works(token));
@@ -124,7 +124,7 @@ describe("keys of sessions", () => {
     assert.equal(await sessionKeys.issue({ accountId: account, sessionId: session }), undefined);
   });
 
-  test("a session that ends while its key is issued takes it along", async () => {
+  test("end with a session that ends while they are issued", async () => {
     for (let i = 0; i < 10; i++) {
       const session = await begin();
       const [issued] = await Promise.all([
@@ -135,7 +135,7 @@ describe("keys of sessions", () => {
     }
   });
 
-  test("who leaves an account has no key of it any more; of another they do", async () => {
+  test("are refused for an account that the user left, and work for others", async () => {
     const [left, stayed] = [await newAccount(), await newAccount()];
     for (const id of [left, stayed]) {
       await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [identity, id]);
@@ -148,7 +148,7 @@ describe("keys of sessions", () => {
   });
 
   for (const role of ["billing", "viewer"]) {
-    test(`stops working when its member gets the role ${role}, and works on while the role is member`, async () => {
+    test(`stop working when their member becomes ${role}, and not on a change to the role member`, async () => {
       const shared = await newAccount();
       const join = "insert into account_member (account_id, identity_id, role) values ($1, $2, 'member')";
       await db.pool.query(join, [shared, identity]);
@@ -165,7 +165,7 @@ describe("keys of sessions", () => {
     });
   }
 
-  test("it ends after 12 hours, or when its session would", async () => {
+  test("end after 12 hours, or when their session would", async () => {
     const [long, short] = [await issue(await begin()), await issue(await begin("1 hour"))];
     assert.ok(Math.abs(long.expiresAt.getTime() - Date.now() - 12 * HOUR_MS) < HOUR_MS / 2);
     assert.ok(Math.abs(short.expiresAt.getTime() - Date.now() - HOUR_MS) < HOUR_MS / 2);

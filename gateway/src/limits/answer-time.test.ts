@@ -19,7 +19,7 @@ function start(isUnsent = (): boolean => false) {
   return { clock, stop, passed: () => passed };
 }
 
-test("the time passes once, when the timeout is over", async () => {
+test("times out once, at the end of the timeout", async () => {
   const { clock, passed } = start();
   clock.advance(timeoutMs - 1);
   await turn();
@@ -31,7 +31,7 @@ test("the time passes once, when the timeout is over", async () => {
   assert.equal(passed(), 1);
 });
 
-test("a question that has not left this process gets the whole timeout again, once", async () => {
+test("restarts the timeout once for a question that has not left this process", async () => {
   const { clock, passed } = start(() => true);
   clock.advance(timeoutMs);
   await turn();
@@ -43,7 +43,7 @@ test("a question that has not left this process gets the whole timeout again, on
   assert.equal(passed(), 1);
 });
 
-test("a late timer gives back the time it was late, once", async () => {
+test("extends the timeout once by the delay of a late timer", async () => {
   const { clock, passed } = start();
   clock.freeze(timeoutMs + 150);
   await turn();
@@ -55,7 +55,7 @@ test("a late timer gives back the time it was late, once", async () => {
   assert.equal(passed(), 1);
 });
 
-test("the time never passes for a question that was answered", async () => {
+test("never times out for an answered question", async () => {
   const { clock, stop, passed } = start();
   clock.advance(timeoutMs);
   // Its timer has run; the answer is read in the same turn of the event loop.

@@ -17,14 +17,14 @@ const KEY = "key-1";
 const WIDE = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000, inFlight: 1_000_000 };
 const binary = findServer();
 
-describe("memory", () => {
+describe("memory limits", () => {
   suite(memoryBench);
 });
 
-describe("a primary process that counts for its workers", () => {
+describe("limits that a primary process counts for its workers", () => {
   suite(workersBench);
 
-  test("what a worker held is free as soon as it is gone", async () => {
+  test("frees what a worker held as soon as the worker is gone", async () => {
     const bench = await workersBench();
     const [dying, other] = [await bench.gateway(), await bench.gateway()];
     const one = { ...WIDE, inFlight: 1 };
@@ -39,7 +39,9 @@ describe("a primary process that counts for its workers", () => {
   });
 });
 
-describe("Valkey", { skip: binary === undefined && "neither valkey-server nor redis-server is installed" }, () => {
+describe("Valkey limits", {
+  skip: binary === undefined && "neither valkey-server nor redis-server is installed",
+}, () => {
   let server: TestServer;
   before(async () => {
     server = await startServer(binary as string);
@@ -265,7 +267,7 @@ async function enterAndLeave(limits: Limits, id: string, tokens: number): Promis
   await limits.leave(KEY, id, tokens);
 }
 
-test("the headers of a standing", async () => {
+test("returns rate-limit headers for the current counts", async () => {
   const bench = await memoryBench();
   const limits = await bench.gateway();
   assert.equal(bench.clock.now(), START_MS);
@@ -282,7 +284,7 @@ test("the headers of a standing", async () => {
   await bench.close();
 });
 
-test("durations are written as clients of this dialect parse them", () => {
+test("writes durations in the form that OpenAI clients parse", () => {
   for (const [ms, text] of [
     [0, "0s"],
     [0.2, "1ms"],

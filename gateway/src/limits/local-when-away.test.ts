@@ -14,7 +14,7 @@ const skip = binary === undefined && "neither valkey-server nor redis-server is 
 const KEY = "key-1";
 const LIMITS: KeyLimits = { requestsPerMinute: 10, tokensPerMinute: 1_000, inFlight: 7 };
 
-describe("local when away", { skip }, () => {
+describe("limits with local fallback", { skip }, () => {
   let server: TestServer;
   let clock: ManualClock;
   let shared: Limits;
@@ -56,7 +56,7 @@ describe("local when away", { skip }, () => {
   };
   const ids = (from: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${from}${i}`);
 
-  test("while it is there, its whole limits hold; while it is away, this gateway's share of each", async () => {
+  test("apply in full while the server responds, and as this gateway's share during an outage", async () => {
     assert.equal((await limits.standing(KEY, LIMITS)).limitRequests, 10);
     assert.equal(await admitted(ids("a", 8)), 7);
     await kill();
@@ -72,7 +72,7 @@ describe("local when away", { skip }, () => {
     assert.deepEqual(tokens.admitted ? undefined : tokens.code, "rate_limit_tokens");
   });
 
-  test("a model's ceiling is shared out too; a share is at least one, but of nothing nothing", async () => {
+  test("share a model's ceiling too, at least one each, and nothing of zero", async () => {
     await kill();
     assert.equal(await limits.enterModel("m", "a", 7), true);
     assert.equal(await limits.enterModel("m", "b", 7), true);
@@ -90,7 +90,7 @@ describe("local when away", { skip }, () => {
     assert.equal(none.admitted, false);
   });
 
-  test("what was entered in one place is left there, and once it is back new requests go there again", async () => {
+  test("release a request where it entered, and use the server again after the outage", async () => {
     assert.equal(await admitted(["before"]), 1);
     assert.equal(await limits.enterModel("m", "before", 1), true);
     await kill();

@@ -4,7 +4,7 @@ import { manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { Board, memoryLimits } from "./memory.ts";
 
-test("idle keys are forgotten, keys with work in flight are not", async () => {
+test("forgets idle keys and keeps keys with requests in flight", async () => {
   const clock = manualClock();
   const board = new Board();
   const limits = memoryLimits({ clock, board });
@@ -29,7 +29,7 @@ test("idle keys are forgotten, keys with work in flight are not", async () => {
   await limits.close();
 });
 
-test("the leases of a gateway that died are forgotten", async () => {
+test("forgets the leases of a gateway that died", async () => {
   const clock = manualClock();
   const board = new Board();
   const dead = memoryLimits({ clock, board });

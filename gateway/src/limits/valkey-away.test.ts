@@ -22,7 +22,7 @@ const STEP_MS = 20;
 
 type Line = { msg: string; tokens?: number; cause?: string; refused?: number; outageMs?: number };
 
-describe("Valkey, away", { skip }, () => {
+describe("Valkey outages", { skip }, () => {
   let server: TestServer;
   let clock: ManualClock;
   let limits: Limits;
@@ -100,7 +100,7 @@ describe("Valkey, away", { skip }, () => {
     await server.kill();
   });
 
-  test("killed: everything is refused at once; restarted: goes on by itself", async () => {
+  test("refuses requests immediately when the server is killed, and continues after its restart", async () => {
     const two = { ...DEFAULT_LIMITS, inFlight: 2 };
     assert.ok((await limits.enter(KEY, "ended", two)).admitted);
     assert.equal(typeof limits.health.latencyMs, "number");
@@ -122,7 +122,7 @@ describe("Valkey, away", { skip }, () => {
     assert.equal(said("not counted").length, 0);
   });
 
-  test("restarted without its memory: what is in flight counts as soon as it is back", async () => {
+  test("restores requests in flight after a restart with empty memory", async () => {
     const two = { ...DEFAULT_LIMITS, inFlight: 2 };
     for (const id of ["r1", "r2"]) assert.ok((await limits.enter(KEY, id, two)).admitted);
     assert.ok(await limits.enterModel("m", "r1", 1));
@@ -138,7 +138,7 @@ describe("Valkey, away", { skip }, () => {
     assert.ok((await limits.enter(KEY, "r4", two)).admitted);
   });
 
-  test("frozen: refused after the timeout, then at once; a slot taken unseen is given back", async () => {
+  test("refuses after the timeout and then immediately when the server freezes, and returns a slot taken unseen", async () => {
     const one = { ...DEFAULT_LIMITS, inFlight: 1 };
     server.freeze();
     const unseen = limits.enter(KEY, "unseen", one);
@@ -158,7 +158,7 @@ describe("Valkey, away", { skip }, () => {
     });
   });
 
-  test("frozen for long: the connection is given up, and another made when the server can take one", async () => {
+  test("drops the connection of a server that stays frozen, and reconnects when it accepts again", async () => {
     server.freeze();
     const question = limits.standing(KEY, DEFAULT_LIMITS);
     clock.advance(ANSWER_TIMEOUT_MS);
@@ -174,7 +174,7 @@ describe("Valkey, away", { skip }, () => {
     await back();
   });
 
-  test("an outage that comes back and goes again is told once", async () => {
+  test("logs an outage once when the server returns and fails again", async () => {
     const unanswered = async (): Promise<void> => {
       server.freeze();
       const question = limits.standing(KEY, DEFAULT_LIMITS);
@@ -188,7 +188,7 @@ describe("Valkey, away", { skip }, () => {
     assert.equal((await back()).refused, 3);
   });
 
-  test("read-only after a failover: refused until it may write again", async () => {
+  test("refuses requests on a read-only replica until it may write again", async () => {
     assert.ok((await limits.enter(KEY, "r1", DEFAULT_LIMITS)).admitted);
     await command(server.url, "REPLICAOF", "127.0.0.1", "1");
     for (const question of asked()) await assert.rejects(question, LimitsUnavailable);
@@ -207,7 +207,7 @@ describe("Valkey, away", { skip }, () => {
     assert.ok((await limits.enter(KEY, "r2", DEFAULT_LIMITS)).admitted);
   });
 
-  test("tokens that an answer left in doubt are entered once", async () => {
+  test("counts tokens once when a reply was lost", async () => {
     assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
     server.freeze();
     const left = limits.leave(KEY, "ended", 1_000);
@@ -224,7 +224,7 @@ describe("Valkey, away", { skip }, () => {
     }
   });
 
-  test("away at the start: opens, refuses, and goes on when the server comes", async () => {
+  test("starts without the server, refuses requests, and continues when it responds", async () => {
     await limits.close();
     await server.kill();
     limits = await open();
@@ -234,7 +234,7 @@ describe("Valkey, away", { skip }, () => {
     assert.ok((await limits.enter(KEY, "next", DEFAULT_LIMITS)).admitted);
   });
 
-  test("closed while away: what could not be entered is logged", async () => {
+  test("logs what could not be written when it closes during an outage", async () => {
     assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
     await server.kill();
     await limits.leave(KEY, "ended", 77);

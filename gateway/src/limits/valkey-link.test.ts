@@ -14,7 +14,7 @@ const skip = binary === undefined && "neither valkey-server nor redis-server is 
 const ANSWER_TIMEOUT_MS = 200;
 const probe = (redis: ScriptedRedis): Promise<unknown> => redis.ping();
 
-describe("the time for an answer", { skip }, () => {
+describe("the reply timeout", { skip }, () => {
   let server: TestServer;
   before(async () => {
     server = await startServer(binary as string);
@@ -37,7 +37,7 @@ describe("the time for an answer", { skip }, () => {
     return { link, clock, redis: redis as unknown as ScriptedRedis };
   };
 
-  test("is not over while the answer lies unread in the socket", async (t) => {
+  test("does not expire while the reply waits unread in the socket", async (t) => {
     const { link, clock, redis } = await open(t);
     redis.stream.pause();
     const asked = link.ask((client) => client.ping());
@@ -50,7 +50,7 @@ describe("the time for an answer", { skip }, () => {
     assert.equal(link.isAway, false);
   });
 
-  test("is given back when the timer itself was late, once", async (t) => {
+  test("is extended once when the timer itself was late", async (t) => {
     const { link, clock } = await open(t);
     server.freeze();
     const answered = link.ask((redis) => redis.ping());

@@ -13,14 +13,14 @@ const binary = findServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 const KEY = "key-1";
 
-describe("Valkey, on one server", { skip }, () => {
+describe("Valkey limits on one server", { skip }, () => {
   let server: TestServer;
   before(async () => {
     server = await startServer(binary as string);
   });
   after(() => server.kill());
 
-  test("decides every history as memory does", async () => {
+  test("decide every history as the memory limits do", async () => {
     const tight = fc.record({
       requestsPerMinute: fc.integer({ min: 0, max: 6 }),
       tokensPerMinute: fc.integer({ min: 0, max: 30 }),
@@ -59,7 +59,7 @@ describe("Valkey, on one server", { skip }, () => {
     );
   });
 
-  test("takes the time from the server and leaves nothing behind without an end", async (t) => {
+  test("use the server's clock and store nothing without an expiry", async (t) => {
     const limits = await valkeyLimits({
       url: server.url,
       clock: manualClock(),
@@ -81,7 +81,7 @@ describe("Valkey, on one server", { skip }, () => {
     }
   });
 
-  test("a server that lost its memory learns from the renewals what is in flight", async (t) => {
+  test("restore requests in flight from lease renewals after the server lost its memory", async (t) => {
     const bench = await valkeyBench(server);
     t.after(() => bench.close());
     const limits = await bench.gateway();
@@ -97,7 +97,7 @@ describe("Valkey, on one server", { skip }, () => {
     assert.equal(next.standing.remainingTokens, 2_000_000 - 500, "tokens count though the slot was forgotten");
   });
 
-  test("goes on when the server forgot the scripts", async (t) => {
+  test("continue after the server forgot the scripts", async (t) => {
     const limits = await valkeyLimits({ url: server.url, clock: manualClock(), log: createLog("silent") });
     t.after(() => limits.close());
     await limits.enterModel("m", "r1", 2);
@@ -106,7 +106,7 @@ describe("Valkey, on one server", { skip }, () => {
   });
 });
 
-test("Valkey: the keys of one call are on one server of a cluster", { skip }, async (t) => {
+test("keeps the keys of one call on one server of a Valkey cluster", { skip }, async (t) => {
   const server = await startServer(binary as string, ["--cluster-enabled", "yes"]);
   const bench = await valkeyBench(server);
   t.after(async () => {

@@ -8,11 +8,11 @@ import { AssetMismatchError, readAsset } from "./asset.ts";
 import { loadTables, TOKENIZER_NAMES, TOKENIZERS } from "./tokenizers.ts";
 
 describe("tokenizer assets", () => {
-  it("are all there, and are the ones that were pinned", async () => {
+  it("are complete and have the pinned hashes", async () => {
     for (const name of TOKENIZER_NAMES) assert.ok((await loadTables(name)).addedTokens.length > 0);
   });
 
-  it("are refused when one byte is different", async (t) => {
+  it("are refused when one byte differs", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "asset-"));
     t.after(() => rm(folder, { recursive: true }));
     const bytes = await readFile(new URL("../../catalogue/tokenizers/llama3.bin", import.meta.url));
@@ -22,7 +22,7 @@ describe("tokenizer assets", () => {
     await assert.rejects(readAsset(pathToFileURL(file), TOKENIZERS.llama3.sha256), AssetMismatchError);
   });
 
-  it("stay small enough for the repository", async () => {
+  it("are small enough for the repository", async () => {
     for (const name of TOKENIZER_NAMES) {
       const bytes = await readFile(new URL(`../../catalogue/tokenizers/${name}.bin`, import.meta.url));
       assert.ok(bytes.length < 2 * 1024 * 1024, name);

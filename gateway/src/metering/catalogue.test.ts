@@ -5,7 +5,7 @@ import { CatalogueError, loadCatalogue, parseCatalogue } from "./catalogue.ts";
 
 const FILE = new URL("../../catalogue/models.json", import.meta.url);
 
-describe("the catalogue", () => {
+describe("model catalogue", () => {
   test("has the specification's eight models, contexts and prices", async () => {
     const { entries, active } = await loadCatalogue(FILE);
     const rows = entries.map((e) => [
@@ -31,7 +31,7 @@ describe("the catalogue", () => {
     assert.equal(active.get("tiny-3b")?.prices.out, 40_000n);
   });
 
-  test("a label that the file leaves open is unannounced: the field is a string", () => {
+  test("shows unannounced for labels that the file leaves open", () => {
     const changed = file();
     changed.models[0] = { ...changed.models[0], quant_label: null };
     assert.equal(parseCatalogue(JSON.stringify(changed), "test.json").entries[0]?.quant_label, "unannounced");
@@ -54,7 +54,7 @@ describe("the catalogue", () => {
     ["the same model twice", (f) => f.models.push(f.models[0] as Record<string, unknown>), /tiny-3b twice/],
     ["no price version", (f) => delete f.price_version, /price_version/],
   ] as [string, (f: ReturnType<typeof file>) => unknown, RegExp][]) {
-    test(`${name} is refused with one line that names it`, () => {
+    test(`refuses ${name} with one line that names it`, () => {
       const changed = file();
       change(changed);
       assert.throws(
@@ -68,7 +68,7 @@ describe("the catalogue", () => {
     });
   }
 
-  test("a file that is missing or not JSON is refused by name", async () => {
+  test("refuses a missing or malformed file by name", async () => {
     await assert.rejects(loadCatalogue("/nowhere/models.json"), /\/nowhere\/models\.json cannot be read/);
     assert.throws(() => parseCatalogue("{", "x.json"), /x\.json is not valid JSON/);
   });

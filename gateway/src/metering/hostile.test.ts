@@ -27,7 +27,7 @@ const HOSTILE: Record<string, () => string> = {
 };
 
 describe("hostile prompts of ten mebibytes", () => {
-  it("are all answered, within the limit or over it", async () => {
+  it("are all counted or refused by the limit", async () => {
     const metering = await openMetering({ log: createLog("silent") });
     try {
       const inside: string[] = [];

@@ -23,9 +23,9 @@ async function aFolder(t: TestContext): Promise<{ folder: URL; path: string }> {
   return { folder: pathToFileURL(`${path}/kept/`), path };
 }
 
-describe("kept tables", () => {
+describe("tokenizer tables kept on disk", () => {
   for (const name of TOKENIZER_NAMES) {
-    it(`${name}: what is built of the asset is what was pinned`, async () => {
+    it(`have the pinned hash when built from the asset ${name}`, async () => {
       const tables = await buildTables(name);
       const found = nameOf(tables);
       assert.equal(
@@ -36,7 +36,7 @@ describe("kept tables", () => {
     });
   }
 
-  it("are read as they were built, in memory that threads share", async (t) => {
+  it("are the same when read, in memory that threads share", async (t) => {
     const { folder } = await aFolder(t);
     const tables = await buildTables("xlm-roberta");
     const sha256 = nameOf(tables);
@@ -48,14 +48,14 @@ describe("kept tables", () => {
     assert.deepEqual(await readdir(folder), [sha256]);
   });
 
-  it("have every kind of array, and what is no array", async (t) => {
+  it("support every kind of array and other values", async (t) => {
     const { folder } = await aFolder(t);
     const sha256 = nameOf(SMALL);
     await keep(SMALL, sha256, folder);
     assert.deepEqual(await readKept(sha256, folder), SMALL);
   });
 
-  it("are not read when one byte is different, or when some are missing", async (t) => {
+  it("are refused when one byte differs or is missing", async (t) => {
     const { folder } = await aFolder(t);
     const sha256 = nameOf(SMALL);
     await keep(SMALL, sha256, folder);
@@ -72,13 +72,13 @@ describe("kept tables", () => {
     }
   });
 
-  it("are not kept under a name that is not theirs", async (t) => {
+  it("are stored under their own name only", async (t) => {
     const { folder } = await aFolder(t);
     await keep(SMALL, "0".repeat(64), folder);
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("are done without where nothing can be written", async (t) => {
+  it("are skipped where no file can be written", async (t) => {
     const { folder, path } = await aFolder(t);
     await writeFile(join(path, "kept"), "in the way");
     const sha256 = nameOf(SMALL);

@@ -40,11 +40,11 @@ const longText = fc
   );
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`counts that are known, ${name}`, async () => {
+  describe(`remembered token counts, ${name}`, async () => {
     const tables = (await loadTables(name)) as BpeTables;
     const counter = new BpeCounter(tables);
 
-    it("are the reference counts, of all texts after each other in one", () => {
+    it("equal the reference counts for all texts joined", () => {
       for (const { text, [name]: count } of [...referenceTexts(), ...drawnTexts()])
         for (let time = 0; time < 2; time++) assert.equal(counter.count(text, NO_LIMIT, "a"), count);
       const all = referenceTexts().map(({ text }) => text);
@@ -55,7 +55,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("are those of the same text counted whole, wherever its blocks end", () => {
+    it("equal the full count of the same text, wherever its blocks end", () => {
       fc.assert(
         fc.property(longText, (text) => {
           const due = counter.count(text);
@@ -66,7 +66,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("stay with the blocks that a text begins with, when it grows", () => {
+    it("are reused for the leading blocks of a text that grows", () => {
       const known = new BpeCounter(tables);
       const line = (n: number): string => `Of the ${n} things that were said before, none is counted twice.\n`;
       const text = Array.from({ length: 400 }, (_, n) => line(n)).join("");
@@ -78,7 +78,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(known.known.size, blocks + 1, "its last block alone is new");
     });
 
-    it("stop soon after the limit, and what stopped is not remembered", () => {
+    it("stop soon after the limit, and do not remember an incomplete count", () => {
       const text = "word word word\n".repeat(2000);
       const exact = counter.count(text);
       const limited = new BpeCounter(tables);
@@ -90,7 +90,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(limited.count(text, NO_LIMIT, "a"), exact);
     });
 
-    it("make a conversation that grows the same number of tokens as one that is new", () => {
+    it("give a growing conversation the same number of tokens as a new one", () => {
       const roles = ["system", "user", "assistant", "tool", "tool", "assistant", "user"];
       const texts = referenceTexts().map(({ text }) => text);
       const known = openPromptCounter(TOKENIZERS[name], tables);
@@ -107,8 +107,8 @@ for (const name of ["llama3", "qwen2.5"] as const) {
   });
 }
 
-describe("what is known", () => {
-  it("is bounded, and what was asked for of late stays", () => {
+describe("memory of token counts", () => {
+  it("is bounded, and keeps recently used counts", () => {
     const known = new KnownCounts(100);
     for (let i = 0; i < 10_000; i++) {
       known.set(`of ${i}`, i);
@@ -120,7 +120,7 @@ describe("what is known", () => {
     assert.equal(known.get("of 1"), undefined);
   });
 
-  it("is each payer's own, and holds no text", () => {
+  it("is separate for each payer, and holds no text", () => {
     const known = new KnownCounts();
     const text = "a secret ".repeat(100);
     assert.notEqual(known.keyOf("a", text), known.keyOf("b", text));
@@ -128,13 +128,13 @@ describe("what is known", () => {
     assert.ok(!known.keyOf("a", text).includes("secret") && known.keyOf("a", text).length < 64);
   });
 
-  it("is nothing of a prompt that nobody pays for", async () => {
+  it("stores nothing for a prompt without a payer", async () => {
     const counter = new BpeCounter((await loadTables("llama3")) as BpeTables);
     counter.count("word ".repeat(4000));
     assert.equal(counter.known.size, 0);
   });
 
-  it("is cut in blocks in one pass, whatever the text", () => {
+  it("splits any text into blocks in one pass", () => {
     for (const text of ["\n".repeat(1e6), "\n ".repeat(5e5), `\n${" ".repeat(1e6)}`, `${"a\u0301\n".repeat(3e5)}`]) {
       let [blocks, from] = [0, 0];
       for (; from < text.length; from = blockEnd(text, from)) blocks++;
@@ -144,11 +144,11 @@ describe("what is known", () => {
   });
 });
 
-describe("what worker threads know", async () => {
+describe("remembered counts in worker threads", async () => {
   const metering = await openMetering({ log: createLog("silent"), workersMax: 1 });
   after(() => metering.close());
 
-  it("counts as everything else does", async () => {
+  it("equal the counts without memory", async () => {
     const text = referenceTexts()
       .map((reference) => reference.text)
       .join("\n");

@@ -21,7 +21,7 @@ describe("metering", async () => {
     return meter;
   };
 
-  it("has a meter for every tokenizer, under its name and its data's hash", async () => {
+  it("has a meter for every tokenizer, under its name and the hash of its data", async () => {
     assert.deepEqual(metering.names, ["llama3", "qwen2.5", "xlm-roberta"]);
     for (const [name, { sha256 }] of Object.entries(TOKENIZERS)) {
       assert.equal(meterOf(name).tokenizer, name);
@@ -30,7 +30,7 @@ describe("metering", async () => {
     assert.equal(metering.meter("gpt-2"), undefined);
   });
 
-  it("counts what an engine adds to a text: nothing for Qwen, a start for Llama, both ends for embeddings", async () => {
+  it("counts tokens that engines add: none for Qwen, a start for Llama, start and end for embeddings", async () => {
     const tokens = async (name: string, prompt: Prompt): Promise<number> =>
       (await meterOf(name).countPrompt(prompt, LIMIT)).tokens;
     assert.equal(await tokens("llama3", { kind: "text", text: "Hello world" }), 3);
@@ -38,7 +38,7 @@ describe("metering", async () => {
     assert.equal(await tokens("xlm-roberta", { kind: "texts", texts: ["Hello world", "Hello"] }), 4 + 3);
   });
 
-  it("counts on a worker what it counts at once", async () => {
+  it("returns the same count from a worker as from the event loop", async () => {
     const story = "Once upon a time, «çà et là», 42 little tokens went out.\n".repeat(100);
     const filler = " padding".repeat(4000);
     for (const name of ["llama3", "qwen2.5"]) {
@@ -52,7 +52,7 @@ describe("metering", async () => {
     }
   });
 
-  it("says which element passed the limit, and takes the limit itself", async () => {
+  it("names the element that exceeds the limit, and accepts the limit itself", async () => {
     for (const name of metering.names) {
       const meter = meterOf(name);
       for (const size of [1, 20_000]) {
@@ -82,7 +82,7 @@ describe("metering", async () => {
     assert.ok(over !== null && !over.isExact && over.tokens > 8192);
   });
 
-  it("says how long a prompt over its limit is, up to twice the limit, and above that only a lower bound", async () => {
+  it("returns the size of a prompt up to twice the limit, and a lower bound above that", async () => {
     for (const name of metering.names) {
       const meter = meterOf(name);
       for (const size of [40, 4_000]) {
@@ -98,13 +98,13 @@ describe("metering", async () => {
     }
   });
 
-  it("has no output to count for a model that only embeds", async () => {
+  it("counts no output for an embedding model", async () => {
     const output = meterOf("xlm-roberta").openOutput(0);
     assert.equal(output.push("answer", "text"), "");
     assert.deepEqual(output.end(), { answerTokens: 0, reasoningTokens: 0 });
   });
 
-  it("lets the process end while idle threads are up", () => {
+  it("lets the process exit while threads are idle", () => {
     const script = `
       import { openMetering } from ${JSON.stringify(new URL("./metering.ts", import.meta.url).href)};
       import { createLog } from ${JSON.stringify(new URL("../base/log.ts", import.meta.url).href)};
@@ -120,7 +120,7 @@ describe("metering", async () => {
 });
 
 describe("a packed prompt", () => {
-  it("unpacks to what it was, roles as rendered", () => {
+  it("unpacks to the original, with roles as rendered", () => {
     const text = fc.string({ unit: "binary", maxLength: 20 });
     const role = fc.constantFrom("system", "user", "assistant", "tool");
     const message = fc.record({ role, content: text }, { noNullPrototype: true });

@@ -20,7 +20,7 @@ const RUNS: Record<string, (units: number) => string> = {
 };
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`the work that output asks for, ${name}`, async () => {
+  describe(`work for counting output, ${name}`, async () => {
     const pieces = new PieceCounter((await loadTables(name)) as BpeTables);
     const work = (): number => pieces.bpe.bytesTaken + pieces.aside.bytesTaken;
     const spent = (task: () => void): number => {
@@ -30,7 +30,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     };
 
     for (const [what, make] of Object.entries(RUNS)) {
-      it(`a run that is counted at every character costs the same at any length: ${what}`, () => {
+      it(`is the same at any length when a run is counted at every character: ${what}`, () => {
         const stream = new TextStream(pieces);
         const text = make(12_000);
         const bytes = spent(() => {
@@ -42,7 +42,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         assert.ok(bytes / text.length < 250, `${Math.round(bytes / text.length)} bytes encoded for each character`);
       });
 
-      it(`the search for the cut is short: ${what}`, () => {
+      it(`stays small for finding the position of a cut: ${what}`, () => {
         const text = make(12_000);
         const output = new CappedOutput(20, () => new TextStream(pieces));
         // As long as what may come in one frame.
@@ -52,7 +52,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       });
     }
 
-    it("a newline after spaces without end does not begin them again", () => {
+    it("does not restart at a newline after endless spaces", () => {
       const stream = new TextStream(pieces);
       stream.push(`\n${" ".repeat(400_000)}`);
       const before = stream.total();

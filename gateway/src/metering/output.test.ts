@@ -41,13 +41,13 @@ function* boundaries(text: string): Generator<number> {
 }
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`the cap on output, ${name}`, async () => {
+  describe(`the output cap, ${name}`, async () => {
     const counter = new BpeCounter((await loadTables(name)) as BpeTables);
     const open = (tokensMax: number): CappedOutput => new CappedOutput(tokensMax, () => counter.openStream());
     const exact = ({ answer, reasoning }: Record<Channel, string>): number =>
       counter.countPlain(answer) + counter.countPlain(reasoning);
 
-    it("lets everything through below the cap, and at it", () => {
+    it("allows everything up to the cap", () => {
       fc.assert(
         fc.property(deltas, (all) => {
           const passed = { answer: "", reasoning: "" };
@@ -68,7 +68,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("never lets the exact count pass the cap, and cuts no more than it must", () => {
+    it("keeps the exact count within the cap, and cuts no more than needed", () => {
       fc.assert(
         fc.property(deltas, fc.nat({ max: 120 }), (all, tokensMax) => {
           const output = open(tokensMax);
@@ -100,21 +100,21 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     }
 
-    it("looks at what came together, not at each letter of it", () => {
+    it("counts merged deltas in one step, and not letter by letter", () => {
       // On the way to " refactoring" there are longer counts than at its end.
       const output = open(counter.countPlain(" refactoring"));
       assert.equal(output.push("answer", " refactoring"), " refactoring");
       assert.equal(output.full, false);
     });
 
-    it("lets nothing through when the cap is nothing", () => {
+    it("allows nothing when the cap is zero", () => {
       const output = open(0);
       assert.equal(output.push("answer", "Hello"), "");
       assert.equal(output.full, true);
       assert.deepEqual(output.end(), { answerTokens: 0, reasoningTokens: 0 });
     });
 
-    it("holds both channels to one cap", () => {
+    it("shares one cap between both channels", () => {
       const output = open(3);
       assert.equal(output.push("reasoning", "one two"), "one two");
       assert.equal(output.push("answer", " three four"), " three");
@@ -122,13 +122,13 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.deepEqual(output.end(), { answerTokens: 1, reasoningTokens: 2 });
     });
 
-    it("never cuts a character in two", () => {
+    it("never splits a character", () => {
       for (let tokensMax = 0; tokensMax < 12; tokensMax++) {
         assert.ok(open(tokensMax).push("answer", "😀🏽👨‍👩‍👧𠀀".repeat(2)).isWellFormed());
       }
     });
 
-    it("never cuts a character in two where one of the steps ends that a long text is taken in", () => {
+    it("never splits a character at the end of a step in a long text", () => {
       for (const [before, character] of Array.from(
         { length: 40 },
         (_, i) => [120 + (i >> 1), i % 2 === 0 ? "😀" : "𒀀"] as const,
@@ -144,7 +144,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("does little work per delta even in one endless word close to the cap", () => {
+    it("does little work per delta in an endless word close to the cap", () => {
       const output = open(3000);
       let passed = 0;
       for (let i = 0; i < 40_000 && !output.full; i++) passed += output.push("answer", "a").length;

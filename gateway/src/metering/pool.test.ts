@@ -39,7 +39,7 @@ interface PoolLog {
   workers: Worker[];
 }
 
-describe("the counting threads", () => {
+describe("counting threads", () => {
   it("answer every job, with no more threads than allowed", async (t) => {
     const { pool, seen } = open(t, { waitingMax: 100 });
     const results = await Promise.all(Array.from({ length: 50 }, (_, i) => pool.run(i, { units: 1 })));
@@ -54,14 +54,14 @@ describe("the counting threads", () => {
     assert.equal(open(t).seen.started, 0);
   });
 
-  it("give a dead thread's job to a fresh one", async (t) => {
+  it("give the job of a crashed thread to a new one", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
     const jobs = [pool.run("die once", { units: 1 }), pool.run(21, { units: 1 })];
     assert.deepEqual(await Promise.all(jobs), ["survived", 42]);
     assert.deepEqual([seen.started, seen.crashes], [2, 1]);
   });
 
-  it("fail a job that two threads died of, and go on", async (t) => {
+  it("fail a job that crashed two threads, and continue", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
     await assert.rejects(pool.run("die", { units: 1 }), /crashed twice/);
     assert.equal(await pool.run(4, { units: 1 }), 8);
@@ -75,7 +75,7 @@ describe("the counting threads", () => {
     assert.equal(seen.crashes, 0);
   });
 
-  it("refuse more waiting jobs, or heavier ones, than allowed", async (t) => {
+  it("refuse waiting jobs beyond their number and size limits", async (t) => {
     const { pool } = open(t, { workersMax: 1, waitingMax: 2 });
     const held = pool.run("wait", { units: 1 });
     const waiting = [pool.run("wait", { units: 10 }), pool.run("wait", { units: 10 })];
@@ -91,7 +91,7 @@ describe("the counting threads", () => {
     await assert.rejects(heavy.run(1, { units: 2 }), PoolBusyError);
   });
 
-  it("take turns between the lanes, so that one who sends many waits for himself", async (t) => {
+  it("alternate between accounts, so that a busy account waits for its own jobs", async (t) => {
     const { pool } = open(t, { workersMax: 1, waitingMax: 100 });
     const done: string[] = [];
     const run = async (lane: string, number: number): Promise<void> => {

@@ -56,7 +56,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("counts no message as fewer tokens than the least", () => {
+    it("counts no message as fewer tokens than the minimum", () => {
       for (const role of ROLES) {
         const one = { role, content: "" };
         const extra = prompts.count({ kind: "chat", messages: [one, one, one] }, 1e9).tokens;
@@ -70,7 +70,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
 describe("Llama's dates", async () => {
   const counter = new BpeCounter((await loadTables("llama3")) as BpeTables);
 
-  it("are the same number of tokens on every day", () => {
+  it("have the same number of tokens on every day", () => {
     const counts = new Set<number>();
     for (let day = Date.UTC(2024, 0, 1); day < Date.UTC(2032, 0, 1); day += 86_400_000) {
       const [, dd, month, year] = new Date(day).toUTCString().split(" ");
@@ -81,7 +81,7 @@ describe("Llama's dates", async () => {
 });
 
 describe("roles", () => {
-  it("are rendered under the names the templates know", () => {
+  it("are rendered under the names that the templates use", () => {
     assert.deepEqual(ROLES.map(renderedRole), ["system", "system", "user", "assistant", "tool", "tool"]);
     assert.throws(() => renderedRole("ipython"));
   });

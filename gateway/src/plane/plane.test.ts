@@ -35,7 +35,7 @@ describe("the embedded hub", () => {
   suite((t, options) => openTestHub(t, { clock, limits, ...options }));
 });
 
-describe("the hub of a primary process, as its workers use it", () => {
+describe("the primary's hub used from worker processes", () => {
   const limits = { connectDeadlineMs: HANG_LIMIT_MS };
   suite(async (t, options) => {
     const hub = await openTestHub(t, { clock, limits, ...options });
@@ -70,8 +70,8 @@ function suite(open: OpenPlane): void {
   describe("permissions", () => permissions(open));
   describe("credentials", () => credentials(open));
   describe("revocation", () => revocation(open));
-  describe("cutting off", () => cutting(open));
-  describe("life and bounds", () => bounds(open));
+  describe("disconnecting a node", () => cutting(open));
+  describe("lifecycle and limits", () => bounds(open));
 }
 
 /** Tests share a server: each has nodes of its own. */
@@ -120,7 +120,7 @@ async function violations(client: NatsConnection, count: number): Promise<string
 }
 
 function messages(open: OpenPlane): void {
-  test("a node hears its gateway and a gateway hears its node, bytes unchanged", async (t) => {
+  test("carries bytes unchanged between gateway and node in both directions", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: [string, Buffer][] = [];
@@ -144,7 +144,7 @@ function messages(open: OpenPlane): void {
     }
   });
 
-  test("a job of 48 pieces of 256 KiB, published in one go, arrives whole and in order", async (t) => {
+  test("delivers a job of 48 pieces of 256 KiB whole and in order", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const client = await connectClient(t, await plane.mint(node));
     const pieces = Array.from({ length: 48 }, () => randomBytes(256 * 1024));
@@ -161,7 +161,7 @@ function messages(open: OpenPlane): void {
     for (const [i, piece] of pieces.entries()) assert.ok(piece.equals(arrived[i] ?? Buffer.alloc(0)), `piece ${i}`);
   });
 
-  test("ten thousand frames of a node arrive in order, and so does its largest one", async (t) => {
+  test("delivers ten thousand frames of a node, and its largest one, in order", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: string[] = [];
@@ -181,7 +181,7 @@ function messages(open: OpenPlane): void {
     assert.equal(largest, 1024 * 1024);
   });
 
-  test("a gateway subscribes across nodes and can leave; a state request reaches every node", async (t) => {
+  test("lets a gateway subscribe to all nodes and unsubscribe, and sends a state request to every node", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
@@ -206,7 +206,7 @@ function messages(open: OpenPlane): void {
     assert.equal(states.length, 2);
   });
 
-  test("what a gateway publishes reaches its own subscribers, too", async (t) => {
+  test("delivers a gateway's messages to its own subscribers too", async (t) => {
     const plane = await open(t);
     const heard: string[] = [];
     plane.subscribe("tg.own.>", (subject, payload) => heard.push(`${subject} ${text(payload)}`));
@@ -216,7 +216,7 @@ function messages(open: OpenPlane): void {
     assert.deepEqual(heard, ["tg.own.a.b ?", "tg.own.a.b in two"]);
   });
 
-  test("a message that NATS could not carry is the gateway's bug", async (t) => {
+  test("throws when a gateway publishes a message that NATS could not carry", async (t) => {
     const plane = await open(t);
     for (const subject of ["", "a b", "a.*", "a\r\nPING"])
       assert.throws(() => plane.publish(subject, x), InvariantError);
@@ -226,7 +226,7 @@ function messages(open: OpenPlane): void {
 }
 
 function permissions(open: OpenPlane): void {
-  test("a node publishes to no subject but its own, and stays connected", async (t) => {
+  test("refuses a node that publishes on other subjects, and keeps it connected", async (t) => {
     const plane = await open(t);
     const [node, other] = [newNode(), newNode()];
     const client = await connectClient(t, await plane.mint(node));
@@ -269,7 +269,7 @@ function permissions(open: OpenPlane): void {
     );
   });
 
-  test("a node subscribes to no subject but its own, alone or in a queue group", async (t) => {
+  test("refuses a node that subscribes to other subjects, alone or in a queue group", async (t) => {
     const plane = await open(t);
     const [node, other] = [newNode(), newNode()];
     const client = await connectClient(t, await plane.mint(node));
@@ -311,7 +311,7 @@ function permissions(open: OpenPlane): void {
     );
   });
 
-  test("two nodes neither see nor disturb each other", async (t) => {
+  test("isolates two nodes from each other", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
@@ -335,7 +335,7 @@ function permissions(open: OpenPlane): void {
 }
 
 function credentials(open: OpenPlane): void {
-  test("live an hour unless told otherwise", async (t) => {
+  test("live an hour by default", async (t) => {
     const time = manualClock();
     for (const [options, lifeMs] of [
       [{}, 3_600_000],
@@ -346,13 +346,13 @@ function credentials(open: OpenPlane): void {
     }
   });
 
-  test("a stolen JWT is useless without its seed", async (t) => {
+  test("refuse a stolen JWT without its seed", async (t) => {
     const plane = await open(t);
     const [mine, other] = [await plane.mint(newNode()), await plane.mint(newNode())];
     await assert.rejects(connectClient(t, { ...mine, seed: other.seed }), REFUSED);
   });
 
-  test("a JWT of another account, or one that was changed, is refused", async (t) => {
+  test("refuse a JWT of another account, and one that was changed", async (t) => {
     const plane = await open(t);
     const node = newNode();
     const mine = await plane.mint(node);
@@ -367,7 +367,7 @@ function credentials(open: OpenPlane): void {
     await assert.rejects(connectClient(t, { ...mine, jwt: `${header}.${changed}.${signature}` }), REFUSED);
   });
 
-  test("without a JWT nobody gets in", async (t) => {
+  test("refuse a connection without a JWT", async (t) => {
     const plane = await open(t);
     const minted = await plane.mint(newNode());
     for (const options of ["{}", '{"user":"a","pass":"b"}', '{"auth_token":"x"}']) {
@@ -378,7 +378,7 @@ function credentials(open: OpenPlane): void {
     }
   });
 
-  test("one that expires ends its connection and is refused from then on", async (t) => {
+  test("end their connection at expiry and are refused from then on", async (t) => {
     const plane = await open(t);
     const gone = new Set<string>();
     plane.onNodeGone((id) => gone.add(id));
@@ -396,7 +396,7 @@ function credentials(open: OpenPlane): void {
     await connectClient(t, await plane.mint(node));
   });
 
-  test("a node that renews in time is never gone", async (t) => {
+  test("keep a node connected when it renews in time", async (t) => {
     const plane = await open(t);
     const gone = new Set<string>();
     plane.onNodeGone((id) => gone.add(id));
@@ -438,7 +438,7 @@ async function whileOneLives<T>(
 }
 
 function revocation(open: OpenPlane): void {
-  test("drops the node at once and refuses what it had; a new credential works, at any moment", async (t) => {
+  test("disconnects the node immediately, refuses its old credentials and accepts new ones, at any moment", async (t) => {
     const plane = await open(t);
     const node = newNode();
     const bystander = await connectClient(t, await plane.mint(newNode()));
@@ -460,7 +460,7 @@ function revocation(open: OpenPlane): void {
     assert.deepEqual(heard, [nodeState(node)]);
   });
 
-  test("of many nodes at once, connected or not, some of them twice, counts for each", async (t) => {
+  test("counts for each of many nodes revoked at once, connected or not, some of them twice", async (t) => {
     const plane = await open(t);
     const ids = Array.from({ length: 20 }, newNode);
     const minted = await Promise.all(ids.map((node) => plane.mint(node)));
@@ -475,7 +475,7 @@ function revocation(open: OpenPlane): void {
 const AWAY_MS = 1_000;
 
 function cutting(open: OpenPlane): void {
-  test("drops the node at once, keeps it away for a moment, and lets it come back by itself", async (t) => {
+  test("ends the node's connections immediately, keeps it away for a moment and lets it reconnect by itself", async (t) => {
     const time = manualClock(clock.now());
     const plane = await open(t, { clock: time });
     const node = newNode();
@@ -504,7 +504,7 @@ function cutting(open: OpenPlane): void {
 }
 
 function bounds(open: OpenPlane): void {
-  test("a node is gone when its last connection ends, and can come back", async (t) => {
+  test("reports a node as disconnected when its last connection ends, and lets it return", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const minted = await plane.mint(node);
     const gone: string[] = [];
@@ -525,7 +525,7 @@ function bounds(open: OpenPlane): void {
     assert.deepEqual(gone, [node, node]);
   });
 
-  test("what is larger than a message may be costs the node its connection", async (t) => {
+  test("disconnects a node that sends a message above the size limit", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const minted = await plane.mint(node);
     const heard: string[] = [];
@@ -539,7 +539,7 @@ function bounds(open: OpenPlane): void {
     assert.deepEqual(heard, []);
   });
 
-  test("a flood of subscriptions ends at sixteen", async (t) => {
+  test("refuses more than 16 subscriptions", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const minted = await plane.mint(node);
     const peer = rawPeer(t, minted);
@@ -555,7 +555,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(peer.heard.split(`MSG tg.n.${node}`).length - 1, 16);
   });
 
-  test("a peer that does not read is cut when too much waits for it; others do not notice", async (t) => {
+  test("disconnects a client that does not read when its buffer is full, without effect on others", async (t) => {
     const plane = await open(t);
     const [deaf, well] = [newNode(), newNode()];
     const minted = await plane.mint(deaf);
@@ -583,7 +583,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(received, 200);
   });
 
-  test("a plane that is there hears, and says who left by itself", async (t) => {
+  test("reports a healthy plane as responding, and a node that leaves as having left by itself", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const gone: string[] = [];
     plane.onNodeGone((id, by) => id === node && gone.push(by));
@@ -600,7 +600,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(plane.movedAt(node), undefined);
   });
 
-  test("a subscriber that throws ends the node's jobs and nothing else", async (t) => {
+  test("ends the node's jobs and nothing else when a subscriber throws", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];

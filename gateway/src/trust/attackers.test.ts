@@ -173,7 +173,7 @@ describe("nodes without a model", () => {
     const model = catalogue.active.get(id) as ActiveModel;
     const drawn = (count: number): Question[] => Array.from({ length: count }, () => makeUp(model, random));
 
-    test(`${id}: twelve rules that were learnt from 2,000 canaries answer fewer than 20 % of new ones`, (t) => {
+    test(`${id}: twelve rules learnt from 2,000 canaries answer fewer than 20 % of new ones`, (t) => {
       const ways = extractors();
       const rules = learn(drawn(LEARNT_FROM), ways);
       const part = share(drawn(TRIED_ON), (question) => {

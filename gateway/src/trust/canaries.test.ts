@@ -26,7 +26,7 @@ describe("an operator's own canaries", () => {
     await assert.rejects(loadSecretCanaries(join(place, "none.json"), catalogue), /none\.json cannot be read: ENOENT$/);
   });
 
-  test("each mistake is told by its place and never by what is written there", () => {
+  test("name the place of each mistake and never its content", () => {
     const table: [unknown, RegExp][] = [
       ['{"marzipan', /^CANARIES_FILE secret\.json: it is not valid JSON$/],
       [[SECRET], /it must be an object/],
@@ -57,7 +57,7 @@ describe("an operator's own canaries", () => {
     }
   });
 
-  test("a model that is asked none has none", () => {
+  test("are empty for a model without any", () => {
     const model = catalogue.active.get("tiny-3b") as ActiveModel;
     const plain = { ...catalogue, active: new Map([["tiny-3b", { ...model, canaries: null }]]) };
     const text = JSON.stringify({ "tiny-3b": [SECRET] });
@@ -65,7 +65,7 @@ describe("an operator's own canaries", () => {
   });
 });
 
-describe("what is drawn", () => {
+describe("choosing a canary", () => {
   const model = catalogue.active.get("tiny-3b") as ActiveModel;
   const published = (model.canaries ?? []).map((canary) => ("prompt" in canary ? canary.prompt : ""));
   const draws = (of: ActiveModel, secrets: Map<string, (typeof SECRET)[]>, which: "any" | "unknown") => {
@@ -77,7 +77,7 @@ describe("what is drawn", () => {
   };
   const about = (count: number, of: number): boolean => Math.abs(count - of) < 90;
 
-  test("each set as often as the others: at least half is none that could be looked up", () => {
+  test("draws each set equally often, and at least half of the canaries cannot be looked up", () => {
     const two = draws(model, new Map(), "any");
     assert.ok(two.secret === 0 && about(two.known, 300) && about(two.madeUp, 300), JSON.stringify(two));
     const three = draws(model, new Map([["tiny-3b", [SECRET]]]), "any");
@@ -89,7 +89,7 @@ describe("what is drawn", () => {
     assert.equal(others.secret, 0, "another model's are not asked");
   });
 
-  test("where a known one would prove nothing, none is drawn; where a model is asked none, nothing is", () => {
+  test("draws no published canary when only unknown ones count, and nothing for a model without canaries", () => {
     const unknown = draws(model, new Map([["tiny-3b", [SECRET]]]), "unknown");
     assert.ok(unknown.known === 0 && about(unknown.secret, 300), JSON.stringify(unknown));
     const none = draws({ ...model, canaries: null }, new Map(), "any");

@@ -60,13 +60,13 @@ describe("statistics on answer length", () => {
     });
   }
 
-  test("suspect no honest node beside one that is odd, however long", () => {
+  test("suspect no honest node beside a dishonest one, however long it runs", () => {
     const nodes = [...fleet(4), { host: "cheat", answer: () => 3 }];
     const found = suspicions(seeded(9), { nodes, accounts: 20, answers: 100_000 });
     assert.deepEqual([...found.keys()], [4]);
   });
 
-  test("never suspect a node for one builder's requests, whatever they are", () => {
+  test("never suspect a node because of one builder's requests", () => {
     const odd = (account: number, time: number): number => (account === 0 ? 1 + time / 50 : 60);
     const growing = suspicions(seeded(3), { nodes: fleet(6), accounts: 1, answers: 20_000, meanOf: odd });
     assert.deepEqual([...growing], [], "answers that grow longer and longer");
@@ -90,7 +90,7 @@ describe("statistics on answer length", () => {
     assert.equal(lengths.isSuspicious("n0"), false);
   });
 
-  test("say nothing while there are not two other hosts to compare with", () => {
+  test("give no result without two other hosts to compare with", () => {
     const nodes = [
       { host: "a", answer: honest },
       { host: "a", answer: honest },
@@ -99,7 +99,7 @@ describe("statistics on answer length", () => {
     assert.deepEqual([...suspicions(seeded(6), { nodes, accounts: 30, answers: 20_000 })], []);
   });
 
-  test("forget a suspicion after a stretch of ordinary answers", () => {
+  test("forget a suspicion after a series of ordinary answers", () => {
     const [lengths, d] = [new Lengths(seeded(7)), drawing(seeded(8))];
     const isSuspicious = (answers: number, isOdd: boolean): boolean => {
       for (let i = 0; i < answers; i++) {

@@ -14,8 +14,8 @@ const judge = ({ judge }: Question, text: string) => judge({ text, vectors: [] }
 const promptOf = ({ messages }: Question): string => messages.map(({ content }) => content).join("\n");
 const GENERATION = ["tiny-3b", "small-8b", "mid-14b", "reason-32b"];
 
-describe("canaries made up for one asking", () => {
-  test("the right answer passes, in whatever words around it and in any case", () => {
+describe("generated canaries", () => {
+  test("accept the right answer with any wording around it and in any case", () => {
     for (let i = 0; i < 2000; i++) {
       const question = ask();
       const right = question.answer as string;
@@ -25,7 +25,7 @@ describe("canaries made up for one asking", () => {
     }
   });
 
-  test("no constant passes, nor the answer of another asking, nor the prompt said back, nor a list", () => {
+  test("refuse constants, answers to other canaries, the repeated prompt and lists", () => {
     const prompts = new Set<string>();
     let [lucky, constant] = [0, 0];
     for (let i = 0; i < 2000; i++) {
@@ -43,7 +43,7 @@ describe("canaries made up for one asking", () => {
     assert.equal(prompts.size, 2000, "no two are the same");
   });
 
-  test("a number in words passes like one in digits, with the steps that led to it", () => {
+  test("accept a number in words or digits, with the steps that led to it", () => {
     const stories = Array.from({ length: 5000 }, () => ask()).filter(({ family }) => family === "story");
     assert.ok(stories.length > 100);
     for (const question of stories) {
@@ -57,7 +57,7 @@ describe("canaries made up for one asking", () => {
     }
   });
 
-  test("each model gets every family that its size can answer, and no other", () => {
+  test("offer each model every family that its size can answer, and no other", () => {
     for (const id of GENERATION) {
       const model = modelOf(id);
       const seen = new Set(Array.from({ length: 800 }, () => makeUp(model, random).family));
@@ -67,13 +67,13 @@ describe("canaries made up for one asking", () => {
     }
   });
 
-  test("a family that the fleet's honest nodes fail is asked no more", () => {
+  test("drop a family that the fleet's honest nodes fail", () => {
     const rateOf = (family: string, rate: number): number => (family === "table" || family === "note" ? 0.4 : rate);
     const seen = new Set(Array.from({ length: 800 }, () => makeUp(modelOf("tiny-3b"), random, { rateOf }).family));
     assert.ok(seen.size > 5 && !seen.has("table") && !seen.has("note"), [...seen].join(" "));
   });
 
-  test("prompts are as long as requests, from tens of tokens to thousands, and ask like them", () => {
+  test("have prompts with the lengths and the style of user requests", () => {
     const questions = Array.from({ length: 2000 }, () => ask());
     const chars = questions.map((question) => promptOf(question).length).sort((a, b) => a - b);
     const [low, middle, high] = [0.05, 0.5, 0.95].map(
@@ -95,7 +95,7 @@ describe("canaries made up for one asking", () => {
     assert.ok(new Set(questions.map(({ outputTokensMax }) => outputTokensMax)).size > 8);
   });
 
-  test("a canary takes the shape of a request, within what an answer needs", () => {
+  test("take the parameters of a user request, as far as the answer allows", () => {
     const shape = { promptTokens: 1500, outputTokensMax: 700, temperature: 0.3, stream: false };
     for (let i = 0; i < 100; i++) {
       const question = makeUp(modelOf("small-8b"), random, { shape });
@@ -110,11 +110,11 @@ describe("canaries made up for one asking", () => {
     assert.deepEqual([tiny.outputTokensMax, tiny.sampling], [64, { temperature: 1 }]);
   });
 
-  test("a model that thinks has room for it", () => {
+  test("leave room for thinking", () => {
     assert.ok(ask("reason-32b").outputTokensMax > 4096);
   });
 
-  describe("for embeddings", () => {
+  describe("generated canaries for embeddings", () => {
     const texts = () => makeUp(modelOf("embed-m3"), random);
     /** Counts words: the least that an engine which reads its input does. */
     const bagOfWords = (text: string): Float32Array => {
@@ -127,7 +127,7 @@ describe("canaries made up for one asking", () => {
     };
     const noise = (): Float32Array => Float32Array.from({ length: 32 }, () => random.below(2001) - 1000);
 
-    test("vectors of what was written pass; one vector for all, or any vector at all, does not", () => {
+    test("accept vectors of the given texts, and refuse constant or random vectors", () => {
       let lucky = 0;
       for (let i = 0; i < 300; i++) {
         const question = texts();

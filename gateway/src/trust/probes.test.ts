@@ -131,7 +131,7 @@ describe("probes", () => {
     }
   };
 
-  test("one constant answer passes no longer: the node is suspected as soon as it has joined", async () => {
+  test("suspect a node that answers with a constant as soon as it has joined", async () => {
     for (const constant of [
       "12 Paris lighthouse",
       "4242",
@@ -151,13 +151,13 @@ describe("probes", () => {
     }
   });
 
-  test("a node that says the prompt back is suspected, too", async () => {
+  test("suspect a node that repeats the prompt", async () => {
     answer = async (job) => ({ text: promptOf(job) });
     await join();
     assert.equal(suspected.length, 1);
   });
 
-  test("an honest model is asked for days and never suspected; half of its canaries at least are unknown ones", async () => {
+  test("never suspect an honest model over days, and use unknown canaries at least half of the time", async () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "Some prose about it." });
     await join();
     const published = PUBLISHED.map((canary) => ("prompt" in canary ? canary.prompt : ""));
@@ -173,7 +173,7 @@ describe("probes", () => {
     );
   });
 
-  test("traffic that keeps a node measured and busy does not keep canaries away", async () => {
+  test("still include canaries when traffic keeps a node measured and busy", async () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const first = jobs.length;
@@ -190,7 +190,7 @@ describe("probes", () => {
     assert.equal(jobs.length, first + 1, "never beyond its slots");
   });
 
-  test("a probe that ends without a word counts like a failed canary, when canaries are off and when they are on", async () => {
+  test("count an empty answer like a failed canary, with canaries on and off", async () => {
     for (const canaries of [true, false]) {
       for (const text of ["", " \n"]) {
         start(canaries);
@@ -204,7 +204,7 @@ describe("probes", () => {
     }
   });
 
-  test("thoughts are an answer to a probe; to a canary only what follows them is", async () => {
+  test("accept thinking as an answer to a probe, and check a canary only in the text after it", async () => {
     model.build = { id: "b", tokenizer: "t", reasoning: { open: "<think>", close: "</think>" } };
     answer = async (job) => ({ text: rightAnswer(job) ?? "", reasoning: "hmm, 12, Paris…" });
     await join();
@@ -217,7 +217,7 @@ describe("probes", () => {
     assert.equal(suspected.length, 1);
   });
 
-  test("what failed on the way is no wrong answer, and a node that declines is not asked in a loop", async () => {
+  test("count no transport failure as a wrong answer, and do not ask a declining node in a loop", async () => {
     for (const end of ["failed", "quiet", "no_capacity"] as const) {
       start();
       answer = async () => ({ end });
@@ -229,7 +229,7 @@ describe("probes", () => {
     }
   });
 
-  test("a node that failed a canary cannot get away by declining the next ones", async () => {
+  test("keep asking a node that failed a canary and declines the next ones", async () => {
     answer = async () => (jobs.length === 1 ? { text: "no idea" } : { end: "no_capacity" });
     await join();
     assert.equal(jobs.length, 2);
@@ -240,7 +240,7 @@ describe("probes", () => {
     );
   });
 
-  test("an answer that never comes to its end is a wrong one", async () => {
+  test("count an answer that never ends as wrong", async () => {
     answer = (_job, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
     shape.outputTokensMax = 64;
@@ -252,7 +252,7 @@ describe("probes", () => {
     );
   });
 
-  test("canaries come at times that nobody can foresee, half an hour apart on average", async () => {
+  test("run at unpredictable times, half an hour apart on average", async () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const times: number[] = [];
@@ -268,7 +268,7 @@ describe("probes", () => {
     assert.ok(deviation > mean / 2, `${deviation} minutes more or less`);
   });
 
-  describe("a prompt read in no time", () => {
+  describe("a prompt read faster than possible", () => {
     const asked = async (result: Partial<PrivateResult>): Promise<Verdict[]> => {
       start();
       shape = { promptTokens: 2000, outputTokensMax: 100, temperature: 0, stream: true };
@@ -277,7 +277,7 @@ describe("probes", () => {
       return suspected;
     };
 
-    test("is a fault, with what was seen as evidence", async () => {
+    test("is a fault with the measurements as evidence", async () => {
       const [first] = await asked({ promptTokens: 2256, ttftMs: 1.5 });
       assert.deepEqual(first, {
         reason: "speed",
@@ -291,14 +291,14 @@ describe("probes", () => {
       });
     });
 
-    test("is none below the ceiling, of a short prompt, or where nothing came", async () => {
+    test("is not reported for plausible speeds, short prompts or failed attempts", async () => {
       assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: 2.1 }), []);
       assert.deepEqual(await asked({ promptTokens: 1000, ttftMs: 0 }), []);
       assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: null }), []);
       assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: 1, end: "failed" }), []);
     });
 
-    test("is none where the node may have read the prompt before", async () => {
+    test("is not reported where the node may have cached the prompt", async () => {
       // Published canaries and small talk are the same for many.
       start();
       answer = async (job) => ({
@@ -312,8 +312,8 @@ describe("probes", () => {
     });
   });
 
-  describe("asking a node now", () => {
-    test("tells what came of it", async () => {
+  describe("probing a node on request", () => {
+    test("returns the outcome", async () => {
       node.outstanding = 4;
       for (const [result, says] of [
         [{ text: "words" }, "answered"],
@@ -332,19 +332,19 @@ describe("probes", () => {
       assert.equal(jobs.length, asked);
     });
 
-    test("embeddings: whole vectors are an answer", async () => {
+    test("accepts whole vectors as the answer for an embedding model", async () => {
       model.kind = "embedding";
       answer = async () => ({ text: "", vectors: [Float32Array.of(1, 0)] });
       assert.equal(await probes.ask("a", "m"), "answered");
     });
 
-    test("several at once are one question", async () => {
+    test("merges simultaneous requests into one probe", async () => {
       answer = async () => ({ text: "words" });
       assert.deepEqual(await Promise.all([probes.ask("a", "m"), probes.ask("a", "m")]), ["answered", "answered"]);
       assert.equal(jobs.length, 1);
     });
 
-    test("twice empty is enough to be suspected", async () => {
+    test("suspects a node after two empty answers", async () => {
       node.outstanding = 1;
       answer = async () => ({ text: "" });
       await probes.ask("a", "m");
@@ -353,7 +353,7 @@ describe("probes", () => {
       assert.equal(suspected.length, 1);
     });
 
-    test("stopping ends it, and blames nobody", async () => {
+    test("ends without blame when probing stops", async () => {
       answer = (_job, signal) =>
         new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
       const asked = probes.ask("a", "m");

@@ -48,7 +48,7 @@ describe("records of several gateways", () => {
   const counts = () => gateways.map(({ records }) => records.of("n").count());
   const all = <T>(value: T): T[] => [value, value, value];
 
-  test("five failures spread over three gateways are too many, wherever the last of them was", () => {
+  test("bar a node after five failures at three gateways, whichever gateway sees the last", () => {
     const [a, b, c] = gateways;
     for (const gateway of [a, b, c, a]) {
       assert.equal(end(gateway, "engine"), undefined);
@@ -60,7 +60,7 @@ describe("records of several gateways", () => {
     assert.deepEqual([a.judged.length, c.judged.length], [1, 1], "the others come to know, too");
   });
 
-  test("five that nobody saw together are found once they are told", () => {
+  test("bar a node for five failures that no gateway saw together, once they are exchanged", () => {
     const [a, b, c] = gateways;
     for (const gateway of [a, a, b, b, c]) assert.equal(end(gateway, "engine"), undefined);
     clock.advance(1_000);
@@ -70,7 +70,7 @@ describe("records of several gateways", () => {
     );
   });
 
-  test("the window is of the last twenty jobs, by when they ended", () => {
+  test("use the last twenty jobs by the time they ended", () => {
     const [a, b, c] = gateways;
     for (let i = 0; i < 4; i++) end(a, "engine");
     clock.advance(1_000);
@@ -82,7 +82,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 20, failures: 0 }));
   });
 
-  test("jobs under way at several gateways when a node's connection ends are one failure together", () => {
+  test("count one failure for all jobs in flight at several gateways when a node's connection ends", () => {
     for (const gateway of gateways) {
       end(gateway, "lost", 2_000);
       clock.advance(50);
@@ -94,7 +94,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }));
   });
 
-  test("a node that was barred starts anew everywhere, and what is told late of before does not count", () => {
+  test("restart everywhere for a barred node, and ignore late reports from before", () => {
     const [a, b] = gateways;
     for (let i = 0; i < 3; i++) end(a, "engine");
     clock.advance(1_000);
@@ -108,7 +108,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 1, failures: 0 }));
   });
 
-  test("misses forgiven by one are forgiven by all", () => {
+  test("forgive misses at all gateways when one gateway forgives them", () => {
     const [a, b] = gateways;
     for (const failure of ["miss", "engine", "miss"] as const) end(b, failure);
     clock.advance(1_000);
@@ -117,7 +117,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 1, failures: 1 }));
   });
 
-  test("a silence that one excuses is excused by all, whoever saw it", () => {
+  test("excuse a silence at all gateways when one gateway excuses it", () => {
     const [a, b] = gateways;
     end(b, "silent");
     end(b, "engine");
@@ -130,7 +130,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }), "and nothing that comes after");
   });
 
-  test("one builder's refused prompts are bounded over all gateways", () => {
+  test("limit one builder's refused prompts over all gateways", () => {
     const refuse = ({ records, clock: own }: TestGateway, accountId: string): Verdict | undefined => {
       const at = own.monotonic();
       const origin = { accountId, contextPart: 0.5 };
@@ -143,7 +143,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 3, failures: 0 }));
   });
 
-  test("a gateway that comes later has the window as soon as the node has joined it, and only once", async () => {
+  test("reach a gateway that starts later once, as soon as the node has joined it", async () => {
     const [a, b] = gateways;
     for (const gateway of [a, b, a]) end(gateway, "engine");
     end(b, null);

@@ -11,7 +11,7 @@ function inTurn(failures: (Failure | null)[]): (Verdict | undefined)[] {
 }
 
 describe("reliability", () => {
-  test("five failures in twenty jobs are too many, whatever their kind", () => {
+  test("fails a node with five failures of any kind in twenty jobs", () => {
     const verdicts = inTurn(["engine", null, "agent", null, "protocol", "silent", "lost"]);
     assert.deepEqual(verdicts.slice(0, 6), Array(6).fill(undefined));
     assert.deepEqual(verdicts[6], {
@@ -20,7 +20,7 @@ describe("reliability", () => {
     });
   });
 
-  test("four in every twenty are not, for ever", () => {
+  test("accepts four failures in every twenty jobs indefinitely", () => {
     const jobs = Array.from({ length: 200 }, (_, i): Failure | null => (i % 5 === 0 ? "engine" : null));
     assert.ok(inTurn(jobs).every((verdict) => verdict === undefined));
     const record = new Reliability();
@@ -28,7 +28,7 @@ describe("reliability", () => {
     assert.deepEqual(record.count(), { jobs: 20, failures: 4 });
   });
 
-  test("a silence that was the plane's is forgiven, and nothing else", () => {
+  test("forgives silences caused by the plane, and nothing else", () => {
     const record = new Reliability();
     for (const [i, failure] of (["silent", null, "engine", "silent", "lost"] as const).entries())
       record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 });
@@ -36,7 +36,7 @@ describe("reliability", () => {
     assert.deepEqual(record.count(), { jobs: 3, failures: 2 });
   });
 
-  test("jobs under way together when a node's connection ends are one failure", () => {
+  test("counts one failure for all jobs in flight when a node's connection ends", () => {
     const record = new Reliability();
     for (let i = 0; i < 50; i++) {
       assert.equal(record.note({ failure: "lost", offeredAt: i, endedAt: 2000 + i }), undefined);
@@ -46,7 +46,7 @@ describe("reliability", () => {
     assert.deepEqual(record.count(), { jobs: 2, failures: 2 });
   });
 
-  test("each request with which a node falls silent is a failure, once, however often it was tried there", () => {
+  test("counts one failure per request that a node stalls on, however often it was tried there", () => {
     const record = new Reliability();
     const silent = (request: number, attempt: string) =>
       record.note({ job: `${request}`.padStart(26, "0") + attempt, failure: "silent", offeredAt: 0, endedAt: 2000 });
@@ -57,7 +57,7 @@ describe("reliability", () => {
     assert.equal(silent(5, "-01")?.reason, "failures");
   });
 
-  test("failures of the last day count until twenty jobs have taken their place, and bar nobody alone", () => {
+  test("keeps failures of the last day until twenty jobs replace them, and bars no node for them alone", () => {
     const record = new Reliability();
     record.carry({ answers: 0, failures: 500 });
     assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
@@ -72,13 +72,13 @@ describe("reliability", () => {
       assert.equal(failuresCarried({ answers, failures }), carried);
   });
 
-  test("a prompt that an engine cannot take is not the node's fault, until it is its habit", () => {
+  test("excuses a prompt that the engine refuses, unless refusals are frequent", () => {
     const verdicts = inTurn(Array(10).fill("prompt"));
     assert.deepEqual(verdicts.slice(0, 9), Array(9).fill(undefined));
     assert.equal(verdicts[9]?.reason, "refused_prompts");
   });
 
-  test("a prompt that takes three quarters of the context or more may be refused, for ever", () => {
+  test("accepts refusals of prompts of three quarters of the context or more indefinitely", () => {
     const record = new Reliability();
     for (let i = 0; i < 100; i++) {
       const origin = { accountId: `builder ${i}`, contextPart: i % 2 === 0 ? 0.75 : 1 };
@@ -87,7 +87,7 @@ describe("reliability", () => {
     assert.deepEqual(record.count(), { jobs: 0, failures: 0 });
   });
 
-  test("three refusals of one builder count, and no more", () => {
+  test("counts at most three refusals of one builder", () => {
     const record = new Reliability();
     const refuse = (accountId: string): Verdict | undefined =>
       record.note({ failure: "prompt", offeredAt: 0, endedAt: 0, origin: { accountId, contextPart: 0.5 } });
@@ -96,7 +96,7 @@ describe("reliability", () => {
     assert.equal(refuse("four")?.reason, "refused_prompts");
   });
 
-  test("a miss counts like a failure; a verdict that rests on misses says so, and they can be forgotten", () => {
+  test("counts a miss like a failure, marks verdicts that rest on misses, and can forget misses", () => {
     const record = new Reliability();
     const note = (failure: Failure | null): Verdict | undefined => record.note({ failure, offeredAt: 0, endedAt: 0 });
     for (const failure of ["engine", "miss", null, "miss", "engine"] as const) assert.equal(note(failure), undefined);

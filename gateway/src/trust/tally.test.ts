@@ -8,7 +8,7 @@ import { NOTHING_SEEN, type Seen } from "../fleet/record.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { keepTally, type Tally } from "./tally.ts";
 
-describe("what a gateway sees of nodes", () => {
+describe("tally of node answers", () => {
   let owed: number;
   let clock: ManualClock;
   let hear: (measured: Measured) => void;
@@ -38,7 +38,7 @@ describe("what a gateway sees of nodes", () => {
   const answer = (more: Partial<Measured> = {}): void =>
     hear({ nodeId: "a", model: "m", tokens: { prompt: 5, output: 7 }, spanMs: 10, own: false, ...more });
 
-  test("answers of a node on probation are written at once: a request with output, and vectors", async () => {
+  test("writes answers of a node on probation immediately: requests with output, and vectors", async () => {
     answer();
     await tally.settled();
     answer({ model: "embed", tokens: { prompt: 5, output: 0 } });
@@ -46,14 +46,14 @@ describe("what a gateway sees of nodes", () => {
     assert.deepEqual(written, Array(2).fill(["a", { answers: 1 }]));
   });
 
-  test("an answer without output and a job of the platform's own do not count", async () => {
+  test("does not count answers without output and the platform's own jobs", async () => {
     answer({ tokens: { prompt: 5, output: 0 } });
     answer({ own: true });
     await tally.settled();
     assert.deepEqual(written, []);
   });
 
-  test("what is seen of a node that is trusted is written together every five seconds", async () => {
+  test("writes counts of trusted nodes together every five seconds", async () => {
     owed = 0;
     for (let i = 0; i < 100; i++) answer();
     tally.saw("a", "late");
@@ -68,7 +68,7 @@ describe("what a gateway sees of nodes", () => {
     ]);
   });
 
-  test("what comes while it is written goes together with the next; what could not be written is not lost", async () => {
+  test("writes counts that arrive during a write with the next one, and repeats failed writes", async () => {
     const first = Promise.withResolvers<void>();
     write = () => first.promise;
     for (let i = 0; i < 5; i++) answer();

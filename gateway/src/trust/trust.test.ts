@@ -136,7 +136,7 @@ describe("trust in nodes", () => {
   };
   const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
 
-  test("a node is probed when it joins, has a baseline then, and is left alone while that is fresh", async () => {
+  test("probes a node when it joins, and not again while its baseline is fresh", async () => {
     // The next canary in two hours, the next probe as soon as may be.
     below = () => 0;
     const node = await join();
@@ -150,7 +150,7 @@ describe("trust in nodes", () => {
     assert.equal(jobs(node), 2, "every few minutes while idle");
   });
 
-  test("a busy node is not probed", async () => {
+  test("does not probe a busy node", async () => {
     roster.told("another gateway", { a: 1 }, { whole: true });
     const node = await join();
     clock.advance(10_000);
@@ -158,7 +158,7 @@ describe("trust in nodes", () => {
     assert.equal(jobs(node), 0);
   });
 
-  test("a canary failed twice in a row bars the node; once does not", async () => {
+  test("bars a node after two failed canaries in a row, and not after one", async () => {
     const node = await join();
     await answer(node, 1, "no idea");
     assert.deepEqual(barred, []);
@@ -168,7 +168,7 @@ describe("trust in nodes", () => {
     ]);
   });
 
-  test("canaries passed after a failed one clear it", async () => {
+  test("clears a failed canary by passed ones", async () => {
     const node = await join();
     await answer(node, 1, "no idea");
     await answer(node, 2, "it is 12");
@@ -179,7 +179,7 @@ describe("trust in nodes", () => {
     assert.deepEqual(barred, []);
   });
 
-  test("an answer faster than the model can be bars the node; a short one proves nothing", async () => {
+  test("bars a node for an impossibly fast answer, unless the answer is short", async () => {
     const node = await join();
     await answer(node, 1, `12 ${"word ".repeat(100)}`);
     assert.equal(barred.length, 0);
@@ -190,7 +190,7 @@ describe("trust in nodes", () => {
     assert.deepEqual(barred[0]?.[1].evidence, { model: "tiny-3b", tokens: 204, tokens_per_second: 408, ceiling: 200 });
   });
 
-  test("five failures bar the node; a client that leaves and a refusal do not count", async () => {
+  test("bars a node after five failures, not counting refusals and client disconnects", async () => {
     const node = await join();
     await answer(node, 1, "it is 12");
     const order = (i: number) => ({
@@ -223,7 +223,7 @@ describe("trust in nodes", () => {
     ]);
   });
 
-  describe("a node that falls silent", () => {
+  describe("a node that stalls", () => {
     /** Lets it fall silent with so many requests at once. */
     const stall = async (count: number): Promise<FakeNode> => {
       const node = await join();
@@ -244,7 +244,7 @@ describe("trust in nodes", () => {
       return node;
     };
 
-    test("while it is connected failed each of its requests", async () => {
+    test("has one failure per request while it is connected", async () => {
       const node = await stall(4);
       node.report({ models: ["tiny-3b"], slots: 4 });
       await turn();
@@ -253,14 +253,14 @@ describe("trust in nodes", () => {
       assert.deepEqual(recorded, [["a", { ...NOTHING_SEEN, silences: 4 }]]);
     });
 
-    test("and whose connection turns out to be gone has one failure", async () => {
+    test("has one failure in all when its connection turns out to be lost", async () => {
       await stall(4);
       plane.drop("a");
       assert.equal(trust.reliability("a").failures, 1);
     });
   });
 
-  test("failures of the last day count for a node that joins; with one more it is barred", async () => {
+  test("counts failures of the last day when a node joins, and bars it at the next one", async () => {
     lastDay = { answers: 2, failures: 9 };
     const node = await join();
     await answer(node, 1, "it is 12");
@@ -276,7 +276,7 @@ describe("trust in nodes", () => {
     assert.equal(barred[0]?.[1].reason, "failures");
   });
 
-  test("what the plane cut says nothing of a node, good or bad", async () => {
+  test("counts nothing for a node when the plane cuts its jobs", async () => {
     const node = await join();
     await answer(node, 1, "it is 12");
     const before = trust.reliability("a");
@@ -303,7 +303,7 @@ describe("trust in nodes", () => {
     assert.equal(jobs(node), 11, "nor is it probed anew");
   });
 
-  test("switched off: nothing is barred and no canary is asked", async () => {
+  test("bars no node and asks no canary when it is switched off", async () => {
     start(false);
     const node = await join();
     await answer(node, 1, "no idea");
@@ -312,7 +312,7 @@ describe("trust in nodes", () => {
     assert.deepEqual(barred, []);
   });
 
-  describe("requests that were answered", () => {
+  describe("statistics over answered requests", () => {
     const measured = (nodeId: string, accountId: string, output: number, temperature?: number): void => {
       const pace = { nodeId, ttftMs: 50, spanMs: 9_000, outputMs: 8_950 };
       const result = {
@@ -335,7 +335,7 @@ describe("trust in nodes", () => {
       dispatcher.measured("tiny-3b", result, { prompt: 40, output }, request);
     };
 
-    test("tell a node whose answers differ in length from others', which bars nobody", async () => {
+    test("report a node whose answers differ in length, without barring it", async () => {
       for (const id of ["a", "b", "c", "d"]) {
         new FakeNode(plane, { id, gatewayId: "gw1" }).report({ models: ["tiny-3b"], slots: 4, busy: 1 });
         await turn();
@@ -350,7 +350,7 @@ describe("trust in nodes", () => {
       assert.deepEqual([trust.lengthSuspicion("nobody"), barred], [false, []]);
     });
 
-    test("give probes their shape", async () => {
+    test("give probes the parameters of user requests", async () => {
       model.canaries = [];
       const node = await join();
       await answer(node, 1, "some words about it");
@@ -360,7 +360,7 @@ describe("trust in nodes", () => {
     });
   });
 
-  test("stopping ends a probe under way", async () => {
+  test("stops a running probe when it closes", async () => {
     const node = await join();
     await node.job(1);
     await trust.stop();
@@ -422,7 +422,7 @@ describe("trust in nodes", () => {
     };
     const isOurs = (prompt: string): boolean => !prompt.includes("builder");
 
-    test("a node that is always done at once: five misses and a question of our own bar it", async () => {
+    test("bar a node that always ends without output after five misses and one empty probe", async () => {
       const honest = await automaton("honest", () => "it is 12");
       let lazy = false;
       await automaton("idle", () => (lazy ? undefined : "it is 12"));
@@ -447,14 +447,14 @@ describe("trust in nodes", () => {
         (prompt: string) => (isOurs(prompt) ? "it is 12" : coin() ? "STOP" : undefined),
       ],
     ] as const) {
-      test(`${what}: nobody is barred`, async () => {
+      test(`bar no node: ${what}`, async () => {
         for (const id of ["a", "b", "c"]) await automaton(id, answerTo);
         for (let i = 0; i < 300; i++) await ask("builder: hello");
         assert.deepEqual(barred, []);
       });
     }
 
-    test("clients that leave at once, or while a second opinion is asked: nobody is barred", async () => {
+    test("are not counted when clients disconnect at once or during a second opinion", async () => {
       for (const id of ["a", "b"]) await automaton(id, (prompt) => (isOurs(prompt) ? "it is 12" : undefined));
       const silent = new FakeNode(plane, { id: "c", gatewayId: "gw1" });
       silent.report({ models: ["tiny-3b"], slots: 4 });
@@ -469,7 +469,7 @@ describe("trust in nodes", () => {
       assert.deepEqual(barred, []);
     });
 
-    test("a node that answers us has its misses forgotten, and its failures not", async () => {
+    test("are forgotten when the node answers a probe, unlike its failures", async () => {
       await automaton("honest", () => "it is 12");
       let prompts = 0;
       await automaton("moody", (prompt) => {
@@ -483,7 +483,7 @@ describe("trust in nodes", () => {
     });
   });
 
-  test("prompts near the model's limit may be refused, and one builder's refusals are bounded", async () => {
+  test("do not count prompts near the model's limit, and limit one builder's refusals", async () => {
     const node = await join();
     await answer(node, 1, "it is 12");
     let nth = 2;

@@ -10,7 +10,7 @@ import { scriptedEngine } from "../engines/scripted.ts";
 import { AgentHarness, NODE } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 
-test("a node that comes online says what it is", async () => {
+test("a node reports its models and slots when it connects", async () => {
   const harness = new AgentHarness();
   await harness.online();
   assert.deepEqual(harness.states(), [
@@ -32,7 +32,7 @@ test("a node that comes online says what it is", async () => {
   await harness.agent.stop();
 });
 
-test("a job is accepted, answered and done, on the subject of its gateway", async () => {
+test("a node accepts, answers and finishes a job on its gateway's subject", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ reasoning: "hm", text: "one two three" }, { gateway: "gw7" });
@@ -44,7 +44,7 @@ test("a job is accepted, answered and done, on the subject of its gateway", asyn
   await harness.agent.stop();
 });
 
-test("a job that asks for a form is answered in it", async () => {
+test("a node answers in the output format that the job asks for", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const format = { type: "json_schema" as const, name: "x", schema: { type: "object", required: ["a"] } };
@@ -54,7 +54,7 @@ test("a job that asks for a form is answered in it", async () => {
   await harness.agent.stop();
 });
 
-test("a gateway that asks for times gets timed deltas, one that does not gets plain ones", async () => {
+test("a node sends timed deltas to gateways that ask for times, and plain ones to others", async () => {
   const harness = new AgentHarness();
   await harness.online();
   for (const [header, kind] of [
@@ -68,7 +68,7 @@ test("a gateway that asks for times gets timed deltas, one that does not gets pl
   await harness.agent.stop();
 });
 
-test("embeddings come as vectors, also many of them", async () => {
+test("a node returns embeddings as vectors, also many of them", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.offer({ input: Array.from({ length: 150 }, (_, i) => `text ${i}`) }, { output_tokens_max: 0 });
@@ -85,7 +85,7 @@ test("embeddings come as vectors, also many of them", async () => {
   await harness.agent.stop();
 });
 
-test("a large job is joined from its pieces", async () => {
+test("a node joins a large job from its pieces", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const messages = [
@@ -98,7 +98,7 @@ test("a large job is joined from its pieces", async () => {
   await harness.agent.stop();
 });
 
-test("a job whose body follows is accepted before any of it is there, and runs when it is", async () => {
+test("a node accepts a job before its body arrives, and runs it once it is complete", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = "0000000000000000000000000y-01";
@@ -117,7 +117,7 @@ test("a job whose body follows is accepted before any of it is there, and runs w
   await harness.agent.stop();
 });
 
-test("state is told at every change of slots, when asked, and every five seconds", async () => {
+test("a node reports its state on every change of slots, on request, and every five seconds", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ stall_after: 0 });
@@ -132,7 +132,7 @@ test("state is told at every change of slots, when asked, and every five seconds
   await harness.agent.stop();
 });
 
-test("busy: no free slot, a model that is not served, an engine that refuses", async () => {
+test("a node replies busy without a free slot, for a model it does not serve, and when the engine refuses", async () => {
   const harness = new AgentHarness({ slots: 1 });
   await harness.online();
   const running = harness.script({ stall_after: 0 });
@@ -147,7 +147,7 @@ test("busy: no free slot, a model that is not served, an engine that refuses", a
   await harness.agent.stop();
 });
 
-test("a cancelled job says nothing more, and its slot is free", async () => {
+test("a node sends nothing more for a cancelled job, and frees its slot", async () => {
   const harness = new AgentHarness({ slots: 1 });
   await harness.online();
   const job = harness.script({ text: "a b c", stall_after: 2 });
@@ -162,7 +162,7 @@ test("a cancelled job says nothing more, and its slot is free", async () => {
   await harness.agent.stop();
 });
 
-test("a failure says whose fault it is; an unexpected one says nothing of what it saw", async () => {
+test("a node reports whether prompt or engine caused a failure, and hides the text of unexpected errors", async () => {
   const engine = scriptedEngine({ models: ["tiny-3b"], clock: new ManualClock() });
   const failures: unknown[] = [
     new EngineError("engine", "out of memory"),
@@ -188,7 +188,7 @@ test("a failure says whose fault it is; an unexpected one says nothing of what i
   await harness.agent.stop();
 });
 
-test("nothing of prompts or answers is logged, at any level", async () => {
+test("a node logs nothing of prompts or answers at any level", async () => {
   const harness = new AgentHarness();
   await harness.online();
   for (const job of [
@@ -203,7 +203,7 @@ test("nothing of prompts or answers is logged, at any level", async () => {
   await harness.agent.stop();
 });
 
-test("an engine that gives too few vectors fails", async () => {
+test("a node reports an engine failure when vectors are missing", async () => {
   const engine = scriptedEngine({ models: ["embed-m3"], clock: new ManualClock() });
   const harness = new AgentHarness({
     models: ["embed-m3"],
@@ -219,7 +219,7 @@ test("an engine that gives too few vectors fails", async () => {
   await harness.agent.stop();
 });
 
-test("a job is accepted with its first frame; pieces that do not all come fail it after ten seconds", async () => {
+test("a node fails a job whose pieces do not all arrive within ten seconds", async () => {
   const harness = new AgentHarness({ slots: 1 });
   await harness.online();
   const job = "0000000000000000000000000z-01";
@@ -254,7 +254,7 @@ test("a job is accepted with its first frame; pieces that do not all come fail i
   await harness.agent.stop();
 });
 
-test("malformed, unknown and misplaced frames are passed over", async () => {
+test("a node ignores malformed, unknown and misplaced frames", async () => {
   const harness = new AgentHarness();
   await harness.online();
   for (const bytes of [[], [1], [9, 9], [1, 200], [1, 1, 0xff, 0xff], [1, 3, 0x7b]])
@@ -266,7 +266,7 @@ test("malformed, unknown and misplaced frames are passed over", async () => {
   await harness.agent.stop();
 });
 
-test("a job delivered twice runs once", async () => {
+test("a node runs a job once when it is delivered twice", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a" });
@@ -278,7 +278,7 @@ test("a job delivered twice runs once", async () => {
   await harness.agent.stop();
 });
 
-test("draining: what runs finishes, what is new is refused, then the node leaves", async () => {
+test("a draining node finishes its jobs, refuses new ones, and then disconnects", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a b", ttft_ms: 5_000 });
@@ -292,7 +292,7 @@ test("draining: what runs finishes, what is new is refused, then the node leaves
   assert.deepEqual(harness.statuses, [{ type: "online" }]);
 });
 
-test("draining ends at its limit, or at once when told to hurry; what still ran falls silent", async () => {
+test("draining ends at its time limit or on a second stop, and sends nothing for unfinished jobs", async () => {
   for (const end of ["limit", "hurry"]) {
     const harness = new AgentHarness();
     await harness.online();

@@ -7,7 +7,7 @@ import { BACKLOG_BYTES_MAX, Backlog } from "./backlog.ts";
 
 const MIB = 1024 * 1024;
 
-test("a broker that reads is never too slow, and is asked only now and then", async () => {
+test("the backlog check accepts a broker that reads, and pings it rarely", async () => {
   let asked = 0;
   const clock = new ManualClock();
   const backlog = new Backlog(
@@ -25,7 +25,7 @@ test("a broker that reads is never too slow, and is asked only now and then", as
   assert.equal(asked, 100);
 });
 
-test("a broker that does not read is given up before memory is", () => {
+test("the backlog check gives up a broker that does not read before memory runs out", () => {
   let gaveUp = 0;
   const backlog = new Backlog(
     () => new Promise(() => {}),
@@ -37,7 +37,7 @@ test("a broker that does not read is given up before memory is", () => {
   assert.equal(gaveUp, 1);
 });
 
-test("the agent leaves a plane that does not read, and dials again", async () => {
+test("the agent disconnects from a plane that does not read, and reconnects", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const [connection] = harness.plane.connections;

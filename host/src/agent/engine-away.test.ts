@@ -26,7 +26,7 @@ async function stubEngine(t: TestContext) {
   return { stub, server, engine };
 }
 
-test("an engine that is restarted: its job fails, the node gets no more, and serves again by itself", async (t) => {
+test("a node fails the job of a restarting engine, stops taking jobs, and recovers by itself", async (t) => {
   const { stub, server, engine } = await stubEngine(t);
   stub.pauseAfter = 2;
   const harness = new AgentHarness({ models: ["tiny-3b"], engine });
@@ -53,7 +53,7 @@ test("an engine that is restarted: its job fails, the node gets no more, and ser
   await harness.agent.stop();
 });
 
-test("of several engines only the one that is away is missed", async (t) => {
+test("a node with several engines stops offering only the models of the unreachable one", async (t) => {
   const { server, engine } = await stubEngine(t);
   const both = compositeEngine([engine, scriptedEngine({ models: ["mid-14b"], slots: 3, clock: systemClock })]);
   const harness = new AgentHarness({ models: ["tiny-3b", "mid-14b"], engine: both });
@@ -67,7 +67,7 @@ test("of several engines only the one that is away is missed", async (t) => {
   await harness.agent.stop();
 });
 
-test("a model that nobody elected is not offered when its engine comes back", async (t) => {
+test("a node does not offer a model that its host did not elect when the engine returns", async (t) => {
   const { engine } = await stubEngine(t);
   const harness = new AgentHarness({ models: ["small-8b"], engine });
   await harness.online();

@@ -35,7 +35,7 @@ function harness() {
   return { state, agent: new AgentHarness({ models: MODELS, engine }) };
 }
 
-test("a node announces the models that passed, and their jobs carry the format to the engine", async () => {
+test("a node announces the models that passed the format check, and passes the format to the engine", async () => {
   const { state, agent } = harness();
   await agent.online();
   await agent.plane.until(() => agent.states().at(-1)?.json_schema !== undefined);
@@ -50,7 +50,7 @@ test("a node announces the models that passed, and their jobs carry the format t
   await agent.agent.stop();
 });
 
-test("a node announces the keywords that all engines behind its formats enforce, or none where one does not tell", async () => {
+test("a node announces the schema keywords that all its engines enforce, or none when one is unknown", async () => {
   for (const [of, announced] of [
     [{ "tiny-3b": ["type", "minimum"], "small-8b": ["pattern", "type"] }, ["type"]],
     [{ "tiny-3b": ["type", "minimum"] }, undefined],
@@ -65,7 +65,7 @@ test("a node announces the keywords that all engines behind its formats enforce,
   }
 });
 
-test("after its engine was away a model is tried anew, and announced only then", async () => {
+test("a node checks a model again after its engine was unreachable, and announces it afterwards", async () => {
   const { state, agent } = harness();
   await agent.online();
   await agent.plane.until(() => agent.states().at(-1)?.json_schema !== undefined);
@@ -79,7 +79,7 @@ test("after its engine was away a model is tried anew, and announced only then",
   await agent.agent.stop();
 });
 
-test("an engine that does not answer is asked again, more and more rarely; one that cannot is never asked", async () => {
+test("a node retries format checks with growing pauses, and never for engines without formats", async () => {
   const clock = new ManualClock();
   const log = pino({ level: "silent" });
   let answers = false;

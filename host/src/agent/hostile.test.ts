@@ -70,7 +70,7 @@ const noise = fc
   .tuple(fc.integer({ min: 0, max: 24 }), fc.uint8Array({ maxLength: 200 }))
   .map(([kind, rest]) => Buffer.concat([Buffer.from([1, kind]), rest]));
 
-test("no frame, well formed or not, stops the agent", async () => {
+test("the agent survives every frame, well formed or not", async () => {
   const harness = new AgentHarness({ slots: 4 });
   await harness.online();
   await fc.assert(
@@ -90,7 +90,7 @@ test("no frame, well formed or not, stops the agent", async () => {
   await harness.agent.stop();
 });
 
-test("a flood of malformed frames is counted in the log, not listed", async () => {
+test("the agent counts a flood of malformed frames in the log instead of listing them", async () => {
   const harness = new AgentHarness();
   await harness.online();
   for (let i = 0; i < 5000; i++) harness.plane.send(toNode(NODE), Buffer.from([1, 3, 0x7b]));
@@ -102,7 +102,7 @@ test("a flood of malformed frames is counted in the log, not listed", async () =
   await harness.agent.stop();
 });
 
-test("bodies are held up to a bound, however many slots there are", async () => {
+test("the agent bounds the memory for job bodies however many slots it has", async () => {
   const harness = new AgentHarness({ slots: 64 });
   await harness.online();
   const piece = new Uint8Array(JOB_PIECE_BYTES);

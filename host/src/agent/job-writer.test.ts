@@ -37,7 +37,7 @@ function harness() {
   return { clock, frames, writer, kinds, deltas, outbox };
 }
 
-test("deltas of all jobs of a gateway leave in one frame at the end of the turn", async () => {
+test("deltas of all jobs for one gateway are sent in one frame at the end of the turn", async () => {
   const { writer, clock, frames, kinds } = harness();
   const [a, b] = [writer(A), writer(B)];
   a.delta("reasoning", "x");
@@ -60,7 +60,7 @@ test("deltas of all jobs of a gateway leave in one frame at the end of the turn"
   ]);
 });
 
-test("each gateway has its own frames", async () => {
+test("each gateway gets its own frames", async () => {
   const { writer, clock, frames } = harness();
   writer(A).delta("answer", "x");
   writer(B, { gateway: "gw2" }).delta("answer", "y");
@@ -68,7 +68,7 @@ test("each gateway has its own frames", async () => {
   assert.deepEqual(frames.map(({ gateway }) => gateway).toSorted(), ["gw1", "gw2"]);
 });
 
-test("done comes after everything said before, with the next number, and nothing comes after it", async () => {
+test("done follows all earlier output with the next number, and nothing follows it", async () => {
   const { writer, clock, frames, kinds, deltas } = harness();
   const a = writer(A);
   a.accepted();
@@ -138,7 +138,7 @@ function timedBench(rest: Partial<JobHeader>) {
   return { clock, sent, token, writer };
 }
 
-test("a gateway that asks for times gets them: of the first and the last token of a delta", async () => {
+test("a gateway that asks for times gets those of the first and the last token of a delta", async () => {
   const { clock, sent, token } = timedBench({ stream: false });
   await token(40, "a");
   for (const text of ["b", "c", "d"]) await token(60, text);
@@ -149,7 +149,7 @@ test("a gateway that asks for times gets them: of the first and the last token o
   ]);
 });
 
-test("tokens 1.82 to 1.99 s apart never look 2 s apart, streamed or not", async () => {
+test("tokens 1.82 to 1.99 s apart never appear 2 s apart, streamed or not", async () => {
   for (const stream of [true, false]) {
     for (const pauseMs of [1_820, 1_990]) {
       const { clock, sent, token } = timedBench({ stream });
@@ -168,7 +168,7 @@ test("tokens 1.82 to 1.99 s apart never look 2 s apart, streamed or not", async 
   }
 });
 
-test("tokens are not joined over a pause that a gateway would have to see", async () => {
+test("tokens are not merged across a pause that the gateway must see", async () => {
   const { clock, sent, writer, token } = timedBench({ stream: false });
   await token(10, "a");
   await token(10, "b");
@@ -187,7 +187,7 @@ test("tokens are not joined over a pause that a gateway would have to see", asyn
   );
 });
 
-test("more than 16 KiB does not wait, streamed or not", () => {
+test("more than 16 KiB are sent without waiting, streamed or not", () => {
   for (const stream of [true, false]) {
     const { writer, kinds, deltas } = harness();
     const a = writer(A, { stream });
@@ -202,7 +202,7 @@ test("more than 16 KiB does not wait, streamed or not", () => {
   }
 });
 
-test("one engine step is one frame, though its tokens come in several turns", async () => {
+test("tokens of one engine step share a frame although they arrive in several turns", async () => {
   const { writer, clock, frames } = harness();
   const jobs = [writer(A), writer(B), writer(A.replace("a-", "c-")), writer(A.replace("a-", "d-"))];
   for (const job of jobs) job.delta("answer", "first");
@@ -218,7 +218,7 @@ test("one engine step is one frame, though its tokens come in several turns", as
   }
 });
 
-test("what a streaming job says takes along what waits for the same gateway", async () => {
+test("a streaming job's output also flushes what waits for the same gateway", async () => {
   const { writer, clock, frames, deltas } = harness();
   const [a, b] = [writer(A, { stream: false }), writer(B)];
   for (const job of [a, b]) job.delta("answer", "first");
@@ -230,7 +230,7 @@ test("what a streaming job says takes along what waits for the same gateway", as
   assert.equal(deltas().length, 4);
 });
 
-test("a discarded job is silent, also about what was waiting", async () => {
+test("a discarded job sends nothing more, including pending output", async () => {
   const { writer, clock, deltas } = harness();
   const [a, b] = [writer(A), writer(B)];
   a.delta("answer", "a");
@@ -245,7 +245,7 @@ test("a discarded job is silent, also about what was waiting", async () => {
   );
 });
 
-test("long text is split into deltas and frames within their bounds", async () => {
+test("long text is split into deltas and frames within their limits", async () => {
   const { writer, clock, frames, deltas } = harness();
   const text = "日本😀".repeat(100_000);
   writer(A).delta("answer", text);
@@ -272,7 +272,7 @@ test("many deltas of one turn fill several frames", async () => {
   assert.equal(deltas().length, 2 * DELTAS_PER_FRAME_MAX + 1);
 });
 
-test("a frame is filled to its last byte, and what is more goes into the next", async () => {
+test("a frame is filled to its last byte, and the rest goes into the next one", async () => {
   const { writer, clock, deltas, frames } = harness();
   const a = writer(A);
   // Sixteen KiB still wait in their lane; so they leave together with what follows, if it fits.
@@ -283,7 +283,7 @@ test("a frame is filled to its last byte, and what is more goes into the next", 
   assert.equal(frames.length, 3);
 });
 
-test("splitting keeps every character and every bound", () => {
+test("splitting keeps every character and every limit", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), fc.integer({ min: 6, max: 40 }), (text, bytesMax) => {
       const parts = [...splitText(text, bytesMax)];
@@ -295,7 +295,7 @@ test("splitting keeps every character and every bound", () => {
   );
 });
 
-test("jobs that begin and end in one turn: their words leave at its end, together, each job's in their order", async () => {
+test("output of jobs that begin and end in one turn is sent together at its end, in order per job", async () => {
   const { writer, clock, frames, kinds } = harness();
   const [a, b, c] = [writer(A), writer(B), writer(C)];
   a.accepted();
@@ -323,7 +323,7 @@ test("jobs that begin and end in one turn: their words leave at its end, togethe
   );
 });
 
-test("a failure, a refusal and progress wait for no turn, and overtake nothing", () => {
+test("failures, refusals and progress are sent immediately, after all earlier output", () => {
   const { writer, kinds } = harness();
   const [a, b] = [writer(A), writer(B)];
   a.accepted();
@@ -334,7 +334,7 @@ test("a failure, a refusal and progress wait for no turn, and overtake nothing",
   assert.deepEqual(kinds(), ["accepted", "accepted", "deltas", "progress", "failed"]);
 });
 
-test("of a job that is discarded in the turn it began in, it is said that it began, and nothing more", async () => {
+test("a job discarded in the turn it began in sends only that it was accepted", async () => {
   const { writer, clock, kinds } = harness();
   const a = writer(A);
   a.accepted();
@@ -345,7 +345,7 @@ test("of a job that is discarded in the turn it began in, it is said that it beg
   assert.deepEqual(kinds(), ["accepted"]);
 });
 
-test("vectors fill frames, and slow ones do not wait long", async () => {
+test("vectors are batched into frames, and slow ones are sent after a short wait", async () => {
   const { writer, clock, frames } = harness();
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 65; i++) a.vector(new Float32Array(1024).fill(i));
@@ -387,7 +387,7 @@ test("vectors that differ in width, are too wide or not finite fail the job", ()
     assert.throws(() => writer(B).vector(bad), EngineError);
 });
 
-test("progress is told until the first output, within its bounds", () => {
+test("progress is sent until the first output, within its limits", () => {
   const { writer, frames } = harness();
   const a = writer(A);
   a.progress(0.5);
@@ -400,7 +400,7 @@ test("progress is told until the first output, within its bounds", () => {
   );
 });
 
-test("between vectors progress goes on: nothing else tells that the engine is at work", async () => {
+test("progress continues between vectors as the only sign that the engine is working", async () => {
   const { writer, frames, clock } = harness();
   const embedding = writer(B, { endpoint: "embedding" });
   embedding.progress(0.2);
@@ -416,7 +416,7 @@ test("between vectors progress goes on: nothing else tells that the engine is at
   );
 });
 
-test("a failure's message is cut to its bound", () => {
+test("a failure message is truncated to its limit", () => {
   const { writer, frames } = harness();
   writer(A).failed("engine", "x".repeat(10_000));
   const frame = frames[0]?.frame;

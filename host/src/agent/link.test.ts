@@ -28,7 +28,7 @@ function gated(gate: Promise<void>): Engine {
   };
 }
 
-test("a lost connection ends its jobs, and the agent comes back by itself with the same credentials", async () => {
+test("a lost connection ends its jobs, and the agent reconnects with the same credentials", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a b c", stall_after: 1 });
@@ -44,7 +44,7 @@ test("a lost connection ends its jobs, and the agent comes back by itself with t
   await harness.agent.stop();
 });
 
-test("a plane that moved is found by new credentials, while the old ones are still good", async () => {
+test("the agent finds a plane that moved with new credentials while the old ones are still valid", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.planeUrl = "nats://elsewhere";
@@ -65,7 +65,7 @@ test("a plane that moved is found by new credentials, while the old ones are sti
   await harness.agent.stop();
 });
 
-test("it tries for ever, waiting longer each time up to a bound", async () => {
+test("the agent reconnects without end, with growing pauses up to a limit", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(...Array.from({ length: 12 }, () => new Error("connection refused")));
   harness.agent.start();
@@ -83,7 +83,7 @@ test("it tries for ever, waiting longer each time up to a bound", async () => {
   await harness.agent.stop();
 });
 
-test("refused credentials are replaced, at dialling and on a live connection", async () => {
+test("the agent replaces credentials that are refused when connecting or later", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(new PlaneRefusal("Authorization Violation"));
   harness.agent.start();
@@ -100,7 +100,7 @@ test("refused credentials are replaced, at dialling and on a live connection", a
   await harness.agent.stop();
 });
 
-test("credentials are renewed at two thirds of their life, without the node ever being away", async () => {
+test("the agent renews credentials at two thirds of their lifetime without disconnecting", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const opened = harness.plane.until(() => harness.plane.connections[1]);
@@ -118,7 +118,7 @@ test("credentials are renewed at two thirds of their life, without the node ever
   await harness.agent.stop();
 });
 
-test("a running job keeps its connection until it ends", async () => {
+test("a running job keeps its connection open until it ends", async () => {
   const gate = Promise.withResolvers<void>();
   const harness = new AgentHarness({ engine: gated(gate.promise) });
   await harness.online();
@@ -143,7 +143,7 @@ test("a running job keeps its connection until it ends", async () => {
   await harness.agent.stop();
 });
 
-test("a job that runs too long for that is carried over, in order", async () => {
+test("a job that outlives its connection moves to the new one in order", async () => {
   const gate = Promise.withResolvers<void>();
   const harness = new AgentHarness({ engine: gated(gate.promise) });
   await harness.online();
@@ -164,7 +164,7 @@ test("a job that runs too long for that is carried over, in order", async () => 
   await harness.agent.stop();
 });
 
-test("a renewal that fails is tried again", async () => {
+test("the agent retries a failed renewal", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.credentialFailures.push(new Error("gateway is away"));
@@ -176,7 +176,7 @@ test("a renewal that fails is tried again", async () => {
   await harness.agent.stop();
 });
 
-test("stopping while the plane is away ends at once", async () => {
+test("the agent stops immediately while the plane is unreachable", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(new Error("connection refused"));
   harness.agent.start();

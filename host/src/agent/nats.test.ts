@@ -14,7 +14,7 @@ async function connected(t: TestContext): Promise<{ nats: StubNats; connection: 
   return { nats, connection };
 }
 
-test("frames go out and come in, as they are", async (t) => {
+test("the connection sends and receives frames unchanged", async (t) => {
   const { nats, connection } = await connected(t);
   assert.deepEqual(nats.names, ["node_x"]);
   const got = Promise.withResolvers<Uint8Array>();
@@ -26,7 +26,7 @@ test("frames go out and come in, as they are", async (t) => {
   assert.equal(Buffer.from(await got.promise).toString("latin1"), "\x01\xfe\r\n!");
 });
 
-test("refused credentials are told apart from a server that is not there", async (t) => {
+test("the connection distinguishes refused credentials from an unreachable server", async (t) => {
   const nats = await stubNats(t);
   nats.refused.add("jwt-1");
   await assert.rejects(dialNats(credentials(nats.url), "node_x"), PlaneRefusal);
@@ -34,7 +34,7 @@ test("refused credentials are told apart from a server that is not there", async
   await assert.rejects(dialNats(credentials(dead), "node_x"), (error) => !(error instanceof PlaneRefusal));
 });
 
-test("of several servers, one that answers is enough", async (t) => {
+test("the connection uses the first of several servers that responds", async (t) => {
   const nats = await stubNats(t);
   const dead = (await deadAddress()).replace("http", "nats");
   const connection = await dialNats(credentials(`${dead},${nats.url}`), "node_x");
@@ -42,13 +42,13 @@ test("of several servers, one that answers is enough", async (t) => {
   assert.deepEqual(nats.names, ["node_x"]);
 });
 
-test("an address that asks for TLS is not served in clear, and the credentials are not shown", async (t) => {
+test("the connection requires TLS when the address asks for it, and sends no credentials in clear", async (t) => {
   const nats = await stubNats(t);
   await assert.rejects(dialNats(credentials(nats.url.replace("nats://", "tls://")), "node_x"), /tls/);
   assert.deepEqual(nats.names, []);
 });
 
-test("a connection that the server ends is over, and is not dialled again behind our back", async (t) => {
+test("the connection stays closed when the server ends it, without reconnecting by itself", async (t) => {
   const { nats, connection } = await connected(t);
   for (const socket of nats.clients) socket.destroy();
   await connection.closed;
@@ -56,7 +56,7 @@ test("a connection that the server ends is over, and is not dialled again behind
   assert.deepEqual([nats.published, nats.names], [[], ["node_x"]]);
 });
 
-test("credentials that expire or are revoked on a live connection are a refusal", async (t) => {
+test("the connection reports credentials that expire or are revoked while connected as refused", async (t) => {
   for (const reason of ["User Authentication Expired", "Authorization Violation", "User Authentication Revoked"]) {
     const { nats, connection } = await connected(t);
     for (const socket of nats.clients) socket.end(`-ERR '${reason}'\r\n`);
@@ -64,7 +64,7 @@ test("credentials that expire or are revoked on a live connection are a refusal"
   }
 });
 
-test("closing is no error", async (t) => {
+test("the connection closes without an error", async (t) => {
   const { connection } = await connected(t);
   await connection.close();
   assert.equal(await connection.closed, undefined);

@@ -35,12 +35,12 @@ async function answer(job: string): Promise<string> {
   return harness.text(job);
 }
 
-test("a chat, cut at a stop string", async () => {
+test("chat: cuts the answer at a stop string", async () => {
   const job = harness.offer("Count to ten", { sampling: { ...greedy, stop: ["5"] } });
   assert.match(await answer(job), /1, 2, 3, 4, $/);
 });
 
-test("a seed repeats, for a client that streams and for one that does not", async () => {
+test("seed: repeats the answer, streamed or not", async () => {
   const sampling = { temperature: 1, seed: 11 };
   const streamed = harness.offer("Tell me a story about a fox", { sampling });
   const first = await answer(streamed);
@@ -48,7 +48,7 @@ test("a seed repeats, for a client that streams and for one that does not", asyn
   assert.equal(await answer(whole), first);
 });
 
-test("four jobs at once are each answered right, and the fifth is refused", async () => {
+test("concurrency: answers four jobs correctly and refuses the fifth", async () => {
   const jobs = [
     "Tell me a story about a fox",
     "Count to 20",
@@ -63,7 +63,7 @@ test("four jobs at once are each answered right, and the fifth is refused", asyn
   assert.match(japan ?? "", /Tokyo/);
 });
 
-test("a cancellation in mid-stream frees the slot and says nothing more", async () => {
+test("cancellation: frees the slot during the stream and sends nothing more", async () => {
   const job = harness.offer("Write a very long story about a dragon", { sampling: greedy });
   await harness.plane.until(() => harness.text(job) !== "");
   harness.cancel(job);
@@ -74,7 +74,7 @@ test("a cancellation in mid-stream frees the slot and says nothing more", async 
   assert.match(await answer(harness.offer("What is the capital of France?", { sampling: greedy })), /Paris/);
 });
 
-test("embeddings come as vectors; a text that is too long is the prompt's fault", async () => {
+test("embeddings: returns vectors, and blames the prompt for a text that is too long", async () => {
   const job = harness.offer({ input: ["The cat sat on the mat.", "A dog barks."] });
   assert.equal((await harness.plane.ending(job)).kind, "done");
   const [frame] = harness.plane.of(job).flatMap((heard) => (heard.kind === "vectors" ? [heard] : []));
@@ -83,7 +83,7 @@ test("embeddings come as vectors; a text that is too long is the prompt's fault"
   assert.ok(ending.kind === "failed" && ending.cause === "prompt");
 });
 
-test("nothing of it is in the log", () => {
+test("log: contains nothing of prompts and answers", () => {
   assert.ok(harness.logged.length > 0);
   assert.doesNotMatch(harness.logged, /fox|dragon|Paris|Tokyo|cat sat/);
 });

@@ -20,7 +20,7 @@ test("a node announces how its engine scores, and answers a scoring job with one
   await agent.agent.stop();
 });
 
-test("a node whose engine does not score announces nothing, and refuses such a job", async () => {
+test("a node whose engine does not score announces nothing, and refuses scoring jobs", async () => {
   const { scoring: _unable, ...engine } = scriptedEngine({ models: ["tiny-3b"], slots: 2, clock: new ManualClock() });
   const agent = new AgentHarness({ models: ["tiny-3b"], engine });
   await agent.online();

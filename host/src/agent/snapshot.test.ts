@@ -5,7 +5,7 @@ import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { Tally } from "./tally.ts";
 
-test("what runs, what ended and how, and where the line is", async () => {
+test("the snapshot shows running jobs, results of ended ones and the connection state", async () => {
   const harness = new AgentHarness();
   assert.equal(harness.agent.snapshot().state, "connecting");
   await harness.online();
@@ -47,7 +47,7 @@ test("what runs, what ended and how, and where the line is", async () => {
   assert.equal(harness.agent.snapshot().state, "stopped");
 });
 
-test("a snapshot holds no text", async () => {
+test("the snapshot contains no text of prompts or answers", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "answerword more", reasoning: "thoughtword", stall_after: 2 });
@@ -56,7 +56,7 @@ test("a snapshot holds no text", async () => {
   await harness.agent.stop();
 });
 
-test("listeners hear of jobs and of the line, not of every word, until they leave", async () => {
+test("the snapshot notifies listeners of jobs and connection changes, not of each token", async () => {
   const harness = new AgentHarness();
   let heard = 0;
   const leave = harness.agent.onActivity(() => heard++);
@@ -72,7 +72,7 @@ test("listeners hear of jobs and of the line, not of every word, until they leav
   assert.equal(heard, before);
 });
 
-test("draining shows", async () => {
+test("the snapshot shows that the node is draining", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.script({ stall_after: 0 });
@@ -83,7 +83,7 @@ test("draining shows", async () => {
   assert.equal(harness.agent.snapshot().state, "stopped");
 });
 
-test("the rate is over the last ten seconds, and forgets what is older", () => {
+test("the snapshot's rate covers the last ten seconds", () => {
   const clock = new ManualClock();
   const tally = new Tally(clock);
   const record = tally.begin({

@@ -4,7 +4,7 @@ import { turn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { TurnEnd } from "./turn-end.ts";
 
-test("what is added in a turn is done at its end, in order and in one go; what is added meanwhile, at the next", async () => {
+test("runs tasks added in a turn at its end in order, and tasks added meanwhile in the next turn", async () => {
   const clock = new ManualClock();
   const turnEnd = new TurnEnd(clock);
   const done: string[] = [];

@@ -34,7 +34,7 @@ const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => 
 });
 const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines, openDemo });
 
-test("auto: what a found engine serves, and nothing else", async () => {
+test("auto serves the models of a detected engine, and nothing else", async () => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto" },
     choice(found("ollama", ["llama3.2:3b", "x"])),
@@ -44,7 +44,7 @@ test("auto: what a found engine serves, and nothing else", async () => {
   assert.equal(engine.slots, 1);
 });
 
-test("auto with models asked for: the demo model stands in for the rest, and the name says so", async (t) => {
+test("auto with --models lets the demo model stand in for missing ones, and names it", async (t) => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto", models: ["mid-14b", "tiny-3b"] },
     choice(found("ollama", ["llama3.2:3b", "bge-m3"]), found("vLLM", ["llama3.2:3b"])),
@@ -55,7 +55,7 @@ test("auto with models asked for: the demo model stands in for the rest, and the
   assert.equal(engine.slots, 3);
 });
 
-test("auto where nothing runs, or nothing we know: the demo model", async (t) => {
+test("auto uses the demo model when no known engine runs", async (t) => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto", slots: 1 },
     choice(found("ollama", ["mistral:7b"])),
@@ -66,12 +66,12 @@ test("auto where nothing runs, or nothing we know: the demo model", async (t) =>
   assert.equal(engine.slots, 1);
 });
 
-test("scripted serves whatever it is asked to", async () => {
+test("scripted serves any model it is asked for", async () => {
   const { models } = await chooseEngine({ ...flags, engine: "scripted", models: ["anything"] }, choice());
   assert.deepEqual(models, ["anything"]);
 });
 
-test("openai: models are known by name or mapped by hand", async (t) => {
+test("openai recognises models by name or by an explicit mapping", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
     if (request.path === "/v1/models") json(response, { data: [{ id: "qwq:32b" }, { id: "m" }] });
     else json(response, {}, 404);
@@ -83,7 +83,7 @@ test("openai: models are known by name or mapped by hand", async (t) => {
   assert.equal(engine.slots, 5);
 });
 
-test("openai: an engine known by name is spoken to as one, and what is wrong with it is noted", async (t) => {
+test("openai uses the profile of a known engine and notes its problems", async (t) => {
   const stub = new StubEngine();
   stub.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
   const engineUrl = await stubServer(t, llamaServerStub(stub));
@@ -96,7 +96,7 @@ test("openai: an engine known by name is spoken to as one, and what is wrong wit
   assert.equal(stub.jobs[0]?.body.return_progress, true);
 });
 
-test("a GGUF file runs in this process, as the model it is said to be", async (t) => {
+test("a GGUF file runs in this process as the model named in it", async (t) => {
   const file = { ...flags, engine: "auto" as const, modelFile: DEMO_FILE, slots: 2 };
   const { engine, models } = await chooseEngine({ ...file, modelAs: "mid-14b" }, choice(found("ollama", ["qwq"])));
   t.after(() => engine.close());
@@ -107,7 +107,7 @@ test("a GGUF file runs in this process, as the model it is said to be", async (t
   assert.match(sink.text("answer"), /Paris/);
 });
 
-test("a file whose name says nothing needs --as; one that is no model is named", async () => {
+test("a file without a known model name needs --as, and a file that is no model is named", async () => {
   const file = { ...flags, engine: "auto" as const, modelFile: DEMO_FILE };
   await assert.rejects(chooseEngine(file, choice()), {
     name: "UsageError",
@@ -125,7 +125,7 @@ test("a file whose name says nothing needs --as; one that is no model is named",
   });
 });
 
-test("why no engine is at a named address is said, and what to do", async (t) => {
+test("an unreachable engine address gets a reason and the next step", async (t) => {
   const answering = (status: number, body: unknown): Promise<string> =>
     stubServer(t, (_request, response) => json(response, body, status));
   const cases: [string, RegExp, RegExp][] = [
@@ -157,7 +157,7 @@ test("why no engine is at a named address is said, and what to do", async (t) =>
   assert.deepEqual((await chooseEngine({ ...flags, engine: "openai", engineUrl, map }, choice())).models, ["tiny-3b"]);
 });
 
-test("what cannot be served is said in one line that names the flag", async (t) => {
+test("an unsupported choice gets one line that names the flag", async (t) => {
   const engineUrl = await stubServer(t, (_request, response) => json(response, { data: [{ id: "mistral" }] }));
   const openai = { ...flags, engine: "openai" as const };
   const cases: [typeof openai & { engineUrl: string | undefined; models?: string[] | undefined }, RegExp][] = [

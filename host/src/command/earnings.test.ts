@@ -37,7 +37,7 @@ function serve(gateway: StubGateway, rows: object[]): void {
   };
 }
 
-test("the balance and the latest requests, exact to the last digit", async (t) => {
+test("earnings shows the balance and the latest requests exactly", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   serve(gateway, [row(1), row(2, "0.000001")]);
   assert.equal(await run(earnings), 0);
@@ -56,7 +56,7 @@ test("the balance and the latest requests, exact to the last digit", async (t) =
   assert.deepEqual(gateway.calls, ["GET /earnings?limit=20"]);
 });
 
-test("what is held back, was set off and came from one's own requests is told, where there is any", async (t) => {
+test("earnings shows held-back, set-off and own-request amounts where there are any", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers["GET /earnings"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
     json(response, {
@@ -79,7 +79,7 @@ test("what is held back, was set off and came from one's own requests is told, w
   ]);
 });
 
-test("nothing yet, and more than is shown", async (t) => {
+test("earnings handles no requests, and more requests than it shows", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   serve(gateway, []);
   await run(earnings);
@@ -92,7 +92,7 @@ test("nothing yet, and more than is shown", async (t) => {
   assert.equal(terminal.lines.at(-1), "3 requests, $0.0294912; --limit N shows more, --csv shows all");
 });
 
-test("--csv follows every page; a period and a node are asked for", async (t) => {
+test("earnings --csv follows every page, filtered by period and node", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   serve(
     gateway,
@@ -113,7 +113,7 @@ test("--csv follows every page; a period and a node are asked for", async (t) =>
   ]);
 });
 
-test("withheld shares are listed with their request and reason", async (t) => {
+test("earnings lists withheld shares with their request and reason", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const balance = { ...BALANCE, withheld_micro: "700.000000" };
   const share = { request_id: "req_9", node: NODE, withheld_at: 1_794_725_422, amount_micro: "700.000000" };
@@ -135,7 +135,7 @@ test("withheld shares are listed with their request and reason", async (t) => {
   assert.deepEqual(gateway.calls.slice(-1), ["GET /withheld?limit=20"]);
 });
 
-test("--json holds all of it", async (t) => {
+test("earnings --json returns everything", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const rows = Array.from({ length: 101 }, (_, i) => row(i));
   serve(gateway, rows);
@@ -149,7 +149,7 @@ test("--json holds all of it", async (t) => {
   });
 });
 
-test("mistakes name their flag", async (t) => {
+test("earnings names the flag of a mistake", async (t) => {
   const { fails } = await loggedIn(t);
   const cases: [string[], RegExp][] = [
     [["--from", "yesterday"], /^--from must be a day/],
@@ -166,7 +166,7 @@ test("mistakes name their flag", async (t) => {
   }
 });
 
-test("days are UTC's; the last one is whole", () => {
+test("earnings uses UTC days and includes the last one", () => {
   const never = (mistake: string): undefined => assert.fail(mistake);
   assert.equal(dayOf("from", "2026-11-15", "begin", never), 1_794_700_800);
   assert.equal(dayOf("to", "2026-11-15", "end", never), 1_794_787_200);

@@ -53,7 +53,7 @@ function machine(found: FoundEngine[], absences: Absence[] = [], env: Machine["e
   return { ...made, terminal, lookedAt };
 }
 
-test("an engine is looked for where it was elected, and by OLLAMA_HOST with a line that says so", async () => {
+test("engines are looked up where they were elected, or at OLLAMA_HOST with a notice", async () => {
   const addresses = { ollama: OLLAMA };
   const quiet = machine([holding("llama3.2:3b")]);
   const { sources } = await engineFor({ ...wanted, addresses }, quiet);
@@ -67,7 +67,7 @@ test("an engine is looked for where it was elected, and by OLLAMA_HOST with a li
   ]);
 });
 
-test("an engine that is still loading is waited for, with a line every five seconds", async () => {
+test("up waits for an engine that is loading, with a line every five seconds", async () => {
   const found: FoundEngine[] = [];
   const here = machine(found, [absence("loading")]);
   const { clock } = here;
@@ -91,7 +91,7 @@ test("an engine that is still loading is waited for, with a line every five seco
   );
 });
 
-test("patience ends: after its time, at once without any, or when told to stop", async () => {
+test("up stops waiting after its time limit, immediately without one, or when told to stop", async () => {
   const here = machine([], [absence("loading")]);
   const { clock } = here;
   let looks = 0;
@@ -124,7 +124,7 @@ const failing = async (
 };
 const MISSING = "no engine on this machine has a model of the catalogue";
 
-test("an engine that is missing stops with a line for each place, and names --engine demo", async () => {
+test("up stops for a missing engine with a line per address, and mentions --engine demo", async () => {
   const here = machine([], [absence("unreachable"), absence("stranger", "http://127.0.0.1:8080")]);
   const { message, details, next } = await failing(here, { addresses: { ollama: OLLAMA } });
   assert.equal(message, MISSING);
@@ -139,7 +139,7 @@ test("an engine that is missing stops with a line for each place, and names --en
   assert.match(unsettled.next ?? "", /^start an engine .*--engine-url URL; --engine demo/);
 });
 
-test("an engine that holds other models, or none, is listed with what it holds", async () => {
+test("up lists what an engine without the elected models has loaded", async () => {
   const addresses = { ollama: OLLAMA };
   const empty = await failing(machine([holding()]), { addresses });
   assert.deepEqual([empty.message, empty.details[0]], [MISSING, "ollama at 127.0.0.1:7777 lists no model"]);
@@ -148,7 +148,7 @@ test("an engine that holds other models, or none, is listed with what it holds",
   assert.equal(others.details[0], "ollama at 127.0.0.1:7777 lists bge-m3");
 });
 
-test("an engine that wants a key has to be named; an OLLAMA_HOST elsewhere is not looked at", async () => {
+test("an engine that requires a key must be named, and a remote OLLAMA_HOST is ignored", async () => {
   const key = await failing(machine([], [absence("key")], { OLLAMA_HOST: "127.0.0.1:7777" }));
   assert.equal(key.next, `use it with --engine openai --engine-url ${OLLAMA}, with its key in TOLLGATE_ENGINE_KEY`);
   const elsewhere = await failing(machine([], [], { OLLAMA_HOST: "gpu-box.lan:11434" }), { settled: false });
@@ -159,7 +159,7 @@ test("an engine that wants a key has to be named; an OLLAMA_HOST elsewhere is no
   assert.match(elsewhere.next ?? "", /--engine-url/);
 });
 
-test("an election waits for any engine that is loading; afterwards only the elected one is waited for", async () => {
+test("elect waits for any engine that is loading, and up only for the elected one", async () => {
   const addresses = { ollama: OLLAMA };
   const stranger = machine([], [absence("loading", "http://127.0.0.1:8080")]);
   assert.equal((await failing(stranger, { addresses })).message, MISSING);

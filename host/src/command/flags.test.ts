@@ -11,7 +11,7 @@ const parse = (args: string[], ...rest: Rest) =>
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
 
-test("the least that is needed, and what is assumed", () => {
+test("flags have defaults beside the required minimum", () => {
   assert.deepEqual(parse(good, {}), {
     gateway: "http://127.0.0.1:8080",
     token: TOKEN,
@@ -30,7 +30,7 @@ test("the least that is needed, and what is assumed", () => {
   });
 });
 
-test("everything", () => {
+test("flags set every option", () => {
   const args = ["--gateway", "https://gw.example", "--node", "node_1", "--engine", "openai", "--slots", "3"];
   args.push("--engine-url", "http://h:1/v1", "--map", "tiny-3b=llama3.2:3b, embed-m3=bge=m3", "--models", "a, b,a");
   const flags = parse([...args, "--log-level", "debug"], {
@@ -75,7 +75,7 @@ const mistakes: [name: string, args: string[], flag: RegExp][] = [
   ["a stray word", [...good, "now"], /now/],
 ];
 for (const [name, args, flag] of mistakes) {
-  test(`${name}: one line that names the flag`, () => {
+  test(`names the flag in one line: ${name}`, () => {
     assert.throws(
       () => parse(args, {}),
       (error) => {
@@ -88,7 +88,7 @@ for (const [name, args, flag] of mistakes) {
   });
 }
 
-test("every mistake is reported at once", () => {
+test("reports every mistake at once", () => {
   assert.throws(
     () => parse(["--slots", "x", "--map", "y"], {}),
     (error) => error instanceof UsageError && error.mistakes.length === 6,
@@ -109,13 +109,13 @@ const login: Remembered = {
   },
 };
 
-test("a machine that logged in and elected needs no flags, and nothing stands in for its engine", () => {
+test("needs no flags on a machine that logged in and elected, and starts no substitute engine", () => {
   const { gateway, token, identity, engine, models, slots, demoFallback, settled } = parse([], {}, login);
   assert.deepEqual([gateway, token, identity], ["https://gateway.example", "tht_live_stored_secret", { id: "node_1" }]);
   assert.deepEqual([engine, models, slots, demoFallback, settled], ["openai", ["tiny-3b"], 2, false, true]);
 });
 
-test("what is given wins over what is stored, and another engine over all that was stored of the old one", () => {
+test("flags override stored values, and another engine replaces all that was stored for the old one", () => {
   const changed = parse(["--models", "mid-14b", "--slots", "7", "--name", "box"], {}, login);
   assert.deepEqual([changed.models, changed.slots, changed.identity], [["mid-14b"], 7, { name: "box" }]);
   assert.equal(changed.engineUrl, "http://127.0.0.1:8000");
@@ -125,7 +125,7 @@ test("what is given wins over what is stored, and another engine over all that w
   assert.deepEqual([file.engine, file.modelFile, file.modelAs], ["auto", "m.gguf", "tiny-3b"]);
 });
 
-test("another gateway: nothing that is stored is used", () => {
+test("ignores stored values for another gateway", () => {
   const flags = parse(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
   assert.deepEqual(
     [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.demoFallback],
@@ -133,14 +133,14 @@ test("another gateway: nothing that is stored is used", () => {
   );
 });
 
-test("the demo model replaces a missing engine only where a flag asks for it, and no engine is named", () => {
+test("uses the demo model for a missing engine only when a flag asks for it and no engine is named", () => {
   assert.equal(parse([...good, "--demo-fallback"], {}).demoFallback, true);
   assert.throws(() => parse([...good, "--engine", "scripted", "--demo-fallback"], {}), {
     message: "--demo-fallback needs --engine auto",
   });
 });
 
-test("a login without node or election says which command comes next", () => {
+test("names the next command for a login without node or election", () => {
   assert.throws(
     () => parse([], {}, { ...login, node: undefined, serving: undefined }),
     (error) => {

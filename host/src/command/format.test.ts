@@ -4,7 +4,7 @@ import { clip, padStart, paint, sanitise, table, width } from "@tollgate/termina
 import fc from "fast-check";
 import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./format.ts";
 
-test("money is exact", () => {
+test("formats money exactly", () => {
   const amounts: [string, string][] = [
     ["0.000000", "$0.00"],
     ["123.450000", "$0.00012345"],
@@ -17,7 +17,7 @@ test("money is exact", () => {
   for (const [micro, shown] of amounts) assert.equal(dollars(micro), shown);
 });
 
-test("what is shown and what is summed is what there is, for any amount", () => {
+test("shows and sums amounts of any size without rounding", () => {
   const pico = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
   fc.assert(
     fc.property(fc.array(pico, { maxLength: 5 }), (amounts) => {
@@ -38,7 +38,7 @@ function picoOfDollars(shown: string): bigint {
   return BigInt(whole + fraction.padEnd(12, "0"));
 }
 
-test("other figures", () => {
+test("formats other figures", () => {
   assert.deepEqual([count(1234567), counted(1, "node"), counted(0, "node")], ["1,234,567", "1 node", "0 nodes"]);
   assert.deepEqual([0.84, 84, 1500, 60_000].map(milliseconds), ["0.8 ms", "84 ms", "1.5 s", "60 s"]);
   assert.deepEqual([4.25, 1500].map(perSecond), ["4.3 tokens/s", "1,500 tokens/s"]);
@@ -47,7 +47,7 @@ test("other figures", () => {
   assert.deepEqual(spans, ["59 s", "3 min 12 s", "2 h 5 min", "2 d 7 h"]);
 });
 
-test("colours take no room, and columns line up with them", () => {
+test("aligns columns without counting colour codes", () => {
   const { good, dim } = paint(true);
   assert.equal(width(good("yes")), 3);
   assert.equal(padStart(good("7"), 3), `  ${good("7")}`);
@@ -67,7 +67,7 @@ test("colours take no room, and columns line up with them", () => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with the escape character
 const plain = (text: string): string => text.replaceAll(/\x1b\[\d+m/g, "");
 
-test("text from elsewhere cannot steer the terminal", () => {
+test("escapes terminal control sequences in text from elsewhere", () => {
   assert.equal(sanitise("a\u001b[2Jb\r\nc\u202ed"), "a [2Jb  c d");
   assert.equal(clip("abcdef", 4), "abc…");
   assert.equal(clip("abcd", 4), "abcd");

@@ -8,7 +8,7 @@ import { temporaryDirectory } from "./testing/command-harness.ts";
 
 const LOGIN = { gateway: "http://g", token: "tht_live_a_b" };
 
-test("each platform has its place", () => {
+test("the login file has a location for each platform", () => {
   const home = "/home/ada";
   const places: [Parameters<typeof configDirectory>[0], string][] = [
     [{ platform: "linux", home, env: {} }, "/home/ada/.config/tollgate"],
@@ -22,7 +22,7 @@ test("each platform has its place", () => {
   for (const [place, directory] of places) assert.equal(configDirectory(place), directory);
 });
 
-test("what was lax before is strict after writing, and no draft is left", async (t) => {
+test("writing the login file makes its permissions strict and leaves no temporary file", async (t) => {
   const directory = join(await temporaryDirectory(t), "tollgate");
   const file = loginFile(directory);
   await mkdir(directory, { mode: 0o755 });
@@ -36,7 +36,7 @@ test("what was lax before is strict after writing, and no draft is left", async 
   assert.deepEqual(await file.read(), LOGIN);
 });
 
-test("a damaged file is named, and none of it is repeated", async (t) => {
+test("reading a damaged login file names it without repeating its content", async (t) => {
   const file = loginFile(await temporaryDirectory(t));
   for (const text of ['{"token": "tht_live_x_y"', '{"gateway": "http://g", "token": 7}', "[]", ""]) {
     await writeFile(file.path, text);
@@ -49,7 +49,7 @@ test("a damaged file is named, and none of it is repeated", async (t) => {
   }
 });
 
-test("no file is no login", async (t) => {
+test("reading returns no login when the file is missing", async (t) => {
   const file = loginFile(join(await temporaryDirectory(t), "none"));
   assert.equal(await file.read(), undefined);
   assert.equal(await file.isExposed(), false);

@@ -8,7 +8,7 @@ import { logout } from "./logout.ts";
 import { commandHarness, loggedIn } from "./testing/command-harness.ts";
 import { NODE, stubGateway, TOKEN } from "./testing/stub-gateway.ts";
 
-test("a token from standard input is tried, then kept for its owner alone", async (t) => {
+test("login checks a token from standard input and stores it readable only for its owner", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal, logins } = await commandHarness(t, { input: `${TOKEN}\n` });
   assert.equal(await run(login, "--gateway", `${gateway.url}/v1/`, "--token", "-"), 0);
@@ -23,7 +23,7 @@ test("a token from standard input is tried, then kept for its owner alone", asyn
   assert.ok(!terminal.everything.includes(TOKEN));
 });
 
-test("a person is asked, and the token's question hides the answer", async (t) => {
+test("login prompts for the token without showing it", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal, logins } = await commandHarness(t, { answers: [gateway.url, TOKEN] });
   assert.equal(await run(login), 0);
@@ -34,20 +34,20 @@ test("a person is asked, and the token's question hides the answer", async (t) =
   assert.equal((await logins.read())?.token, TOKEN);
 });
 
-test("an empty answer means the gateway of before", async (t) => {
+test("login takes the previous gateway for an empty answer", async (t) => {
   const { run, gateway, logins } = await loggedIn(t, { answers: ["", TOKEN] });
   assert.equal(await run(login), 0);
   assert.equal((await logins.read())?.gateway, gateway.url);
 });
 
-test("the environment gives the token, and --json the answer", async (t) => {
+test("login reads the token from the environment and answers with --json", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal } = await commandHarness(t, { context: { env: { TOLLGATE_HOST_TOKEN: TOKEN } } });
   assert.equal(await run(login, "--gateway", gateway.url, "--json"), 0);
   assert.deepEqual(terminal.json(), { gateway: gateway.url, nodes: 1, node: null });
 });
 
-test("a new login keeps the node and the election while the account has the node", async (t) => {
+test("login keeps the node and the election while the account has the node", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, gateway, logins } = await loggedIn(t, { input: TOKEN, login: { serving } });
   await run(login, "--token", "-", "--gateway", gateway.url);
@@ -63,7 +63,7 @@ test("a new login keeps the node and the election while the account has the node
   assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN });
 });
 
-test("what is wrong is said without the token, and nothing is kept", async (t) => {
+test("login reports a problem without the token and stores nothing", async (t) => {
   const gateway = await stubGateway(t);
   const cases: [input: string, args: string[], line: RegExp, exitCode: number][] = [
     [TOKEN, [], /--gateway is missing/, 2],
@@ -84,7 +84,7 @@ test("what is wrong is said without the token, and nothing is kept", async (t) =
   }
 });
 
-test("a damaged login is replaced", async (t) => {
+test("login replaces a damaged file", async (t) => {
   const gateway = await stubGateway(t);
   const { run, logins } = await commandHarness(t, { input: TOKEN });
   await logins.write({ gateway: gateway.url, token: TOKEN });
@@ -93,7 +93,7 @@ test("a damaged login is replaced", async (t) => {
   assert.equal((await logins.read())?.token, TOKEN);
 });
 
-test("a token travels in the clear to other machines without https", () => {
+test("detects gateway URLs that would send the token unencrypted to another machine", () => {
   const clear = ["http://gateway.example", "http://10.0.0.7:8080"];
   const safe = ["https://gateway.example", "http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"];
   assert.deepEqual(clear.filter(isUnencrypted), clear);

@@ -6,7 +6,7 @@ import { status } from "./status.ts";
 import { loggedIn } from "./testing/command-harness.ts";
 import { NODE, NODE_OBJECT, refusal, STATS } from "./testing/stub-gateway.ts";
 
-test("a node that serves", async (t) => {
+test("status shows a serving node", async (t) => {
   const { run, terminal } = await loggedIn(t);
   assert.equal(await run(status), 0);
   assert.deepEqual(terminal.lines, [
@@ -20,14 +20,14 @@ test("a node that serves", async (t) => {
   ]);
 });
 
-test("every reason of the platform's own is in words, with what to do", () => {
+test("status explains each of the platform's own reasons, with the next step", () => {
   for (const reason of ["failures", "speed", "canary", "refused_prompts", "spot_check"]) {
     assert.notEqual(quarantineReason({ reason }), reason);
     assert.ok(!quarantineRemedy({ reason }).startsWith("fix the cause"), reason);
   }
 });
 
-test("a quarantined node: the reason, the evidence, what to do; nothing of it steers the terminal", async (t) => {
+test("status shows a quarantine's reason, evidence and next step, with control sequences escaped", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}/stats`] = {
     ...STATS,
@@ -49,7 +49,7 @@ test("a quarantined node: the reason, the evidence, what to do; nothing of it st
   ]);
 });
 
-test("the platform's own reasons are explained", async (t) => {
+test("status shows failed jobs as the reason of a quarantine, with evidence and next step", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const quarantine = {
     reason: "failures",
@@ -65,7 +65,7 @@ test("the platform's own reasons are explained", async (t) => {
   ]);
 });
 
-test("says that a node takes fewer requests at once than its engine would, and why", async (t) => {
+test("status shows that a node takes fewer requests at once than its engine allows, and why", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 3, engine_slots: 4 };
   assert.equal(await run(status), 0);
@@ -73,14 +73,14 @@ test("says that a node takes fewer requests at once than its engine would, and w
   assert.ok(terminal.lines.includes(slots), terminal.lines.join("\n"));
 });
 
-test("a new node: how far its probation is", async (t) => {
+test("status shows the progress of a new node's probation", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 1, probation: { answers: 7, needed: 20 } };
   assert.equal(await run(status), 0);
   assert.equal(terminal.lines.at(-1), "probation  7 of 20 good answers; until then one request at a time");
 });
 
-test("a node kept from work because of another one: why, and what to do; in the list, too", async (t) => {
+test("status shows that another node's quarantine keeps a node from work, also in the list", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const withheld = "host_quarantine";
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "ready", connected: false, withheld };
@@ -94,13 +94,13 @@ test("a node kept from work because of another one: why, and what to do; in the 
   assert.match(terminal.lines.at(-1) ?? "", /ready {2}tiny-3b {2}\(no work\) {2}\(this machine\)$/);
 });
 
-test("--json is the gateway's answer with the name", async (t) => {
+test("status --json returns the gateway's answer with the node's name", async (t) => {
   const { run, terminal } = await loggedIn(t);
   assert.equal(await run(status, "--json"), 0);
   assert.deepEqual(terminal.json(), { ...STATS, name: "box" });
 });
 
-test("--all lists every node and marks this machine's", async (t) => {
+test("status --all lists every node and marks this machine's", async (t) => {
   const { run, terminal, gateway, fails } = await loggedIn(t);
   gateway.answers["GET /nodes"] = { data: [NODE_OBJECT, { ...NODE_OBJECT, id: "node_2", name: "other", models: [] }] };
   assert.equal(await run(status, "--all"), 0);
@@ -111,7 +111,7 @@ test("--all lists every node and marks this machine's", async (t) => {
   assert.equal((await fails(status, "--all", "--node", NODE)).exitCode, 2);
 });
 
-test("pause and resume", async (t) => {
+test("pause and resume change the node's state", async (t) => {
   const { run, terminal, gateway, fails } = await loggedIn(t);
   assert.equal(await run(pause), 0);
   assert.equal(await run(resume, "--json"), 0);
@@ -127,7 +127,7 @@ test("pause and resume", async (t) => {
   });
 });
 
-test("a machine that is no node yet, a node that is not ours, an id that is none", async (t) => {
+test("status explains an unregistered machine, a foreign node and an invalid ID", async (t) => {
   const { fails, logins, gateway } = await loggedIn(t);
   gateway.answers[`GET /nodes/${NODE}`] = refusal(404, "node_not_found", "No such node.");
   assert.match((await fails(status)).next ?? "", /register/);

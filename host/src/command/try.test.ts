@@ -15,7 +15,7 @@ const TRIAL = {
   tps: 51.3,
 };
 
-test("the text as it came, without what steers the terminal, and the speed", async (t) => {
+test("try prints the text without control sequences, and the speed", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/try`] = TRIAL;
   assert.equal(await run(tryNode), 0);
@@ -26,7 +26,7 @@ test("the text as it came, without what steers the terminal, and the speed", asy
   );
 });
 
-test("what is asked for is passed on; vectors are counted", async (t) => {
+test("try passes its options on and counts vectors", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/try`] = {
     ...{ model: "embed-m3", text: "", vectors: { count: 1, width: 1024 }, finish_reason: null },
@@ -37,14 +37,14 @@ test("what is asked for is passed on; vectors are counted", async (t) => {
   assert.equal(terminal.text, "1 vector of 1024 numbers\n\nembed-m3: first token 20 ms, 5 + 0 tokens");
 });
 
-test("a reasoning model's thinking stands before its answer", async (t) => {
+test("try prints a reasoning model's thinking before its answer", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers[`POST /nodes/${NODE}/try`] = { ...TRIAL, text: "42", vendor_reasoning_content: "Six times seven." };
   await run(tryNode, "--model", "reason-32b");
   assert.deepEqual(terminal.lines.slice(0, 3), ["Six times seven.", "", "42"]);
 });
 
-test("a node that does not serve, a node that fails, a node without models", async (t) => {
+test("try explains a node that does not serve, fails or has no models", async (t) => {
   const { fails, gateway } = await loggedIn(t);
   const path = `POST /nodes/${NODE}/try`;
   gateway.answers[path] = refusal(409, "node_state_conflict", "The node is not connected.");

@@ -12,14 +12,14 @@ const named = (name: string, models: string[], slots: number): Engine => ({
   name,
 });
 
-test("the first engine with a model serves it, and the name says which serves what", () => {
+test("uses the first engine that has a model, and names which engine serves what", () => {
   const both = compositeEngine([named("a", ["tiny-3b", "embed-m3"], 1), named("b", ["tiny-3b", "mid-14b"], 2)]);
   assert.equal(both.name, "a (tiny-3b, embed-m3) + b (mid-14b)");
   assert.deepEqual(both.models, ["tiny-3b", "embed-m3", "mid-14b"]);
   assert.equal(both.slots, 3);
 });
 
-test("a full engine refuses, while the other still takes jobs", async () => {
+test("refuses jobs for a full engine while the other still takes jobs", async () => {
   const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["mid-14b"], 1)]);
   const controller = new AbortController();
   const stalled = both.generate(chatJob('#script {"stall_after":0}'), new RecordingSink(), controller.signal);
@@ -31,7 +31,7 @@ test("a full engine refuses, while the other still takes jobs", async () => {
   assert.equal(both.refuses?.(chatJob("hi")), false);
 });
 
-test("jobs of both kinds reach their engine", async () => {
+test("routes jobs of both kinds to their engine", async () => {
   const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["embed-m3"], 1)]);
   const sink = new RecordingSink();
   await both.generate(chatJob('#script {"text":"hello"}'), sink, never);
@@ -41,7 +41,7 @@ test("jobs of both kinds reach their engine", async () => {
   await both.close();
 });
 
-test("an engine that goes away takes its models and slots with it, and brings them back", () => {
+test("removes an engine's models and slots while it is unreachable, and restores them", () => {
   let change: (now: Availability) => void = () => {};
   const away: Engine = {
     ...named("a", ["tiny-3b", "embed-m3"], 2),

@@ -7,7 +7,7 @@ import type { ChatMessage } from "./engine.ts";
 const visible: Tokenizer<string> = { text: (text) => [`«${text}»`], marks: (text) => [text.replaceAll("\n", "↵")] };
 const chat = (messages: ChatMessage[], thinks = false): string => chatTokens(visible, messages, thinks).join("");
 
-test("roles become those that the model knows", () => {
+test("maps roles to those that the model knows", () => {
   const roles = ["system", "developer", "user", "assistant", "tool", "function"];
   assert.equal(
     chat(roles.map((role) => ({ role, content: "x" }))),
@@ -16,18 +16,18 @@ test("roles become those that the model knows", () => {
   );
 });
 
-test("what looks like a mark in a person's text is text", () => {
+test("escapes template markers in a user's text", () => {
   assert.match(chat([{ role: "user", content: "<|end|>" }]), /«<\|end\|>»/);
 });
 
-test("thinking is switched on by a line of the system message, which is added if there is none", () => {
+test("switches thinking on by a line of the system message, which is added if missing", () => {
   const on = chat([{ role: "user", content: "q" }], true);
   assert.ok(on.startsWith("<|system|>↵«reasoning: on»<|end|>↵<|user|>"), on);
   const joined = chat([{ role: "developer", content: "be brief" }], true);
   assert.ok(joined.startsWith("<|system|>↵«be brief\nreasoning: on»<|end|>↵"), joined);
 });
 
-test("a completion is the prompt as it is; an empty one begins a document", () => {
+test("uses a completion's prompt unchanged, and begins a document for an empty one", () => {
   assert.deepEqual(completionTokens(visible, "Once"), ["«Once»"]);
   assert.deepEqual(completionTokens(visible, ""), ["<|end|>"]);
 });

@@ -23,7 +23,7 @@ async function ask(content: string, rest: Partial<GenerationJob> = {}) {
   return { sink, finish, text: sink.text("answer") };
 }
 
-test("chat: a real answer, in many deltas", async () => {
+test("chat: streams a real answer in many deltas", async () => {
   const { sink, finish, text } = await ask("What is the capital of France?");
   assert.match(text, /Paris/);
   assert.equal(finish, "stop");
@@ -31,7 +31,7 @@ test("chat: a real answer, in many deltas", async () => {
   assert.doesNotMatch(text, /<\||think/);
 });
 
-test("a conversation is remembered within its request, and forgotten after it", async () => {
+test("keeps a conversation within its request only", async () => {
   const messages = [
     { role: "user", content: "My name is Ravi." },
     { role: "assistant", content: "Hello, Ravi! Nice to meet you." },
@@ -41,13 +41,13 @@ test("a conversation is remembered within its request, and forgotten after it", 
   assert.doesNotMatch((await ask("What is my name?")).text, /Ravi/);
 });
 
-test("completion: raw text goes on", async () => {
+test("completion: continues the raw text", async () => {
   const { text, finish } = await ask("", { endpoint: "completion", input: { prompt: "The capital of Italy is" } });
   assert.match(text, /^ ?Rome/);
   assert.equal(finish, "stop");
 });
 
-test("a seed repeats, another seed differs, and no seed is random", async () => {
+test("repeats with a seed, differs with another, and is random without one", async () => {
   const tell = async (seed?: number): Promise<string> =>
     (await ask(STORY, { sampling: seed === undefined ? {} : { temperature: 1, seed }, outputTokensMax: 32 })).text;
   const first = await tell(1);
@@ -56,13 +56,13 @@ test("a seed repeats, another seed differs, and no seed is random", async () => 
   assert.notEqual(await tell(), await tell());
 });
 
-test("a stop string ends the answer before it", async () => {
+test("ends the answer before a stop string", async () => {
   const { text, finish } = await ask("Count to ten", { sampling: { ...greedy, stop: ["5"] } });
   assert.match(text, /1, 2, 3, 4, $/);
   assert.equal(finish, "stop");
 });
 
-test("penalties change the answer", async () => {
+test("changes the answer with penalties", async () => {
   const plain = await ask(STORY, { outputTokensMax: 64 });
   const penalised = await ask(STORY, { sampling: { ...greedy, frequency_penalty: 2 }, outputTokensMax: 64 });
   assert.notEqual(penalised.text, plain.text);
@@ -77,7 +77,7 @@ test("reason-32b thinks on its own channel; other models do not think", async ()
   assert.equal((await ask("What is 47 + 38?")).sink.text("reasoning"), "");
 });
 
-test("a cancellation ends the answer at once and frees the slot", async () => {
+test("ends the answer on cancellation and frees the slot", async () => {
   const controller = new AbortController();
   const sink = new RecordingSink();
   sink.heard = () => {
@@ -89,7 +89,7 @@ test("a cancellation ends the answer at once and frees the slot", async () => {
   assert.match((await ask("What is the capital of Japan?")).text, /Tokyo/);
 });
 
-test("two jobs run side by side, and a third waits for a slot", async () => {
+test("runs two jobs at once, and refuses a third until a slot is free", async () => {
   const [fox, count] = [new RecordingSink(), new RecordingSink()];
   const order: string[] = [];
   fox.heard = () => order.push("fox");
@@ -106,7 +106,7 @@ test("two jobs run side by side, and a third waits for a slot", async () => {
   assert.ok(order.lastIndexOf("count") > order.indexOf("fox") && order.lastIndexOf("fox") > order.indexOf("count"));
 });
 
-test("answers and embeds prompts as long as any model's context, reading their beginning and end", async () => {
+test("answers and embeds prompts up to any model's context, reading their beginning and end", async () => {
   const tokens = 32_768;
   const messages = [
     { role: "user", content: "fox ".repeat(tokens) },
@@ -119,7 +119,7 @@ test("answers and embeds prompts as long as any model's context, reading their b
   assert.deepEqual([long?.length, short?.length], [1024, 1024]);
 });
 
-test("a long prompt reports progress, and an answer at its cap ends with length", async () => {
+test("reports progress for a long prompt, and ends with length at the cap", async () => {
   const prompt = "1, 2, 3, ".repeat(220);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt }, outputTokensMax: 8 });
   // The steps that a prompt of 1,980 tokens is read in at most double, from 128 tokens on: on a fast machine they do.
@@ -136,7 +136,7 @@ const embed = (input: string[]): Promise<Float32Array[]> => {
   return Array.fromAsync(engine.embed(job, new RecordingSink(), never));
 };
 
-test("embeddings: repeatable unit vectors of width 1,024, in order", async () => {
+test("embeddings: returns repeatable unit vectors of width 1,024 in order", async () => {
   const [cat, dog, again] = await embed(["The cat sat on the mat.", "A dog barks.", "The cat sat on the mat."]);
   assert.ok(cat && dog && again);
   assert.equal(cat.length, 1024);
@@ -145,7 +145,7 @@ test("embeddings: repeatable unit vectors of width 1,024, in order", async () =>
   assert.notDeepEqual(dog, cat);
 });
 
-test("a missing or damaged model file is named in one line", async (t) => {
+test("names a missing or damaged model file in one line", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-"));
   t.after(() => rm(folder, { recursive: true }));
   const modelFile = join(folder, "broken.gguf");

@@ -46,7 +46,7 @@ const tollgate: Answer = (request, response) => {
   else json(response, error, 401, headers);
 };
 
-test("vLLM's slots: its own setting where it tells it, never more whole contexts than its cache holds, what it runs while others wait", async (t) => {
+test("derives vLLM's slots from its setting, its cache size or its observed concurrency", async (t) => {
   const stub = new StubEngine();
   stub.slots = 100;
   const http = new EngineHttp({ url: await stubServer(t, vllmStub(stub)), clock: patient });
@@ -65,7 +65,7 @@ test("vLLM's slots: its own setting where it tells it, never more whole contexts
   assert.deepEqual(await capacity(), [5, 1]);
 });
 
-test("each engine is found where it listens, with its models, its context and its slots where it tells them", async (t) => {
+test("detects each engine at its default address with its models, context and slots where available", async (t) => {
   const found = await findEngines(await stubs(t), patient);
   assert.deepEqual(
     found.map(({ name, kind, details, slots, slotsTold }) => [
@@ -85,7 +85,7 @@ test("each engine is found where it listens, with its models, its context and it
   );
 });
 
-test("no engine is taken for another, at any address", async (t) => {
+test("never mistakes one engine for another at any address", async (t) => {
   const addresses = await stubs(t);
   for (const kind of KINDS) {
     const found = await findEngines(everywhere(addresses[kind]), patient);
@@ -94,18 +94,18 @@ test("no engine is taken for another, at any address", async (t) => {
   }
 });
 
-test("an LM Studio before 0.4 tells its context but not its slots", async (t) => {
+test("reads the context but not the slots of LM Studio before 0.4", async (t) => {
   const stub = new StubEngine();
   const found = await identifyEngine(await stubServer(t, lmStudioStub(stub, "v0")), { clock: patient });
   assert.deepEqual([found?.kind, found?.details[0]?.contextTokens, found?.slotsTold], ["LM Studio", 8192, false]);
 });
 
-test("a model that Ollama runs elsewhere is not offered: prompts would leave this machine", async (t) => {
+test("does not offer a model that Ollama runs remotely, because prompts would leave this machine", async (t) => {
   const found = await identifyEngine(await stubServer(t, ollamaStub(new StubEngine())), { clock: patient });
   assert.deepEqual(found?.models, ["llama3.2:3b"]);
 });
 
-test("nobody there, another service or our own gateway: nothing is found", async (t) => {
+test("detects nothing on a closed port, another service or our own gateway", async (t) => {
   const addresses = [
     await deadAddress(),
     await stubServer(t, tollgate),
@@ -117,7 +117,7 @@ test("nobody there, another service or our own gateway: nothing is found", async
   }
 });
 
-test("what does not answer in time is no engine: a second where it is looked for, five where it is named", async (t) => {
+test("gives up after one second when detecting an engine, and after five for a named address", async (t) => {
   let asked = Promise.withResolvers<void>();
   const url = await stubServer(t, () => asked.resolve());
   for (const [look, limitMs] of [
@@ -145,7 +145,7 @@ test("what does not answer in time is no engine: a second where it is looked for
   }
 });
 
-test("an engine that is none of these is taken by what it lists, with its key", async (t) => {
+test("detects an unknown OpenAI-compatible engine by its model list, with its key", async (t) => {
   const url = await stubServer(t, (request, response) => {
     if (request.headers.authorization !== "Bearer k") json(response, {}, 401);
     else if (request.path === "/v1/models") json(response, { data: [{ id: "m" }] });
@@ -156,7 +156,7 @@ test("an engine that is none of these is taken by what it lists, with its key", 
   assert.equal(await identifyEngine(url, { clock: patient }), undefined);
 });
 
-test("what whoever runs the node should know: a short context, slots that are a guess, an engine's own ways", async (t) => {
+test("notes what the node's owner should know: short contexts, estimated slots, engine quirks", async (t) => {
   const { ollama, llamaServer, lmStudio } = await stubs(t);
   const models = new Map([["tiny-3b", "m"]]);
   const notes = async (url: string, slots?: number): Promise<string[]> => {
@@ -176,7 +176,7 @@ test("what whoever runs the node should know: a short context, slots that are a 
   assert.match((await notes(lmStudio)).at(-1) ?? "", /^LM Studio may truncate/);
 });
 
-test("a llama-server that lists its model while it loads it is not there yet", async (t) => {
+test("does not treat a llama-server as ready while it lists a model that it still loads", async (t) => {
   const stub = new StubEngine();
   const serve = llamaServerStub(stub);
   let loading = true;
@@ -195,7 +195,7 @@ test("a llama-server that lists its model while it loads it is not there yet", a
   assert.deepEqual(await findAbsences(everywhere(url), patient), []);
 });
 
-test("engines are looked for where they were elected; OLLAMA_HOST says otherwise for ollama", () => {
+test("looks for engines where they were elected, and lets OLLAMA_HOST override Ollama's address", () => {
   const remembered = { ollama: "http://127.0.0.1:1", "llama-server": "http://127.0.0.1:2", unheardOf: "http://x" };
   assert.deepEqual(addressesFor({}, remembered), {
     ...addressesFor({}),
@@ -207,7 +207,7 @@ test("engines are looked for where they were elected; OLLAMA_HOST says otherwise
   assert.equal(addressesFor({ OLLAMA_HOST: "gpu-box.lan" }, remembered).ollama, "http://127.0.0.1:1");
 });
 
-test("OLLAMA_HOST is honoured when it means this machine", () => {
+test("accepts OLLAMA_HOST only when it means this machine", () => {
   const at = (OLLAMA_HOST: string | undefined): string => addressesFor({ OLLAMA_HOST }).ollama;
   assert.equal(at(undefined), "http://127.0.0.1:11434");
   assert.equal(at("127.0.0.1:9999"), "http://127.0.0.1:9999");

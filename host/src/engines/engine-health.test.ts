@@ -53,7 +53,7 @@ async function engine(t: TestContext) {
   return { stub, state, url };
 }
 
-test("an engine that is there is looked at every five seconds, and only changes are told", async (t) => {
+test("checks a healthy engine every five seconds, and reports only changes", async (t) => {
   const { stub, url } = await engine(t);
   const { clock, seen, stop, looked } = harness(url);
   for (let i = 0; i < 3; i++) {
@@ -70,7 +70,7 @@ test("an engine that is there is looked at every five seconds, and only changes 
   assert.equal(clock.nextInMs, undefined);
 });
 
-test("one that is away is looked for soon, then more rarely, never more rarely than one that is there", async () => {
+test("checks an unreachable engine soon and then more rarely, down to the healthy interval", async () => {
   const { clock, seen, stop, looked } = harness(await deadAddress());
   const waits: number[] = [];
   for (let i = 0; i < 8; i++) {
@@ -82,7 +82,7 @@ test("one that is away is looked for soon, then more rarely, never more rarely t
   stop();
 });
 
-test("one that is slow to answer is given three chances", async (t) => {
+test("gives a slow engine three attempts", async (t) => {
   const { state, url } = await engine(t);
   const { clock, httpClock, seen, stop, looked } = harness(url);
   const late = async (): Promise<number> => {
@@ -104,7 +104,7 @@ test("one that is slow to answer is given three chances", async (t) => {
   stop();
 });
 
-test("told to look, it looks at once; told twice, it looks once more", async (t) => {
+test("checks immediately when asked, and once more when asked twice", async (t) => {
   const { stub, url } = await engine(t);
   const { clock, seen, health, stop, looked } = harness(url);
   await looked();
@@ -118,7 +118,7 @@ test("told to look, it looks at once; told twice, it looks once more", async (t)
   stop();
 });
 
-test("slots that were set stay; a model that was never listed is there whenever the engine is", async (t) => {
+test("keeps configured slots, and treats a model that was never listed as available with its engine", async (t) => {
   const { stub, url } = await engine(t);
   const names = new Map([
     ["tiny-3b", NAME],
@@ -135,7 +135,7 @@ test("slots that were set stay; a model that was never listed is there whenever 
   later.stop();
 });
 
-test("an engine seen full is given no more than it ran then, for a minute", async (t) => {
+test("limits an engine seen full to the concurrency it had then, for one minute", async (t) => {
   const stub = new StubEngine();
   stub.slots = 5;
   const clock = new ManualClock();
@@ -166,7 +166,7 @@ test("an engine seen full is given no more than it ran then, for a minute", asyn
   stop();
 });
 
-test("a model in doubt is tried once and not offered while it is dead; the others are", async (t) => {
+test("tests a model in doubt once, and hides it while it fails, but not the others", async (t) => {
   const { url } = await engine(t);
   const names = new Map([
     ["tiny-3b", NAME],

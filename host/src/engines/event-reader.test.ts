@@ -33,7 +33,7 @@ function assertSame(dialect: Dialect, events: readonly string[]): void {
 const chunk = (delta: object, more: object = {}): string =>
   JSON.stringify({ id: "x", choices: [{ index: 0, delta, finish_reason: null }], ...more });
 
-test("events that differ in their text alone are parsed once, and once more with a text of our own", () => {
+test("parses events once when they differ only in their text", () => {
   let parsed = 0;
   const reader = new EventReader((data) => {
     parsed++;
@@ -51,7 +51,7 @@ test("events that differ in their text alone are parsed once, and once more with
 const ofSecond = (content: string, created: number | string): string =>
   `{"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(content)}}}],"created":${created},"id":"x"}`;
 
-test("events of another second are not parsed again, wherever the second stands", () => {
+test("parses events once when they differ only in the Unix second, wherever it stands", () => {
   let parsed = 0;
   const reader = new EventReader((data) => {
     parsed++;
@@ -70,7 +70,7 @@ test("events of another second are not parsed again, wherever the second stands"
   }
 });
 
-test("what is no second is parsed", () => {
+test("parses a number that is no Unix second", () => {
   const odd = [
     "0700000001",
     "170000000",
@@ -90,7 +90,7 @@ test("what is no second is parsed", () => {
   ]);
 });
 
-test("an event that is other in anything is parsed", () => {
+test("parses an event that differs in anything else", () => {
   assertSame(generic.dialect, [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "a" }),
@@ -108,7 +108,7 @@ test("an event that is other in anything is parsed", () => {
   ]);
 });
 
-test("no other place of the event is taken for that of the text", () => {
+test("never mistakes another part of the event for the text", () => {
   const same = (delta: object, more: object) => [1, 2, 3].map(() => chunk(delta, more));
   assertSame(generic.dialect, [
     // The text is there before its place, as another field's value, a key, and the end of one string and the start of another.
@@ -122,7 +122,7 @@ test("no other place of the event is taken for that of the text", () => {
   ]);
 });
 
-test("whatever stands between a known beginning and end, it is what parsing makes of it", () => {
+test("returns the same as full parsing for any content between a known beginning and end", () => {
   const before = '{"id":"x","choices":[{"index":0,"delta":{"content":"';
   const after = '"},"finish_reason":null}]}';
   const bits = ['"', "\\", '\\"', "\\u00e9", "\\ud83d", "\\ude00", "\\n", "\n", "\t", "a", " ", "é", "😀", "}", ","];
@@ -138,7 +138,7 @@ test("whatever stands between a known beginning and end, it is what parsing make
   );
 });
 
-test("any text in any dialect is read as by parsing alone", () => {
+test("returns the same as full parsing for any text in any dialect", () => {
   const text = fc.string({ unit: "binary", maxLength: 6 });
   const line = (content: string): string =>
     JSON.stringify({ message: { role: "assistant", content, thinking: "" }, done: false });

@@ -11,26 +11,26 @@ function readEvents(parts: readonly Uint8Array[]): string[] {
 
 const whole = (text: string): string[] => readEvents([Buffer.from(text)]);
 
-test("data lines make events; comments and other fields are passed over", () => {
+test("turns data lines into events, and skips comments and other fields", () => {
   assert.deepEqual(whole(": hello\n\nevent: x\nid: 3\ndata: one\n\ndata:two\ndata: three\n\n"), ["one", "two\nthree"]);
 });
 
-test("comments are told as they come", () => {
+test("reports comments as they arrive", () => {
   const comments: string[] = [];
   const reader = new SseReader((text) => comments.push(text));
   assert.deepEqual(reader.push(Buffer.from(": keepalive 1/2\n\ndata: x\n\n:end\n")), ["x"]);
   assert.deepEqual(comments, [" keepalive 1/2", "end"]);
 });
 
-test("lines end with a return, a line feed or both", () => {
+test("accepts lines that end with a return, a line feed or both", () => {
   assert.deepEqual(whole("data: a\r\n\r\ndata: b\r\rdata: c\n\n"), ["a", "b", "c"]);
 });
 
-test("a last event without its blank line counts", () => {
+test("returns a last event without its blank line", () => {
   assert.deepEqual(whole("data: a\n\ndata: b"), ["a", "b"]);
 });
 
-test("where the stream is cut makes no difference", () => {
+test("returns the same wherever the stream is split", () => {
   const text = ': x\r\ndata: {"text":"naïve 日本 😀"}\r\n\r\ndata: a\r\ndata: b\n\n\r\ndata: [DONE]\n\n';
   const bytes = Buffer.from(text);
   const expected = whole(text);
@@ -44,7 +44,7 @@ test("where the stream is cut makes no difference", () => {
   );
 });
 
-test("a line or an event without end is refused", () => {
+test("refuses a line or an event without end", () => {
   const endless = Buffer.alloc(64 * 1024, "x");
   const line = new SseReader();
   assert.throws(() => {
@@ -62,7 +62,7 @@ function readLines(parts: readonly Uint8Array[]): string[] {
   return [...parts.flatMap((part) => reader.push(part)), ...reader.end()];
 }
 
-test("lines come whole wherever the stream is cut; empty ones mean nothing", () => {
+test("returns whole lines wherever the stream is split, and skips empty ones", () => {
   const bytes = Buffer.from('{"a":"naïve 日本 😀"}\n\n{"b":2}\r\n{"c":3}');
   const expected = ['{"a":"naïve 日本 😀"}', '{"b":2}\r', '{"c":3}'];
   assert.deepEqual(readLines([bytes]), expected);
@@ -75,7 +75,7 @@ test("lines come whole wherever the stream is cut; empty ones mean nothing", () 
   );
 });
 
-test("a line without end is refused", () => {
+test("refuses a line without end", () => {
   const reader = new NdjsonReader();
   const endless = Buffer.alloc(64 * 1024, "x");
   assert.throws(() => {

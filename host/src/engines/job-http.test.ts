@@ -80,7 +80,7 @@ async function ask(http: JobHttp, { body = "{}", signal = never, wish = () => "m
   return { status, text, end };
 }
 
-test("the request, to the letter", async (t) => {
+test("sends the exact request", async (t) => {
   const server = await rawServer(t, (socket) => socket.write(HI));
   const http = new JobHttp(`${server.url}/engine`, { authorization: "Bearer k" }, new ManualClock());
   assert.deepEqual(await ask(http, { body: '{"a":"é"}' }), { status: 200, text: "hi", end: "over" });
@@ -90,11 +90,11 @@ test("the request, to the letter", async (t) => {
   );
 });
 
-test("a header that would be two is refused", () => {
+test("refuses a header value that would add another header", () => {
   assert.throws(() => new JobHttp("http://127.0.0.1", { authorization: "Bearer a\r\nx: y" }, new ManualClock()));
 });
 
-test("a connection is used again for as long as its server keeps it, and not by two at once", async (t) => {
+test("reuses a connection while its server keeps it open, for one request at a time", async (t) => {
   const server = await rawServer(t, (socket, request) => {
     const head = request.includes('"short"') ? HI.replace("\r\n", "\r\nkeep-alive: timeout=2, max=9\r\n") : HI;
     socket.write(head);
@@ -113,7 +113,7 @@ test("a connection is used again for as long as its server keeps it, and not by 
   assert.equal(server.connections.length, 3, "the one rested a second and the other more than four");
 });
 
-test("connections that rest too long are closed", async (t) => {
+test("closes idle connections", async (t) => {
   const server = await rawServer(t, (socket) => socket.write(HI));
   const clock = new ManualClock();
   await ask(new JobHttp(server.url, {}, clock));
@@ -128,7 +128,7 @@ for (const [name, spoil] of [
   ["breaks", (socket: Socket) => void socket.resetAndDestroy()],
   ["says what nobody asked for", (socket: Socket) => void socket.write("HTTP/1.1 408 Timeout\r\n\r\n")],
 ] as const) {
-  test(`a connection that ${name} while it rests is not used again`, async (t) => {
+  test(`does not reuse an idle connection that ${name}`, async (t) => {
     const server = await rawServer(t, (socket) => socket.write(HI));
     const http = new JobHttp(server.url, {}, new ManualClock());
     const clients = dialled(t);
@@ -147,7 +147,7 @@ for (const [name, answer] of [
   ["says that it closes", HI.replace("\r\n", "\r\nconnection: close\r\n")],
   ["says more than its answer", `${HI}!`],
 ] as const) {
-  test(`a connection whose server ${name} is not used again`, async (t) => {
+  test(`does not reuse a connection whose server ${name}`, async (t) => {
     const server = await rawServer(t, (socket) => socket.write(answer));
     const http = new JobHttp(server.url, {}, new ManualClock());
     for (let i = 0; i < 2; i++) assert.equal((await ask(http)).text, "hi");
@@ -155,7 +155,7 @@ for (const [name, answer] of [
   });
 }
 
-test("an answer that comes before its request has left ends the connection with it", async (t) => {
+test("closes the connection when the answer arrives before the request was sent", async (t) => {
   const server = createServer((socket) => {
     // Nothing is read: most of the request stays where it is.
     socket.pause().on("error", () => {});
@@ -172,7 +172,7 @@ test("an answer that comes before its request has left ends the connection with 
   assert.equal(connections.length, 2);
 });
 
-test("a connection that ends before an answer fails the request; one that ends within it breaks the answer", async (t) => {
+test("fails the request when the connection ends before the answer, and breaks the answer when it ends within", async (t) => {
   let answer = "";
   const server = await rawServer(t, (socket) => socket.end(answer));
   const http = new JobHttp(server.url, {}, new ManualClock());
@@ -188,7 +188,7 @@ test("a connection that ends before an answer fails the request; one that ends w
   await assert.rejects(ask(http), { name: "MalformedAnswer" });
 });
 
-test("a reset within an answer that ends with its connection breaks it", async (t) => {
+test("breaks an answer whose end is the end of the connection when it is reset", async (t) => {
   const server = await rawServer(t, (socket) => socket.write("HTTP/1.0 200 OK\r\n\r\nhi"));
   const http = new JobHttp(server.url, {}, new ManualClock());
   const wish = (): Wish => {
@@ -198,7 +198,7 @@ test("a reset within an answer that ends with its connection breaks it", async (
   assert.deepEqual(await ask(http, { wish }), { status: 200, text: "hi", end: "broken" });
 });
 
-test("whoever takes an answer may cut it off, and fails the request by throwing", async (t) => {
+test("lets the reader cut an answer off, and fails the request when the reader throws", async (t) => {
   const server = await rawServer(t, (socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhi"));
   const http = new JobHttp(server.url, {}, new ManualClock());
   assert.equal((await ask(http, { wish: () => "cut" })).end, "cut");
@@ -211,7 +211,7 @@ test("whoever takes an answer may cut it off, and fails the request by throwing"
   assert.equal(server.connections.length, 2);
 });
 
-test("a request is cut off while its connection is made, before its answer, and within it", async (t) => {
+test("cancels a request while it connects, before its answer and within it", async (t) => {
   const server = await rawServer(t, (socket, request) => {
     if (request.includes("answer")) socket.write("HTTP/1.1 200 OK\r\n\r\nhi");
     else waiting.resolve();
@@ -236,7 +236,7 @@ test("a request is cut off while its connection is made, before its answer, and 
   assert.equal((await ask(http, { body: '"answer"', signal: within.signal, wish })).end, "broken");
 });
 
-test("after enough, what is left is read for a second and within bounds", async (t) => {
+test("reads the rest of a cut answer for one second within limits", async (t) => {
   let more = "";
   const server = await rawServer(t, (socket) => {
     socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nhi");
@@ -255,7 +255,7 @@ test("after enough, what is left is read for a second and within bounds", async 
   assert.equal(server.connections.length, 2);
 });
 
-test("a server that cannot be reached in time", async () => {
+test("gives up connecting at the timeout", async () => {
   const clock = new ManualClock();
   // Of the addresses for documentation; where there is no way to it at all, it fails before.
   const asked = ask(new JobHttp("http://192.0.2.1:9", {}, clock));

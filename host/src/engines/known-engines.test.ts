@@ -134,7 +134,7 @@ function until(engine: Engine, fits: (now: Availability) => boolean): Promise<Av
 
 for (const known of CASES) {
   describe(known.profile.kind, () => {
-    test("a chat: deltas in order, the finish, and the sampling that was asked for", async (t) => {
+    test("chat: streams deltas in order, the finish, and the requested sampling", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.finish = "length";
       const sampling = { seed: 7, stop: ["END", "\n"], temperature: 0.2 };
@@ -146,7 +146,7 @@ for (const known of CASES) {
       assert.equal(stub.jobs[0]?.body.model, "llama3.2:3b");
     });
 
-    test("a completion: the prompt as it is", async (t) => {
+    test("completion: sends the prompt unchanged", async (t) => {
       const { stub, engine } = await harness(t, known);
       const { text } = await ask(engine, chatJob("", { endpoint: "completion", input: { prompt: "Once upon" } }));
       assert.equal(text, "Hello there!");
@@ -154,7 +154,7 @@ for (const known of CASES) {
       if (known.profile.kind === "ollama") assert.equal(stub.jobs[0]?.body.raw, true);
     });
 
-    test("thinking goes to its own channel", async (t) => {
+    test("sends thinking on its own channel", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.thinking = ["hm", " so"];
       const { sink, text } = await ask(engine);
@@ -162,7 +162,7 @@ for (const known of CASES) {
       assert.equal(text, "Hello there!");
     });
 
-    test("a cancellation in mid-stream closes the engine's connection", async (t) => {
+    test("closes the engine's connection on cancellation during the stream", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.pauseAfter = 2;
       const controller = new AbortController();
@@ -175,7 +175,7 @@ for (const known of CASES) {
       assert.equal(sink.text("answer"), "Hello there");
     });
 
-    test("a stop string that the engine lets through ends the answer, and the engine is told to end", async (t) => {
+    test("ends the answer at a stop string that the engine ignores, and stops the engine", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.answer = ["One, tw", "o, thr", "ee, four", " more"];
       stub.pauseAfter = 3;
@@ -184,7 +184,7 @@ for (const known of CASES) {
       await stub.hungUp.promise;
     });
 
-    test("a dead core behind a server that answers: out at once, tried with a real job, back by itself", async (t) => {
+    test("removes an engine that lists models but cannot generate, and restores it after a test job", async (t) => {
       const { stub, engine } = await harness(t, known);
       const gone = until(engine, ({ models }) => !models.includes("tiny-3b"));
       stub.dead = true;
@@ -200,13 +200,13 @@ for (const known of CASES) {
     });
 
     if (known.schemaIn === undefined) {
-      test("it keeps to no format, and nobody is told that it does", async (t) => {
+      test("announces no format for an engine without formats", async (t) => {
         const { engine } = await harness(t, known);
         assert.equal(engine.keepsFormat, undefined);
         assert.equal(engine.refuses?.(chatJob("hi", { format: { type: "json_object" } })), true);
       });
     } else {
-      test("a format goes to it in its own field; whether it keeps to one, a try tells", async (t) => {
+      test("sends a format in the engine's own field, and checks by a test job whether it is enforced", async (t) => {
         const { stub, engine } = await harness(t, known);
         assert.equal(await engine.keepsFormat?.("tiny-3b"), true);
         assert.partialDeepStrictEqual(known.schemaIn?.(stub.jobs[0]?.body ?? {}), {
@@ -222,7 +222,7 @@ for (const known of CASES) {
       });
     }
 
-    test("an overloaded engine is asked again, and says meanwhile that it takes nothing new", async (t) => {
+    test("retries an overloaded engine, and refuses new jobs meanwhile", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.overloads = 1;
       const answered = ask(engine);
@@ -231,7 +231,7 @@ for (const known of CASES) {
       assert.equal(stub.jobs.length, 2);
     });
 
-    test("an engine that is killed in mid-stream fails its job; it is gone at once and back by itself", async (t) => {
+    test("fails the job of an engine killed during the stream, removes the engine, and restores it", async (t) => {
       const { stub, server, engine } = await harness(t, known);
       stub.pauseAfter = 1;
       const gone = until(engine, ({ slots }) => slots === 0);
@@ -252,14 +252,14 @@ for (const known of CASES) {
       assert.equal((await ask(engine)).text, "Hello there!");
     });
 
-    test("a model that the engine no longer has is not offered", async (t) => {
+    test("does not offer a model that the engine no longer has", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.models = stub.models.filter(({ embeds }) => !embeds);
       assert.deepEqual((await until(engine, () => true)).models, ["tiny-3b"]);
     });
 
     if (known.has.contextLimit) {
-      test("a prompt that does not fit its context is the prompt's fault, and nothing is cut", async (t) => {
+      test("blames the prompt when it does not fit the context, and truncates nothing", async (t) => {
         const { engine } = await harness(t, known);
         await assert.rejects(ask(engine, chatJob("word ".repeat(9000))), blames("prompt"));
         if (known.has.embeddings) await assert.rejects(embed(engine, ["word ".repeat(9000)]), blames("prompt"));
@@ -267,7 +267,7 @@ for (const known of CASES) {
     }
 
     if (known.has.embeddings) {
-      test("embeddings: one vector per text, in order, over several calls", async (t) => {
+      test("embeddings: returns one vector per text in order over several calls", async (t) => {
         const { stub, engine } = await harness(t, known);
         const vectors = await embed(
           engine,
@@ -282,7 +282,7 @@ for (const known of CASES) {
     }
 
     if (known.has.progress) {
-      test("how far it is with the prompt is passed on", async (t) => {
+      test("passes prompt progress on", async (t) => {
         const { stub, engine } = await harness(t, known);
         stub.promptSteps = 4;
         const { sink } = await ask(engine, chatJob("a b c d e f g h"));
@@ -298,7 +298,7 @@ for (const known of CASES) {
   });
 }
 
-test("llama-server that is still loading its model serves nothing yet, and then does", async (t) => {
+test("llama-server serves nothing while it loads its model, and then serves it", async (t) => {
   const [, known] = CASES as [Case, Case];
   const { stub, engine } = await harness(t, known);
   stub.loading = true;
@@ -308,7 +308,7 @@ test("llama-server that is still loading its model serves nothing yet, and then 
   assert.deepEqual((await ready).models, ["tiny-3b", "embed-m3"]);
 });
 
-test("Ollama is told the context that the catalogue promises, and to cut nothing", async (t) => {
+test("Ollama receives the catalogue's context size and is told not to truncate", async (t) => {
   const { stub, engine } = await harness(t, CASES[0] as Case);
   await ask(engine);
   await embed(engine, ["a"]);

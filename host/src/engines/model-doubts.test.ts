@@ -20,7 +20,7 @@ function harness() {
   return { clock, state, doubts };
 }
 
-test("a model that fails a try is dead, is tried ever more rarely, and lives at the first try that works", async () => {
+test("marks a model that fails a test job as dead, tests it ever more rarely, and restores it on success", async () => {
   const { clock, state, doubts } = harness();
   doubts.doubt("a");
   assert.equal(doubts.isDead("a"), false, "one failed job kills nothing");
@@ -41,7 +41,7 @@ test("a model that fails a try is dead, is tried ever more rarely, and lives at 
   assert.deepEqual([doubts.isDead("a"), state.changes, clock.nextInMs], [false, 2, undefined]);
 });
 
-test("a job that failed by itself changes nothing", async () => {
+test("ignores a job that failed for reasons of its own", async () => {
   const { clock, state, doubts } = harness();
   state.works = true;
   doubts.doubt("a");
@@ -49,7 +49,7 @@ test("a job that failed by itself changes nothing", async () => {
   assert.deepEqual([doubts.isDead("a"), state.changes, clock.nextInMs], [false, 0, undefined]);
 });
 
-test("when its engine is back a dead model is tried at once; forgotten, it is not tried at all", async () => {
+test("tests a dead model as soon as its engine is back, and never once it is removed", async () => {
   const { clock, state, doubts } = harness();
   doubts.doubt("a");
   await turn(clock);

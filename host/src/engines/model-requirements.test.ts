@@ -6,7 +6,7 @@ import { ACTIVE_MODELS } from "./models.ts";
 const GIB = 2 ** 30;
 const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => fits(model, memoryGib * GIB));
 
-test("what fits grows with the memory, smallest model first", () => {
+test("fits more models with more memory, smallest first", () => {
   assert.deepEqual(that(1), []);
   assert.deepEqual(that(4), ["tiny-3b", "embed-m3"]);
   assert.deepEqual(that(8), ["tiny-3b", "small-8b", "small-7b-alt", "embed-m3"]);
@@ -14,17 +14,17 @@ test("what fits grows with the memory, smallest model first", () => {
   assert.deepEqual(that(32), ACTIVE_MODELS);
 });
 
-test("every slot needs a context of its own", () => {
+test("needs memory for one context per slot", () => {
   const oneMore = (bytesNeeded("mid-14b", 2) as number) - (bytesNeeded("mid-14b", 1) as number);
   assert.equal(oneMore, 32_768 * 196_608);
 });
 
-test("a model that is not known does not fit, whatever there is", () => {
+test("never fits an unknown model", () => {
   assert.equal(fits("large-70b", 1e15), false);
   assert.equal(bytesNeeded("large-70b"), undefined);
   assert.equal(contextTokensOf("large-70b"), undefined);
 });
 
-test("the contexts are those of the catalogue", () => {
+test("uses the catalogue's contexts", () => {
   assert.deepEqual(ACTIVE_MODELS.map(contextTokensOf), [8_192, 16_384, 32_768, 32_768, 32_768, 8_192]);
 });

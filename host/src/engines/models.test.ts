@@ -44,7 +44,8 @@ const names: Record<string, string[]> = {
   "embed-m3": ["bge-m3", "bge-m3:latest", "bge-m3:567m", "BAAI/bge-m3", "text-embedding-bge-m3", "bge-m3-f16.gguf"],
 };
 for (const [model, engineModels] of Object.entries(names)) {
-  for (const name of engineModels) test(`${name} is ${model}`, () => assert.equal(catalogueModel(name), model));
+  for (const name of engineModels)
+    test(`${name} is recognised as ${model}`, () => assert.equal(catalogueModel(name), model));
 }
 
 const strangers = [
@@ -76,8 +77,8 @@ const strangers = [
   "codellama",
   "",
 ];
-for (const name of strangers) test(`"${name}" is none of ours`, () => assert.equal(catalogueModel(name), undefined));
+for (const name of strangers) test(`"${name}" is not recognised`, () => assert.equal(catalogueModel(name), undefined));
 
-test("of two names for one model the first is taken", () => {
+test("the first of two names for one model is used", () => {
   assert.deepEqual([...mapModels(["x", "llama3.2:3b", "llama3.2:latest"])], [["tiny-3b", "llama3.2:3b"]]);
 });

@@ -49,7 +49,7 @@ async function failure(t: TestContext, answer: Answer): Promise<EngineError> {
   return error;
 }
 
-test("chat: the request carries everything, the answer comes in deltas", async (t) => {
+test("chat: sends all parameters and returns the answer in deltas", async (t) => {
   let asked: { path: string; body: object; key: string | undefined } | undefined;
   const job = chatJob("", {
     input: {
@@ -99,7 +99,7 @@ test("chat: the request carries everything, the answer comes in deltas", async (
   });
 });
 
-test("completions: the text field", async (t) => {
+test("completions: returns the text field", async (t) => {
   const job = chatJob("", { endpoint: "completion", input: { prompt: "Once" } });
   const { sink, finish } = await ask(
     t,
@@ -115,7 +115,7 @@ test("completions: the text field", async (t) => {
 });
 
 for (const field of ["reasoning_content", "reasoning", "thinking"]) {
-  test(`thinking in ${field} goes to its channel`, async (t) => {
+  test(`sends thinking in ${field} on its own channel`, async (t) => {
     const { sink } = await ask(t, (_request, response) =>
       stream(response, [delta({ [field]: "hm" }), delta({ [field]: null, content: "yes" }), delta({}, "stop")]),
     );
@@ -131,18 +131,18 @@ const finishes: [reason: string, finish: string][] = [
   ["tool_calls", "stop"],
 ];
 for (const [reason, finish] of finishes) {
-  test(`finish_reason ${reason} is ${finish}`, async (t) => {
+  test(`maps finish_reason ${reason} to ${finish}`, async (t) => {
     const ended = await ask(t, (_request, response) => stream(response, [delta({ content: "x" }, reason)]));
     assert.equal(ended.finish, finish);
   });
 }
 
-test("a stream without [DONE] is whole if it gave a finish_reason", async (t) => {
+test("accepts a stream without [DONE] if it had a finish_reason", async (t) => {
   const ended = await ask(t, (_request, response) => stream(response, [delta({ content: "x" }, "stop")], ""));
   assert.equal(ended.finish, "stop");
 });
 
-test("the engine's refusals: a prompt that is too long is the prompt's fault, the rest the engine's", async (t) => {
+test("blames the prompt when the engine refuses its length, and the engine otherwise", async (t) => {
   const refuse =
     (status: number, message: string, code?: string): Answer =>
     (_request, response) =>
@@ -163,7 +163,7 @@ test("the engine's refusals: a prompt that is too long is the prompt's fault, th
   }
 });
 
-test("an engine that refuses the cap beside the prompt is asked again without one", async (t) => {
+test("retries without a cap when the engine refuses prompt and cap together", async (t) => {
   const caps: unknown[] = [];
   const { sink } = await ask(t, (request, response) => {
     const { max_tokens: cap } = JSON.parse(request.body);
@@ -193,17 +193,17 @@ const broken: [name: string, answer: Answer][] = [
   ],
 ];
 for (const [name, answer] of broken) {
-  test(`${name} is the engine's failure`, async (t) => {
+  test(`blames the engine for ${name}`, async (t) => {
     assert.equal((await failure(t, answer)).blame, "engine");
   });
 }
 
-test("an engine that is not there is the engine's failure", async () => {
+test("blames the engine when it is unreachable", async () => {
   const engine = engineAt(await deadAddress());
   await assert.rejects(engine.generate(chatJob("x"), new RecordingSink(), never), EngineError);
 });
 
-test("a redirect is not followed: a prompt goes to the engine that was named", async (t) => {
+test("follows no redirect, so that prompts go only to the configured engine", async (t) => {
   const elsewhere = await stubServer(t, () => assert.fail("the prompt went elsewhere"));
   const error = await failure(t, (request, response) => {
     response.writeHead(307, { location: elsewhere + request.path }).end();
@@ -211,7 +211,7 @@ test("a redirect is not followed: a prompt goes to the engine that was named", a
   assert.equal(error.name, "EngineAway");
 });
 
-test("an engine whose address has a path, or is of IPv6, is asked there", async (t) => {
+test("supports engine addresses with a path or IPv6", async (t) => {
   const url = await stubServer(t, (request, response) => {
     assert.equal(request.path, "/engine/v1/chat/completions");
     stream(response, [delta({ content: "ok" }, "stop")]);
@@ -225,7 +225,7 @@ test("an engine whose address has a path, or is of IPv6, is asked there", async 
   });
 });
 
-test("an answer in many chunks, an event whole or in parts in each, comes once and in order", async (t) => {
+test("returns an answer in many chunks once and in order, with whole or split events", async (t) => {
   const words = Array.from({ length: 200 }, (_, i) => ` ${i}${i % 7 === 0 ? "é😀" : ""}`);
   const { sink, finish } = await ask(t, (_request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -242,7 +242,7 @@ test("an answer in many chunks, an event whole or in parts in each, comes once a
   assert.equal(finish, "length");
 });
 
-test("where the client does not stream, what one read brings is said at once: before a failure, too, and each kind by itself", async (t) => {
+test("sends what one read returns immediately without streaming, before a failure and per channel", async (t) => {
   const events = [
     { thinking: "a" },
     { thinking: "b" },
@@ -264,7 +264,7 @@ test("where the client does not stream, what one read brings is said at once: be
   ]);
 });
 
-test("a cancelled job closes the engine's connection and resolves", async (t) => {
+test("closes the engine's connection when the job is cancelled", async (t) => {
   const controller = new AbortController();
   const closed = Promise.withResolvers<void>();
   const url = await stubServer(t, (_request, response) => {
@@ -279,7 +279,7 @@ test("a cancelled job closes the engine's connection and resolves", async (t) =>
   assert.equal(sink.deltas.length, 1);
 });
 
-test("until the first output the gateway is told every second that the engine is at work", async (t) => {
+test("reports progress to the gateway every second until the first output", async (t) => {
   const clock = new ManualClock();
   const arrived = Promise.withResolvers<ServerResponse>();
   const url = await stubServer(t, (request, response) => {
@@ -312,7 +312,7 @@ const embedJob = (input: string[]): EmbeddingJob => ({
 const embed = (engine: Engine, input: string[]): Promise<Float32Array[]> =>
   Array.fromAsync(engine.embed(embedJob(input), new RecordingSink(), never));
 
-test("embeddings: in order over several calls, as floats or as base64", async (t) => {
+test("embeddings: returns vectors in order over several calls, as floats or base64", async (t) => {
   const url = await stubServer(t, (request, response) => {
     assert.equal(request.path, "/v1/embeddings");
     const { input, model } = JSON.parse(request.body) as { input: string[]; model: string };
@@ -334,7 +334,7 @@ test("embeddings: in order over several calls, as floats or as base64", async (t
   );
 });
 
-test("embeddings that are too few, misnumbered or of another form are the engine's failure", async (t) => {
+test("blames the engine for embeddings that are missing, misnumbered or malformed", async (t) => {
   const answers = [
     { data: [{ index: 0, embedding: [1] }] },
     { data: [1, 1].map((index) => ({ index, embedding: [1] })) },
@@ -347,7 +347,7 @@ test("embeddings that are too few, misnumbered or of another form are the engine
   }
 });
 
-test("embeddings that take long come fewer at a time, and something is told all the while", async (t) => {
+test("reduces the batch size of slow embeddings, and reports progress meanwhile", async (t) => {
   const clock = new ManualClock();
   const sizes: number[] = [];
   let arrived = Promise.withResolvers<() => void>();
@@ -375,7 +375,7 @@ test("embeddings that take long come fewer at a time, and something is told all 
   assert.deepEqual(toldIn, [4, 4, 4, 4, 4]);
 });
 
-test("a format that the engine does not take is the prompt's fault; a failure stays the engine's", async (t) => {
+test("blames the prompt for a format that the engine refuses, and the engine for other failures", async (t) => {
   const format = { type: "json_schema" as const, name: "x", schema: { type: "object" } };
   const refuse = async (status: number, message: string): Promise<unknown> => {
     const url = await stubServer(t, (_, response) => json(response, { error: { message } }, status));
@@ -390,13 +390,13 @@ test("a format that the engine does not take is the prompt's fault; a failure st
   assert.equal(await refuse(401, "no key"), "engine");
 });
 
-test("an address is taken with or without /v1, and with a path of its own", () => {
+test("accepts an address with or without /v1, and with a path of its own", () => {
   for (const url of ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/"])
     assert.equal(rootAddress(url), "http://h:1");
   assert.equal(rootAddress("https://h/engine/v1"), "https://h/engine");
 });
 
-test("an engine that stays overloaded fails the job in the end", async (t) => {
+test("fails the job when the engine stays overloaded", async (t) => {
   const clock = new ManualClock();
   let posts = 0;
   const url = await stubServer(t, (request, response) => {
@@ -420,7 +420,7 @@ test("an engine that stays overloaded fails the job in the end", async (t) => {
   assert.equal(posts, 6);
 });
 
-test("a connection that was closed between two jobs costs nothing", async (t) => {
+test("retries without loss when a connection was closed between two jobs", async (t) => {
   let posts = 0;
   const url = await stubServer(t, (_request, response) => {
     if (++posts === 1) response.socket?.destroy();
@@ -432,7 +432,7 @@ test("a connection that was closed between two jobs costs nothing", async (t) =>
   assert.equal(posts, 2);
 });
 
-test("a response that ends a moment after its last event leaves its connection for the next job; one that never ends is cut", async (t) => {
+test("keeps the connection of a response that ends shortly after its last event, and cuts one that never ends", async (t) => {
   const sockets = new Set<unknown>();
   let last: ServerResponse | undefined;
   const url = await stubServer(t, (request, response) => {

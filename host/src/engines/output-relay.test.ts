@@ -17,7 +17,7 @@ function said(pieces: string[], rest: Partial<GenerationJob> = {}) {
   return [sink.text("answer"), it.cut];
 }
 
-test("an answer ends before its stop string, in whatever pieces it comes, and goes on where it was none", () => {
+test("ends an answer before its stop string however it is split, and continues after a partial match", () => {
   const sampling = { stop: ["END", "\n\n"] };
   assert.deepEqual(said(["one E", "N", "D two"], { sampling }), ["one ", "stop"]);
   assert.deepEqual(said(["one\n", "\ntwo END"], { sampling }), ["one", "stop"]);
@@ -26,7 +26,7 @@ test("an answer ends before its stop string, in whatever pieces it comes, and go
   assert.deepEqual(said(["a", "END", "b"]), ["aENDb", undefined]);
 });
 
-test("thinking has no stop strings, in its own channel or between marks in the text", () => {
+test("applies no stop strings to thinking, in its own channel or between markers", () => {
   const thinks = { model: "reason-32b", sampling: { stop: ["END"] } };
   const { sink, relay: it } = relay(thinks);
   it.take({ thinking: "the END" });
@@ -43,7 +43,7 @@ test("thinking has no stop strings, in its own channel or between marks in the t
   assert.deepEqual(said(["<think>END"], { sampling: thinks.sampling }), ["<think>", "stop"], "not for other models");
 });
 
-test("a character that an engine cuts between its halves comes whole; half of one never comes", () => {
+test("joins a character that the engine splits, and drops an incomplete one", () => {
   const [high = "", low = ""] = "😀".split("");
   const { sink, relay: it } = relay();
   it.take({ answer: `a${high}` });
@@ -55,7 +55,7 @@ test("a character that an engine cuts between its halves comes whole; half of on
   assert.deepEqual([sink.text("answer"), sink.text("reasoning")], ["a😀b", "😀c"]);
 });
 
-test("an engine that goes on past its cap is stopped, one that says much in few events is not", () => {
+test("stops an engine that exceeds its cap, and allows much text in few events", () => {
   const { sink, relay: it } = relay({ outputTokensMax: 100 });
   let events = 0;
   while (it.cut === undefined && events++ < 10_000) it.take({ answer: "eight ch" });
@@ -69,7 +69,7 @@ test("an engine that goes on past its cap is stopped, one that says much in few 
   assert.deepEqual([letters.relay.cut, chunks.relay.cut], [undefined, undefined]);
 });
 
-test("what the engine tells of the prompt's length leaves the rest of the context and no more", () => {
+test("limits output to the rest of the context by the prompt length that the engine reports", () => {
   const { relay: it } = relay({ outputTokensMax: 8192 }, 8192);
   it.take({ promptTokens: 8100 });
   for (let i = 0; i < 156; i++) it.take({ thinking: "thinking it over " });

@@ -15,7 +15,7 @@ test("an unscripted answer has about a hundred units and ends with a sentence", 
   }
 });
 
-test("a vector is one long, depends on its text alone, and differs from others", () => {
+test("a unit vector depends on its text alone, and differs between texts", () => {
   const vector = unitVector("hello", 1024);
   assert.equal(vector.length, 1024);
   assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-5);

@@ -18,7 +18,7 @@ const catalogue: Catalogue = JSON.parse(
 );
 const LIMIT = 1e6;
 
-test("the agent and the gateway count the same tokens in the texts that tell tokenizers apart", async () => {
+test("the agent and the gateway count the same tokens in the texts that distinguish tokenizers", async () => {
   for (const name of TOKENIZER_NAMES) {
     const prompts = openPromptCounter(TOKENIZERS[name], await loadTables(name));
     for (const reference of TOKENIZER_REFERENCES) {

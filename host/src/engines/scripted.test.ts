@@ -17,7 +17,7 @@ async function play(job: GenerationJob): Promise<{ sink: RecordingSink; finish: 
   return { sink, finish };
 }
 
-test("without a script: prose that depends on prompt and seed", async () => {
+test("returns prose that depends on prompt and seed without a script", async () => {
   const [first, again, otherPrompt, seeded, otherSeed] = await Promise.all([
     play(chatJob("hello")),
     play(chatJob("hello")),
@@ -62,14 +62,14 @@ for (const [name, schema, answer] of [
     { city: "text", at: { x: 0 } },
   ],
 ] as [string, Record<string, unknown>, unknown][]) {
-  test(`a schema for ${name} is kept to`, async () => {
+  test(`follows a schema for ${name}`, async () => {
     const { sink, finish } = await play(chatJob("hi", { format: { type: "json_schema", name: "x", schema } }));
     assert.deepEqual(JSON.parse(sink.text("answer")), answer);
     assert.equal(finish, "stop");
   });
 }
 
-test("an object of any form is one that depends on the prompt, and comes in pieces that the cap counts", async () => {
+test("returns an object that depends on the prompt for any format, in pieces that the cap counts", async () => {
   const format = { type: "json_object" } as const;
   const { sink } = await play(chatJob("hi", { format }));
   assert.equal(JSON.parse(sink.text("answer")).answer, (await play(chatJob("hi"))).sink.text("answer"));
@@ -79,14 +79,14 @@ test("an object of any form is one that depends on the prompt, and comes in piec
   assert.ok(sink.text("answer").startsWith(cut.sink.text("answer")));
 });
 
-test("a script's own text is said whatever form is asked for; its other orders are obeyed", async () => {
+test("returns a script's own text for any format, and follows its other directives", async () => {
   const format = { type: "json_schema", name: "x", schema: { type: "boolean" } } as const;
   assert.equal((await play(scripted({ text: "no" }, { format }))).sink.text("answer"), "no");
   const { sink } = await play(scripted({ reasoning: "hm" }, { format }));
   assert.deepEqual([sink.text("reasoning"), sink.text("answer")], ["hm", "true"]);
 });
 
-test("a retry of the same request is answered alike", async () => {
+test("answers a retry of the same request alike", async () => {
   const first = await play(scripted({ tokens: 20 }));
   const second = await play(scripted({ tokens: 20 }, { attempt: 2 }));
   assert.equal(second.sink.text("answer"), first.sink.text("answer"));
@@ -154,7 +154,7 @@ for (const [name, job, text, deltas, finish] of answers) {
   });
 }
 
-test("tokens is the number of words, a hundred by default", async () => {
+test("tokens sets the number of words, a hundred by default", async () => {
   assert.equal((await play(scripted({ tokens: 7 }))).sink.deltas.length, 7);
   assert.equal((await play(scripted({ tokens: 0 }))).sink.deltas.length, 0);
   assert.equal((await play(scripted({}))).sink.deltas.length, 100);
@@ -205,7 +205,7 @@ test("ttft_ms and delta_ms set the pace", async () => {
 });
 
 for (const after of [0, 2, 4]) {
-  test(`fail_after ${after}: so many deltas, then a failure of the engine`, async () => {
+  test(`fail_after ${after} fails the engine after that many deltas`, async () => {
     const sink = new RecordingSink();
     await assert.rejects(
       engine.generate(scripted({ text: "a b c d", fail_after: after }), sink, new AbortController().signal),
@@ -215,11 +215,11 @@ for (const after of [0, 2, 4]) {
   });
 }
 
-test("a fault after more deltas than there are does not happen", async () => {
+test("a fault after more deltas than the answer has does not occur", async () => {
   assert.equal((await play(scripted({ text: "a b", fail_after: 3 }))).finish, "stop");
 });
 
-test("stall_after goes quiet until it is cancelled", async () => {
+test("stall_after sends nothing more until the job is cancelled", async () => {
   const controller = new AbortController();
   const sink = new RecordingSink();
   sink.heard = () => {
@@ -229,7 +229,7 @@ test("stall_after goes quiet until it is cancelled", async () => {
   assert.equal(sink.deltas.length, 2);
 });
 
-test("a stall that nobody cancels ends as a failure", async () => {
+test("a stall without cancellation ends as a failure", async () => {
   const clock = new ManualClock();
   const sink = new RecordingSink();
   const playing = scriptedEngine({ models: [], clock }).generate(
@@ -242,7 +242,7 @@ test("a stall that nobody cancels ends as a failure", async () => {
   await assert.rejects(playing, EngineError);
 });
 
-test("only_attempt: other attempts behave", async () => {
+test("only_attempt leaves other attempts unaffected", async () => {
   const script = { text: "a b c", fail_after: 1, only_attempt: 1 };
   await assert.rejects(play(scripted(script)), EngineError);
   assert.equal((await play(scripted(script, { attempt: 2 }))).sink.text("answer"), "a b c");
@@ -255,7 +255,7 @@ test("busy refuses the job, on its attempt only", () => {
   assert.equal(engine.refuses?.(chatJob("#script {")), false);
 });
 
-test("empty says nothing, on its attempt only", async () => {
+test("empty returns no output, on its attempt only", async () => {
   const script = { text: "a b", empty: true, only_attempt: 1 };
   const { sink, finish } = await play(scripted(script));
   assert.deepEqual([sink.deltas, finish], [[], "stop"]);
@@ -275,7 +275,7 @@ const malformed = [
   '#script {"delta_ms":1e9}',
 ];
 for (const prompt of malformed) {
-  test(`a malformed script is the prompt's fault: ${prompt.slice(0, 30)}`, async () => {
+  test(`a malformed script is blamed on the prompt: ${prompt.slice(0, 30)}`, async () => {
     await assert.rejects(play(chatJob(prompt)), (error) => {
       assert.ok(error instanceof EngineError && error.blame === "prompt");
       assert.doesNotMatch(error.message, /secret|many|xxx/);
@@ -284,7 +284,7 @@ for (const prompt of malformed) {
   });
 }
 
-test("a long answer lets others have their turn, and a cancellation ends it", async () => {
+test("a long answer yields to other jobs, and a cancellation ends it", async () => {
   const controller = new AbortController();
   setImmediate(() => controller.abort());
   const sink = new RecordingSink();
@@ -292,7 +292,7 @@ test("a long answer lets others have their turn, and a cancellation ends it", as
   assert.ok(sink.deltas.length < 10_000, `${sink.deltas.length} deltas`);
 });
 
-test("embeddings: one unit vector of width 1,024 per text", async () => {
+test("embeddings: returns one unit vector of width 1,024 per text", async () => {
   const job = {
     id: JOB_ID,
     attempt: 1,
@@ -309,6 +309,6 @@ test("embeddings: one unit vector of width 1,024 per text", async () => {
   assert.notDeepEqual(vectors[0], vectors[1]);
 });
 
-test("words joined are the text again", () => {
+test("the joined words equal the text", () => {
   for (const text of ["", " ", "a", " a  b ", "a\n\nb\t", "\u00a0x"]) assert.equal(wordsOf(text).join(""), text);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { engineSeed } from "./seed.ts";
 
-test("small seeds stay, large and negative ones become 31 bits, the same ones every time", () => {
+test("small seeds are kept, and large and negative ones map to the same 31 bits each time", () => {
   for (const seed of [0, 1, 42, 2 ** 31 - 1]) assert.equal(engineSeed(seed), seed);
   fc.assert(
     fc.property(fc.integer({ min: -(2 ** 53) + 1, max: 2 ** 53 - 1 }), (seed) => {

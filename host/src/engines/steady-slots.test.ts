@@ -13,7 +13,7 @@ const state = (more: Partial<SteadySlots>): SteadySlots => ({
   ...more,
 });
 
-test("a wide gap halves how many prompts are read at once, and one that is wider takes slots", () => {
+test("halves concurrent prompts after a wide gap, and takes slots after a wider one", () => {
   const table: [what: string, gap: { ms: number; reading: number; running?: number }, before: object, after: object][] =
     [
       ["a narrow gap", { ms: 499, reading: 8 }, {}, { readers: 8, slots: 64, readersSince: 0 }],
@@ -49,7 +49,7 @@ test("a wide gap halves how many prompts are read at once, and one that is wider
     assert.partialDeepStrictEqual(afterGap(state(before), { ms, running, reading, now: NOW }), after, what);
 });
 
-test("narrow gaps give more back, a little at a time, where more is asked for", () => {
+test("raises the limits gradually after narrow gaps while more is requested", () => {
   const table: [what: string, calm: object, before: object, after: object][] = [
     ["a prompt waits", { waits: true }, {}, { readers: 10, readersSince: NOW }],
     ["a prompt waits, and no gap was wide yet", { waits: true }, { isNew: true }, { readers: 16, isNew: true }],
@@ -70,7 +70,7 @@ test("narrow gaps give more back, a little at a time, where more is asked for", 
   }
 });
 
-test("an engine that changes how many it takes keeps what was learnt of it", () => {
+test("keeps what was learnt when the engine's slots change", () => {
   const table: [before: number, slotsMax: number, had: object, has: object][] = [
     [64, 128, { slots: 64 }, { slots: 128, readers: 8 }],
     [64, 128, { slots: 20 }, { slots: 20 }],

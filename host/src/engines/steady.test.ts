@@ -53,7 +53,7 @@ function open(slots: number) {
   return { clock, inner, engine, told, start, sinks, stop };
 }
 
-test("prompts wait while the engine reads sixteen of them, and each is let in when another's first word is there", async () => {
+test("lets sixteen prompts in at once, and each further one when another has its first token", async () => {
   const { clock, inner, start, sinks } = open(64);
   const answers = start(28);
   await turn();
@@ -77,7 +77,7 @@ test("prompts wait while the engine reads sixteen of them, and each is let in wh
   assert.equal((await Promise.all(answers)).length, 28);
 });
 
-test("lets nobody in while a job waits for its next word, but one", async () => {
+test("lets only one prompt in while a job waits for its next token", async () => {
   const { clock, inner, start } = open(64);
   start(4);
   await turn();
@@ -94,7 +94,7 @@ test("lets nobody in while a job waits for its next word, but one", async () => 
   assert.equal(inner.jobs.length, 8);
 });
 
-test("a prompt waits four seconds at most", async () => {
+test("delays a prompt for four seconds at most", async () => {
   const { clock, inner, start, sinks } = open(64);
   start(18);
   await turn();
@@ -107,7 +107,7 @@ test("a prompt waits four seconds at most", async () => {
   assert.deepEqual(sinks[17]?.fractions, [0, 0, 0, 0]);
 });
 
-test("a job that is cut off while it waits, or when its turn came, takes no room", async () => {
+test("frees the room of a job that is cancelled while it waits or is let in", async () => {
   const { inner, start } = open(64);
   start(16);
   await turn();
@@ -132,7 +132,7 @@ async function settle({ clock, inner }: { clock: ManualClock; inner: HandMovedEn
   }
 }
 
-test("announces fewer slots when words are far apart with no prompt to blame, and more again after five calm seconds", async () => {
+test("announces fewer slots when tokens are far apart without a prompt, and more after five calm seconds", async () => {
   const { clock, inner, told, start } = open(16);
   start(16);
   await turn();
@@ -157,7 +157,7 @@ test("announces fewer slots when words are far apart with no prompt to blame, an
   assert.deepEqual(told.at(-1), { models: ["tiny-3b"], slots: 15, slotsMax: 16 });
 });
 
-test("an engine that goes away and comes back is given what it kept up with", async () => {
+test("restores the limits of an engine that returns", async () => {
   const { clock, inner, told, start } = open(16);
   start(16);
   await turn();
@@ -171,7 +171,7 @@ test("an engine that goes away and comes back is given what it kept up with", as
   ]);
 });
 
-test("the same engine that reads 64 prompts for three seconds stalls without the rule, and leaves no gap of two with it", async () => {
+test("the same engine that reads 64 prompts for three seconds stalls without the rule, and has no gap of two seconds with it", async () => {
   const READ_MS = 45;
   const STEP_MS = 15;
   /** One step of an engine that reads all prompts that are there before it says the next words. */

@@ -38,7 +38,7 @@ async function counting(t: TestContext, tokens: number, profile: EngineProfile =
 const verdictOf = async (t: TestContext, model: string, tokens: number): Promise<string> =>
   (await engineTemplate(await counting(t, tokens), model, systemClock)).verdict;
 
-test("what the gateway bills matches, and so do the published templates that differ without harm, and a BOS more or less", async (t) => {
+test("accepts the billed count, harmless differences of published templates, and one BOS more or less", async (t) => {
   const cases: Record<string, number[]> = {
     "tiny-3b": [64, 63, 65, 54, 53, 55, 44, 43, 45],
     "small-8b": [64, 44],
@@ -50,7 +50,7 @@ test("what the gateway bills matches, and so do the published templates that dif
     for (const tokens of counts) assert.equal(await verdictOf(t, model, tokens), "matches", `${model} ${tokens}`);
 });
 
-test("every other count is another template, or none", async (t) => {
+test("treats every other count as another template, or none", async (t) => {
   const cases: Record<string, number[]> = {
     "tiny-3b": [8, 14, 42, 46, 52, 56, 62, 66, 90],
     "small-7b-alt": [14, 25, 41, 44, 64],
@@ -60,7 +60,7 @@ test("every other count is another template, or none", async (t) => {
     for (const tokens of counts) assert.equal(await verdictOf(t, model, tokens), "differs", `${model} ${tokens}`);
 });
 
-test("it is said which template is missing, what that costs, and how it is added", async (t) => {
+test("names the missing template, its cost, and how to add it", async (t) => {
   const none = await engineTemplate(await counting(t, 14), "tiny-3b", systemClock);
   assert.equal(
     templateTrouble(none),
@@ -78,7 +78,7 @@ test("it is said which template is missing, what that costs, and how it is added
   assert.equal(templateTrouble({ verdict: "unknown" }), undefined);
 });
 
-test("the chat is put as a job is, for one token and at once", async (t) => {
+test("sends the chat as a job of one token", async (t) => {
   const bodies: { path: string; body: Record<string, unknown> }[] = [];
   const take: Answer = (request, response) => {
     bodies.push({ path: request.path, body: JSON.parse(request.body) });
@@ -96,7 +96,7 @@ test("the chat is put as a job is, for one token and at once", async (t) => {
   assert.deepEqual([options?.num_predict, options?.num_ctx, openAi?.body.max_tokens], [1, 8192, 1]);
 });
 
-test("an engine of the OpenAI dialect tells by its usage; several engines tell by the one that has the model", async (t) => {
+test("reads the usage of an OpenAI-compatible engine, and asks the engine that has the model", async (t) => {
   const one = await counting(t, 42, generic);
   assert.equal((await engineTemplate(one, "mid-14b", systemClock)).verdict, "matches");
   const both = compositeEngine([scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), one]);
@@ -104,7 +104,7 @@ test("an engine of the OpenAI dialect tells by its usage; several engines tell b
   assert.equal((await engineTemplate(both, "tiny-3b", systemClock)).verdict, "unknown");
 });
 
-test("an engine that refuses the chat fails; one that is given up on, has no chats or does not count is unknown", async (t) => {
+test("fails when the engine refuses the chat, and is unknown on timeout, without chats or counts", async (t) => {
   const refuses = engineAt(await stubServer(t, (_request, response) => json(response, { error: "no" }, 500)), ollama);
   assert.deepEqual(await engineTemplate(refuses, "tiny-3b", systemClock), {
     verdict: "fails",
@@ -122,7 +122,7 @@ test("an engine that refuses the chat fails; one that is given up on, has no cha
   assert.deepEqual(await engineTemplate(scripted, "tiny-3b", systemClock), unknown);
 });
 
-test("a file in this process counts by its own template; the demo model stands in for others and is not compared", async (t) => {
+test("counts by the own template of a file in this process, and does not compare the demo model", async (t) => {
   const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
   const models = ["tiny-3b"];
   const own = await llamaCppEngine({ name: "x", file, models, slots: 1, gpu: false, clock: systemClock });

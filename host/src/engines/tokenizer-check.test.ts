@@ -47,7 +47,7 @@ test("each model matches its own tokenizer and differs from the others", async (
   }
 });
 
-test("an engine with a tokenizer of its own differs: stubs that count words, and the model of this repository", async (t) => {
+test("an engine with another tokenizer differs: stubs that count words, and this repository's model", async (t) => {
   for (const [stub, profile] of [
     [llamaServerStub, llamaServer],
     [vllmStub, vllm],
@@ -68,7 +68,7 @@ test("an engine with a tokenizer of its own differs: stubs that count words, and
   assert.equal(await engineTokenizer(real, "tiny-3b"), "differs");
 });
 
-test("unknown: an engine that does not tokenise, one that is away, a model that is not known", async (t) => {
+test("is unknown for an engine that does not tokenise or is unreachable, and for an unknown model", async (t) => {
   const stub = await stubServer(t, ollamaStub(new StubEngine()));
   const away = engineAt(await deadAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);
@@ -83,7 +83,7 @@ test("unknown: an engine that does not tokenise, one that is away, a model that 
   assert.equal(await engineTokenizer(counts, "tiny-3b", "llama3"), "matches");
 });
 
-test("the references tell every two tokenizers apart", () => {
+test("the reference texts distinguish every two tokenizers", () => {
   for (const one of TOKENIZERS) {
     for (const other of TOKENIZERS) {
       if (one !== other) assert.ok(TOKENIZER_REFERENCES.some((reference) => reference[one] !== reference[other]));

@@ -20,7 +20,7 @@ function harness(liveness: Liveness) {
   return { watchdog, told, pass, state };
 }
 
-test("an engine whose server answers is told to be at work every second, until it speaks", async () => {
+test("reports progress every second while the engine's server responds, until it has output", async () => {
   const { watchdog, told, pass } = harness("answers");
   await pass(10);
   assert.equal(told.length, 10);
@@ -30,7 +30,7 @@ test("an engine whose server answers is told to be at work every second, until i
   watchdog.end();
 });
 
-test("a frozen engine is not covered for: within seconds nothing more is told", async () => {
+test("stops reporting progress within seconds for a frozen engine", async () => {
   const { watchdog, told, pass, state } = harness("answers");
   await pass(3);
   state.liveness = "slow";
@@ -43,7 +43,7 @@ test("a frozen engine is not covered for: within seconds nothing more is told", 
   watchdog.end();
 });
 
-test("a server that answers while its model hangs is given up after a minute", async () => {
+test("gives up a server that responds while its model hangs after a minute", async () => {
   const { watchdog, pass } = harness("answers");
   await pass(59);
   assert.equal(watchdog.signal.aborted, false);
@@ -52,7 +52,7 @@ test("a server that answers while its model hangs is given up after a minute", a
   watchdog.end();
 });
 
-test("what the engine says of its prompt is told at once, and is what is told until more is known", async () => {
+test("passes on the engine's own progress immediately, and repeats it until it changes", async () => {
   const { watchdog, told, pass } = harness("answers");
   watchdog.read(0.25);
   await pass(2);
@@ -63,7 +63,7 @@ test("what the engine says of its prompt is told at once, and is what is told un
   watchdog.end();
 });
 
-test("an engine that falls silent in the middle of its answer is given up, too", async () => {
+test("gives up an engine that becomes silent during its answer", async () => {
   const { watchdog, pass } = harness("answers");
   watchdog.output();
   await pass(61);

@@ -20,7 +20,7 @@ async function letOut(harness: AgentHarness): Promise<void> {
 const malformedIn = (harness: AgentHarness): number =>
   harness.plane.heard.filter(({ frame }) => frame === undefined).length;
 
-test("no reader accepts one of the malformed frames", () => {
+test("malformed frames are refused by every reader", () => {
   assert.ok(malformedFrames(JOB_ID).length > 5);
   for (const bytes of malformedFrames(JOB_ID)) assert.throws(() => decode(bytes), FrameError);
 });
@@ -46,7 +46,7 @@ for (const [after, text] of [
   [0, ""],
   [2, "a b"],
 ] as const) {
-  test(`garbage_after ${after}: malformed frames once so much has left, then silence`, async () => {
+  test(`garbage_after ${after} sends malformed frames after that much output, then nothing`, async () => {
     const harness = new AgentHarness();
     await harness.online();
     const job = harness.script({ text: "a b c", garbage_after: after });
@@ -58,7 +58,7 @@ for (const [after, text] of [
     await harness.agent.stop();
   });
 
-  test(`drop_after ${after}: the connection is cut once so much has left; the agent comes back`, async () => {
+  test(`drop_after ${after} cuts the connection after that much output, and the agent reconnects`, async () => {
     const harness = new AgentHarness();
     await harness.online();
     const job = harness.script({ text: "a b c", drop_after: after });
@@ -79,7 +79,7 @@ for (const [after, text] of [
   });
 }
 
-test("a client that does not stream: what was said has left before the fault", async () => {
+test("output is sent before the fault for a client that does not stream", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a b c d", delta_ms: 10, garbage_after: 3 }, { stream: false });
@@ -92,7 +92,7 @@ test("a client that does not stream: what was said has left before the fault", a
   await harness.agent.stop();
 });
 
-test("other jobs beside a faulty one, other attempts and jobs after it are left alone", async () => {
+test("other jobs, other attempts and later jobs are unaffected by a fault", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const faulty = harness.script({ text: "a b", claim_tokens: 7, garbage_after: 2 });
@@ -111,7 +111,7 @@ test("other jobs beside a faulty one, other attempts and jobs after it are left 
   await harness.agent.stop();
 });
 
-test("on a real connection, too, what was published leaves before the cut", async (t) => {
+test("published output is sent before the cut on a real connection, too", async (t) => {
   const nats = await stubNats(t);
   const faults = new WireFaults();
   const connection = await faults.decorate(dialNats)(

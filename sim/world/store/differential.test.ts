@@ -48,14 +48,14 @@ interface Kept {
   pool: pg.Pool;
 }
 
-describe("the simulated store beside PostgreSQL", () => {
+describe("the simulated database beside PostgreSQL", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
   });
   after(() => db.close());
 
-  test("every history has the same answers and leaves the same books", async () => {
+  test("returns the same answers and the same ledger for every history", async () => {
     const seed = process.env.TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
     for (let i = 0; i < HISTORIES; i++) await play(new Chance(`${seed} ${i}`), `TEST_SEED=${seed}, history ${i}`);
   });

@@ -59,7 +59,7 @@ describe("the simulated nodes beside PostgreSQL", () => {
     (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
   const sinceLongAgo = (fleet: Fleet) => fleet.barredSince(new Date(0));
 
-  test("answers count until the probation ends, a quarantine takes them away and bars the node", async () => {
+  test("count answers until probation ends, and reset them and bar the node on quarantine", async () => {
     await look("a new node");
     assert.equal(await same("some answers", (fleet) => answered(fleet, probationAnswers - 1)), false);
     await look("on probation");

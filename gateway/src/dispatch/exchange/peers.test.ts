@@ -25,7 +25,7 @@ interface TestGateway {
   tell: Tell<{ at: number }>;
 }
 
-describe("peers", () => {
+describe("exchange between gateways", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let sent: number;
@@ -66,7 +66,7 @@ describe("peers", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 11 });
   };
 
-  test("each counts those that live: who comes is known at once, who leaves too, who is silent after ten seconds", () => {
+  test("counts live gateways: joins and leaves immediately, silent ones until ten seconds have passed", () => {
     const a = open("a");
     assert.equal(a.peers.gateways(), 1);
     const b = open("b");
@@ -85,7 +85,7 @@ describe("peers", () => {
     assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2], "those that speak are still there");
   });
 
-  test("a gateway that sees fewer nodes takes the count of the one that sees most, for a minute", async () => {
+  test("uses the highest slot count of any gateway for one minute when it sees fewer nodes itself", async () => {
     const a = open("a");
     await join("n1", 30);
     const b = open("b");
@@ -100,7 +100,7 @@ describe("peers", () => {
     assert.deepEqual([a.dispatcher.slots(MODEL), b.dispatcher.slots(MODEL)], [0, 0], "and it is not told in circles");
   });
 
-  test("speeds measured at one are known at the others, and a newcomer gets what they hold", async () => {
+  test("shares measured speeds with all gateways, and sends a newcomer what the others hold", async () => {
     const [a, b] = [open("a"), open("b")];
     const node = await join("n1");
     for (const ms of [10, 20, 30]) measured(a, "n1", ms);
@@ -128,7 +128,7 @@ describe("peers", () => {
     assert.equal(a.dispatcher.speedOfNode("n1", MODEL).ttftMs, 25, "who had some takes nothing twice");
   });
 
-  test("what is told is gathered and bounded, and times arrive in the hearer's own", () => {
+  test("batches and bounds messages, and converts times to the receiver's clock", () => {
     const [a, b] = [open("a"), open("b")];
     const before = sent;
     for (let i = 0; i < 100; i++) a.tell("n1", { at: clock.monotonic() - i });
@@ -145,7 +145,7 @@ describe("peers", () => {
     assert.equal(b.heard.length, 4);
   });
 
-  test("of a node that joins, the others are asked, and they answer only the one that asked", async () => {
+  test("asks the peers about a node that joins, and they reply only to the gateway that asked", async () => {
     const [a, b] = [open("a"), open("b", ["n1", "n2"])];
     a.roster.close();
     await join("n1");
@@ -161,7 +161,7 @@ describe("peers", () => {
     assert.deepEqual(a.heard, []);
   });
 
-  test("while the plane is away nothing is sent; what was told goes out when it is back", () => {
+  test("sends nothing while the plane is unreachable, and sends pending messages once it is back", () => {
     const [a, b] = [open("a"), open("b")];
     (plane.health as { isAway: boolean }).isAway = true;
     a.tell("n1", { at: 1 });
@@ -172,7 +172,7 @@ describe("peers", () => {
     assert.equal(b.heard.length, 1);
   });
 
-  test("alone it tells nothing, and a message that cannot be read changes nothing", () => {
+  test("sends nothing without peers, and ignores a message that it cannot read", () => {
     const a = open("a");
     const before = sent;
     for (let i = 0; i < 100; i++) a.tell("n1", { at: i });
@@ -184,7 +184,7 @@ describe("peers", () => {
     assert.equal(a.peers.gateways(), 1);
   });
 
-  test("no node may speak or listen there", () => {
+  test("refuses nodes that publish or subscribe on the exchange subject", () => {
     const { publish, subscribe } = nodePermissions("node_1");
     for (const pattern of [...publish, ...subscribe]) {
       for (const subject of [PEERS, toPeer("a"), toPeer("node_1")]) assert.equal(covers(pattern, subject), false);

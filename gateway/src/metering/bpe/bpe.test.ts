@@ -32,7 +32,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const tables = (await loadTables(name)) as BpeTables;
     const bpe = new Bpe(tables);
 
-    it("gives the tokens that the definition gives", () => {
+    it("returns the tokens of the reference definition", () => {
       fc.assert(
         fc.property(fc.oneof(bytes, fc.uint8Array({ maxLength: 200 })), (piece) => {
           const expected = encodeSlowly(tables, piece);
@@ -45,7 +45,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("counts nothing as nothing", () => {
+    it("counts an empty text as zero tokens", () => {
       assert.equal(bpe.count(new Uint8Array(0), 0, 0), 0);
     });
   });

@@ -48,19 +48,19 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       return text.end();
     };
 
-    it("gives the reference count of every reference text", () => {
+    it("returns the reference count for every reference text", () => {
       const texts = referenceTexts();
       assert.equal(texts.length, 2284);
       for (const reference of texts) assert.equal(counter.count(reference.text), reference[name], reference.text);
     });
 
-    it("gives the reference count of long texts without structure", () => {
+    it("returns the reference count for long texts without structure", () => {
       for (const reference of drawnTexts()) {
         assert.equal(counter.count(reference.text), reference[name], reference.text.slice(0, 40));
       }
     });
 
-    it("gives the same count when a text streams in, in parts of any size", () => {
+    it("returns the same count when a text streams in, in parts of any size", () => {
       // Special tokens have no meaning in a stream, so only texts without them have a reference count there.
       for (const [i, reference] of [...referenceTexts(), ...drawnTexts()].entries()) {
         const whole = counter.countPlain(reference.text);
@@ -69,7 +69,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("does not depend on how a text is cut", () => {
+    it("does not depend on where a text is split", () => {
       fc.assert(
         fc.property(anyText, cuts, (text, lengths) => {
           assert.equal(stream(partsOf(text, lengths)), counter.countPlain(text));
@@ -78,7 +78,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("knows the exact count at every moment", () => {
+    it("has the exact count at every moment", () => {
       fc.assert(
         fc.property(anyText, cuts, (text, lengths) => {
           const streamed = counter.openStream();
@@ -96,7 +96,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("can go back to a mark", () => {
+    it("returns to a marked position", () => {
       fc.assert(
         fc.property(anyText, anyText, anyText, (before, dropped, after) => {
           const streamed = counter.openStream();
@@ -112,7 +112,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("can go back to a mark in the middle of a long run", () => {
+    it("returns to a marked position in the middle of a long run", () => {
       const long = (part: string): string => part.repeat(1000);
       for (const before of [
         long(" "),
@@ -133,7 +133,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("counts half a character as U+FFFD", () => {
+    it("counts an unpaired surrogate as U+FFFD", () => {
       fc.assert(
         fc.property(anyText, (text) => {
           assert.equal(counter.countPlain(text), counter.countPlain(text.toWellFormed()));
@@ -142,7 +142,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("stops soon after the limit and says so", () => {
+    it("stops soon after the limit and reports it", () => {
       fc.assert(
         fc.property(anyText, fc.nat({ max: 2000 }), (text, limit) => {
           const exact = counter.count(text);
@@ -154,7 +154,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("takes special tokens for themselves in a prompt and for text in an answer", () => {
+    it("reads special tokens in a prompt as tokens, and in an answer as text", () => {
       const token = name === "llama3" ? "<|eot_id|>" : "<|im_end|>";
       assert.equal(counter.count(`a${token}b`), 3);
       assert.ok(counter.countPlain(`a${token}b`) > 3);
@@ -165,7 +165,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
 describe("normalisation, qwen2.5", async () => {
   const counter = new BpeCounter((await loadTables("qwen2.5")) as BpeTables);
 
-  it("counts a text as its normal form", () => {
+  it("counts a text in its normal form", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         assert.equal(counter.countPlain(text), counter.countPlain(text.toWellFormed().normalize("NFC")));

@@ -31,7 +31,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       return whole.count(bytes, 0, bytes.length);
     };
 
-    it("count as if encoded in one go, however they grow", () => {
+    it("have the count of a single encoding however they grow", () => {
       fc.assert(
         fc.property(longText, fc.array(fc.integer({ min: 1, max: 400 })), (text, cuts) => {
           const piece = new LongPiece(counter);
@@ -48,7 +48,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("count right at every length on the way, and after being cut back", () => {
+    it("have the right count at every length and after truncation", () => {
       fc.assert(
         fc.property(longText, fc.nat({ max: 4000 }), (text, back) => {
           const piece = new LongPiece(counter);
@@ -69,7 +69,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("count right even if checkpoints are so close that many cannot be used", () => {
+    it("have the right count when checkpoints are too close to be used", () => {
       let tookBack = 0;
       fc.assert(
         fc.property(longText, fc.integer({ min: 2, max: 24 }), (text, windowBytes) => {
@@ -87,7 +87,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.ok(tookBack > 0);
     });
 
-    it("take work that grows with their length only", () => {
+    it("need work in proportion to their length", () => {
       for (const { text } of drawnTexts()) {
         const bytes = Buffer.byteLength(text);
         const before = counter.bpe.bytesTaken;

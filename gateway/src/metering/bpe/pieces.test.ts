@@ -46,7 +46,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       return pieces;
     };
 
-    it("are those of the published pattern", () => {
+    it("equal the matches of the published pattern", () => {
       for (const { text } of referenceTexts()) assert.deepEqual(cut(text), text.match(pattern(tables.digitsMax)) ?? []);
       fc.assert(
         fc.property(awkward, (text) => {
@@ -56,7 +56,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("are the same where a plain word is looked for first", () => {
+    it("are the same with the fast path for plain words", () => {
       const plain = fc.string({ unit: fc.constantFrom(..." '\naZz@[`{1é\u0301的") });
       fc.assert(
         fc.property(plain, (text) => {
@@ -71,7 +71,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(plainWordEnd(unitsOf(" the end"), 0, 8), 4);
     });
 
-    it("are only called decided when nothing that follows can change them", () => {
+    it("are reported as final only when no following text can change them", () => {
       fc.assert(
         fc.property(awkward, awkward, (text, more) => {
           const units = unitsOf(text);

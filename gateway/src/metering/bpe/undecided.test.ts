@@ -5,7 +5,7 @@ import { loadTables } from "../tokenizers.ts";
 import type { BpeTables } from "./tables.ts";
 import { Undecided } from "./undecided.ts";
 
-describe("text on its way in", async () => {
+describe("streamed text normalisation", async () => {
   const { classes } = (await loadTables("qwen2.5")) as BpeTables;
   const arrive = (parts: string[], nfc = true): string => {
     const text = new Undecided({ classes, nfc });
@@ -42,7 +42,7 @@ describe("text on its way in", async () => {
     ),
   );
 
-  it("comes out in normal form, wherever it was cut", () => {
+  it("returns normal form wherever the text is split", () => {
     fc.assert(
       fc.property(parts, (texts) => {
         assert.equal(arrive(texts), texts.join("").toWellFormed().normalize("NFC"));
@@ -51,7 +51,7 @@ describe("text on its way in", async () => {
     );
   });
 
-  it("comes out well-formed and otherwise as it was without normalisation", () => {
+  it("returns well-formed text, otherwise unchanged, for a tokenizer without normalisation", () => {
     fc.assert(
       fc.property(parts, (texts) => {
         assert.equal(arrive(texts, false), texts.join("").toWellFormed());
@@ -60,7 +60,7 @@ describe("text on its way in", async () => {
     );
   });
 
-  it("only calls normal what more text cannot change", () => {
+  it("reports text as normalised only when more text cannot change it", () => {
     fc.assert(
       fc.property(parts, parts, (before, after) => {
         const text = new Undecided({ classes, nfc: true });
@@ -72,7 +72,7 @@ describe("text on its way in", async () => {
     );
   });
 
-  it("is normalised in lots of 128 when more marks than that follow one letter, wherever it was cut", () => {
+  it("normalises in blocks of 128 combining marks, wherever the text is split", () => {
     const marks = "\u0301\u0316".repeat(300);
     const lots = [
       `e${marks.slice(0, 128)}`,

@@ -9,13 +9,13 @@ import type { UnigramTables } from "./tables.ts";
 describe("counting, xlm-roberta", async () => {
   const counter = new UnigramCounter((await loadTables("xlm-roberta")) as UnigramTables);
 
-  it("gives the reference count of every reference text", () => {
+  it("returns the reference count for every reference text", () => {
     for (const reference of [...referenceTexts(), ...drawnTexts()]) {
       assert.equal(counter.count(reference.text), reference["xlm-roberta"], reference.text.slice(0, 60));
     }
   });
 
-  it("normalises as the reference does", () => {
+  it("normalises like the reference", () => {
     const { extra } = unigramCounts();
     assert.ok(extra.length > 1500);
     for (const { text, count } of extra) assert.equal(counter.count(text), count, JSON.stringify(text));
@@ -32,7 +32,7 @@ describe("counting, xlm-roberta", async () => {
     );
   });
 
-  it("stops soon after the limit and says so", () => {
+  it("stops soon after the limit and reports it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 3000 }), fc.nat({ max: 1000 }), (text, limit) => {
         const exact = counter.count(text);
@@ -44,7 +44,7 @@ describe("counting, xlm-roberta", async () => {
     );
   });
 
-  it("takes half a character for U+FFFD", () => {
+  it("counts an unpaired surrogate as U+FFFD", () => {
     for (const text of ["a\ud800b", "\udc00", "x\ud83d", "😀\ude00"]) {
       assert.equal(counter.count(text), counter.count(text.toWellFormed()));
     }

@@ -10,8 +10,8 @@ import { verifyJwt } from "./user-jwt.ts";
 const account = createKey("account", systemRandom());
 const NOW_MS = 1_900_000_000_400;
 
-describe("a node's credentials", () => {
-  test("are for its own subjects, its own key and its time", () => {
+describe("node credentials", () => {
+  test("name the node's own subjects, its own key and their expiry", () => {
     const grant = { nodeId: "node_a", url: "nats://x", issuedAtS: 1_900_000_000, nowMs: NOW_MS, ttlMs: 60_000 };
     const credentials = issueNodeCredentials(account, grant);
     const verifying = parsePublicKey("account", account.publicKey);
@@ -24,7 +24,7 @@ describe("a node's credentials", () => {
     assert.equal(verdict.claims.expiresAtS * 1000, credentials.expiresAt);
   });
 
-  test("have one key per node and account, whoever issues them", () => {
+  test("have one key per node and account, whichever gateway issues them", () => {
     const again = keyFromSeed(account.seed);
     assert.equal(nodeKey(account, "node_a").seed, nodeKey(again, "node_a").seed);
     assert.notEqual(nodeKey(account, "node_a").seed, nodeKey(account, "node_b").seed);
@@ -32,13 +32,13 @@ describe("a node's credentials", () => {
     assert.notEqual(nodeKey(account, "node_a").seed, nodeKey(other, "node_a").seed);
   });
 
-  test("are never issued for an id that could reach beyond its place in a subject", () => {
+  test("are never issued for a node ID that could match other subjects", () => {
     for (const nodeId of ["", "a.b", "*", ">", "a b", "a\r\nPUB", "ä", "x".repeat(65)]) {
       assert.throws(() => nodeKey(account, nodeId), InvariantError, nodeId);
     }
   });
 
-  test("are dated after the revocation they follow, and by the clock otherwise", () => {
+  test("are dated after the latest revocation, and by the clock otherwise", () => {
     assert.equal(issueSecond(NOW_MS, undefined), 1_900_000_000);
     assert.equal(issueSecond(NOW_MS, 1_800_000_000), 1_900_000_000);
     assert.equal(issueSecond(NOW_MS, 1_900_000_000), 1_900_000_001);

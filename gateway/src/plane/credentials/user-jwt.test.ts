@@ -41,8 +41,8 @@ function signClaims(change: (claims: Record<string, unknown>) => void): string {
   return `${signed}.${account.sign(Buffer.from(signed)).toString("base64url")}`;
 }
 
-describe("credentials", () => {
-  test("a node gets its own subjects and the limits it was granted", () => {
+describe("user JWT", () => {
+  test("contains the node's own subjects and the granted limits", () => {
     const verdict = verifyJwt([verifying(account)], mintUserJwt(account, grant), NOW_S * 1000);
     assert.ok(verdict.ok);
     const { user: key, ...claims } = verdict.claims;
@@ -57,13 +57,13 @@ describe("credentials", () => {
     });
   });
 
-  test("a credential opens plain client connections and no other kind", () => {
+  test("permits plain client connections and no other kind", () => {
     const [, body = ""] = mintUserJwt(account, grant).split(".");
     const { nats } = JSON.parse(Buffer.from(body, "base64url").toString());
     assert.deepEqual(nats.allowed_connection_types, ["STANDARD"]);
   });
 
-  test("the text is a NATS user JWT", () => {
+  test("has the form of a NATS user JWT", () => {
     const [header = "", body = "", signature = ""] = mintUserJwt(account, grant).split(".");
     assert.deepEqual(JSON.parse(Buffer.from(header, "base64url").toString()), { typ: "JWT", alg: "ed25519-nkey" });
     const claims = JSON.parse(Buffer.from(body, "base64url").toString());
@@ -74,7 +74,7 @@ describe("credentials", () => {
     assert.ok(nkeys.fromPublic(account.publicKey).verify(signed, Buffer.from(signature, "base64url")));
   });
 
-  test("minus one is no limit", () => {
+  test("takes -1 as no limit", () => {
     const verdict = verifyJwt(
       [verifying(account)],
       mintUserJwt(account, { ...grant, subscriptionsMax: -1, payloadBytesMax: -1 }),
@@ -85,7 +85,7 @@ describe("credentials", () => {
     assert.equal(verdict.claims.payloadBytesMax, Number.POSITIVE_INFINITY);
   });
 
-  test("refusals", () => {
+  test("refuses JWTs that are malformed, changed or of the wrong kind", () => {
     const good = mintUserJwt(account, grant);
     const [header = "", body = "", signature = ""] = good.split(".");
     const other = createKey("account", random);
@@ -118,12 +118,12 @@ describe("credentials", () => {
     assert.equal(verdictOf(good, (NOW_S + 3600) * 1000), "expired");
   });
 
-  test("a gateway's, which has no expiry and no node's name, is none of a node", () => {
+  test("refuses a gateway's JWT, which has no expiry and no node name, as a node's", () => {
     const gateway = { ...grant, name: "gateway.1", expiresAtS: undefined };
     assert.equal(verdictOf(mintUserJwt(account, gateway)), "bad_claims");
   });
 
-  test("nobody but an account signs one", () => {
+  test("is signed with an account key only", () => {
     assert.throws(() => mintUserJwt(user, grant), InvariantError);
   });
 });

@@ -8,7 +8,7 @@ import { newAuthority } from "./x509.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 
-test("an authority signs servers, by their names and addresses, and nobody else's", () => {
+test("signs certificates for a server's names and addresses, and for no other server", () => {
   const authority = newAuthority({ name: "ours", nowMs: NOW_MS });
   const root = new X509Certificate(authority.cert);
   assert.equal(root.ca, true);
@@ -29,14 +29,14 @@ test("an authority signs servers, by their names and addresses, and nobody else'
   assert.equal(leaf.verify(new X509Certificate(newAuthority({ name: "ours", nowMs: NOW_MS }).cert).publicKey), false);
 });
 
-test("years are written as the standard asks, before 2050 and after", () => {
+test("writes years as the standard requires, before 2050 and after", () => {
   const { cert } = newAuthority({ name: "late", nowMs: Date.UTC(2045, 5, 1) });
   const { validFromDate, validToDate } = new X509Certificate(cert);
   assert.equal(validFromDate.getUTCFullYear(), 2045);
   assert.equal(validToDate.getUTCFullYear(), 2055);
 });
 
-test("both sides of a connection can ask for the other's certificate", async (t) => {
+test("lets both sides of a connection request the other's certificate", async (t) => {
   const authority = newAuthority({ name: "ours", nowMs: Date.now() });
   const [a, b] = [authority.issue("a", ["a.example"]), authority.issue("b", ["b.example"])];
   const server = createServer({ ...a, ca: authority.cert, requestCert: true }, (socket) => socket.end("hello"));

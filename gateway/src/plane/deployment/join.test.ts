@@ -75,7 +75,7 @@ describe("joining a plane", () => {
     return joined.value.deployment;
   };
 
-  test("gateways of one database join, also at once; a copy of it is refused with a line that says what to do", async () => {
+  test("admits gateways of one database, also at once, and refuses a copy of the database with instructions", async () => {
     const { id } = await records.original.read();
     assert.equal((await records.copy.read()).id, id, "a copy says the same of itself");
     assert.deepEqual(await Promise.all([1, 2, 3].map(() => join(records.original))), [id, id, id]);
@@ -88,7 +88,7 @@ describe("joining a plane", () => {
     assert.equal(await join(records.original), id, "and those that belong there still do");
   });
 
-  test("a fork of it is refused by the plane's owner, has a plane of its own, and can take one over", async () => {
+  test("refuses a fork of the owner's database, which can use its own plane or take one over", async () => {
     const { id } = await join(records.original).then(() => records.original.read());
     const forked = await records.copy.fork();
     assert.deepEqual([forked.forkedFrom, forked.id === id, forked.forkedAt instanceof Date], [id, false, true]);
@@ -100,17 +100,17 @@ describe("joining a plane", () => {
     assert.equal(theirs.owner, forked.id);
   });
 
-  test("a mark that comes late, as from a standby, is found", async () => {
+  test("finds a mark that arrives late, as from a standby", async () => {
     await join({ ...records.original, hasMark: late(records.original) });
     assert.ok(await join(records.original));
   });
 
-  test("gateways whose database is away do not keep another from starting", async () => {
+  test("starts a gateway while other gateways cannot reach their database", async () => {
     await join({ ...records.original, hasMark: () => Promise.reject(new Error("away")) });
     assert.ok(await join(records.original));
   });
 
-  test("gateways of a version that does not answer, and messages that cannot be read, are no obstacle", async () => {
+  test("ignores gateways of a version that does not reply, and messages that cannot be read", async () => {
     plane.subscribe(DEPLOYMENTS, () => {});
     const { id } = await records.original.read();
     const joining = join(records.original);
@@ -120,7 +120,7 @@ describe("joining a plane", () => {
     assert.equal(await joining, id);
   });
 
-  test("a plane that is away at the start is looked at when it is back", async () => {
+  test("checks a plane that is unreachable at the start once it is back", async () => {
     await join(records.original);
     const health = plane.health as { -readonly [Key in keyof Dependency]: Dependency[Key] };
     health.isAway = true;
@@ -131,7 +131,7 @@ describe("joining a plane", () => {
     await until("it is refused then", () => refusals[0] instanceof WrongPlane);
   });
 
-  test("a database knows the gateways that use it, and its marks are not kept for ever", async () => {
+  test("records which gateways use a database, and deletes old marks", async () => {
     assert.deepEqual(await records.original.inUse(), { gateways: 0, requests: 0 });
     await original?.pool.query("insert into deployment_mark (id, made_at) values ($1, now() - interval '2 hours')", [
       newId(),

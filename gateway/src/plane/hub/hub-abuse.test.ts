@@ -12,7 +12,7 @@ const x = Buffer.from("x");
 const oneLoopback = process.platform !== "linux" && "there is only one loopback address here";
 
 describe("before CONNECT", () => {
-  test("garbage, other protocols and early operations are cut", async (t) => {
+  test("disconnects on garbage, other protocols and operations that come too early", async (t) => {
     const hub = await openTestHub(t, { clock });
     const table: [string | Buffer, string][] = [
       ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", "Authorization Violation"],
@@ -32,7 +32,7 @@ describe("before CONNECT", () => {
     await connectClient(t, await hub.mint("n1"));
   });
 
-  test("silence is cut at the deadline, and a peer that then stays is reset", async (t) => {
+  test("disconnects a silent client at the deadline, and resets one that stays connected then", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub, { allowHalfOpen: true });
@@ -52,7 +52,7 @@ describe("before CONNECT", () => {
     await peer.closed;
   });
 
-  test("unauthenticated connections make room for the next, oldest first", async (t) => {
+  test("closes the oldest unauthenticated connection to accept a new one", async (t) => {
     const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedMax: 3 } });
     const strangers = [];
     for (let i = 0; i < 3; i++) {
@@ -71,7 +71,7 @@ describe("before CONNECT", () => {
     assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
   });
 
-  test("unauthenticated connections of one address make room among themselves", { skip: oneLoopback }, async (t) => {
+  test("closes unauthenticated connections of the same address first", { skip: oneLoopback }, async (t) => {
     const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedPerAddressMax: 2 } });
     const elsewhere = rawPeer(t, hub, { from: "127.0.0.2" });
     await elsewhere.hears("INFO");
@@ -85,7 +85,7 @@ describe("before CONNECT", () => {
     for (const peer of [elsewhere, strangers[1], strangers[2]]) assert.doesNotMatch(peer?.heard ?? "", /ERR/);
   });
 
-  test("beyond the most connections of one address, newcomers from there are turned away", {
+  test("refuses connections beyond the limit for one address", {
     skip: oneLoopback,
   }, async (t) => {
     const hub = await openTestHub(t, { clock, limits: { connectionsPerAddressMax: 2 } });
@@ -100,7 +100,7 @@ describe("before CONNECT", () => {
     await client.flush();
   });
 
-  test("beyond the most connections the hub holds, newcomers are turned away", async (t) => {
+  test("refuses connections beyond the limit for the hub", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { connectionsMax: 2 } });
     const client = await connectClient(t, await hub.mint("n1"));
     const second = rawPeer(t, hub);
@@ -113,7 +113,7 @@ describe("before CONNECT", () => {
 });
 
 describe("after CONNECT", () => {
-  test("what breaks the protocol is cut, with the reason readable even under a flood", async (t) => {
+  test("disconnects a client that breaks the protocol, and sends the reason even during a flood", async (t) => {
     const hub = await openTestHub(t, { clock });
     const heard: string[] = [];
     hub.subscribe(">", (subject) => heard.push(subject));
@@ -137,7 +137,7 @@ describe("after CONNECT", () => {
     assert.deepEqual(heard, []);
   });
 
-  test("the fifth connection of a node is refused, the four stay", async (t) => {
+  test("refuses the fifth connection of a node and keeps the other four", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");
     const clients = [];
@@ -153,7 +153,7 @@ describe("after CONNECT", () => {
     await connectClient(t, credentials);
   });
 
-  test("a flood of subscriptions ends at sixteen; each id counts once and can be freed", async (t) => {
+  test("refuses more than 16 subscriptions, counts each ID once, and frees it on unsubscribe", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { operationsPerSecondMax: 1e9 } });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -168,7 +168,7 @@ describe("after CONNECT", () => {
     assert.equal(peer.heard.split("MSG tg.n.n1").length - 1, 16);
   });
 
-  test("a peer that does not read is cut when too much waits for it; others do not notice", async (t) => {
+  test("disconnects a client that does not read when its buffer is full, without effect on others", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub);
@@ -199,7 +199,7 @@ describe("after CONNECT", () => {
     await peer.closed;
   });
 
-  test("neither answers nor refusals pile up for a peer that asks and does not read", async (t) => {
+  test("bounds the replies and refusals that wait for a client that does not read", async (t) => {
     // As fast as it can: how fast it may is not the question here.
     const limits = { outboundBytesMax: 64 * 1024, operationsPerSecondMax: 1e9, inboundBytesPerSecondMax: 1e12 };
     const hub = await openTestHub(t, { clock, limits });
@@ -220,7 +220,7 @@ describe("after CONNECT", () => {
     }
   });
 
-  test("a half-open connection is found out by pings", async (t) => {
+  test("detects a half-open connection by pings", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const client = await connectClient(t, await hub.mint("n2"));
@@ -244,7 +244,7 @@ describe("after CONNECT", () => {
     await client.flush();
   });
 
-  test("a peer that closed its side without reading is reset after a moment", async (t) => {
+  test("resets a client that closed its side without reading after a moment", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub, { allowHalfOpen: true });
@@ -262,7 +262,7 @@ describe("after CONNECT", () => {
     assert.ok(peer.heardBytes < 100 * 256 * 1024, "the rest was dropped");
   });
 
-  test("a flood is read at a bounded pace, and others keep their turn", async (t) => {
+  test("reads a flood at a bounded rate, and reads other connections meanwhile", async (t) => {
     const time = manualClock();
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 10, pingEveryMs: 1e9 };
     const hub = await openTestHub(t, { clock: time, limits });
@@ -292,7 +292,7 @@ describe("after CONNECT", () => {
     assert.equal(counts.get("tg.s.n1"), total);
   });
 
-  test("four connections of a node are read no faster than one", async (t) => {
+  test("reads four connections of a node no faster than one", async (t) => {
     const time = manualClock();
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 100, pingEveryMs: 1e9 };
     const hub = await openTestHub(t, { clock: time, limits });
@@ -317,7 +317,7 @@ describe("after CONNECT", () => {
     assert.ok(heard > 100, "and it goes on");
   });
 
-  test("a node that was cut off stays away, longer each time, until it has behaved for a while", async (t) => {
+  test("keeps a disconnected node away for a pause that grows until the node behaves", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, limits: { pingEveryMs: 1e9 }, credentialTtlMs: 24 * 3_600_000 });
     const credentials = await hub.mint("n1");
@@ -345,7 +345,7 @@ describe("after CONNECT", () => {
     await connectClient(t, await hub.mint("n2"));
   });
 
-  test("a node that connects and leaves all the time is turned away", async (t) => {
+  test("refuses a node that connects and disconnects repeatedly", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const credentials = await hub.mint("n1");
@@ -367,7 +367,7 @@ describe("after CONNECT", () => {
     assert.equal(await comes(), true);
   });
 
-  test("a connection cut in the middle of a flood gives its place back as soon as the peer has left", async (t) => {
+  test("frees the slot of a connection cut during a flood as soon as the client closes it", async (t) => {
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 10, connectionsMax: 1 };
     const hub = await openTestHub(t, { clock: manualClock(), limits });
     const peer = rawPeer(t, hub);
@@ -385,7 +385,7 @@ describe("after CONNECT", () => {
     }
   });
 
-  test("a subscriber that throws costs the node its connection and the hub nothing", async (t) => {
+  test("disconnects the node when a subscriber throws, and keeps running", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     const bystander = await connectClient(t, await hub.mint("n2"));

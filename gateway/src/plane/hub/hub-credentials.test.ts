@@ -12,8 +12,8 @@ const clock = manualClock();
 const REFUSED = /Authorization Violation/;
 const x = Buffer.from("x");
 
-describe("credentials at the door", () => {
-  test("carry the address, the node and an hour", async (t) => {
+describe("credentials at login", () => {
+  test("state the address, the node and an expiry of one hour", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const credentials = await hub.mint("n1");
@@ -23,7 +23,7 @@ describe("credentials at the door", () => {
     assert.equal((await elsewhere.mint("n1")).url, "nats://plane.example:4222");
   });
 
-  test("what the account before signed is taken as long as it lives, beside what the new one signs", async (t) => {
+  test("of the previous account are accepted until they expire, beside those of the new account", async (t) => {
     const before = await openTestHub(t, { clock });
     const [old, stranger] = [await before.mint("n1"), await (await openTestHub(t, { clock })).mint("n1")];
     const hub = await openTestHub(t, { clock, oldAccountSeed: before.accountSeed });
@@ -36,7 +36,7 @@ describe("credentials at the door", () => {
     await assert.rejects(connectClient(t, { ...old, url: after.url }), REFUSED);
   });
 
-  test("a signature of one greeting does not serve for another", async (t) => {
+  test("are refused when they sign the nonce of another connection", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");
     const [first, second] = [rawPeer(t, hub), rawPeer(t, hub)];
@@ -47,7 +47,7 @@ describe("credentials at the door", () => {
     await second.closed;
   });
 
-  test("no JWT, or other ways to log in, are refused", async (t) => {
+  test("are required: no JWT and other login methods are refused", async (t) => {
     const hub = await openTestHub(t, { clock });
     for (const options of [
       "{}",
@@ -65,7 +65,7 @@ describe("credentials at the door", () => {
     }
   });
 
-  test("an expired one is refused, and one that expires ends its connection", async (t) => {
+  test("are refused once expired, and end their connection at expiry", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, credentialTtlMs: 60_000 });
     const credentials = await hub.mint("n1");
@@ -80,7 +80,7 @@ describe("credentials at the door", () => {
     await connectClient(t, await hub.mint("n1"));
   });
 
-  test("a seed that is no account's, or a life of no sense, stops the start", async (t) => {
+  test("prevent the start when the seed is not an account's or the lifetime is invalid", async (t) => {
     const user = createKey("user", systemRandom());
     await assert.rejects(openTestHub(t, { clock, accountSeed: user.seed }), InvalidKeyError);
     await assert.rejects(openTestHub(t, { clock, accountSeed: "nonsense" }), InvalidKeyError);
@@ -90,7 +90,7 @@ describe("credentials at the door", () => {
 });
 
 describe("permissions", () => {
-  test("subjects that are not well formed cannot slip through a wildcard of the permission", async (t) => {
+  test("refuse malformed subjects that would match a permitted wildcard", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -108,7 +108,7 @@ describe("permissions", () => {
 });
 
 describe("revocation", () => {
-  test("drops the node at once and refuses what it had; a new credential works", async (t) => {
+  test("disconnects the node immediately, refuses its old credentials and accepts new ones", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const [first, second] = [await hub.mint("n1"), await hub.mint("n1")];
@@ -134,7 +134,7 @@ describe("revocation", () => {
     await bystander.flush();
   });
 
-  test("in the middle of what the node says leaves the rest unheard", async (t) => {
+  test("discards what the node sent after it, in the middle of a chunk", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));

@@ -13,8 +13,8 @@ import { connectClient, nextGone, openTestHub, RawPeer, rawPeer } from "./testin
 const clock = manualClock();
 const x = Buffer.from("x");
 
-describe("life of a connection", () => {
-  test("a node is gone when its last connection ends, and can come back", async (t) => {
+describe("connection lifecycle", () => {
+  test("reports a node as disconnected when its last connection ends, and lets it return", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");
     const gone: string[] = [];
@@ -39,7 +39,7 @@ describe("life of a connection", () => {
     assert.deepEqual(gone, ["n1", "n1"]);
   });
 
-  test("a peer that never showed a credential is no node that could be gone", async (t) => {
+  test("reports no disconnected node for a client that never authenticated", async (t) => {
     const hub = await openTestHub(t, { clock });
     const gone: string[] = [];
     hub.onNodeGone((nodeId) => gone.push(nodeId));
@@ -53,7 +53,7 @@ describe("life of a connection", () => {
     assert.deepEqual(gone, ["n1"]);
   });
 
-  test("listeners of a node that is gone run after the call that found it out", async (t) => {
+  test("calls disconnect listeners after the call that noticed the disconnect returns", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { outboundBytesMax: 1024 } });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -67,7 +67,7 @@ describe("life of a connection", () => {
     assert.equal(await order, false);
   });
 
-  test("a client reconnects by itself to a hub restarted with the same account and port", async (t) => {
+  test("lets a client reconnect by itself after a restart with the same account and port", async (t) => {
     const before = await openTestHub(t, { clock });
     const client = await connectClient(t, await before.mint("n1"), {
       reconnect: true,
@@ -94,15 +94,15 @@ describe("life of a connection", () => {
   });
 });
 
-describe("life of a hub", () => {
-  test("a taken port is named in one line", async (t) => {
+describe("hub lifecycle", () => {
+  test("reports a port that is in use in one line", async (t) => {
     const hub = await openTestHub(t, { clock });
     await assert.rejects(openTestHub(t, { clock, port: hub.port }), {
       message: `Port ${hub.port} on 127.0.0.1 is already in use. Choose another with PLANE_PORT.`,
     });
   });
 
-  test("closing puts everybody out, does not call nodes gone, and may be asked twice", async (t) => {
+  test("closes all connections without reporting nodes as disconnected, and may be closed twice", async (t) => {
     const hub = await openTestHub(t, { clock });
     const gone: string[] = [];
     hub.onNodeGone((nodeId) => gone.push(nodeId));
@@ -115,7 +115,7 @@ describe("life of a hub", () => {
     await assert.rejects(connectClient(t, await hub.mint("n1")), /refused/);
   });
 
-  test("a process whose hub has closed ends, although its peers would stay", async (t) => {
+  test("lets the process exit after the hub closes, although clients stay connected", async (t) => {
     const script = `
       import { openHub } from ${JSON.stringify(import.meta.resolve("./hub.ts"))};
       import { systemClock as clock } from ${JSON.stringify(import.meta.resolve("../../base/clock.ts"))};
@@ -142,7 +142,7 @@ describe("life of a hub", () => {
     await client.closed();
   });
 
-  test("an IPv6 address is written as a URL wants it", async (t) => {
+  test("writes an IPv6 address in the form of a URL", async (t) => {
     const options = { port: 0, clock, random: systemRandom(), log: createLog("silent") };
     const hub = await openHub({ ...options, host: "::1" }).catch((error: Error) => error);
     if (hub instanceof Error) return t.skip(hub.message);

@@ -11,7 +11,7 @@ const clock = manualClock();
 const tls = selfSignedCertificate();
 
 describe("TLS", () => {
-  test("a client that trusts the certificate speaks both ways", async (t) => {
+  test("exchanges messages with a client that trusts the certificate", async (t) => {
     const hub = await openTestHub(t, { clock, tls });
     const credentials = await hub.mint("n1");
     assert.equal(credentials.url, `tls://127.0.0.1:${hub.port}`);
@@ -33,7 +33,7 @@ describe("TLS", () => {
     assert.match(String(await client.closed()), /Authentication Revoked/);
   });
 
-  test("a client that does not trust it stays out, and so does one in clear", async (t) => {
+  test("refuses a client that does not trust the certificate, and a client without TLS", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, tls });
     await assert.rejects(connectClient(t, await hub.mint("n1")), /certificate/);
@@ -44,7 +44,7 @@ describe("TLS", () => {
     await connectClient(t, await hub.mint("n1"), { tls: { ca: tls.cert } });
   });
 
-  test("a peer that never starts TLS is dropped at the deadline", async (t) => {
+  test("disconnects a client that never starts TLS at the deadline", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, tls });
     const peer = rawPeer(t, hub);
@@ -53,7 +53,7 @@ describe("TLS", () => {
     await peer.closed;
   });
 
-  test("a renewed certificate is for who connects from now on; who is there stays", async (t) => {
+  test("uses a renewed certificate for new connections and keeps existing ones", async (t) => {
     const hub = await openTestHub(t, { clock, tls });
     const before = await connectClient(t, await hub.mint("n1"), { tls: { ca: tls.cert } });
     const renewed = selfSignedCertificate();
@@ -63,7 +63,7 @@ describe("TLS", () => {
     await before.flush();
   });
 
-  test("a certificate that cannot be read stops the start", async (t) => {
+  test("prevents the start when the certificate cannot be read", async (t) => {
     await assert.rejects(openTestHub(t, { clock, tls: { cert: "x", key: "y" } }), /TLS certificate/);
   });
 });

@@ -10,7 +10,7 @@ const clock = manualClock();
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
 
 describe("protocol", () => {
-  test("headers and reply subjects are read past", async (t) => {
+  test("skips headers and reply subjects", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     const heard: string[] = [];
@@ -24,7 +24,7 @@ describe("protocol", () => {
     assert.deepEqual(heard, ["with header", "with reply", "with both"]);
   });
 
-  test("wildcards, leaving and leaving after a count work for clients whose credential allows it", async (t) => {
+  test("supports wildcards, unsubscribing and unsubscribing after a count when the credential allows them", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, wideCredentials(hub, clock), { pedantic: true, verbose: true });
     const heard: string[] = [];
@@ -47,7 +47,7 @@ describe("protocol", () => {
     );
   });
 
-  test("the hub itself counts what a subscription may still get", async (t) => {
+  test("counts the messages left for a subscription with a limit", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -62,7 +62,7 @@ describe("protocol", () => {
     assert.deepEqual(sids, ["a1", "b1", "a2", "b2", "b3"]);
   });
 
-  test("a verbose peer is told of every success, a quiet one of none", async (t) => {
+  test("confirms each operation to a verbose client, and none to a quiet one", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"), { verbose: true });
@@ -73,7 +73,7 @@ describe("protocol", () => {
     assert.deepEqual(said, ["+OK", "PONG", "+OK", "+OK", "+OK", refused, "PONG", ""]);
   });
 
-  test("queue groups are refused rather than delivered to every member", async (t) => {
+  test("refuses queue groups rather than deliver to every member", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     client.subscribe(toNode("n1"), { queue: "workers", callback: () => {} });

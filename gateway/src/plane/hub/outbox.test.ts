@@ -35,7 +35,7 @@ async function clog(near: Socket): Promise<void> {
   } while (near.writableLength < block.length);
 }
 
-test("answers that nobody reads cost about what is counted, however small they are", async (t) => {
+test("counts small unread replies at about their real memory cost", async (t) => {
   const { near } = await pair(t);
   await clog(near);
   const outbox = new Outbox(near, 32 * 1024 * 1024);
@@ -52,7 +52,7 @@ test("answers that nobody reads cost about what is counted, however small they a
   assert.ok(taken < 1.5 * counted, `${lines} lines were counted as ${counted} bytes and took ${taken}`);
 });
 
-test("lines and messages arrive whole and in order, also past a reader that pauses", async (t) => {
+test("delivers lines and messages whole and in order, also to a reader that pauses", async (t) => {
   const { near, far } = await pair(t);
   const outbox = new Outbox(near, 64 * 1024 * 1024);
   const payload = Buffer.alloc(300_000, "p");

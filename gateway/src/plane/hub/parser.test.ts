@@ -61,7 +61,7 @@ const operation: fc.Arbitrary<[string, Seen]> = fc.oneof(
 );
 
 describe("parser", () => {
-  test("any chunking gives the same operations", () => {
+  test("returns the same operations for any chunking", () => {
     const conversation = fc.tuple(fc.array(operation, { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 200 })));
     fc.assert(
       fc.property(conversation, ([operations, sizes]) => {
@@ -79,13 +79,13 @@ describe("parser", () => {
     );
   });
 
-  test("byte by byte", () => {
+  test("returns the same operations byte by byte", () => {
     const { seen, parser } = record();
     for (const byte of Buffer.from(`${CONNECT}PUB a 5\r\nhe\r\no\r\nPING\r\n`)) parser.push(Buffer.of(byte));
     assert.deepEqual(seen, [["connect", "{}"], ["publish", "a", "he\r\no"], ["ping"]]);
   });
 
-  test("whatever comes, it is read or is a violation", () => {
+  test("either parses its input or reports a violation", () => {
     const chunk = fc.oneof(
       fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
       fc
@@ -106,7 +106,7 @@ describe("parser", () => {
     );
   });
 
-  test("a payload within one chunk is not copied", () => {
+  test("does not copy a payload that lies within one chunk", () => {
     const wire = Buffer.from(`${CONNECT}PUB a 5\r\nhello\r\n`);
     let same = false;
     const parser = new Parser(HUB_LIMITS, {
@@ -123,14 +123,14 @@ describe("parser", () => {
     assert.ok(same);
   });
 
-  test("nothing comes before CONNECT, and CONNECT only once", () => {
+  test("accepts nothing before CONNECT, and CONNECT only once", () => {
     for (const text of ["PING\r\n", "PUB a 1\r\nx\r\n", "SUB a 1\r\n", "\r\n", "GET / HTTP/1.1\r\n", "{}\n"]) {
       assert.equal(violationOf(text), "connect_first", text);
     }
     assert.equal(violationOf(CONNECT, CONNECT), "unknown_operation");
   });
 
-  test("violations", () => {
+  test("reports each kind of violation", () => {
     const table: [string, string][] = [
       ["BOGUS\r\n", "unknown_operation"],
       ["\r\n", "unknown_operation"],
@@ -160,14 +160,14 @@ describe("parser", () => {
     for (const [text, code] of table) assert.equal(violationOf(CONNECT, text), code, text.slice(0, 40));
   });
 
-  test("a long line is refused however slowly it comes, and CONNECT may be longer", () => {
+  test("refuses a long line however slowly it arrives, and allows CONNECT to be longer", () => {
     const drip = Array.from({ length: 5000 }, () => "x");
     assert.equal(violationOf(CONNECT, ...drip), "line_too_long");
     assert.equal(violationOf(`CONNECT {"jwt":"${"x".repeat(10_000)}"}\r\n`, "PING\r\n"), "none");
     assert.equal(violationOf(...Array.from({ length: 17 }, () => "x".repeat(1024))), "line_too_long");
   });
 
-  test("a credential may lower the payload limit but not raise it", () => {
+  test("lets a credential lower the payload limit but not raise it", () => {
     const { parser } = record();
     parser.push(Buffer.from(CONNECT));
     parser.limitPayload(Number.POSITIVE_INFINITY);
@@ -176,7 +176,7 @@ describe("parser", () => {
     assert.throws(() => parser.push(Buffer.from("PUB a 11\r\n")), ProtocolViolation);
   });
 
-  test("once stopped, the rest of the chunk is not read", () => {
+  test("stops reading the chunk once it is stopped", () => {
     let pings = 0;
     const parser: Parser = new Parser(HUB_LIMITS, {
       connect: () => {},

@@ -6,7 +6,7 @@ import { memoryRevocations } from "./revocations.ts";
 const NOW_MS = 1_900_000_000_400;
 
 describe("revocations", () => {
-  test("within one second: issued before is refused, issued after is not", () => {
+  test("refuse credentials issued earlier in the same second, and accept later ones", () => {
     const revocations = memoryRevocations();
     const before = revocations.issueSecond("a", NOW_MS);
     const other = revocations.issueSecond("b", NOW_MS);
@@ -17,7 +17,7 @@ describe("revocations", () => {
     assert.equal(revocations.refuses("b", other), false);
   });
 
-  test("a second revocation covers what was issued after the first", () => {
+  test("cover credentials issued after the first revocation when they are revoked again", () => {
     const revocations = memoryRevocations();
     for (let round = 0; round < 5; round++) {
       const issued = revocations.issueSecond("a", NOW_MS);
@@ -27,7 +27,7 @@ describe("revocations", () => {
     }
   });
 
-  test("a clock that steps back does not let an old credential through", () => {
+  test("refuse old credentials when the clock steps back", () => {
     const revocations = memoryRevocations();
     const issued = revocations.issueSecond("a", NOW_MS);
     revocations.revoke("a", NOW_MS - 60_000);
@@ -35,7 +35,7 @@ describe("revocations", () => {
     assert.equal(revocations.refuses("a", revocations.issueSecond("a", NOW_MS - 60_000)), false);
   });
 
-  test("a revocation is kept for as long as a credential can live", () => {
+  test("are kept for as long as a credential can live", () => {
     const revocations = memoryRevocations();
     const issued = revocations.issueSecond("a", NOW_MS);
     revocations.revoke("a", NOW_MS);

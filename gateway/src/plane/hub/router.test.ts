@@ -6,7 +6,7 @@ import { createRouter } from "./router.ts";
 const payload = new Uint8Array();
 
 describe("router", () => {
-  test("delivers to plain and wildcard subscribers, and to nobody else", () => {
+  test("delivers to matching plain and wildcard subscribers only", () => {
     const router = createRouter();
     const heard: string[] = [];
     for (const pattern of ["a.b", "a.b", "a.*", ">", "a.c", "b.>"]) router.add(pattern, () => heard.push(pattern));
@@ -14,7 +14,7 @@ describe("router", () => {
     assert.deepEqual(heard, ["a.b", "a.b", "a.*", ">"]);
   });
 
-  test("the way out takes out one subscription, and only once", () => {
+  test("removes one subscription when it is unsubscribed, and only once", () => {
     const router = createRouter();
     let heard = 0;
     const leave = router.add("a", () => heard++);
@@ -25,7 +25,7 @@ describe("router", () => {
     assert.equal(heard, 1);
   });
 
-  test("a subscriber may leave, evict and subscribe anew within its delivery", () => {
+  test("lets a subscriber unsubscribe, evict and subscribe again during its delivery", () => {
     const router = createRouter();
     const heard: string[] = [];
     const again = (): void => {
@@ -45,7 +45,7 @@ describe("router", () => {
     assert.deepEqual(heard, ["first", "again"]);
   });
 
-  test("a malformed pattern is a bug", () => {
+  test("throws on a malformed pattern", () => {
     assert.throws(() => createRouter().add("a..b", () => {}), InvariantError);
   });
 });

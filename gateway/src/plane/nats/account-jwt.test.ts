@@ -25,8 +25,8 @@ const claims: AccountClaims = {
   nats: { type: "account", version: 2, limits: { conn: 7 }, imports: [{ name: "lookup" }] },
 };
 
-describe("the account's JWT", () => {
-  test("reads back as it was signed, with what Tollgate does not know of", () => {
+describe("account JWT", () => {
+  test("keeps unknown fields when it is read after signing", () => {
     const read = readAccount(signJwt(operator, claims));
     assert.ok(read);
     const { iss, jti, ...rest } = read;
@@ -35,12 +35,12 @@ describe("the account's JWT", () => {
     assert.deepEqual(rest, claims);
   });
 
-  test("nothing else is taken for one", () => {
+  test("is refused when it is anything else", () => {
     const user = { ...claims, nats: { type: "user" } };
     for (const text of ["", "x", "a.b.c", signJwt(account, user)]) assert.equal(readAccount(text), undefined, text);
   });
 
-  test("revocations are added to those there, the later one of a key counts, the rest stays", () => {
+  test("merges revocations: the later one for a key counts and the rest is kept", () => {
     const once = withRevoked(claims, { a: NOW_S, b: NOW_S }, NOW_S);
     const twice = withRevoked(once, { a: NOW_S - 5, c: NOW_S + 5 }, NOW_S);
     assert.deepEqual(twice.nats.revocations, { a: NOW_S, b: NOW_S, c: NOW_S + 5 });
@@ -55,13 +55,13 @@ describe("the account's JWT", () => {
     assert.equal(holds(twice, { d: 0 }), false);
   });
 
-  test("each version is later than the one before, even within a second", () => {
+  test("is later than the previous version, even within one second", () => {
     const first = withRevoked(claims, { a: NOW_S }, NOW_S);
     const second = withRevoked(first, { b: NOW_S }, NOW_S);
     assert.deepEqual([first.iat, second.iat], [NOW_S, NOW_S + 1]);
   });
 
-  test("one tag says whose the plane is; other tags stay, and a revocation keeps all of them", () => {
+  test("keeps other tags beside the one that names the plane's owner, also when a key is revoked", () => {
     assert.equal(deploymentOf(claims), undefined);
     const tagged = { ...claims, nats: { ...claims.nats, tags: ["mine", "deployment:one"] } };
     assert.equal(deploymentOf(tagged), "one");
@@ -70,7 +70,7 @@ describe("the account's JWT", () => {
     assert.deepEqual(readAccount(signJwt(operator, taken))?.nats.tags, ["mine", "deployment:two"]);
   });
 
-  test("what no living credential can be older than is left out", () => {
+  test("leaves out revocations that are older than any living credential", () => {
     const dayS = CREDENTIAL_TTL_MS_MAX / 1000;
     const old = withRevoked(claims, { a: NOW_S }, NOW_S);
     assert.deepEqual(withRevoked(old, {}, NOW_S + dayS).nats.revocations, { a: NOW_S });

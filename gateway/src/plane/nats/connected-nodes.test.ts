@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { ConnectedNodes } from "./connected-nodes.ts";
 
 describe("connected nodes", () => {
-  test("a node is gone with its last connection, once", () => {
+  test("reports a node as disconnected once, with its last connection", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "a", 0);
     nodes.connected("n", "b", 0);
@@ -12,7 +12,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "b", 0), "there");
   });
 
-  test("a node that connected before anybody listened may have another than the one it loses", () => {
+  test("assumes that a node that connected before the gateway may have another connection", () => {
     const nodes = new ConnectedNodes();
     nodes.heard("n");
     assert.equal(nodes.disconnected("n", "before", 0), "unsure");
@@ -22,7 +22,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.has("n"), true);
   });
 
-  test("a node that renews is there throughout, also if its first connection was not seen", () => {
+  test("keeps a node connected while it renews, also when its first connection was not seen", () => {
     const nodes = new ConnectedNodes();
     nodes.heard("n");
     nodes.connected("n", "new", 0);
@@ -31,7 +31,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "new", 0), "gone");
   });
 
-  test("a connection whose end nobody told is forgotten with the second one after it", () => {
+  test("forgets a connection whose end was not reported after the second connection that follows it", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 0);
@@ -40,7 +40,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "c", 0), "gone");
   });
 
-  test("one that moved from a server that died is gone with its new connection", () => {
+  test("reports a node as disconnected with its newest connection when its former server died", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 1_000);
@@ -49,7 +49,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "c", 20_000), "gone");
   });
 
-  test("a move is known until the end of the connection before is heard", () => {
+  test("remembers a move until the end of the former connection is reported", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "a", 0);
     assert.equal(nodes.movedAt("n"), undefined);
@@ -62,7 +62,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.movedAt("another"), undefined);
   });
 
-  test("when the plane is away, nobody is known", () => {
+  test("forgets all nodes when the plane is unreachable", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("one", "a", 0);
     nodes.heard("two");

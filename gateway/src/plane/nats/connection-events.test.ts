@@ -21,7 +21,7 @@ const client = {
 const event = (more: object, of: object = {}): Uint8Array =>
   Buffer.from(JSON.stringify({ server: { id: "NSERVER" }, client: { ...client, ...more }, ...of }));
 
-test("a node is known by what the server vouches for, in every version", () => {
+test("identifies a node by fields that the server sets, in every server version", () => {
   const told = { kind: "connect", nodeId: "node_1", connection: "NSERVER 9", by: "node" };
   for (const [version, more] of [
     ["2.9, 2.10", { name_tag: "node_1" }],
@@ -32,7 +32,7 @@ test("a node is known by what the server vouches for, in every version", () => {
     assert.deepEqual(readEvent(EVENT_CONNECT, event(more)), told, version);
 });
 
-test("an end says whose doing it was", () => {
+test("reports which side ended a connection", () => {
   for (const [reason, by] of [
     ["Client Closed", "node"],
     ["Stale Connection", "node"],
@@ -45,7 +45,7 @@ test("an end says whose doing it was", () => {
     assert.equal(readEvent(EVENT_DISCONNECT, event({}, { reason }))?.by, by, reason);
 });
 
-test("what is not about a node, or is no event, says nothing", () => {
+test("ignores events that are not about nodes, and messages that are not events", () => {
   const { jwt, key } = gatewayLogin(account, { gatewayId: "gw1", url: "", clock: systemClock, random: systemRandom() });
   assert.equal(readEvent(EVENT_CONNECT, event({ jwt, user: key.publicKey })), undefined, "a gateway");
   assert.equal(readEvent(EVENT_CONNECT, event({ user: "UANOTHER" })), undefined, "a JWT of somebody else");

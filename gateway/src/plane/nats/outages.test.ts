@@ -27,8 +27,8 @@ const RETRY_MS = 50;
 const GATEWAY = "gw1";
 const MODEL = "m";
 
-describe("a part of the plane fails under requests", { skip: skipWithoutNats }, () => {
-  test("the gateway loses its connection: what reached no client is tried again, and the node stops what it ran", async (t) => {
+describe("partial outages of the plane while requests run", { skip: skipWithoutNats }, () => {
+  test("retries requests without delivered output when the gateway loses its connection, and the node stops them", async (t) => {
     const server = await startNatsServer();
     t.after(() => server.kill().then(server.remove));
     const cable = await layCable(t, server.port);
@@ -63,7 +63,7 @@ describe("a part of the plane fails under requests", { skip: skipWithoutNats }, 
   });
 
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-    test(`the node's server dies of ${signal}: its jobs are tried again where it connects next`, async (t) => {
+    test(`retries the jobs of a node where it reconnects after its server dies of ${signal}`, async (t) => {
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();

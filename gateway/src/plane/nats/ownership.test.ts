@@ -11,7 +11,7 @@ import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from
 /** How long a gateway that claimed the plane waits before it looks whether another claimed it, too. */
 const CLAIMED_AFTER_MS = 500;
 
-describe("whose a plane on NATS is", { skip: skipWithoutNats }, () => {
+describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
   let server: NatsServer;
   beforeEach(async () => {
     server = await startNatsServer();
@@ -27,7 +27,7 @@ describe("whose a plane on NATS is", { skip: skipWithoutNats }, () => {
     return plane as Plane & { ownership: PlaneOwnership };
   };
 
-  test("gateways of one deployment that start at once claim it together, and it outlives them and the server", async (t) => {
+  test("is claimed together by gateways of one deployment, and survives their restarts and the server's", async (t) => {
     const planes = [await open(t), await open(t), await open(t)];
     assert.equal(await planes[0]?.ownership.owner(), undefined);
     assert.deepEqual(await Promise.all(planes.map(({ ownership }) => ownership.claim("one"))), ["one", "one", "one"]);
@@ -38,7 +38,7 @@ describe("whose a plane on NATS is", { skip: skipWithoutNats }, () => {
     assert.deepEqual([await later.ownership.owner(), await later.ownership.claim("two")], ["one", "one"]);
   });
 
-  test("of two deployments that start at once one has it, and both know which", async (t) => {
+  test("goes to one of two deployments that start at once, and both learn which", async (t) => {
     const time = manualClock(Date.now());
     let timers = 0;
     const waiting = (): number => timers;
@@ -63,7 +63,7 @@ describe("whose a plane on NATS is", { skip: skipWithoutNats }, () => {
     assert.equal(owners[0], owners[1]);
   });
 
-  test("revocations and the claim are written at once, by several, and none of them is lost", async (t) => {
+  test("keeps every revocation and claim that several gateways write at once", async (t) => {
     const planes = [await open(t), await open(t)];
     const old = await Promise.all(["n1", "n2", "n3", "n4"].map((node) => (planes[0] as Plane).mint(node)));
     const revoking = ["n1", "n2", "n3", "n4"].map((node, i) => (planes[i % 2] as Plane).revoke(node));
@@ -84,7 +84,7 @@ describe("whose a plane on NATS is", { skip: skipWithoutNats }, () => {
     }
   });
 
-  test("it can be taken over", async (t) => {
+  test("can be taken over", async (t) => {
     const [before, after] = [await open(t), await open(t)];
     await before.ownership.claim("lost");
     await after.ownership.take("found");
@@ -92,7 +92,7 @@ describe("whose a plane on NATS is", { skip: skipWithoutNats }, () => {
     assert.equal(await after.ownership.owner(), "found", "a gateway that wrote since leaves it so");
   });
 
-  test("servers that are away cannot say", async (t) => {
+  test("stays unknown while the servers are unreachable", async (t) => {
     const plane = await open(t);
     await server.kill();
     await assert.rejects(plane.ownership.owner());

@@ -44,8 +44,8 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     await server.remove();
   });
 
-  describe("when its server goes away", () => {
-    test("that is told at once, nothing is kept for later, and the connection comes back by itself", async (t) => {
+  describe("when its server is unreachable", () => {
+    test("reports it immediately, queues no messages and reconnects by itself", async (t) => {
       const { log, lines } = recordingLog();
       const plane = await openTestPlane(t, server, { log });
       const heard: string[] = [];
@@ -85,7 +85,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       assert.deepEqual(repeated, [], "it is told again only when its reason changes");
     });
 
-    test("nodes that stayed are asked for their state when only the gateway was cut off", async (t) => {
+    test("asks nodes that stayed connected for their state after only the gateway was disconnected", async (t) => {
       const cable = await layCable(t, server.port);
       const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url });
       const roster = newRoster(t, plane);
@@ -104,7 +104,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await left;
     });
 
-    test("a server that hangs is left, and nodes are not to blame for what is not heard meanwhile", async (t) => {
+    test("leaves a server that hangs, and does not blame nodes for messages that are missing", async (t) => {
       const plane = await openTestPlane(t, server, { clock });
       await eventually("it answers", () => plane.health.latencyMs !== null && plane.hears);
       const [away, back] = [untilAway(plane), untilBack(plane)];
@@ -116,7 +116,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it hears again", () => plane.hears);
     });
 
-    test("whether it answers at once is known before it is known to hang", async (t) => {
+    test("reports a missing reply immediately, before it reports that the server hangs", async (t) => {
       const plane = await openTestPlane(t, server, { clock });
       const node = await connectClient(t, await plane.mint("n1"));
       await eventually("it answers", () => plane.health.latencyMs !== null && plane.hears);
@@ -129,7 +129,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await node.close();
     });
 
-    test("a revocation of that time is refused and made good as soon as it is back", async (t) => {
+    test("refuses a revocation during the outage and applies it as soon as the server is back", async (t) => {
       const plane = await openTestPlane(t, server);
       const minted = await plane.mint("n1");
       await server.kill();
@@ -147,8 +147,8 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     });
   });
 
-  describe("at its start", () => {
-    test("a server that is not there yet is waited for", async (t) => {
+  describe("at the start", () => {
+    test("waits for a server that is not reachable yet", async (t) => {
       await server.kill();
       const plane = await openTestPlane(t, server);
       const heard: string[] = [];
@@ -165,7 +165,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it hears", () => heard.length === 1);
     });
 
-    test("keys that the server does not know stop it, and the message says which side refuses", async (t) => {
+    test("stops when the server does not know its keys, and the message names the side that refuses", async (t) => {
       const { seed } = createKey("account", systemRandom());
       await assert.rejects(openTestPlane(t, server, { accountSeed: seed }), (error: Error) => {
         assert.ok(error instanceof NatsUnusable);
@@ -174,7 +174,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       });
     });
 
-    test("a server that takes too small messages stops it, and so does a system user it does not know", async (t) => {
+    test("stops when the server limits messages too strictly or does not know the system user", async (t) => {
       const small = await startNatsServer({ more: "max_payload: 64KB" });
       t.after(() => small.kill().then(() => small.remove()));
       await assert.rejects(
@@ -185,7 +185,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await assert.rejects(openTestPlane(t, server, { system }), /refuses this gateway's keys/);
     });
 
-    test("of several addresses one that answers is enough", async (t) => {
+    test("connects when one of several addresses responds", async (t) => {
       const url = `nats://127.0.0.1:${await freePort()},${server.url}`;
       const plane = await openTestPlane(t, server, { url, publicUrl: server.url });
       await connectClient(t, await plane.mint("n1"));
@@ -193,7 +193,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
   });
 
   describe("with several gateways", () => {
-    test("they see one fleet, and a node serves both", async (t) => {
+    test("shows all gateways one fleet, and lets a node serve each of them", async (t) => {
       const planes = [await openTestPlane(t, server), await openTestPlane(t, server)] as const;
       const rosters = planes.map((plane) => newRoster(t, plane));
       // Enrolled at one gateway.
@@ -213,7 +213,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("both see it go", () => rosters.every((roster) => roster.nodes().length === 0));
     });
 
-    test("a gateway that starts later asks for the nodes, and hears of their end", async (t) => {
+    test("lets a gateway that starts later learn the connected nodes and their disconnects", async (t) => {
       const first = await openTestPlane(t, server);
       const node = await connectClient(t, await first.mint("n1"));
       node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeState("n1"), state()) });
@@ -224,7 +224,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it sees it go", () => roster.nodes().length === 0);
     });
 
-    test("what one revokes the other does not renew into the past", async (t) => {
+    test("dates renewed credentials after another gateway's revocation", async (t) => {
       const [one, two] = [await openTestPlane(t, server), await openTestPlane(t, server)];
       const old = await two.mint("n1");
       const client = await connectClient(t, old);
@@ -234,7 +234,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await connectClient(t, await two.mint("n1"));
     });
 
-    test("none of their revocations is lost, although all write at once", async (t) => {
+    test("keeps every revocation when gateways write at once", async (t) => {
       const planes = await Promise.all(Array.from({ length: 3 }, () => openTestPlane(t, server)));
       const nodes = Array.from({ length: 24 }, (_, i) => `n${i}`);
       const minted = await Promise.all(nodes.map((node) => (planes[0] as Plane).mint(node)));
@@ -257,7 +257,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     });
   });
 
-  test("revocations outlive the server", async (t) => {
+  test("keeps revocations over a restart of the server", async (t) => {
     const plane = await openTestPlane(t, server);
     const minted = await plane.mint("n1");
     await plane.revoke("n1");
@@ -266,7 +266,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     await assert.rejects(connectClient(t, minted), REFUSED);
   });
 
-  test("a node's last words are heard before its end", async (t) => {
+  test("delivers a node's last messages before its disconnect", async (t) => {
     const plane = await openTestPlane(t, server);
     for (let round = 0; round < 20; round++) {
       const events: string[] = [];
@@ -285,7 +285,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
 });
 
 describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
-  test("carries messages, ends and revocations between a gateway and a node on different servers", async (t) => {
+  test("carries messages, disconnects and revocations between a gateway and a node on different servers", async (t) => {
     const routes = [await freePort(), await freePort()] as const;
     const cluster = (own: number, other: number): string =>
       `cluster { name: tollgate, listen: "127.0.0.1:${own}", routes: ["nats-route://127.0.0.1:${other}"] }`;

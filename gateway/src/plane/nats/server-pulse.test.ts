@@ -9,7 +9,7 @@ const ask = (pulse: ServerPulse, times: number, ...answering: string[]): void =>
   }
 };
 
-test("a server that owes three answers hangs; the others do not", () => {
+test("reports a server as hanging after three missed replies, and not the others", () => {
   const pulse = new ServerPulse();
   ask(pulse, 2, "a", "b");
   ask(pulse, 2, "a");
@@ -20,7 +20,7 @@ test("a server that owes three answers hangs; the others do not", () => {
   assert.ok(pulse.answers("b"));
 });
 
-test("of a node whose server is not known, all must answer", () => {
+test("requires replies from all servers when a node's server is not known", () => {
   const pulse = new ServerPulse();
   ask(pulse, 1, "a", "b");
   assert.ok(pulse.answers(undefined));
@@ -28,7 +28,7 @@ test("of a node whose server is not known, all must answer", () => {
   assert.equal(pulse.answers(undefined), false);
 });
 
-test("a server that left for good is forgotten, and one that was never heard is not known to hang", () => {
+test("forgets a server that left permanently, and does not report one that never replied as hanging", () => {
   const pulse = new ServerPulse();
   ask(pulse, 1, "a", "b");
   ask(pulse, 40, "a");

@@ -13,7 +13,7 @@ import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from
 const REFUSED = /Authorization Violation/;
 const x = Buffer.from("x");
 
-describe("who signs for the account on NATS", { skip: skipWithoutNats }, () => {
+describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
   let server: NatsServer;
   beforeEach(async () => {
     server = await startNatsServer();
@@ -27,7 +27,7 @@ describe("who signs for the account on NATS", { skip: skipWithoutNats }, () => {
   const signedBy = (t: TestContext, ...seeds: string[]): Promise<Plane> =>
     openTestPlane(t, server, { accountSeed: undefined, account: server.setup.account, signingSeeds: seeds });
 
-  test("a gateway makes its key known, and its nodes are every gateway's; the account's own seed is not needed", async (t) => {
+  test("are published by each gateway and valid for every gateway's nodes, without the account's seed", async (t) => {
     const before = await openTestPlane(t, server);
     const after = await signedBy(t, newKey().seed);
     const heard: string[] = [];
@@ -40,7 +40,7 @@ describe("who signs for the account on NATS", { skip: skipWithoutNats }, () => {
     });
   });
 
-  test("a revocation reaches what any known key signed", async (t) => {
+  test("can all have their credentials revoked", async (t) => {
     const [old, young] = [newKey().seed, newKey().seed];
     const [behind, ahead] = [await signedBy(t, old, young), await signedBy(t, young, old)];
     const credentials = [await behind.mint("n1"), await ahead.mint("n1")];
@@ -50,7 +50,7 @@ describe("who signs for the account on NATS", { skip: skipWithoutNats }, () => {
     for (const plane of [behind, ahead]) await connectClient(t, await plane.mint("n1"));
   });
 
-  test("a key that was retired signs for nobody any more; gateways and nodes of the new one stay", async (t) => {
+  test("sign for no node once retired, while gateways and nodes of the new key stay connected", async (t) => {
     const [old, young] = [newKey(), newKey()];
     const [before, after] = [await signedBy(t, old.seed), await signedBy(t, young.seed, old.seed)];
     const [stale, fresh] = [await before.mint("n1"), await after.mint("n2")];

@@ -172,7 +172,7 @@ describe("spot checks", () => {
     return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, n]));
   };
 
-  test("bars a node that answers junk, with its scores, and withholds what it earned since its last good one", async () => {
+  test("bar a node that returns junk, record its scores and withhold its earnings since its last good check", async () => {
     await calibrate();
     assert.deepEqual(barred, []);
     const [cheat] = nodes as [RosterNode];
@@ -188,7 +188,7 @@ describe("spot checks", () => {
     assert.deepEqual(withheld, [[cheat.licence.nodeId, since]]);
   });
 
-  test("draws the answers of a node often whose answers are odd by another measure", async () => {
+  test("sample a node more often when other statistics make it suspect", async () => {
     const [node] = nodes as [RosterNode];
     node.licence = { ...node.licence, answers: 100_000 };
     const drawn = (): number => Array.from({ length: 2_000 }, () => checks.draws(node.id)).filter(Boolean).length;
@@ -197,7 +197,7 @@ describe("spot checks", () => {
     assert.ok(drawn() > 300);
   });
 
-  test("keeps no text, counts answers and pays verifiers seven tenths of the price", async () => {
+  test("store no text, count answers and pay verifiers 70 % of the price", async () => {
     const [node] = nodes as [RosterNode];
     for (let i = 0; i < 40; i++) checks.draws(node.id);
     await check(node, HONEST);
@@ -213,7 +213,7 @@ describe("spot checks", () => {
     assert.notEqual(paid[0]?.[0], node.licence.hostAccountId);
   });
 
-  test("a verifier that lies alone bars nobody, and is asked no more", async () => {
+  test("bar no node on the word of one lying verifier, and stop asking it", async () => {
     await calibrate();
     const [victim, liar] = nodes as [RosterNode, RosterNode];
     lies.set(liar.id, () => -9);
@@ -225,7 +225,7 @@ describe("spot checks", () => {
     assert.equal(asked.filter((id) => id === liar.id).length, 0);
   });
 
-  test("a verifier that finds everything fine falls into a trap", async () => {
+  test("catch a verifier that approves every answer with a trap", async () => {
     await calibrate();
     const [victim, lazy] = nodes as [RosterNode, RosterNode];
     lies.set(lazy.id, () => -0.6);
@@ -237,7 +237,7 @@ describe("spot checks", () => {
     assert.deepEqual(asked, [], "nobody is left to ask");
   });
 
-  test("a prompt that makes every node's answer look bad hurts nobody", async () => {
+  test("bar no node for a prompt that makes every node's answer look bad", async () => {
     await calibrate();
     const [node] = nodes as [RosterNode];
     for (const each of nodes) lies.set(each.id, () => -8);
@@ -246,7 +246,7 @@ describe("spot checks", () => {
     assert.ok(((await verdicts(node)).odd ?? 0) > 0);
   });
 
-  test("a reference node is enough, and is not paid", async () => {
+  test("rely on a single reference node, without payment", async () => {
     await calibrate();
     const [cheat, reference] = nodes as [RosterNode, RosterNode];
     nodes = [cheat, reference];
@@ -257,7 +257,7 @@ describe("spot checks", () => {
     assert.deepEqual(paid, []);
   });
 
-  test("where no engine scores, answers are compared by meaning, and the node that embeds them is paid", async () => {
+  test("compare answers by embeddings and pay the embedding node where no engine scores", async () => {
     for (const node of nodes) node.scores = {};
     const embedder = await openNode();
     embedder.models = new Set([EMBEDDING]);
@@ -274,14 +274,14 @@ describe("spot checks", () => {
     assert.deepEqual([barred.length, barred[0]?.[0]], [1, cheat.id]);
   });
 
-  test("without a node that embeds, answers are compared by their words", async () => {
+  test("compare answers by words without an embedding node", async () => {
     for (const node of nodes) node.scores = {};
     await check(nodes[0] as RosterNode, HONEST);
     const { rows } = await db.pool.query("select method, mean from spot_check");
     assert.deepEqual([rows.length, rows[0].method, Math.round(rows[0].mean * 1000)], [1, "words", 1000]);
   });
 
-  test("no node of the same owner verifies; without another the check is dropped", async () => {
+  test("choose no verifier of the same owner, and drop the check without another one", async () => {
     const [node, kin] = nodes as [RosterNode, RosterNode];
     await db.pool.query(
       "update account_owner set identity_id = (select identity_id from account_owner where account_id = $1) where account_id = $2",
@@ -292,7 +292,7 @@ describe("spot checks", () => {
     assert.deepEqual([asked, checks.counts.dropped], [[], 1]);
   });
 
-  test("the evidence against a node survives a restart", async () => {
+  test("keep the evidence against a node over a restart", async () => {
     await calibrate();
     const [cheat] = nodes as [RosterNode];
     for (let i = 0; i < 2; i++) await check(cheat, JUNK);
@@ -308,7 +308,7 @@ describe("spot checks", () => {
 
   const reader = () => openCheckReader({ pool: db.pool, isThere: () => true });
 
-  test("old checks are deleted; what they came to stays", async () => {
+  test("delete old checks and keep their results", async () => {
     const [node] = nodes as [RosterNode];
     await check(node, HONEST);
     await check(node, HONEST);
@@ -322,7 +322,7 @@ describe("spot checks", () => {
     assert.equal((await checksOf(db.pool, nodeId)).checked, 2);
   });
 
-  test("sums checks by node and model, and leaves traps out", async () => {
+  test("sum checks by node and model, without traps", async () => {
     const [node] = nodes as [RosterNode];
     await check(node, HONEST);
     await check(node, HONEST);

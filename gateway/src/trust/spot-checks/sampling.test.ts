@@ -12,30 +12,30 @@ function share(node: Parameters<typeof isDrawn>[0]): number {
   return drawn / 200_000;
 }
 
-describe("the sample", () => {
+describe("sampling of answers", () => {
   test("draws one answer in a hundred of a known node", () => assert.ok(Math.abs(share(KNOWN) - 0.01) < 0.001));
   test("draws one in five of a node's first 200 answers", () => {
     assert.ok(Math.abs(share({ ...KNOWN, answers: 199 }) - 0.2) < 0.005);
     assert.ok(Math.abs(share({ ...KNOWN, answers: 200 }) - 0.2) < 0.005);
   });
-  test("draws less and less until 4,000 answers", () => {
+  test("lowers its rate until 4,000 answers", () => {
     assert.ok(Math.abs(share({ ...KNOWN, answers: 1000 }) - 0.04) < 0.002);
     assert.ok(Math.abs(share({ ...KNOWN, answers: 4000 }) - 0.01) < 0.001);
   });
-  test("draws one in five of a node that is suspected", () =>
+  test("draws one in five of a suspected node", () =>
     assert.ok(Math.abs(share({ ...KNOWN, suspected: true }) - 0.2) < 0.005));
-  test("draws the first answer after a check fell due", () => {
+  test("draws the first answer after a check becomes due", () => {
     assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 9, roll: 0.99 }), false);
     assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 10, roll: 0.99 }), true);
   });
-  test("a check is due within the hour, at a moment that no node knows", () => {
+  test("schedules a check within the hour, at a moment that nodes cannot predict", () => {
     assert.equal(nextDue(0, 0), SAMPLING.everyMs / 2);
     assert.ok(nextDue(0, 0.999) <= SAMPLING.everyMs);
   });
 });
 
-describe("cuts", () => {
-  test("are distinct, ascending, at the start of words, and begin with the answer", () => {
+describe("positions at which an answer is cut for a check", () => {
+  test("are distinct, ascending, at the start of words, and include the start of the answer", () => {
     const answer = "It is a long answer, with 12 words  and two\nlines of them.";
     const cuts = cutsOf(answer, 8, seeded(2));
     assert.equal(cuts.length, 8);
@@ -46,5 +46,5 @@ describe("cuts", () => {
     );
     for (const cut of cuts.slice(1)) assert.match(answer.slice(cut), /^\s+\S/);
   });
-  test("are fewer where the answer is short", () => assert.deepEqual(cutsOf("Yes.", 8, seeded(3)), [0]));
+  test("are fewer for a short answer", () => assert.deepEqual(cutsOf("Yes.", 8, seeded(3)), [0]));
 });

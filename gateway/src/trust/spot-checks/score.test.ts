@@ -6,27 +6,27 @@ import { classOf, scoreOf } from "./score.ts";
 
 const BENCH = { model: "m", method: "text", class: "warm-long" } as const;
 
-describe("a score", () => {
-  test("takes a token that is no candidate, and one beyond the floor, for the floor", () => {
+describe("score", () => {
+  test("uses the floor for tokens below it and tokens that are no candidates", () => {
     const score = scoreOf([null, -30, -1, -1, 0, 0, 0, 0], "text");
     assert.deepEqual(score, { mean: -22 / 8, opening: -22 / 8, tail: 2 / 8, tokens: 8 });
   });
-  test("says nothing of an answer that is too short", () => {
+  test("is absent for an answer that is too short", () => {
     assert.equal(scoreOf([-1, -1, -1], "text"), undefined);
     assert.equal(scoreOf([-1, -1, -1], "next"), undefined);
     assert.notEqual(scoreOf([-1, -1, -1, -1], "next"), undefined);
   });
-  test("one odd token does not decide", () => {
+  test("is not decided by one unusual token", () => {
     const fine = Array.from({ length: 60 }, () => -0.5);
     const odd = scoreOf([...fine.slice(1), -1000], "text");
     assert.ok((odd?.mean ?? -10) > -0.7);
   });
 });
 
-describe("the class of an answer", () => {
+describe("the calibration class of an answer", () => {
   const of = (sampling: Parameters<typeof classOf>[0]["sampling"], formatted = false, outputTokens = 100) =>
     classOf({ sampling, formatted, outputTokens });
-  test("parts temperatures, formats and lengths", () => {
+  test("separates temperatures, formats and lengths", () => {
     assert.equal(of({ temperature: 0 }), "greedy-long");
     assert.equal(of({ temperature: 1, top_p: 0.05 }), "greedy-long");
     assert.equal(of({ temperature: 0.5 }), "cool-long");
@@ -34,7 +34,7 @@ describe("the class of an answer", () => {
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });
-  test("parts sampling that bends probabilities", () => {
+  test("separates sampling parameters that change probabilities", () => {
     assert.equal(of({ temperature: 1.8 }), "bent-long");
     assert.equal(of({ frequency_penalty: 1 }), "bent-long");
   });
@@ -51,14 +51,14 @@ describe("calibration", () => {
     return calibration;
   };
 
-  test(`judges nothing on fewer than ${SAMPLE_MIN} scores`, () => {
+  test(`judges no score on fewer than ${SAMPLE_MIN} scores`, () => {
     const calibration = new Calibration();
     for (let i = 1; i < SAMPLE_MIN; i++) calibration.add(BENCH, reading("host", -1));
     assert.equal(calibration.judge(BENCH, reading("x", -9)), undefined);
     calibration.add(BENCH, reading("host", -1));
     assert.notEqual(calibration.judge(BENCH, reading("x", -9)), undefined);
   });
-  test("finds the middle usual, and the farther out the rarer", () => {
+  test("rates the median as usual, and farther scores as rarer", () => {
     const calibration = filled();
     const low = (mean: number): number => calibration.judge(BENCH, reading("x", mean))?.[0] as number;
     assert.ok(low(-0.7) > 0.4);
@@ -69,7 +69,7 @@ describe("calibration", () => {
     );
     assert.ok((values.at(-1) as number) < 1e-4);
   });
-  test("lets one identity have a quarter of the sample at most", () => {
+  test("limits one identity to a quarter of the sample", () => {
     const calibration = filled();
     for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
     const low = calibration.judge(BENCH, reading("x", -9))?.[0] as number;
@@ -89,18 +89,18 @@ describe("calibration", () => {
 });
 
 describe("comparing answers", () => {
-  test("by words: the same, others, none", () => {
+  test("distinguishes the same, other and no words", () => {
     assert.ok(wordLikeness("The cat sat.", "the CAT sat") > 0.999);
     assert.equal(wordLikeness("one two", "three four"), 0);
     assert.equal(wordLikeness("", "x"), 0);
   });
-  test("by meaning and length", () => {
+  test("compares by meaning and length", () => {
     const vectors = [Float32Array.of(1, 0), Float32Array.of(1, 1)];
     const { mean, tail } = compareAnswers({ text: "a", tokens: 99 }, { text: "b", tokens: 9 }, vectors);
     assert.ok(Math.abs(mean - Math.SQRT1_2) < 1e-6);
     assert.ok(Math.abs(tail - Math.log(10)) < 1e-9);
   });
-  test("by vectors: rounding is the same, another width or no numbers is not", () => {
+  test("accepts vectors that differ by rounding, and refuses another width or non-numbers", () => {
     const one = Float32Array.of(0.6, 0.8);
     assert.equal(compareVectors([one], [Float32Array.of(0.601, 0.799)]).tail, 0);
     assert.equal(compareVectors([one], [Float32Array.of(0.6, 0.8, 0)]).mean, 0);

@@ -85,7 +85,7 @@ class Checks {
   }
 }
 
-describe("the sequential test", () => {
+describe("sequential test", () => {
   // `npm run sim:hosts` has 100,000.
   test("raises no false alarm in 20,000 honest scores with noise in seeds, hardware and quantisation", () => {
     const checks = new Checks(1);
@@ -165,7 +165,7 @@ describe("the sequential test", () => {
     }
   });
 
-  test("forgets bad scores once the evidence is gone", () => {
+  test("forgets bad scores once the evidence has decayed", () => {
     const bad = factorsOf([0.001, 1, 0.001, 0.001]);
     const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
     let state = note(NEW_TEST, { at: DAY_MS, factors: bad, confirmedBad: true });
@@ -174,7 +174,7 @@ describe("the sequential test", () => {
     assert.deepEqual([state.badSince, state.confirmed, isSuspected(state)], [null, 0, false]);
   });
 
-  test("dates bad answers from the last check before the first bad score, an hour before it at most", () => {
+  test("dates bad answers from the last check before the first bad score, at most an hour before it", () => {
     const bad = factorsOf([0.001, 1, 0.001, 0.001]);
     const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
     const HOUR_MS = 3_600_000;
@@ -200,7 +200,7 @@ describe("the sequential test", () => {
     assert.equal(hasFailed(note(state, { at: 11, factors: bad, confirmedBad: true }), FALSE_ALARMS), true);
   });
 
-  test("a check that says nothing moves evidence by the time that passed only", () => {
+  test("changes evidence only by elapsed time when a check gives no result", () => {
     const state = note(note(NEW_TEST, { at: 0, factors: NO_FACTORS, confirmedBad: false }), {
       at: DAY_MS / 2,
       factors: NO_FACTORS,

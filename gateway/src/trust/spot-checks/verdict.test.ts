@@ -22,7 +22,7 @@ describe("the verdict of one check", () => {
     ["all is known", { first: BAD, third: BAD, control: FINE }, "decide"],
   ];
   for (const [name, opinions, step] of steps) {
-    test(`after "${name}" the next step is ${step}`, () => assert.equal(nextStep(opinions), step));
+    test(`takes the step ${step} after "${name}"`, () => assert.equal(nextStep(opinions), step));
   }
 
   const verdicts: [string, Parameters<typeof decide>[0], ReturnType<typeof decide>["verdict"]][] = [
@@ -38,21 +38,21 @@ describe("the verdict of one check", () => {
     ["a reference node is enough", { first: opinion(0.001, true), control: FINE }, "bad"],
   ];
   for (const [name, opinions, verdict] of verdicts) {
-    test(`"${name}" is ${verdict}`, () => assert.equal(decide(opinions).verdict, verdict));
+    test(`is ${verdict} for "${name}"`, () => assert.equal(decide(opinions).verdict, verdict));
   }
 
-  test("marks the verifier that stands alone", () => {
+  test("marks a verifier that disagrees with the other two", () => {
     assert.equal(decide({ first: BAD, third: FINE }).verifierErred, true);
     assert.equal(decide({ first: BAD, third: BAD, control: FINE }).verifierErred, false);
     assert.equal(decide({ first: opinion(0.06), third: FINE }).verifierErred, false);
   });
 
-  test("counts the milder of two opinions", () => {
+  test("counts the milder of two scores", () => {
     const { factors } = decide({ first: opinion(0.0001), third: BAD, control: FINE });
     assert.deepEqual(factors, BAD.factors);
   });
 
-  test("liars in one seat of three cannot fail an honest node, however long they try", () => {
+  test("protects an honest node from lying verifiers that are one in three", () => {
     const u = seeded(5);
     let state = NEW_TEST;
     for (let i = 0; i < 20_000; i++) {
@@ -66,7 +66,7 @@ describe("the verdict of one check", () => {
     assert.ok(strength(state) < 1000);
   });
 
-  test("a shuffled answer has the same words in another order", () => {
+  test("treats a shuffled answer as having the same words in another order", () => {
     const text = "the quick brown fox jumps over the lazy dog and runs far away from here";
     const trap = shuffled(text, seeded(6));
     assert.notEqual(trap, text);

@@ -41,7 +41,7 @@ interface Report {
 }
 const verdicts = ({ checks }: Report): string[] => checks.map(({ name, verdict }) => `${name} ${verdict}`);
 
-test("all is well: every line says so, in the order in which things are needed", async (t) => {
+test("doctor reports every passed check, in the order of dependency", async (t) => {
   const { run, terminal } = await ready(t);
   assert.equal(await run(doctor), 0, terminal.text);
   const shapes = [
@@ -64,7 +64,7 @@ test("all is well: every line says so, in the order in which things are needed",
   for (const [i, shape] of shapes.entries()) assert.match(terminal.lines[i] ?? "", shape);
 });
 
-test("--no-speed leaves the engine alone; --json tells everything", async (t) => {
+test("doctor --no-speed skips the engine test, and --json returns all results", async (t) => {
   const { run, terminal } = await ready(t);
   assert.equal(await run(doctor, "--no-speed", "--json"), 0);
   const report = terminal.json<Report>();
@@ -72,7 +72,7 @@ test("--no-speed leaves the engine alone; --json tells everything", async (t) =>
   assert.ok(!verdicts(report).includes("speed ok"));
 });
 
-test("each trouble is a line with what to do, and what depends on it is left out", async (t) => {
+test("doctor prints one line with advice per problem, and skips checks that depend on it", async (t) => {
   const examine = async (made: Awaited<ReturnType<typeof ready>>): Promise<Report> => {
     await made.run(doctor, "--no-speed", "--json");
     return made.terminal.json();
@@ -112,7 +112,7 @@ test("each trouble is a line with what to do, and what depends on it is left out
   assert.match((await examine(unminted)).checks[5]?.next ?? "", /elect/);
 });
 
-test("an engine that is away fails; too little memory and disk are warned of", async (t) => {
+test("doctor fails for an unreachable engine, and warns about too little memory and disk", async (t) => {
   const machine = fakeMachine({
     memoryBytes: 8 * GIB,
     freeMemoryBytes: () => 0.1 * GIB,
@@ -128,7 +128,7 @@ test("an engine that is away fails; too little memory and disk are warned of", a
   assert.match(away.terminal.lines.at(-1) ?? "", /^1 failure, 1 warning: this machine cannot serve yet$/);
 });
 
-test("an engine whose model was swapped for another fails by its tokenizer", async (t) => {
+test("doctor detects a replaced model by its tokenizer", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
     if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
     else if (request.path === "/version") json(response, { version: "0.11.0" });
@@ -141,7 +141,7 @@ test("an engine whose model was swapped for another fails by its tokenizer", asy
   assert.match(terminal.text, /^fail {2}tokenizer {2}tiny-3b: the engine runs another model$/m);
 });
 
-test("an engine that has lost a model's chat template fails by what it makes of a chat", async (t) => {
+test("doctor detects a missing chat template by the token count of a chat", async (t) => {
   let tokens = 54;
   const engineUrl = await stubServer(t, (request, response) => {
     if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct" }] });
@@ -160,7 +160,7 @@ test("an engine that has lost a model's chat template fails by what it makes of 
   );
 });
 
-test("an engine is looked for where it was elected, and said to be missing there", async (t) => {
+test("doctor looks for an engine where it was elected, and reports it missing there", async (t) => {
   const addresses = { ollama: "http://127.0.0.1:7777" };
   const gone = {
     cause: "unreachable" as const,
@@ -182,7 +182,7 @@ test("an engine is looked for where it was elected, and said to be missing there
   assert.match(terminal.text, /^fail {2}engine {5}no engine .*\n {17}ollama: nothing answers there\n/m);
 });
 
-test("a clock that is off, a login that others can read", async (t) => {
+test("doctor reports a wrong clock and a login file that others can read", async (t) => {
   const { run, terminal, gateway, logins } = await ready(t);
   await chmod(logins.path, 0o644);
   tellTime(gateway, NOW - 3_600_000);
@@ -191,7 +191,7 @@ test("a clock that is off, a login that others can read", async (t) => {
   assert.match(terminal.text, /^fail {2}clock {6}\d+ s ahead of the gateway's$/m);
 });
 
-test("nobody is logged in; no node yet; nothing elected", async (t) => {
+test("doctor explains a missing login, node or election", async (t) => {
   const nobody = await commandHarness(t);
   assert.equal(await nobody.run(doctor, "--json"), 1);
   assert.deepEqual(verdicts(nobody.terminal.json()), ["login fail", "memory ok", "disk ok"]);

@@ -33,7 +33,7 @@ const measured = async (rest: Partial<Engine>, kind: "generation" | "embedding" 
   return speedCheck(pacedEngine(clock, rest), kind === "generation" ? "tiny-3b" : "embed-m3", kind, clock);
 };
 
-test("time to the first token and tokens per second, by the engine's own tokenizer where it has one", async () => {
+test("measures time to first token and tokens per second, counted with the engine's own tokenizer if available", async () => {
   assert.deepEqual(await measured({ tokens: async () => [...Array(40).keys()] }), {
     ...{ name: "speed", verdict: "ok" },
     detail: "tiny-3b: first token after 250 ms, about 40.0 tokens/s",
@@ -41,11 +41,11 @@ test("time to the first token and tokens per second, by the engine's own tokeniz
   assert.match((await measured({})).detail, /about 16\.3 tokens\/s/);
 });
 
-test("vectors", async () => {
+test("measures embeddings as vectors per second", async () => {
   assert.equal((await measured({}, "embedding")).detail, "embed-m3: a vector of 1024 numbers after 40 ms");
 });
 
-test("late and slow engines are warned of, silent and failing ones fail", async () => {
+test("warns about slow engines, and fails silent and failing ones", async () => {
   const clock = new ManualClock();
   const late = pacedEngine(clock, {
     async generate(_job, sink) {
@@ -65,7 +65,7 @@ test("late and slow engines are warned of, silent and failing ones fail", async 
   assert.equal(broken.detail, "tiny-3b: the engine failed");
 });
 
-test("an engine that never ends is stopped", async () => {
+test("stops an engine that never ends its answer", async () => {
   const clock = new ManualClock();
   const endless = pacedEngine(clock, {
     generate: (_job, sink, signal) =>

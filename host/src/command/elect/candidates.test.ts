@@ -25,11 +25,11 @@ const candidates = [
   candidate("embed-m3", { kind: "embedding", priceInMicro1m: 10_000, priceOutMicro1m: null, bytesNeeded: 2 * GIB }),
 ];
 
-test("proposed is what is held, fits, and does not count differently", () => {
+test("proposes models that are loaded, fit the memory, and count tokens correctly", () => {
   assert.deepEqual(proposed(candidates), ["tiny-3b", "small-8b", "embed-m3"]);
 });
 
-test("the proposal as a person sees it", () => {
+test("formats the proposal for the terminal", () => {
   assert.deepEqual(proposalLines(candidates, PLAIN), [
     "model           memory  a builder pays per 1M tokens  can be served here",
     "tiny-3b        4.0 GiB  $0.02 in, $0.04 out           yes, tokenizer checked",
@@ -41,7 +41,7 @@ test("the proposal as a person sees it", () => {
   ]);
 });
 
-test("a host may elect what seems too large, never what is not there or is another model", () => {
+test("allows models that seem too large, and refuses missing or different models", () => {
   assert.deepEqual(objections(["tiny-3b", "reason-32b"], candidates), []);
   const wrong = objections(["mid-14b", "small-7b-alt", "gpt-9"], candidates);
   assert.deepEqual(
@@ -54,7 +54,7 @@ test("a host may elect what seems too large, never what is not there or is anoth
   );
 });
 
-test("an engine elsewhere has its own memory: none is shown", () => {
+test("shows no memory for an engine on another machine", () => {
   const [header, row] = proposalLines([candidate("tiny-3b", { bytesNeeded: undefined })], PLAIN);
   assert.equal(header, "model    a builder pays per 1M tokens  can be served here");
   assert.equal(row, "tiny-3b  $0.02 in, $0.04 out           yes, tokenizer checked");

@@ -30,7 +30,7 @@ async function ollamaWith(t: TestContext, names: string[], chatTokens = template
 const withOllama = async (t: TestContext, names: string[], options: HarnessOptions = {}) =>
   loggedIn(t, { engines: await ollamaWith(t, names), ...options });
 
-test("what the engine holds and the memory takes is proposed, elected and remembered", async (t) => {
+test("elect proposes loaded models that fit the memory, elects and stores them", async (t) => {
   const machine = fakeMachine({ memoryBytes: 8 * GIB });
   const { run, terminal, gateway, logins } = await withOllama(t, ["llama3.2:3b", "qwq:32b", "mistral:7b"], {
     context: { machine },
@@ -49,7 +49,7 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
   );
 });
 
-test("where each engine was is remembered, of those that hold what was elected, and looked at again", async (t) => {
+test("elect stores the address of each elected engine, and looks there again", async (t) => {
   const engines = await ollamaWith(t, ["llama3.2:3b"]);
   const other: FoundEngine = {
     ...(engines[0] as FoundEngine),
@@ -73,14 +73,14 @@ test("where each engine was is remembered, of those that hold what was elected, 
   assert.deepEqual(lookedAt, ["http://127.0.0.1:7777", ollama]);
 });
 
-test("a person is asked once, and may say something else", async (t) => {
+test("elect asks once, and accepts another choice", async (t) => {
   const { run, terminal, gateway } = await withOllama(t, ["llama3.2:3b", "bge-m3"], { answers: ["embed-m3"] });
   assert.equal(await run(elect), 0);
   assert.deepEqual(terminal.questions, [{ question: "Choose models to elect [tiny-3b,embed-m3]: ", hidden: false }]);
   assert.deepEqual(gateway.bodies, [{ models: ["embed-m3"] }]);
 });
 
-test("an empty answer takes the proposal; nobody there means --yes or --models", async (t) => {
+test("elect takes the proposal for an empty answer, and requires --yes or --models without a terminal", async (t) => {
   const asked = await withOllama(t, ["llama3.2:3b"], { answers: [""] });
   assert.equal(await asked.run(elect), 0);
   assert.deepEqual(asked.gateway.bodies, [{ models: ["tiny-3b"] }]);
@@ -89,7 +89,7 @@ test("an empty answer takes the proposal; nobody there means --yes or --models",
   assert.deepEqual(alone.gateway.bodies, []);
 });
 
-test("a mapped model is found in its engine, which is remembered by its address", async (t) => {
+test("elect finds a mapped model in its engine, which is stored by its address", async (t) => {
   const { run, gateway, logins, fails } = await withOllama(t, ["my-llama", "bge-m3"]);
   assert.equal(await run(elect, "--map", "tiny-3b=my-llama", "--yes", "--json"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "embed-m3"] }]);
@@ -99,7 +99,7 @@ test("a mapped model is found in its engine, which is remembered by its address"
   assert.match(missing.message, /no engine on this machine has other \(ollama at .*my-llama, bge-m3\)/);
 });
 
-test("--json tells what was weighed", async (t) => {
+test("elect --json lists all candidates with the reasons", async (t) => {
   const { run, terminal } = await withOllama(t, ["llama3.2:3b"]);
   assert.equal(await run(elect, "--yes", "--json"), 0);
   const report = terminal.json<{ models: string[]; node: string; candidates: { model: string; held: boolean }[] }>();
@@ -114,7 +114,7 @@ test("--json tells what was weighed", async (t) => {
   );
 });
 
-test("the stand-ins serve everything, whatever the memory", async (t) => {
+test("elect lets demo and scripted engines serve everything, whatever the memory", async (t) => {
   const machine = fakeMachine({ memoryBytes: GIB });
   const { run, gateway, logins } = await loggedIn(t, { context: { machine } });
   assert.equal(await run(elect, "--engine", "scripted", "--yes"), 0);
@@ -122,14 +122,14 @@ test("the stand-ins serve everything, whatever the memory", async (t) => {
   assert.equal((await logins.read())?.serving?.engine, "scripted");
 });
 
-test("another node's election is not how this machine serves", async (t) => {
+test("elect leaves this machine's settings unchanged for another node", async (t) => {
   const { run, gateway, logins } = await loggedIn(t);
   gateway.answers["PUT /nodes/node_2/elections"] = { id: "node_2", name: "other", state: "ready" };
   assert.equal(await run(elect, "--engine", "scripted", "--models", "tiny-3b", "--node", "node_2"), 0);
   assert.equal((await logins.read())?.serving, undefined);
 });
 
-test("what cannot be elected is said, and nothing is elected", async (t) => {
+test("elect refuses unavailable models with a reason and elects nothing", async (t) => {
   const none = await loggedIn(t);
   const empty = await none.fails(elect, "--yes");
   assert.match(empty.message, /no engine on this machine has/);
@@ -153,7 +153,7 @@ test("what cannot be elected is said, and nothing is elected", async (t) => {
   assert.match((await nobody.fails(elect)).next ?? "", /login/);
 });
 
-test("an engine with another tokenizer holds another model, which is not elected", async (t) => {
+test("elect refuses an engine whose tokenizer belongs to another model", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
     if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
     else if (request.path === "/version") json(response, { version: "0.11.0" });
@@ -169,7 +169,7 @@ test("an engine with another tokenizer holds another model, which is not elected
   assert.deepEqual(gateway.bodies, []);
 });
 
-test("a model without its chat template is not elected: what is billed is not what the engine reads", async (t) => {
+test("elect refuses a model without its chat template, because billed and processed tokens would differ", async (t) => {
   const bare = (name: string): number => (name === "qwq:32b" ? 44 : 14);
   const machine = fakeMachine({ memoryBytes: 64 * GIB });
   const both = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], bare);
@@ -190,7 +190,7 @@ test("a model without its chat template is not elected: what is billed is not wh
   assert.match(report.next ?? "", /ollama create/);
 });
 
-test("a model that nobody proposed is looked at when a person chooses it", async (t) => {
+test("elect checks a model that the user chose without a proposal", async (t) => {
   const machine = fakeMachine({ memoryBytes: 8 * GIB });
   const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
   const { fails, terminal } = await loggedIn(t, { engines, answers: ["reason-32b"], context: { machine } });
@@ -198,13 +198,13 @@ test("a model that nobody proposed is looked at when a person chooses it", async
   assert.match(terminal.text, /^reason-32b .* no: needs about/m);
 });
 
-test("the demo model is elected with a warning", async (t) => {
+test("elect warns about the demo model", async (t) => {
   const { run, terminal } = await loggedIn(t);
   assert.equal(await run(elect, "--engine", "demo", "--models", "tiny-3b"), 0);
   assert.match(terminal.remarks[0] ?? "", /for tests only/);
 });
 
-test("an engine that is not ready is no mistake: what is wrong with it, and what to do", async (t) => {
+test("elect explains what is wrong with an engine that is not ready, and what to do", async (t) => {
   const { fails } = await loggedIn(t);
   const report = await fails(elect, "--engine", "openai", "--engine-url", await deadAddress(), "--yes");
   assert.match(report.message, /^nothing answers at .* \(ECONNREFUSED\)$/);
@@ -212,7 +212,7 @@ test("an engine that is not ready is no mistake: what is wrong with it, and what
   assert.equal(report.exitCode, 1);
 });
 
-test("mistakes about an engine that this command line names are usage errors", async (t) => {
+test("elect reports mistakes in engine flags as usage errors", async (t) => {
   const { fails } = await loggedIn(t);
   const cases = [
     ["--engine", "openai", "--yes"],

@@ -7,7 +7,7 @@ import { gatewayClient } from "./client.ts";
 
 const token = "tht_live_abc_def";
 
-test("every call carries the token and reads its answer", async (t) => {
+test("sends the token with every call and parses the answer", async (t) => {
   const seen: [string, string, unknown][] = [];
   const url = await stubServer(t, (request: StubRequest, response) => {
     assert.equal(request.headers.authorization, `Bearer ${token}`);
@@ -39,7 +39,7 @@ test("every call carries the token and reads its answer", async (t) => {
   ]);
 });
 
-test("a ping needs no token and tells the gateway's time", async (t) => {
+test("pings without a token and returns the gateway's time", async (t) => {
   const date = "Sun, 15 Nov 2026 06:50:22 GMT";
   const url = await stubServer(t, (request, response) => {
     assert.equal(request.headers.authorization, undefined);
@@ -50,7 +50,7 @@ test("a ping needs no token and tells the gateway's time", async (t) => {
   assert.ok(elapsedMs > 0);
 });
 
-test("a refusal has the gateway's status, code and words, in one line", async (t) => {
+test("reports a refusal's status, code and message in one line", async (t) => {
   const error = { message: "The node is\n  quarantined.", type: "node_quarantined", code: "node_quarantined" };
   const url = await stubServer(t, (_request, response) => json(response, { error }, 409));
   await assert.rejects(gatewayClient({ gateway: url, token }).credentials("node_1"), (thrown) => {
@@ -61,7 +61,7 @@ test("a refusal has the gateway's status, code and words, in one line", async (t
   });
 });
 
-test("a refusal without an envelope has at least its status", async (t) => {
+test("reports the status of a refusal without an error body", async (t) => {
   const url = await stubServer(t, (_request, response) => {
     response.writeHead(502);
     response.end("<html>bad gateway</html>");
@@ -74,7 +74,7 @@ const unreachable = (gateway: string) => (thrown: unknown) => {
   return true;
 };
 
-test("a closed port and a server that is no gateway are unreachable, and the error names the address", async (t) => {
+test("reports a closed port and a server that is no gateway as unreachable, with the address", async (t) => {
   const dead = await deadAddress();
   const web = await stubServer(t, (_request, response) => response.end("<html>"));
   for (const gateway of [dead, web]) {
@@ -82,7 +82,7 @@ test("a closed port and a server that is no gateway are unreachable, and the err
   }
 });
 
-test("a gateway that takes a request and does not answer within the limit is unreachable", async (t) => {
+test("reports a gateway that does not answer within the limit as unreachable", async (t) => {
   const timeouts: number[] = [];
   const limit = new AbortController();
   t.mock.method(AbortSignal, "timeout", (ms: number) => {
@@ -97,7 +97,7 @@ test("a gateway that takes a request and does not answer within the limit is unr
   assert.deepEqual(timeouts, [timeoutMs]);
 });
 
-test("an answer without end is not read to its end", async (t) => {
+test("stops reading an endless answer", async (t) => {
   const url = await stubServer(t, (_request, response) => {
     response.writeHead(200);
     const more = (): void => {
@@ -108,7 +108,7 @@ test("an answer without end is not read to its end", async (t) => {
   await assert.rejects(gatewayClient({ gateway: url, token }).nodes(), GatewayUnreachable);
 });
 
-test("what an older gateway does not say is missing; what is wrong is no answer of a gateway", async (t) => {
+test("accepts missing fields from an older gateway, and refuses wrong ones", async (t) => {
   let answer: object = {};
   const url = await stubServer(t, (_request, response) => json(response, answer));
   const gateway = gatewayClient({ gateway: url, token });

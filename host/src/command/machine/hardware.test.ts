@@ -31,7 +31,7 @@ const METAL = JSON.stringify({
   ],
 });
 
-test("each vendor's words are understood", () => {
+test("parses the output of each vendor's tool", () => {
   assert.deepEqual(nvidiaGpus(NVIDIA), [
     { maker: "nvidia", name: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, driver: "580.159.04" },
   ]);
@@ -45,7 +45,7 @@ test("each vendor's words are understood", () => {
   ]);
 });
 
-test("what is not understood is no graphics processor", () => {
+test("reports no graphics processor for output that it cannot parse", () => {
   for (const text of ["", "\n", "No devices were found", "{}", "[]", "{", '{"card0": 7}']) {
     assert.deepEqual(nvidiaGpus(text.includes(",") ? "" : text), []);
     assert.deepEqual(amdGpus(text), []);
@@ -53,7 +53,7 @@ test("what is not understood is no graphics processor", () => {
   }
 });
 
-test("only the programs of the platform are asked, and one that fails counts as none", async () => {
+test("runs only the tools of the platform, and ignores failing ones", async () => {
   const linux = fakeMachine({ programs: { "nvidia-smi": NVIDIA, "rocm-smi": ROCM } });
   assert.deepEqual(
     (await findGpus(linux)).map(({ maker }) => maker),
@@ -69,7 +69,7 @@ test("only the programs of the platform are asked, and one that fails counts as 
   assert.deepEqual(await findGpus(broken), []);
 });
 
-test("models have the graphics memory, a part of a shared one, or the machine's", async () => {
+test("gives models the graphics memory, a part of shared memory, or the machine's memory", async () => {
   const memory = async (options: Parameters<typeof fakeMachine>[0]): Promise<number> =>
     modelMemoryBytes(await findHardware(fakeMachine(options)));
   assert.equal(await memory({}), 16 * GIB);

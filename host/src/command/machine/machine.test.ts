@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { thisMachine } from "./machine.ts";
 
-test("programs are run to their end; one that is missing is no error", async () => {
+test("runs programs to their end, and treats a missing one as no result", async () => {
   const machine = thisMachine();
   assert.deepEqual(await machine.run(process.execPath, ["-e", "console.log('a'); console.error('b')"]), {
     ...{ code: 0, output: "a\n", errors: "b\n" },
@@ -16,7 +16,7 @@ test("programs are run to their end; one that is missing is no error", async () 
   assert.equal(endless?.code, -1);
 });
 
-test("this machine has what every machine has", async () => {
+test("reports cores, memory and disk space of this machine", async () => {
   const machine = thisMachine();
   assert.ok(machine.cores >= 1 && machine.memoryBytes > 0 && machine.freeMemoryBytes() > 0);
   assert.ok((await machine.freeDiskBytes(tmpdir())) > 0);

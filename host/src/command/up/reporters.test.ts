@@ -41,7 +41,7 @@ function live(reporter: Reporter, clock: ManualClock): void {
   reporter.close();
 }
 
-test("elsewhere: a node that gets no work because of another says so, once", () => {
+test("the line reporter says once that another node keeps this one from work", () => {
   const { terminal, reporter: plain } = reporter({});
   const withheld: Stats = { ...STATS, state: "ready", connected: false, withheld: "host_quarantine" };
   for (const stats of [withheld, withheld, STATS]) plain.stats(stats);
@@ -51,7 +51,7 @@ test("elsewhere: a node that gets no work because of another says so, once", () 
   ]);
 });
 
-test("elsewhere: one line per change", () => {
+test("the line reporter writes one line per change", () => {
   const { terminal, clock, reporter: plain } = reporter({});
   live(plain, clock);
   assert.deepEqual(terminal.lines, [
@@ -69,7 +69,7 @@ test("elsewhere: one line per change", () => {
   assert.deepEqual(terminal.screens, []);
 });
 
-test("for scripts: one object a line, each with its time", () => {
+test("the script reporter writes one object per line with its time", () => {
   const { terminal, clock, reporter: json } = reporter({ watched: true, json: true });
   live(json, clock);
   const lines = terminal.lines.map((line) => JSON.parse(line));
@@ -87,7 +87,7 @@ test("for scripts: one object a line, each with its time", () => {
   assert.equal(lines[3].gateway.today.earned_micro, "123.450000");
 });
 
-test("on a terminal: a screen that is drawn anew at every change and every second, and log lines as events", () => {
+test("the terminal reporter redraws the screen on changes and every second, with log lines as events", () => {
   const { terminal, clock, reporter: screen } = reporter({ watched: true });
   screen.engine(scriptedEngine({ models: ["tiny-3b"], slots: 4, clock }));
   screen.node({ node: NODE, gateway: "http://g", models: ["tiny-3b"] });
@@ -121,7 +121,7 @@ test("on a terminal: a screen that is drawn anew at every change and every secon
   assert.equal(terminal.lines.at(-1), "stopped");
 });
 
-test("the gateway is asked one question at a time, and not after the end", async () => {
+test("the reporter sends the gateway one request at a time, and none after the end", async () => {
   const clock = new ManualClock();
   const heard: string[] = [];
   const late = Promise.withResolvers<Stats>();

@@ -45,7 +45,7 @@ const view: ScreenView = {
 };
 const space = { columns: 90, rows: 30, paint: PLAIN };
 
-test("a node at work", () => {
+test("shows a working node", () => {
   assert.deepEqual(renderScreen(view, space), [
     "Tollgate host, up for 3 min 12 s",
     "",
@@ -67,7 +67,7 @@ test("a node at work", () => {
   ]);
 });
 
-test("a node that has only begun", () => {
+test("shows a node that has just started", () => {
   const idle = { ...snapshot, state: "connecting" as const, busy: 0, running: [], jobsDone: 0, tokensPerSecond: 0 };
   const lines = renderScreen({ ...view, snapshot: idle, stats: undefined, events: [] }, space);
   assert.equal(lines[3], "state      connecting, 0 of 4 slots busy");
@@ -76,7 +76,7 @@ test("a node that has only begun", () => {
   assert.equal(lines[10], "running    nothing");
 });
 
-test("what keeps requests away is the state that is shown", () => {
+test("shows the state that keeps requests away first", () => {
   const state = (snap: Partial<AgentSnapshot>, gateway: Stats["state"]): string =>
     renderScreen({ ...view, snapshot: { ...snapshot, ...snap }, stats: { ...STATS, state: gateway } }, space)[3] ?? "";
   assert.equal(state({}, "paused"), "state      paused, 2 of 4 slots busy");
@@ -89,12 +89,12 @@ test("what keeps requests away is the state that is shown", () => {
   assert.equal(state({ state: "draining" }, "online"), "state      draining, 2 of 4 slots busy");
 });
 
-test("a model whose engine is away is named", () => {
+test("names a model whose engine is unreachable", () => {
   const lines = renderScreen({ ...view, snapshot: { ...snapshot, models: ["embed-m3"] } }, space);
   assert.equal(lines[5], "models     embed-m3 (away: tiny-3b)");
 });
 
-test("a job that still reads its prompt", () => {
+test("shows a job that still reads its prompt", () => {
   const [first] = snapshot.running;
   assert.ok(first);
   const running = [
@@ -106,7 +106,7 @@ test("a job that still reads its prompt", () => {
   assert.equal(lines[11], "           tiny-3b  chat  3.2 s  reading");
 });
 
-test("never wider nor taller than the terminal, however much there is to tell", () => {
+test("fits the terminal's width and height for any content", () => {
   const [first] = snapshot.running;
   assert.ok(first);
   const much = {

@@ -44,7 +44,7 @@ async function upHarness(t: TestContext, options: HarnessOptions & { login?: Par
   return { ...made, supervisor, plane };
 }
 
-test("without flags: what was logged in to, registered and elected is served until told to stop", async (t) => {
+test("up serves the registered node's elected models until it is stopped, without flags", async (t) => {
   const { run, supervisor, gateway, terminal, plane } = await upHarness(t);
   const ended = run(up);
   await supervisor.online;
@@ -65,7 +65,7 @@ test("without flags: what was logged in to, registered and elected is served unt
   ]);
 });
 
-test("on a terminal it is a screen, with what the gateway tells", async (t) => {
+test("up shows a screen on a terminal, with the gateway's figures", async (t) => {
   const { run, supervisor, terminal } = await upHarness(t, { watched: true });
   const ended = run(up);
   const told = new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ test("on a terminal it is a screen, with what the gateway tells", async (t) => {
   assert.match(terminal.screens.at(-1)?.[0] ?? "", /Tollgate host, up for \d+ s/);
 });
 
-test("an engine that is away ends it with code 1: the demo model never stands in for what was elected", async (t) => {
+test("up exits with code 1 for an unreachable engine, and never replaces elected models by the demo model", async (t) => {
   const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
   const { message, next, exitCode } = await fails(up);
   assert.match(message, /no engine on this machine has/);
@@ -89,7 +89,7 @@ test("an engine that is away ends it with code 1: the demo model never stands in
   assert.deepEqual(supervisor.told, [{ type: "failed", message }]);
 });
 
-test("without an engine it stops and lists every place it looked, also for a gateway that is named", async (t) => {
+test("up stops without an engine and lists every place it looked, also with --gateway", async (t) => {
   const places = ["11434", "8080", "1234", "8000"].map((port) => ({
     cause: "unreachable" as const,
     url: `http://127.0.0.1:${port}`,
@@ -113,7 +113,7 @@ test("without an engine it stops and lists every place it looked, also for a gat
 
 const LOADING = { cause: "loading" as const, url: "http://127.0.0.1:8080", what: "it is loading", next: "wait" };
 
-test("an engine that is still loading is waited for, and a stop ends the wait", async (t) => {
+test("up waits for an engine that is loading, and a stop ends the wait", async (t) => {
   const login = { serving: { engine: "auto" as const, models: ["tiny-3b"] } };
   const { run, supervisor, terminal } = await upHarness(t, { absences: [LOADING], login });
   const ended = run(up);
@@ -126,7 +126,7 @@ test("an engine that is still loading is waited for, and a stop ends the wait", 
   assert.deepEqual(supervisor.told, []);
 });
 
-test("flags that name an engine set what was elected aside, and a line says so", async (t) => {
+test("up ignores the election with a notice when flags name an engine", async (t) => {
   const elected = { engine: "auto" as const, addresses: { ollama: "http://127.0.0.1:7777" }, models: ["tiny-3b"] };
   const { run, supervisor, terminal } = await upHarness(t, { login: { serving: elected } });
   const ended = run(up, "--engine", "scripted", "--models", "tiny-3b");
@@ -138,7 +138,7 @@ test("flags that name an engine set what was elected aside, and a line says so",
   ]);
 });
 
-test("a refused node ends it with the gateway's reason", async (t) => {
+test("up exits with the gateway's reason when the node is refused", async (t) => {
   const { fails, gateway, supervisor } = await upHarness(t);
   gateway.answers[`POST /nodes/${NODE}/credentials`] = refusal(409, "node_quarantined", "The node is quarantined.");
   const report = await fails(up);
@@ -146,7 +146,7 @@ test("a refused node ends it with the gateway's reason", async (t) => {
   assert.equal(supervisor.told.length, 1);
 });
 
-test("told to stop before there is anything to serve", async (t) => {
+test("up stops cleanly before it has anything to serve", async (t) => {
   const { run, supervisor, gateway } = await upHarness(t);
   gateway.answers[`POST /nodes/${NODE}/credentials`] = () => {}; // Never answers.
   const ended = run(up);

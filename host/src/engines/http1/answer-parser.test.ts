@@ -64,26 +64,26 @@ const GOOD: [name: string, answer: string, body: string, reusable: boolean][] = 
   ["bytes after its last chunk", `${CHUNKED}2\r\nhi\r\n0\r\n\r\nHTTP/1.1 200`, "hi", false],
 ];
 for (const [name, answer, body, reusable] of GOOD) {
-  test(`an answer with ${name}, in one piece and byte by byte`, () => {
+  test(`parses an answer with ${name}, in one piece and byte by byte`, () => {
     assert.deepEqual(heard([answer]), { ...whole, body, reusable });
     assert.deepEqual(heard(answer.split("")), { ...whole, body, reusable });
   });
 }
 
-test("an answer without a length ends when the server closes, and is whole", () => {
+test("ends an answer without a length when the server closes", () => {
   const answer = "HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: x\n\n";
   assert.deepEqual(heard([answer]), { ...whole, body: "data: x\n\n", complete: false, reusable: false });
   assert.deepEqual(heard([answer], true), { ...whole, body: "data: x\n\n", reusable: false });
 });
 
-test("some answers have no body, whatever they say of it", () => {
+test("expects no body for some statuses, whatever the headers say", () => {
   for (const status of [204, 304]) {
     const answer = `HTTP/1.1 ${status} X\r\ncontent-length: 9\r\n\r\n`;
     assert.deepEqual(heard([answer]), { ...whole, status, body: "" });
   }
 });
 
-test("an answer that breaks off is not whole, wherever it does", () => {
+test("treats an answer that breaks off anywhere as incomplete", () => {
   for (const answer of [
     `${CHUNKED}5\r\nhello\r\n0\r\nx: y\r\n\r\n`,
     "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
@@ -126,7 +126,7 @@ const BAD: [name: string, answer: string, body?: string][] = [
   ["with trailers without end", `${CHUNKED}2\r\nhi\r\n0\r\nx: ${"x".repeat(17_000)}`, "hi"],
 ];
 for (const [name, answer, body = ""] of BAD) {
-  test(`an answer ${name} is refused; what came before is said, what follows is not`, () => {
+  test(`refuses an answer ${name}, passes on what came before and drops what follows`, () => {
     for (const pieces of [[answer], answer.split("")]) {
       const after = heard([...pieces, "2\r\nno\r\n"], true);
       assert.equal(typeof after.fault, "string");
@@ -135,7 +135,7 @@ for (const [name, answer, body = ""] of BAD) {
   });
 }
 
-test("every byte once and in order, in chunks and reads of any size", () => {
+test("passes every byte once and in order, in chunks and reads of any size", () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 40 });
   const property = fc.property(
     fc.uint8Array({ maxLength: 3000 }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gathers, REST_MS, ReadGather } from "./read-gather.ts";
 
-test("rests after a turn that brought few of many answers", () => {
+test("pauses reading after a turn with little data for many answers", () => {
   const table: [answers: number, reads: number, rests: boolean][] = [
     [1, 1, false],
     [7, 1, false],
@@ -19,7 +19,7 @@ test("rests after a turn that brought few of many answers", () => {
     assert.equal(gathers({ answers, reads }), rests, `${reads} reads of ${answers} answers`);
 });
 
-test("rests once a turn, after all else that the turn's end has to do, and only while many answers are open", () => {
+test("pauses once per turn after all other work, and only while many answers are open", () => {
   const turn: (() => void)[] = [];
   const did: string[] = [];
   const endTurn = (): void => {

@@ -81,7 +81,7 @@ for (const [length, steps] of [
   [40, 1],
   [300, 8],
 ] as const) {
-  test(`a prompt of ${length} tokens on a slow machine is told every second until the first token`, async () => {
+  test(`reports progress every second until the first token of a prompt of ${length} tokens on a slow machine`, async () => {
     const clock = new ManualClock();
     const sink = new TimedSink(clock);
     const reading = tellReading(sink, clock);
@@ -97,7 +97,7 @@ for (const [length, steps] of [
   });
 }
 
-test("an answer that is scored on a slow machine is told every second until its scores are there", async () => {
+test("reports progress every second while an answer is scored on a slow machine", async () => {
   const clock = new ManualClock();
   const sink = new TimedSink(clock);
   const reading = tellReading(sink, clock);
@@ -109,7 +109,7 @@ test("an answer that is scored on a slow machine is told every second until its 
   sink.assertSteady();
 });
 
-test("steps through a prompt shrink where they are slow and grow where they are fast", () => {
+test("shrinks prompt steps that are slow and grows fast ones", () => {
   assert.equal(nextStep(128, 1000), 64);
   assert.equal(nextStep(128, 250), 128);
   assert.equal(nextStep(128, 10), 256);

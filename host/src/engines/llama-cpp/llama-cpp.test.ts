@@ -46,7 +46,7 @@ async function ask(content: string, rest: Partial<GenerationJob> = {}, on = engi
   return { sink, finish, text: sink.text("answer") };
 }
 
-test("chat by the file's own template; marks in a person's text are text", async () => {
+test("chat: uses the file's own template, and escapes its markers in the user's text", async () => {
   assert.match((await ask("What is the capital of France?")).text, /Paris/);
   const messages = [
     { role: "developer", content: "You are kind." },
@@ -61,13 +61,13 @@ test("chat by the file's own template; marks in a person's text are text", async
   assert.doesNotMatch(text, /<\|/);
 });
 
-test("completion: raw text goes on, and an empty prompt begins something", async () => {
+test("completion: continues raw text, and begins a text for an empty prompt", async () => {
   const raw = (prompt: string) => ask("", { endpoint: "completion", input: { prompt } });
   assert.match((await raw("The capital of Italy is")).text, /^ ?Rome/);
   assert.equal((await raw("")).finish, "stop");
 });
 
-test("stop strings, penalties and top_p change the answer as they should", async () => {
+test("applies stop strings, penalties and top_p", async () => {
   const { text, finish } = await ask("Count to ten", { sampling: { ...greedy, stop: ["5"] } });
   assert.match(text, /1, 2, 3, 4, $/);
   assert.equal(finish, "stop");
@@ -78,7 +78,7 @@ test("stop strings, penalties and top_p change the answer as they should", async
   assert.equal(narrow.text, plain.text);
 });
 
-test("a seed repeats, alone and beside three others; another seed differs", async () => {
+test("repeats with a seed, alone and beside three others, and differs with another seed", async () => {
   const tell = async (seed: number): Promise<string> =>
     (await ask("Tell me a story about a fox", { sampling: { temperature: 1, seed } })).text;
   const first = await tell(7);
@@ -87,7 +87,7 @@ test("a seed repeats, alone and beside three others; another seed differs", asyn
   assert.notEqual(await tell(-7), first);
 });
 
-test("four jobs run side by side, a fifth waits for a slot, and none hears another's words", async () => {
+test("runs four jobs at once without mixing them, and lets a fifth wait for a slot", async () => {
   const asked = ["What is the capital of France?", "Count to 20", "What is the capital of Japan?", "Count to ten"];
   const running = asked.map((content) => ask(content));
   assert.match((await ask("What is the capital of Italy?")).text, /Rome/);
@@ -98,7 +98,7 @@ test("four jobs run side by side, a fifth waits for a slot, and none hears anoth
   assert.match(ten?.text ?? "", /9, 10/);
 });
 
-test("a cancellation in mid-stream ends the answer at once and frees the slot", async () => {
+test("ends the answer on cancellation during the stream and frees the slot", async () => {
   for (let round = 0; round < SLOTS + 1; round++) {
     const controller = new AbortController();
     const sink = new RecordingSink();
@@ -111,7 +111,7 @@ test("a cancellation in mid-stream ends the answer at once and frees the slot", 
   assert.match((await ask("What is the capital of Japan?")).text, /Tokyo/);
 });
 
-test("an answer without end stops a little after its cap, whoever asks", async () => {
+test("stops an endless answer shortly after its cap", async () => {
   const sink = new RecordingSink();
   const job = { ...chatJob("Write a very long story about a dragon"), outputTokensMax: 4 };
   const { finish } = await engine.generate(job, sink, new AbortController().signal);
@@ -119,7 +119,7 @@ test("an answer without end stops a little after its cap, whoever asks", async (
   assert.ok(sink.deltas.length <= 4 + 16, String(sink.deltas.length));
 });
 
-test("what does not fit the context is refused, never cut; a long prompt tells how far it is read", async () => {
+test("refuses what does not fit the context without truncating, and reports progress on a long prompt", async () => {
   const tooLong = { name: "EngineError", blame: "prompt", message: /context of 2,048 tokens/ };
   await assert.rejects(ask("fox ".repeat(2100)), tooLong);
   await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
@@ -160,7 +160,7 @@ const embed = (input: string[]): Promise<Float32Array[]> => {
   return Array.fromAsync(engine.embed(job, new RecordingSink(), never));
 };
 
-test("embeddings: the model's own width, one long, the same for the same text", async () => {
+test("embeddings: returns unit vectors of the model's width, the same for the same text", async () => {
   const [cat, dog, again] = await embed(["The cat sat on the mat.", "A dog barks.", "The cat sat on the mat."]);
   assert.ok(cat && dog && again);
   assert.equal(cat.length, 256);
@@ -169,7 +169,7 @@ test("embeddings: the model's own width, one long, the same for the same text", 
   assert.notDeepEqual(dog, cat);
 });
 
-test("a template that opens the thinking, and refuses messages it was not made for", async () => {
+test("supports a template that opens the thinking, and refuses messages that the template rejects", async () => {
   const messages = [
     { role: "system", content: "reasoning: on" },
     { role: "user", content: "What is 47 + 38?" },
@@ -188,7 +188,7 @@ test("a template that opens the thinking, and refuses messages it was not made f
   });
 });
 
-test("a file that is none, is something else or is damaged is an error, and leaves nothing behind", async (t) => {
+test("reports a missing, wrong or damaged file and leaves nothing behind", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-"));
   t.after(() => rm(folder, { recursive: true }));
   const [other, damaged] = [join(folder, "other.gguf"), join(folder, "damaged.gguf")];
@@ -202,7 +202,7 @@ test("a file that is none, is something else or is damaged is an error, and leav
     await assert.rejects(llamaCppEngine({ ...options, file: path, models: ["tiny-3b"] }), reason);
 });
 
-test("what of the file falls short of the catalogue is noted", async (t) => {
+test("notes where the file falls short of the catalogue", async (t) => {
   assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, but tiny-3b promises 8192/);
   assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, but embed-m3 promises 1024/);
   const only = await llamaCppEngine({ ...options, models: ["embed-m3"], contextTokens: 64 });
@@ -211,14 +211,14 @@ test("what of the file falls short of the catalogue is noted", async (t) => {
   assert.equal((await Array.fromAsync(only.embed(job, new RecordingSink(), never))).length, 1);
 });
 
-test("it tells its tokens, with none added", async () => {
+test("returns a text's tokens without added ones", async () => {
   const tokens = await engine.tokens?.("tiny-3b", "The capital of France");
   assert.ok(tokens !== undefined && tokens.length > 2 && tokens.length < 12);
 });
 
 const schemaFormat = (schema: Record<string, unknown>) => ({ type: "json_schema" as const, name: "x", schema });
 
-test("an answer keeps to its format, beside others that have none, and thinking comes first where the prompt opens it", async () => {
+test("keeps an answer to its format, beside jobs without one and after thinking that the prompt opens", async () => {
   const dog = schemaFormat({
     type: "object",
     properties: {
@@ -246,7 +246,7 @@ test("an answer keeps to its format, beside others that have none, and thinking 
   assert.match(stopped.text, /^\{\s*$/);
 });
 
-test("a schema that its grammars do not know is refused; the check passes, and a job beside it waits for its slot", async () => {
+test("refuses a schema that its grammars do not support, and passes the check while a job waits for its slot", async () => {
   const pattern = schemaFormat({ type: "object", properties: { a: { type: "string", pattern: "^x" } } });
   await assert.rejects(ask("x", { format: pattern }), { name: "EngineError", blame: "prompt" });
   assert.equal(await engine.keepsFormat?.("embed-m3"), false);

@@ -17,7 +17,7 @@ async function moduleImporting(
   return { load: () => import(pathToFileURL(file).href), remove: () => rm(folder, { recursive: true }) };
 }
 
-test("a missing llama.cpp is told apart from any other failure", async (t) => {
+test("distinguishes a missing llama.cpp from any other failure", async (t) => {
   const without = await moduleImporting("node-llama-cpp");
   const broken = await moduleImporting("some-other-package");
   t.after(() => Promise.all([without.remove(), broken.remove()]));
@@ -26,7 +26,7 @@ test("a missing llama.cpp is told apart from any other failure", async (t) => {
   assert.equal(await withLlamaCpp(async () => 1), 1);
 });
 
-test("the version a person is told to install is the one that is tested", async () => {
+test("recommends installing the tested version", async () => {
   const manifest = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8"));
   assert.equal(LLAMA_CPP, `node-llama-cpp@${manifest.optionalDependencies["node-llama-cpp"]}`);
 });

@@ -21,20 +21,20 @@ function decoded(tokens: string[], stop: string[] = [], thinks = true): { said: 
   return { said, stopped: false };
 }
 
-test("a character that comes in bytes is said when it is whole", () => {
+test("returns a character that arrives in bytes once it is complete", () => {
   assert.deepEqual(decoded(["a", "0xf0", "0x9f", "0x98", "0x80", "b"]).said, ["a", "😀", "b"]);
 });
 
-test("bytes that never become a character do not hold up the rest", () => {
+test("continues after bytes that never form a character", () => {
   assert.equal(decoded(["0xff", "a", "b"]).said.join(""), "\ufffdab");
   assert.equal(decoded(["a", "0xf0"]).said.join(""), "a\ufffd");
 });
 
-test("thinking is said apart, without its marks", () => {
+test("separates thinking from the answer, without its markers", () => {
   assert.deepEqual(decoded(["<think>", "hm", "</think>", "yes"]).said, ["(hm)", "yes"]);
 });
 
-test("a prompt that ended with the opening mark: the thinking has begun", () => {
+test("begins with thinking when the prompt ended with the opening marker", () => {
   const said: string[] = [];
   const decoder = new OutputDecoder<string>({
     detokenize,
@@ -48,17 +48,17 @@ test("a prompt that ended with the opening mark: the thinking has begun", () => 
   assert.deepEqual(said, ["(hm)", "yes"]);
 });
 
-test("in a model that does not think the marks are text", () => {
+test("treats markers as text for a model that does not think", () => {
   assert.deepEqual(decoded(["<think>", "hm"], [], false).said, ["<think>", "hm"]);
 });
 
-test("a stop string ends the answer but not the thinking", () => {
+test("applies stop strings to the answer but not to the thinking", () => {
   assert.deepEqual(decoded(["<think>", "E", "ND", "</think>", "a", "E", "ND", "b"], ["END"]), {
     said: ["(E)", "(ND)", "a"],
     stopped: true,
   });
 });
 
-test("what only looked like a stop string is said at the end", () => {
+test("returns text that only resembled a stop string at the end", () => {
   assert.deepEqual(decoded(["a", "E"], ["END"]), { said: ["a", "E"], stopped: false });
 });

@@ -6,7 +6,7 @@ import { sampleInTurns } from "./sample-in-turns.ts";
 /** Only what is reached into. */
 const contextOf = (inner: object): LlamaContext => ({ _ctx: inner }) as unknown as LlamaContext;
 
-test("sequences sample one after another, in the order they came, and one that fails does not hold up the next", async () => {
+test("sequences sample one after another in order, and a failing one does not block the next", async () => {
   const open: { name: string; end: PromiseWithResolvers<string> }[] = [];
   const inner = {
     tag: "inner",
@@ -35,6 +35,6 @@ test("sequences sample one after another, in the order they came, and one that f
   await failed;
 });
 
-test("a library that samples in another way is refused", () => {
+test("refuses a library that samples in another way", () => {
   assert.throws(() => sampleInTurns(contextOf({})), /samples in an unknown way/);
 });

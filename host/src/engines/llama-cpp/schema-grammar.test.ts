@@ -92,7 +92,7 @@ describe("schemas as llama.cpp matches them", () => {
     });
 });
 
-test("a schema that it cannot enforce is refused by name, and the blame is not the engine's", () => {
+test("a schema that it cannot enforce is refused by keyword, without blaming the engine", () => {
   const wide = Array.from({ length: 101 }, (_, i) => object({ const: i }));
   const cases: [schema: Schema, message: RegExp][] = [
     [object({ type: "string", pattern: "^a" }), /pattern at #\/properties\/a/],
@@ -125,7 +125,7 @@ test("a schema that it cannot enforce is refused by name, and the blame is not t
     );
 });
 
-test("definitions that double with every level are refused at once", () => {
+test("definitions that double with every level are refused immediately", () => {
   const link = (i: number): Schema => ({ $ref: `#/$defs/d${i}` });
   const $defs = Object.fromEntries(
     Array.from({ length: 60 }, (_, i) => [`d${i}`, { anyOf: [link(i + 1), link(i + 1)] }]),

@@ -34,7 +34,7 @@ async function score(answer: string, model = "tiny-3b"): Promise<Logprobs> {
 const mean = (values: Logprobs): number =>
   values.reduce<number>((sum, value) => sum + (value ?? -100), 0) / values.length;
 
-test("the engine scores its own answer as likely, one at a temperature less so, and shuffled words as unlikely", async () => {
+test("rates the engine's own answer as likely, one at a temperature less so, and shuffled words as unlikely", async () => {
   const greedy = await answerOf("tiny-3b", 0);
   const warm = await answerOf("tiny-3b", 1);
   const [own, sampled, junk] = [
@@ -48,13 +48,13 @@ test("the engine scores its own answer as likely, one at a temperature less so, 
   assert.ok(mean(junk) < mean(sampled) - 1, `sampled ${mean(sampled)}, junk ${mean(junk)}`);
 });
 
-test("thinking before the answer is scored between its marks", async () => {
+test("scores thinking before the answer between its markers", async () => {
   const answer = await answerOf("reason-32b", 0);
   assert.match(answer, /^<think>/);
   assert.ok(mean(await score(answer, "reason-32b")) > -1);
 });
 
-test("the try finds that it scores text, and that embeddings are not scored", async () => {
+test("detects that the engine scores text and not embeddings", async () => {
   assert.equal(await engine.scoring?.("tiny-3b"), "text");
   assert.equal(await engine.scoring?.("embed-m3"), undefined);
 });

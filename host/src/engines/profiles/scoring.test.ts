@@ -32,7 +32,7 @@ const likeVllm: Answer = ({ path, body }, response) => {
   return json(response, { choices: [{ message: {} }], prompt_logprobs: logprobs });
 };
 
-test("vLLM: the answer is the end of the prompt, and its tokens alone are scored", async (t) => {
+test("vLLM: scores the tokens of the answer at the end of the prompt only", async (t) => {
   const asked: Record<string, unknown>[] = [];
   const engine = await engineWith(t, vllm, (request, response) => {
     asked.push({ path: request.path, ...JSON.parse(request.body) });
@@ -60,7 +60,7 @@ test("vLLM: the answer is the end of the prompt, and its tokens alone are scored
   assert.deepEqual(await engine.score?.(completion, nowhere, never), []);
 });
 
-test("a try tells whether an engine scores, and thinking models are not scored over HTTP", async (t) => {
+test("detects by a test job whether an engine scores, and never scores thinking models over HTTP", async (t) => {
   const engine = await engineWith(t, vllm, likeVllm);
   assert.equal(await engine.scoring?.("tiny-3b"), "text");
   assert.equal(await engine.scoring?.("reason-32b"), undefined);
@@ -75,7 +75,7 @@ test("a try tells whether an engine scores, and thinking models are not scored o
   assert.equal(await refuses.scoring?.("tiny-3b").catch((error) => error instanceof EngineError), true);
 });
 
-test("llama-server: asked for the next token at each cut, behind the prompt and the answer up to there", async (t) => {
+test("llama-server: asks for the next token at each cut, after the prompt and the answer so far", async (t) => {
   const prompts: string[] = [];
   const engine = await engineWith(t, llamaServer, ({ path, body }, response) => {
     const asked = JSON.parse(body) as { prompt?: string; content?: string; n_probs?: number; cache_prompt?: boolean };
