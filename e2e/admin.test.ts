@@ -22,6 +22,7 @@ import { systemClock } from "../gateway/src/base/clock.ts";
 import { parseId } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
 import { TOLLGATE as COMMANDS } from "../gateway/src/commands/tollgate.ts";
+import { lookForPostmaster } from "../gateway/src/db/embedded/postmaster.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
 import { ConsoleClient } from "./console-client.ts";
 
@@ -716,7 +717,7 @@ describe("on a stopped platform", () => {
     assert.match(await good("grant", builder, "--usd", "1", "--reason", "while it slept"), /builder/);
     const check = tollgate(["admin", "ledger", "check", "--json", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());
-    assert.ok(!isAlive(platform.ready.pids.postgres as number));
+    assert.deepEqual(await lookForPostmaster(join(dataDir, "postgres", "cluster")), { kind: "none" });
   });
 
   describe("with its database up", () => {

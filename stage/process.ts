@@ -6,10 +6,11 @@
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { eventually, HANG_LIMIT_MS } from "./wait.ts";
 
 interface ProcessOptions {
@@ -205,15 +206,51 @@ export async function until(what: string, withinMs: number, check: () => Promise
   }
 }
 
-/** A port of the loopback address that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+/** Below those that systems give to connections and to listeners that name none: nothing but a test that asks here gets one of them. */
+const PORTS = { first: 20_000, count: 10_000 };
+/** Processes begin far from one another. */
+const FIRST = (process.pid * 97) % PORTS.count;
+
+/**
+ * A port of the loopback address for a process that has to be told one, the first that is left from a place among them. It stays this process's until it ends, whether somebody listens
+ * on it or not: a UDP socket of the same number, which nothing else uses, keeps other test processes from it.
+ */
+export async function freePort(first = FIRST): Promise<number> {
+  for (let tried = 0; tried < PORTS.count; tried++) {
+    const port = PORTS.first + ((first + tried) % PORTS.count);
+    if ((await claim(port)) && (await nobodyListensOn(port))) return port;
+  }
+  throw new Error(`no port from ${PORTS.first} to ${PORTS.first + PORTS.count - 1} is free`);
+}
+
+async function claim(port: number): Promise<boolean> {
+  const socket = createSocket("udp4");
+  try {
+    socket.bind({ port, address: "127.0.0.1", exclusive: true });
+    await once(socket, "listening");
+  } catch (error) {
+    socket.close();
+    if (isTaken(error)) return false;
+    throw error;
+  }
+  socket.unref();
+  return true;
+}
+
+async function nobodyListensOn(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    if (isTaken(error)) return false;
+    throw error;
+  }
   server.close();
   await once(server, "close");
-  return port;
+  return true;
 }
+
+const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "EADDRINUSE";
 
 const tail = (text: string): string => text.trimEnd().split("\n").slice(-15).join("\n");
 

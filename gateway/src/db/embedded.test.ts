@@ -1,6 +1,7 @@
 /** The life of a private PostgreSQL: made, kept, stopped, adopted, refused. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { access, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,7 +130,7 @@ test("a stale postmaster.pid does not matter", async (t) => {
   const pidFile = join(place.cluster, "postmaster.pid");
   const lines = (pid: number) => `${pid}\n${place.cluster}\n1700000000\n5432\n/nowhere\n\n  1 2\nready   \n`;
 
-  const stranger = spawn("/bin/cat", [], { uid, gid, stdio: ["pipe", "ignore", "ignore"] });
+  const stranger = spawn("/bin/cat", [], { uid, gid, stdio: ["pipe", "pipe", "ignore"] });
   t.after(() => stranger.kill());
   await new Promise((resolve) => stranger.once("spawn", resolve));
   const dead = spawn("/bin/true");
@@ -141,7 +142,9 @@ test("a stale postmaster.pid does not matter", async (t) => {
     assert.equal(postgres.adopted, false);
     await postgres.stop();
   }
-  assert.equal(stranger.exitCode, null, "the stranger lives");
+  stranger.stdin.write("still here");
+  const [said] = await once(stranger.stdout, "data");
+  assert.equal(String(said), "still here", "the stranger lives");
 });
 
 test("a server that is shutting down is waited for", async (t) => {

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { freePort } from "./process.ts";
+
+const COUNT = 20;
+const SAME = 7_000;
+/** Says its ports, and ends with its standard input. */
+const ASKER = `
+  import { freePort } from ${JSON.stringify(fileURLToPath(new URL("process.ts", import.meta.url)))};
+  const ports = [];
+  for (let i = 0; i < ${COUNT}; i++) ports.push(await freePort(${SAME}));
+  console.log(JSON.stringify(ports));
+  process.stdin.resume();
+`;
+
+test("free ports are none that the system gives to others, and differ also between processes", async (t) => {
+  const others = [1, 2].map(() => {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", ASKER], { stdio: ["pipe", "pipe", "inherit"] });
+    t.after(() => child.kill());
+    return once(child.stdout, "data").then(([line]) => JSON.parse(String(line)) as number[]);
+  });
+  const mine = Array.from({ length: COUNT }, () => freePort(SAME));
+  const all = [...(await Promise.all(mine)), ...(await Promise.all(others)).flat()];
+  assert.equal(new Set(all).size, 3 * COUNT);
+  // Linux gives others those from 32,768 on, macOS and Windows those from 49,152 on.
+  assert.ok(Math.max(...all) < 32_768, String(Math.max(...all)));
+});
