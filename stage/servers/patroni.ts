@@ -55,7 +55,7 @@ export interface PatroniCluster {
   /** In the gateways' database, on the primary, as its superuser. */
   query<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
   primary(): Promise<Member>;
-  /** Another member than this one is the primary. */
+  /** Another member than this one is the primary, and a third one follows it: its promotion is over. */
   replaced(member: Member): Promise<Member>;
   /** As `patronictl switchover`: the primary hands over to a standby, and follows it. */
   switchover(): Promise<void>;
@@ -136,10 +136,14 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
   for (let i = 1; i <= count; i++) members.push(await newMember(`pg-${i}`));
 
   /** What the members that answer say of all. */
+  const statesBy = async ({ restPort }: Member): Promise<MemberState[]> => {
+    const answer = await fetch(`http://127.0.0.1:${restPort}/cluster`).catch(() => undefined);
+    return answer?.ok ? ((await answer.json()) as { members: MemberState[] }).members : [];
+  };
   const states = async (): Promise<MemberState[]> => {
-    for (const { restPort } of members) {
-      const answer = await fetch(`http://127.0.0.1:${restPort}/cluster`).catch(() => undefined);
-      if (answer?.ok) return ((await answer.json()) as { members: MemberState[] }).members;
+    for (const member of members) {
+      const found = await statesBy(member);
+      if (found.length > 0) return found;
     }
     return [];
   };
@@ -201,7 +205,18 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
     versions: { postgres: row?.v ?? "", patroni: patroniVersion.replace(/^patroni /, "") },
     query,
     primary: () => primaryBut(),
-    replaced: (member) => primaryBut(member),
+    async replaced(member) {
+      const primary = await primaryBut(member);
+      await eventually("a standby follows the new primary", async () => {
+        const all = await statesBy(primary);
+        const leader = all.find(({ name }) => name === primary.name);
+        return all.some(
+          ({ name, state, timeline }) =>
+            ![primary.name, member.name].includes(name) && state === "streaming" && timeline === leader?.timeline,
+        );
+      });
+      return primary;
+    },
     async switchover() {
       const old = await primaryBut();
       await eventually("Patroni switches over", async () => {
