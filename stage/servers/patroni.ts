@@ -212,7 +212,9 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
         const leader = all.find(({ name }) => name === primary.name);
         return all.some(
           ({ name, state, timeline }) =>
-            ![primary.name, member.name].includes(name) && state === "streaming" && timeline === leader?.timeline,
+            ![primary.name, member.name].includes(name) &&
+            ["running", "streaming"].includes(state) &&
+            timeline === leader?.timeline,
         );
       });
       return primary;
