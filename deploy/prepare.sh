@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes what compose.yaml needs and nobody else has: random secrets, the NATS servers' configuration and certificates, and .env. It
-# overwrites nothing. As root, in the place where the platform is to run:
+# overwrites nothing, and lets the alerts in prometheus/ lead to the runbook of this platform. As root, in the place where the platform is to run:
 #   deploy/prepare.sh gate.example plane.example
 # The first name is how clients reach the balancer, the second how hosts reach the NATS servers (it may be the same).
 set -eu
@@ -35,5 +35,6 @@ cat > .env <<EOF
 PUBLIC_URL=https://$gate
 PLANE_PUBLIC_URL=tls://$plane:4222,tls://$plane:4223,tls://$plane:4224
 EOF
+sed -i "s#https://gate\.example/#https://$gate/#" prometheus/alerts.yml prometheus/alerts.test.yml
 echo "Next: put the certificate of $gate, its chain and its key, into deploy/secrets/tls.pem (chmod 444),"
 echo "and move plane/operator.seed, plane/ca-key.pem and plane/administrator.creds to a safe place."

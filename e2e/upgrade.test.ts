@@ -64,7 +64,7 @@ describe("upgrade", { skip }, () => {
     eventually("one version is connected", async () => {
       const versions = await stage.query(
         `select distinct coalesce(substring(application_name from 'schema \\d+$'), '') from pg_stat_activity
-          where datname = current_database() and application_name <> 'tollgate broadcast'
+          where datname = current_database() and application_name not like 'tollgate broadcast%'
             and (application_name = 'tollgate' or application_name like 'tollgate %')`,
       );
       return versions.length === 1;

@@ -9,7 +9,7 @@ type Said = Partial<Pick<AdminRun, "args" | "flags" | "json">>;
 
 /** Its exit code and what it printed. */
 export async function admin(
-  { shared, gateway: { newId } }: InProcessStage,
+  { shared, clock, gateway: { newId } }: InProcessStage,
   command: (run: AdminRun) => Promise<number>,
   { args = [], flags = {}, json = false }: Said = {},
 ): Promise<{ code: number; output: string }> {
@@ -17,6 +17,6 @@ export async function admin(
   const terminal = new FakeTerminal();
   const { print } = terminal;
   const given = { json, args, flags, switches: new Set<string>() };
-  const run = { ...given, pool, newId, config: parseConfig(shared.env), terminal, print };
+  const run = { ...given, pool, newId, clock, config: parseConfig(shared.env), terminal, print };
   return { code: await command(run), output: terminal.text };
 }

@@ -136,6 +136,7 @@ function running(
     },
     leave: async (quietMs: number) => await doors?.leave(quietMs),
     cutOff: () => doors?.cutOff(),
+    isSpoolEmpty: money.isSpoolEmpty,
   };
   let draining: Promise<void> | undefined;
   const drainOnce = (times = settings.drain): Promise<void> => {

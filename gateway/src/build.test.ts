@@ -16,6 +16,7 @@ import { openTestDatabase, type TestDatabase, urlOf } from "./db/testing.ts";
 import { pastMidnight } from "./history/testing.ts";
 import { holdOf, settlementOf } from "./ledger/testing.ts";
 
+const HOLD = 1_000_000n;
 const WAITS = "database is unreachable; waiting for it to start";
 const ENV = {
   ...{ HOST: "127.0.0.1", PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0", DRAIN_DELAY_S: "0" },
@@ -58,7 +59,49 @@ describe("a gateway whose database goes away after it was found, before the gate
   });
 });
 
-const HOLD = 1_000_000n;
+describe("a gateway that stops while its database is away", () => {
+  test("waits up to DRAIN_SPOOL_S until the charges in its spool are in the ledger", async (t) => {
+    const database = await openTestDatabase();
+    const proxy = await openDatabaseProxy(database.connection);
+    const directory = await mkdtemp(join(tmpdir(), "tollgate-stop-"));
+    t.after(async () => {
+      await proxy.close();
+      await database.close();
+      await rm(directory, { recursive: true });
+    });
+    const lines: string[] = [];
+    const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line).msg) });
+    const DATABASE_URL = proxy.connection.connectionString;
+    const gateway = await build({
+      config: parseConfig({ ...ENV, DATA_DIR: directory, DATABASE_URL, DRAIN_SPOOL_S: "3600" }),
+      log,
+      onLost: (error) => assert.fail(error),
+      anyInternalPort: true,
+      progress() {},
+    });
+    const accountId = gateway.newId();
+    await database.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [accountId]);
+    await database.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [accountId]);
+    const grant = { id: gateway.newId(), kind: "grant", accountId, amount: dollars(1), reason: "test" } as const;
+    await gateway.ledger.transfer(grant);
+    const hold = { ...holdOf(accountId, HOLD), id: gateway.newId() };
+    assert.equal((await gateway.ledger.hold(hold)).kind, "held");
+    await proxy.refuse();
+    await gateway.ledger.secure(settlementOf(hold, null));
+    const closed = gateway.close();
+    await eventually("it waits for the database", () =>
+      lines.includes("waiting until the database takes the charges in the spool"),
+    );
+    await proxy.resume();
+    await closed;
+    const { rows } = await database.pool.query("select charge_pico > 0 as charged from request where id = $1", [
+      hold.id,
+    ]);
+    assert.deepEqual(rows, [{ charged: true }]);
+    assert.ok(!lines.some((line) => line.startsWith("stopped with charges")));
+  });
+});
+
 const HOUR_MS = 60 * 60 * 1000;
 
 describe("a gateway whose machine's clock is a day ahead of the database's", () => {

@@ -55,7 +55,7 @@ export interface PatroniCluster {
   /** In the gateways' database, on the primary, as its superuser. */
   query<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
   primary(): Promise<Member>;
-  /** Another member than this one is the primary. */
+  /** Another member than this one is the primary, and a third one follows it: its promotion is over. */
   replaced(member: Member): Promise<Member>;
   /** As `patronictl switchover`: the primary hands over to a standby, and follows it. */
   switchover(): Promise<void>;
@@ -201,7 +201,17 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
     versions: { postgres: row?.v ?? "", patroni: patroniVersion.replace(/^patroni /, "") },
     query,
     primary: () => primaryBut(),
-    replaced: (member) => primaryBut(member),
+    async replaced(member) {
+      const primary = await primaryBut(member);
+      await eventually("a standby follows the new primary", async () => {
+        // As its PostgreSQL says now; what Patroni says of the whole cluster is older.
+        const answer = await fetch(`http://127.0.0.1:${primary.restPort}/patroni`).catch(() => undefined);
+        if (answer === undefined) return false;
+        const { replication = [] } = (await answer.json()) as { replication?: { state: string }[] };
+        return replication.some(({ state }) => state === "streaming");
+      });
+      return primary;
+    },
     async switchover() {
       const old = await primaryBut();
       await eventually("Patroni switches over", async () => {

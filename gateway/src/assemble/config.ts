@@ -2,13 +2,16 @@
 import { domain, number } from "../base/settings.ts";
 
 interface DrainConfig {
-  /** A gateway that is asked to stop is not ready but serves for the first time, then lets requests in flight end for the second. */
-  drain: { delayMs: number; graceMs: number };
+  /**
+   * A gateway that is asked to stop is not ready but serves for the first time, then lets requests in flight end for the second, and waits for
+   * the database for the third.
+   */
+  drain: { delayMs: number; graceMs: number; spoolMs: number };
 }
 
 export const drain = domain({
   title: "Stopping",
-  note: "`tollgate dev` uses 0 and 10 seconds. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + 5 seconds.",
+  note: "`tollgate dev` uses 0 and 10 seconds. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + `DRAIN_SPOOL_S` + 5 seconds.",
   settings: {
     DRAIN_DELAY_S: number({
       ...{ default: 5, unit: "s", min: 0, max: 3_600 },
@@ -18,6 +21,13 @@ export const drain = domain({
       ...{ default: 30, unit: "s", min: 0, max: 3_600 },
       help: "How long a stopping gateway then waits for requests in flight before it ends and settles them.",
     }),
+    DRAIN_SPOOL_S: number({
+      ...{ default: 0, unit: "s", min: 0, max: 86_400 },
+      help: "How long a stopping gateway then waits until the database has accepted the settlements in its spool. Set it where nobody starts a gateway on that `SPOOL_DIR` again.",
+      see: "[Settlements that wait](failures.md#settlements-that-wait)",
+    }),
   },
-  config: (e): DrainConfig => ({ drain: { delayMs: e.DRAIN_DELAY_S * 1000, graceMs: e.DRAIN_GRACE_S * 1000 } }),
+  config: (e): DrainConfig => ({
+    drain: { delayMs: e.DRAIN_DELAY_S * 1000, graceMs: e.DRAIN_GRACE_S * 1000, spoolMs: e.DRAIN_SPOOL_S * 1000 },
+  }),
 });

@@ -5,14 +5,15 @@ import { setImmediate as turn } from "node:timers/promises";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
 import { UnderWay } from "../inference/under-way.ts";
-import { drain } from "./drain.ts";
+import { type DrainTimes, drain } from "./drain.ts";
 
 const log = createLog("silent");
 
-function stopping({ delayMs, graceMs }: { delayMs: number; graceMs: number }) {
+function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   const clock = manualClock();
   const underWay = new UnderWay();
   const steps: string[] = [];
+  const spool = { isEmpty: true };
   const connections = Promise.withResolvers<void>();
   const app = {
     underWay,
@@ -22,10 +23,11 @@ function stopping({ delayMs, graceMs }: { delayMs: number; graceMs: number }) {
       return connections.promise;
     },
     cutOff: () => void steps.push("cuts connections"),
+    isSpoolEmpty: async () => spool.isEmpty,
   };
   const request = underWay.enter(new AbortController().signal);
   const start = (): void => {
-    drain(app, { delayMs, graceMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
+    drain(app, { delayMs, graceMs, spoolMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
   };
   /** What has happened when so much more time has passed. */
   const after = async (ms: number): Promise<string[]> => {
@@ -33,7 +35,7 @@ function stopping({ delayMs, graceMs }: { delayMs: number; graceMs: number }) {
     await turn();
     return steps.splice(0);
   };
-  return { start, after, request, closeConnections: connections.resolve };
+  return { start, after, request, spool, closeConnections: connections.resolve };
 }
 
 test("serves on for the delay, then takes no connections, and ends what is left after the grace", async () => {
@@ -64,4 +66,21 @@ test("ends as soon as nothing is under way, and stops nobody then", async () => 
   assert.deepEqual(await after(0), ["drained"]);
   assert.deepEqual(await after(60_000), []);
   assert.equal(request.isStopped, false);
+});
+
+test("waits until the spool is empty, and no longer than it is told to", async () => {
+  for (const isEmptied of [true, false]) {
+    const { start, after, request, spool, closeConnections } = stopping({ delayMs: 0, graceMs: 0, spoolMs: 60_000 });
+    spool.isEmpty = false;
+    request.leave();
+    closeConnections();
+    start();
+    assert.deepEqual(await after(0), ["not ready", "takes no connections, quiet ones end after 0 ms"]);
+    assert.deepEqual(await after(0), [], "the spool is not empty");
+    for (let passed = 0; passed < 30; passed++) assert.deepEqual(await after(1_000), []);
+    spool.isEmpty = isEmptied;
+    const steps: string[] = [];
+    for (let passed = 0; passed < (isEmptied ? 1 : 30); passed++) steps.push(...(await after(1_000)));
+    assert.deepEqual(steps, ["drained"]);
+  }
 });

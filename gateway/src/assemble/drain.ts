@@ -13,7 +13,11 @@ export interface DrainTimes {
   delayMs: number;
   /** How long requests in flight have to end. */
   graceMs: number;
+  /** How long the database has then to take what waits in the spool. None where it is not given: the next gateway enters it. */
+  spoolMs?: number;
 }
+
+const LOOK_EVERY_MS = 1_000;
 
 /** What is told of the drain: the doors, and what the gateway does by itself. */
 interface Drained {
@@ -24,6 +28,7 @@ interface Drained {
   leave: (quietMs: number) => Promise<void>;
   /** Ends every connection at once. */
   cutOff: () => void;
+  isSpoolEmpty: () => Promise<boolean>;
 }
 
 /**
@@ -32,8 +37,8 @@ interface Drained {
  * connections are closed at once.
  */
 export async function drain(
-  { underWay, notReady, leave, cutOff }: Drained,
-  { delayMs, graceMs, clock, log }: DrainTimes & { clock: Clock; log: Log },
+  { underWay, notReady, leave, cutOff, isSpoolEmpty }: Drained,
+  { delayMs, graceMs, spoolMs = 0, clock, log }: DrainTimes & { clock: Clock; log: Log },
 ): Promise<void> {
   log.info({ delayMs, graceMs }, "draining: /readyz now returns 503");
   notReady();
@@ -47,4 +52,11 @@ export async function drain(
   // Who has left keeps its request's books open for a moment longer.
   await underWay.none();
   stopTimer();
+  const began = clock.monotonic();
+  let isTold = false;
+  while (clock.monotonic() - began < spoolMs && !(await isSpoolEmpty())) {
+    if (!isTold) log.warn({ spoolMs }, "waiting until the database takes the charges in the spool");
+    isTold = true;
+    await sleep(clock, LOOK_EVERY_MS);
+  }
 }

@@ -29,6 +29,8 @@ export interface Money {
   /** Undefined where the store's history is not followed. */
   journals: Journals | undefined;
   losses: (() => LossFigures) | undefined;
+  /** Whether all that waited in the spool directory is in the ledger. Enters what it can. */
+  isSpoolEmpty: () => Promise<boolean>;
 }
 
 export async function openMoney(
@@ -69,7 +71,8 @@ export async function openMoney(
   const refusedCalls = openRefusedCalls({ pool, clock, log, isThere: () => schema.number >= REFUSED_CALLS_SINCE });
   onClose(() => refusedCalls.close());
   const losses = journals && (await followHistory(context, { store, journals, ledger }));
-  return { ledger, leases, refusals, unfunded, refusedCalls, rollups, journals, losses };
+  const isSpoolEmpty = async (): Promise<boolean> => ledger.unsettled().length === 0 && (await replay.run());
+  return { ledger, leases, refusals, unfunded, refusedCalls, rollups, journals, losses, isSpoolEmpty };
 }
 
 async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlace): Promise<Spool> {

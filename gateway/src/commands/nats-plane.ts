@@ -1,5 +1,5 @@
 /** The plane on NATS servers, for a command: opened, used and closed again. */
-import { systemClock } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { type NewId, suffixOf } from "../base/ids.ts";
 import { createErrorLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
@@ -14,7 +14,7 @@ interface UsedPlane {
 }
 
 export async function withPlane<T>(
-  { config, newId }: { config: Config; newId: NewId },
+  { config, newId, clock }: { config: Config; newId: NewId; clock: Clock },
   use: (plane: UsedPlane) => Promise<T>,
 ): Promise<T> {
   const { nats } = config.plane;
@@ -26,7 +26,7 @@ export async function withPlane<T>(
     ...nats,
     ...signedBy(config.plane),
     gatewayId,
-    clock: systemClock,
+    clock,
     random: systemRandom(),
     log: createErrorLog("silent"),
   });

@@ -67,6 +67,29 @@ describe("a guarded pool", () => {
     await assert.rejects(own.query("select 1"), /Connection terminated unexpectedly/);
   });
 
+  test("fails what waits on a heartbeat's connection as away when that connection is given up", async (t) => {
+    const asked = Promise.withResolvers<void>();
+    const failed = Promise.withResolvers<unknown>();
+    const lineage = {
+      isOn: true,
+      beat: async (client: pg.Client) => {
+        proxy.hang();
+        const answer = client.query("select 1");
+        asked.resolve();
+        await answer.catch(failed.resolve);
+      },
+    } as unknown as Lineage;
+    const log = createLog("silent");
+    const watched = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed", lineage });
+    t.after(() => watched.stop());
+    watched.watch();
+    clock.advance(BEAT_MS);
+    await asked.promise;
+    clock.advance(SILENT_MS);
+    const error = await failed.promise;
+    assert.ok(isAway(error), String(error));
+  });
+
   const away = () => eventually("it is known to be away", () => guard.health.isAway);
   const back = async () => {
     clock.advance(RETRY_MS);

@@ -6,6 +6,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
+import { Away } from "../base/dependency.ts";
 import { assertTakesWrites, DatabaseClient } from "./client.ts";
 import { connectionName } from "./connected.ts";
 import { cut } from "./cut.ts";
@@ -115,6 +116,7 @@ export class Heartbeat {
 
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined;
-    cut(client, new Error("connection no longer used"));
+    // What waits for an answer on it learns that it may ask again.
+    cut(client, new Away("database", "its connection is no longer used", { maybeDone: true }));
   }
 }

@@ -6,7 +6,7 @@ import { after, beforeEach, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
-import { connectedPrograms, connectionName } from "./connected.ts";
+import { broadcastConnection, connectedGateways, connectedPrograms, connectionName } from "./connected.ts";
 import { type AfterPhase, type Applied, migrate } from "./migrate.ts";
 import { planMigration } from "./plan.ts";
 import { clientConfig } from "./pool.ts";
@@ -96,13 +96,18 @@ describe("the phase after", () => {
     });
   }
 
-  for (const name of ["tollgate broadcast", "psql", "tollgate 0.2.0 schema 3", "tollgates"]) {
+  for (const name of ["tollgate broadcast", "tollgate broadcast 1", "psql", "tollgate 0.2.0 schema 3", "tollgates"]) {
     test(`does not wait for "${name}"`, async (t) => {
       await run(t, FIRST);
       await connect(name);
       assert.deepEqual((await run(t, { ...FIRST, ...ADD, ...DROP }, "insist")).left, []);
     });
   }
+
+  test("counts several workers of one gateway as one gateway", async () => {
+    for (const gateway of [undefined, undefined, "one", "one", "two"]) await connect(broadcastConnection(gateway));
+    assert.equal(await connectedGateways(database.pool), 4);
+  });
 
   test("that an upgrade left undone runs before what the next release adds, or holds it up", async (t) => {
     await run(t, FIRST);

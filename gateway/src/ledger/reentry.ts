@@ -6,9 +6,9 @@ import type pg from "pg";
 import { z } from "zod";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { provesBug } from "../db/errors.ts";
-import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { Journal } from "./journal.ts";
-import type { JournalEntry, JournaledTable } from "./journal-lines.ts";
+import { JOURNALED_TABLES, type JournalEntry, type JournaledTable } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
 import { restoreBatch } from "./restore.ts";
 
@@ -120,13 +120,40 @@ export async function enterChanges({ journal, ...entering }: ChangesOptions, int
       } else if (entry.kind === "row") rows.set(`${entry.table} ${String(entry.row["id"])}`, entry);
     }
   }
-  for (const entry of rows.values()) {
-    const subject = { kind: "row" as const, id: `${entry.table} ${String(entry.row["id"])}` };
-    await attempt(into, subject, () => enterRow(entering, entry, into));
+  for (const table of JOURNALED_TABLES) {
+    const wanted = [...rows.values()].filter((entry) => entry.table === table);
+    const found = await imagesOf(entering, table, wanted);
+    for (const entry of wanted) {
+      const id = String(entry.row["id"]);
+      const { changed, reason } = rowChange(entry, found.get(id));
+      await attempt(into, { kind: "row", id: `${table} ${id}` }, async () => {
+        if (changed.length > 0) await enterRow(entering, entry, { isThere: found.has(id), changed });
+        if (changed.length > 0) count(into, table, 1);
+        return reason;
+      });
+    }
   }
 }
 
-const Image = row({ image: column.json, xmin: z.number(), isFresh: z.boolean() });
+const Image = row({ id: column.uuid, image: column.json, xmin: z.number(), isFresh: z.boolean() });
+
+/** All at once: whoever waits for the heartbeat waits for this. */
+async function imagesOf(
+  { client, epoch }: Pick<ChangesOptions, "client" | "epoch">,
+  table: JournaledTable,
+  wanted: RowEntry[],
+): Promise<Map<string, z.infer<typeof Image>>> {
+  if (wanted.length === 0) return new Map();
+  const found = await queryRows(
+    client,
+    Image,
+    `select t.id, to_jsonb(t) as image, t.xmin::text::float8 as xmin, h.began_at > now() - interval '${FRESH}' as "isFresh"
+       from ${table} t, ledger_history h where t.id = any ($1::uuid[]) and h.epoch = $2`,
+    [wanted.map((entry) => entry.row["id"]), epoch],
+  );
+  return new Map(found.map((image) => [image.id, image]));
+}
+
 /** Changes by itself all the time. */
 const UNIMPORTANT = new Set(["last_used_at"]);
 /** A key that was revoked in what was lost is revoked again, whatever else happened to it. */
@@ -136,39 +163,29 @@ const ENDS: Record<JournaledTable, string> = {
   host_token: "revoked_at",
 };
 
-/** Why it was not entered; undefined where it was, or did not have to be. */
+interface Change {
+  isThere: boolean;
+  changed: string[];
+}
+
 async function enterRow(
-  { client, epoch, tell }: Omit<ChangesOptions, "journal">,
-  entry: RowEntry,
-  into: Reentry,
-): Promise<string | undefined> {
-  const { table, row: wanted } = entry;
-  const found = await queryRow(
-    client,
-    Image,
-    `select to_jsonb(t) as image, t.xmin::text::float8 as xmin, h.began_at > now() - interval '${FRESH}' as "isFresh"
-       from ${table} t, ledger_history h where t.id = $1 and h.epoch = $2`,
-    [wanted["id"], epoch],
-  );
-  const { changed, reason } = rowChange(entry, found);
-  if (found === undefined) {
-    await client.query(`insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`, [wanted]);
-  } else if (changed.length > 0) {
+  { client, tell }: Omit<ChangesOptions, "journal" | "epoch">,
+  { table, row: wanted }: RowEntry,
+  { isThere, changed }: Change,
+): Promise<void> {
+  if (isThere) {
     const columns = changed.map((name) => `"${name}"`).join(", ");
     await client.query(
       `update ${table} t set (${columns}) = (select ${columns} from jsonb_populate_record(null::${table}, $1)) where t.id = $2`,
       [wanted, wanted["id"]],
     );
-  }
-  if (changed.length === 0) return reason;
+  } else await client.query(`insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`, [wanted]);
   if (table === "api_key" && changed.some((name) => name.startsWith("budget_")))
     await client.query(
       "select key_budget_set(account_id, id, budget_day_pico, budget_month_pico) from api_key where id = $1",
       [wanted["id"]],
     );
-  count(into, table, 1);
   await tell(table, String(wanted["id"]));
-  return reason;
 }
 
 /**
@@ -177,7 +194,7 @@ async function enterRow(
  */
 export function rowChange(
   { table, row: wanted, xmin }: Pick<RowEntry, "table" | "row" | "xmin">,
-  found: z.infer<typeof Image> | undefined,
+  found: Omit<z.infer<typeof Image>, "id"> | undefined,
 ): { changed: string[]; reason?: string } {
   if (found === undefined) return { changed: Object.keys(wanted) };
   const { image, isFresh } = found;

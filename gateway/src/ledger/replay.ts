@@ -36,8 +36,8 @@ interface ReplayOptions {
 }
 
 interface Replay {
-  /** Looks through the directory now. */
-  run(): Promise<void>;
+  /** Looks through the directory now. Resolves with false while the store does not take what is there. */
+  run(): Promise<boolean>;
   stop(): void;
 }
 
@@ -49,7 +49,7 @@ export function openReplay(options: ReplayOptions): Replay {
   const told = new Set<string>();
   /** When each file was written last, and since when, by the monotonic clock, that is known. */
   const watched = new Map<string, { mtimeMs: number; since: number }>();
-  let running: Promise<void> | undefined;
+  let running: Promise<boolean> | undefined;
 
   const once = (name: string, tell: () => void): void => {
     if (!told.has(name)) tell();
@@ -87,10 +87,11 @@ export function openReplay(options: ReplayOptions): Replay {
     return true;
   };
 
-  const replayFile = async (path: string, owner: SpoolOwner): Promise<void> => {
+  /** False when the store is away. */
+  const replayFile = async (path: string, owner: SpoolOwner): Promise<boolean> => {
     const name = basename(path);
     const handle = await openIfThere(disk, path);
-    if (handle === undefined) return;
+    if (handle === undefined) return true;
     try {
       const { mtimeMs } = await handle.stat();
       const text = await textFrom(handle, 0);
@@ -104,7 +105,8 @@ export function openReplay(options: ReplayOptions): Replay {
             "spool file has lines that a newer gateway wrote; a newer gateway must settle them",
           ),
         );
-      if (!(await settleAll(name, settlements)) || foreign > 0 || !isGone(name, owner, mtimeMs)) return;
+      if (!(await settleAll(name, settlements))) return false;
+      if (foreign > 0 || !isGone(name, owner, mtimeMs)) return true;
       if (damaged > 0) await disk.rename(path, `${path}.damaged`);
       else await removeIfThere(disk, path);
       settled.delete(name);
@@ -112,32 +114,39 @@ export function openReplay(options: ReplayOptions): Replay {
       const whole = text.slice(0, text.lastIndexOf("\n") + 1);
       const since = readLines(await textFrom(handle, Buffer.byteLength(whole)));
       for (const settlement of since.settlements) await ledger.secure(settlement);
+      return true;
     } finally {
       await handle.close();
     }
   };
 
-  const run = async (): Promise<void> => {
+  const run = async (): Promise<boolean> => {
+    let isDone = true;
     for (const directory of await spool.directories()) {
       for (const name of await disk.readdir(directory)) {
         const owner = ownerOf(name);
         if (owner === undefined || owner.gatewayId === self.gatewayId) continue;
-        await replayFile(join(directory, name), owner).catch((error) =>
-          once(name, () => log.error({ err: error, file: name }, "could not read a spool file; retrying every minute")),
-        );
+        const isSettled = await replayFile(join(directory, name), owner).catch((error) => {
+          once(name, () => log.error({ err: error, file: name }, "could not read a spool file; retrying every minute"));
+          return true;
+        });
+        isDone &&= isSettled;
       }
     }
+    return isDone;
   };
-  const runOnce = (): Promise<void> => {
+  const runOnce = (): Promise<boolean> => {
     running ??= run().finally(() => {
       running = undefined;
     });
     return running;
   };
-  const failed = (error: unknown): void =>
+  const failed = (error: unknown): boolean => {
     once(own, () =>
       log.error({ err: error, directory: own }, "could not read the spool directory; retrying every minute"),
     );
+    return true;
+  };
   const stopTimer = clock.every(EVERY_MS, () => {
     runOnce().catch(failed);
   });

@@ -119,7 +119,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
   const retire = async (worker: Worker, times: DrainTimes): Promise<void> => {
     worker.state = "stopping";
     worker.process.stop(times);
-    const cancel = clock.after(times.delayMs + times.graceMs + LATE_MS, () => {
+    const cancel = clock.after(times.delayMs + times.graceMs + (times.spoolMs ?? 0) + LATE_MS, () => {
       log.error({ worker: worker.number, pid: worker.process.pid }, "a worker did not stop in time: it is killed");
       worker.process.kill();
     });

@@ -3,7 +3,6 @@ import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openAccounts } from "../../accounts/accounts.ts";
-import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../../base/states.ts";
@@ -161,7 +160,7 @@ async function grant(run: AdminRun): Promise<number> {
   const { id, kind } = await findAccount(run);
   if (kind !== "builder") throw new Error("credit is granted to builder accounts only");
   const [subject, reason, amount] = [publicId("acc", id), reasonOf(run), dollarsOf("usd", run.flags.usd)];
-  const ledger = openLedger({ pool: run.pool, clock: systemClock, gatewayId: "admin" });
+  const ledger = openLedger({ pool: run.pool, clock: run.clock, gatewayId: "admin" });
   const details = { amount_micro: exactMicro(amount), reason };
   const act = { operator: SHELL_OPERATOR, action: "account.grant", subject, details };
   await openAudit(run).record(act, async () => {
@@ -225,7 +224,7 @@ export function reasonOf({ flags }: AdminRun): string {
 
 async function report(run: AdminRun, account: string): Promise<number> {
   const entry = await findAccount({ ...run, args: [account] });
-  const credit = entry.kind === "builder" ? await creditSettingsOf(run.pool, entry.id) : undefined;
+  const credit = entry.kind === "builder" ? await creditSettingsOf(run, entry.id) : undefined;
   const json = { ...shown(entry), ...(credit !== undefined && shownCredit(credit)) };
   const text = { ...told(entry), ...(credit !== undefined && toldCredit(credit, entry.balance)) };
   run.print(run.json ? JSON.stringify(json, null, 2) : properties(text, run.terminal));

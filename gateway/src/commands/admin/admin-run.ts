@@ -4,6 +4,7 @@ import type { Flag, Given, Shape } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import type pg from "pg";
+import type { Clock } from "../../base/clock.ts";
 import type { NewId, Uuid } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
 
@@ -16,6 +17,8 @@ export interface AdminCommand extends Shape {
 export interface AdminRun extends Given {
   pool: pg.Pool;
   newId: NewId;
+  /** Its time of day is the database's. */
+  clock: Clock;
   config: Config;
   terminal: Terminal;
   print: (text: string) => void;

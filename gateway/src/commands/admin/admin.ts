@@ -6,6 +6,7 @@ import { newIds } from "../../base/ids.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { type Config, parseConfig } from "../../config.ts";
+import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
 import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
 import { openPool } from "../../db/pool.ts";
 import { assertReachable } from "../failures.ts";
@@ -86,8 +87,11 @@ async function withStore(given: Given, { terminal, env }: Surroundings, run: Adm
   const pool = openPool(store.connection, { log, sizeMax: 4 });
   try {
     await assertReachable(pool, "DATABASE_URL");
-    const newId = newIds(systemClock, systemRandom());
-    return await run({ ...given, pool, newId, config, terminal, print: terminal.print });
+    const time = openDatabaseClock({ machine: systemClock, log });
+    await readClock(pool, systemClock, time);
+    const { clock } = time;
+    const newId = newIds(clock, systemRandom());
+    return await run({ ...given, pool, newId, clock, config, terminal, print: terminal.print });
   } finally {
     await pool.end();
     await store.close();

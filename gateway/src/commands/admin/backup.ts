@@ -5,7 +5,6 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { systemClock } from "../../base/clock.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config.ts";
 import { readProgram } from "../../db/program.ts";
@@ -32,7 +31,7 @@ export const backup: AdminCommand = {
 };
 
 async function run(run: AdminRun): Promise<number> {
-  const { config, pool } = run;
+  const { config, pool, clock } = run;
   const { to = "", plane } = run.flags;
   if (to === "") throw new UsageError("--to must name the folder to create");
   run.terminal.progress.step("collecting the files");
@@ -42,7 +41,7 @@ async function run(run: AdminRun): Promise<number> {
   const { id: deployment } = await openDeploymentRecord(run).read();
   const files = await collect(config, secrets, plane);
   const facts = {
-    made_at: new Date(systemClock.now()).toISOString(),
+    made_at: new Date(clock.now()).toISOString(),
     software: VERSION,
     deployment,
     schema,

@@ -17,6 +17,7 @@ test("a reload of the catalogue, which may change prices, is on the operators' r
   const run = {
     pool,
     newId,
+    clock: systemClock,
     config: parseConfig({}),
     json: true,
     terminal,

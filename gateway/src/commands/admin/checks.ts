@@ -1,7 +1,6 @@
 /** `tollgate admin checks`: what spot checks found, by node and model, and what they cost. */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/reader.ts";
@@ -30,10 +29,10 @@ const COLUMNS: Column<NodeCheckSums>[] = [
   { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
 ];
 
-async function list({ pool, json, print, flags, terminal }: AdminRun): Promise<number> {
+async function list({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
   const id = flags.node === undefined ? undefined : parseId("node", flags.node);
   if (flags.node !== undefined && id === undefined) throw new UsageError("--node must be a node's id (node_…)");
-  const since = new Date(systemClock.now() - DAYS * 86_400_000);
+  const since = new Date(clock.now() - DAYS * 86_400_000);
   const sums = await openCheckReader({ pool, isThere: () => true }).sums(since, id);
   if (json) print(JSON.stringify(sums.map(shown), null, 2));
   else print(sums.length === 0 ? "No answers have been checked." : table(COLUMNS, sums, terminal));

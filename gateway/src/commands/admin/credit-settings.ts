@@ -1,13 +1,12 @@
 /** What a builder has set to look after its credit, as admin commands print it: the low-credit alert and automatic top-up. */
 import { AlertFields } from "@tollgate/api/console/credits.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import type pg from "pg";
-import { systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { exactMicro, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { alertOf } from "../../payments/alerts.ts";
 import { type TopUp, topUpOf } from "../../payments/top-up-settings.ts";
 import { topUpObject } from "../../routes/console/statement.ts";
+import type { AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
 interface CreditSettings {
@@ -16,8 +15,11 @@ interface CreditSettings {
   topUp: TopUp | undefined;
 }
 
-export async function creditSettingsOf(pool: pg.Pool, accountId: Uuid): Promise<CreditSettings> {
-  const [alert, topUp] = await Promise.all([alertOf(pool, accountId), topUpOf(pool, accountId, systemClock.now())]);
+export async function creditSettingsOf(
+  { pool, clock }: Pick<AdminRun, "pool" | "clock">,
+  accountId: Uuid,
+): Promise<CreditSettings> {
+  const [alert, topUp] = await Promise.all([alertOf(pool, accountId), topUpOf(pool, accountId, clock.now())]);
   return { mark: alert?.mark ?? null, topUp };
 }
 

@@ -6,7 +6,6 @@
 
 import { properties } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { systemClock } from "../../base/clock.ts";
 import { forgetShared } from "../../db/deployment/record.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { inquire } from "../../plane/deployment/inquiry.ts";
@@ -139,7 +138,7 @@ async function adopt(run: AdminRun): Promise<number> {
     if (isAway)
       throw new CommandError("the NATS plane cannot be reached", { next: "check NATS_URL and the NATS servers" });
     const owner = await ownership.owner();
-    const found = await inquire({ plane, gatewayId, clock: systemClock }, await record.mark());
+    const found = await inquire({ plane, gatewayId, clock: run.clock }, await record.mark());
     if (found === "other")
       throw new CommandError("gateways on this plane use another database", { next: "stop them first" });
     const act = { operator: SHELL_OPERATOR, action: "deployment.adopt", subject: id, details: { from: owner ?? null } };

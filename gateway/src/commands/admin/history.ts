@@ -2,7 +2,6 @@
 
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { systemClock } from "../../base/clock.ts";
 import { exactMicro, type Pico, pico } from "../../base/money.ts";
 import { type ClosedMonth, openRetention, type Retained, type Retention } from "../../history/retention.ts";
 import { openAudit } from "../../operators/audit.ts";
@@ -78,11 +77,11 @@ async function retain(run: AdminRun): Promise<number> {
   return report(run, { refusals: done.refusals, months: monthsOf(done), verb: "deleted" });
 }
 
-const retentionOf = ({ pool, config }: AdminRun): Retention =>
+const retentionOf = ({ pool, config, clock }: AdminRun): Retention =>
   openRetention({
     pool,
     rules: { ...config.retention, payoutHoldDays: config.payoutHoldDays },
-    now: () => systemClock.now(),
+    now: () => clock.now(),
   });
 
 async function keptMonths(retention: Retention): Promise<Month[]> {

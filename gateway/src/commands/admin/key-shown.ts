@@ -1,7 +1,6 @@
 /** API keys as admin commands print them, for people and as JSON, and what the record of acts keeps of their settings. */
 
 import type { Column } from "@tollgate/terminal/columns.ts";
-import { systemClock } from "../../base/clock.ts";
 import { publicId } from "../../base/ids.ts";
 import { exactMicro, type Pico, ZERO } from "../../base/money.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
@@ -19,11 +18,11 @@ interface Listed {
   today?: HourlySum | undefined;
 }
 
-export const COLUMNS: Column<Listed>[] = [
+export const columns = (now: number): Column<Listed>[] => [
   { title: "KEY", cell: ({ record }) => publicId("key", record.id) },
   { title: "BEGINS", cell: ({ record }) => `tsk_live_${record.reference}_…` },
   { title: "NAME", cell: ({ record }) => record.name },
-  { title: "STATE", cell: ({ record }) => stateOf(record) },
+  { title: "STATE", cell: ({ record }) => stateOf(record, now) },
   { title: "LAST USED", cell: ({ record }) => record.lastUsedAt?.toISOString() ?? "never" },
   { title: "THIS MONTH", align: "money", cell: ({ spend }) => dollarsText(spend?.amount ?? ZERO) },
   { title: "BUDGET/DAY", align: "money", cell: ({ record }) => budgetText(record.budgetDay) },
@@ -38,9 +37,9 @@ export const COLUMNS: Column<Listed>[] = [
 const budgetText = (budget: Pico | null): string => (budget === null ? "none" : dollarsText(budget));
 const modelsText = (models: string[] | null): string => models?.join(",") ?? "all";
 
-function stateOf({ revokedAt, expiresAt }: ApiKeyRecord): string {
+function stateOf({ revokedAt, expiresAt }: ApiKeyRecord, now: number): string {
   if (revokedAt !== null) return "revoked";
-  return expiresAt !== null && expiresAt.getTime() <= systemClock.now() ? "expired" : "active";
+  return expiresAt !== null && expiresAt.getTime() <= now ? "expired" : "active";
 }
 
 export function shown({ record, spend, today }: Listed): object {
@@ -67,7 +66,7 @@ const spendOf = (sum: HourlySum | undefined) => ({
 
 export function propertiesOf(
   record: ApiKeyRecord,
-  { today, spend }: Omit<Listed, "record">,
+  { today, spend, now }: Omit<Listed, "record"> & { now: number },
 ): Record<string, string | undefined> {
   const spent = (sum: HourlySum | undefined, budget: Pico | null): string =>
     `${dollarsText(sum?.amount ?? ZERO)}${budget === null ? ", no budget" : ` of ${dollarsText(budget)}`}`;
@@ -76,7 +75,7 @@ export function propertiesOf(
     Account: publicId("acc", record.accountId),
     Name: record.name,
     Begins: `tsk_live_${record.reference}_…`,
-    State: stateOf(record),
+    State: stateOf(record, now),
     Created: `${record.createdAt.toISOString()}${record.createdByEmail === null ? "" : ` by ${record.createdByEmail}`}`,
     "Last used": record.lastUsedAt?.toISOString() ?? "never",
     Today: spent(today, record.budgetDay),

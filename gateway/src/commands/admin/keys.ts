@@ -2,7 +2,6 @@
 
 import { properties, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -18,7 +17,7 @@ import { serverSecrets } from "../../server-secrets.ts";
 import { findAccount } from "./accounts.ts";
 import { ACCOUNT, type AdminCommand, type AdminRun, NAME, nameOf, SHELL_OPERATOR } from "./admin-run.ts";
 import { checkOwnLimits, keepOldMs, SETTING_FLAGS, settingsOf } from "./key-settings.ts";
-import { COLUMNS, detailsOf, limitsLine, propertiesOf, shown } from "./key-shown.ts";
+import { columns, detailsOf, limitsLine, propertiesOf, shown } from "./key-shown.ts";
 
 const PAGE_ROWS = 1000;
 
@@ -88,11 +87,14 @@ export const keyCommands: Record<string, AdminCommand> = {
 async function list(run: AdminRun): Promise<number> {
   const { id } = await findAccount(run);
   return withSecrets(run, openApiKeys, async (keys) => {
-    const spend = await openDirectory(run).spendByKey(id, startOfMonth(systemClock.now()));
+    const spend = await openDirectory(run).spendByKey(id, startOfMonth(run.clock.now()));
     const all = await everySecret(keys, id);
     const records = all.map((record) => ({ record, spend: spend.get(record.id) }));
     if (run.json) run.print(JSON.stringify(records.map(shown), null, 2));
-    else run.print(records.length === 0 ? "This account has no keys." : table(COLUMNS, records, run.terminal));
+    else
+      run.print(
+        records.length === 0 ? "This account has no keys." : table(columns(run.clock.now()), records, run.terminal),
+      );
   });
 }
 
@@ -117,16 +119,16 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
-  const [now, directory] = [systemClock.now(), openDirectory(run)];
+  const [now, directory] = [run.clock.now(), openDirectory(run)];
   const today = (await directory.spendByKey(record.accountId, startOfDay(now))).get(record.id);
   const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
   return run.json
     ? JSON.stringify(shown({ record, spend, today }), null, 2)
-    : properties(propertiesOf(record, { today, spend }), run.terminal);
+    : properties(propertiesOf(record, { today, spend, now }), run.terminal);
 }
 
 async function create(run: AdminRun): Promise<number> {
-  const settings = await settingsOf(run, systemClock.now());
+  const settings = await settingsOf(run, run.clock.now());
   checkOwnLimits(settings, limitsCeiling(null));
   return issue(run, "key", openApiKeys, { name: nameOf(run.args[1]), ...detailsOf(settings) }, (keys, account, name) =>
     keys.create(account, { name, by: null, settings }),
@@ -135,7 +137,7 @@ async function create(run: AdminRun): Promise<number> {
 
 async function set(run: AdminRun): Promise<number> {
   const id = keyId(run);
-  const settings = await settingsOf(run, systemClock.now());
+  const settings = await settingsOf(run, run.clock.now());
   const name = run.flags.name === undefined ? {} : { name: nameOf(run.flags.name) };
   const change = { ...name, ...settings };
   if (Object.keys(change).length === 0) throw new UsageError("give at least one setting to change");
@@ -244,7 +246,7 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
   open: (options: SecretsOptions) => Opened,
   act: (secrets: Opened) => Promise<void>,
 ): Promise<number> {
-  const { pool, newId, config } = run;
+  const { pool, newId, clock, config } = run;
   const { pepper } = await serverSecrets(config);
   const hasColumns = await keepsPeppers(pool);
   // A command tells the gateways and has no need to listen.
@@ -254,7 +256,7 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
     pool,
     pepper,
     keepsPeppers: () => hasColumns,
-    clock: systemClock,
+    clock,
     random: systemRandom(),
     newId,
     log,

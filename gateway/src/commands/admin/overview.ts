@@ -3,7 +3,6 @@
 import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
-import { systemClock } from "../../base/clock.ts";
 import { type Pico, pico, ZERO } from "../../base/money.ts";
 import { openOverview, type Totals, type Traffic } from "../../operators/overview.ts";
 import type { AdminRun } from "./admin-run.ts";
@@ -12,9 +11,9 @@ import { dollarsText } from "./dollars.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const DAYS_MAX = 31;
 
-export async function overview({ pool, json, print, flags, terminal }: AdminRun): Promise<number> {
+export async function overview({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
   const days = daysOf(flags.days);
-  const to = new Date(systemClock.now());
+  const to = new Date(clock.now());
   const from = new Date(to.getTime() - days * DAY_MS);
   const records = openOverview({ pool });
   const [totals, hours, ready] = await Promise.all([

@@ -11,13 +11,14 @@ import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgat
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type pg from "pg";
 import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
-import { systemClock } from "../../base/clock.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { othersOf } from "../../base/replaceable.ts";
 import { sessionSecrets } from "../../build/context.ts";
 import { type Config, databaseUrlOf, parseConfig } from "../../config.ts";
+import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
 import { openPool } from "../../db/pool.ts";
 import { readProgram } from "../../db/program.ts";
 import { column, queryRow, row } from "../../db/rows.ts";
@@ -65,6 +66,7 @@ interface Result {
 interface Drill {
   pool: pg.Pool;
   newId: NewId;
+  clock: Clock;
   config: Config;
   secrets: ServerSecrets;
   backup: Backup | undefined;
@@ -90,14 +92,17 @@ async function run({ flags, json }: Given, { terminal, env }: Surroundings): Pro
   const token = key === undefined ? undefined : (await text(process.stdin)).trim();
   const log = createErrorLog("warn");
   const pool = openPool({ connectionString: database }, { log, sizeMax: 4 });
-  const newId = newIds(systemClock, systemRandom());
+  const time = openDatabaseClock({ machine: systemClock, log });
+  const { clock } = time;
+  const newId = newIds(clock, systemRandom());
   try {
     await assertReachable(pool, "--database");
+    await readClock(pool, systemClock, time);
     await assertCopy({ pool, newId, live: liveUrl(env) });
     const place = await mkdtemp(join(tmpdir(), "tollgate-drill-"));
     try {
       const config = configOf(backup, { database, place, env });
-      const drill = { pool, newId, config, secrets: await serverSecrets(config), backup };
+      const drill = { pool, newId, clock, config, secrets: await serverSecrets(config), backup };
       const results = await allOf(drill, { place, token, step: terminal.progress.step });
       const isGood = results.every(({ good }) => good);
       if (json) terminal.print(JSON.stringify({ passed: isGood, results }, null, 2));
@@ -227,10 +232,10 @@ async function books({ pool }: Drill, name: string): Promise<Result> {
 }
 
 /** As the gateway that comes after would settle them. The backup stays as it is. */
-async function spools({ pool, newId, backup }: Drill, place: string): Promise<Result> {
+async function spools({ pool, newId, clock, backup }: Drill, place: string): Promise<Result> {
   const [gatewayId, log] = [suffixOf(newId()), createErrorLog("silent")];
-  const spool = await openSpool({ directory: join(place, SPOOL), gatewayId, clock: systemClock, log });
-  const ledger = openLedger({ pool, clock: systemClock, gatewayId, spool, log });
+  const spool = await openSpool({ directory: join(place, SPOOL), gatewayId, clock, log });
+  const ledger = openLedger({ pool, clock, gatewayId, spool, log });
   const counts = { entered: 0, known: 0, givenUp: 0, damaged: 0 };
   try {
     for (const [name, bytes] of backup?.files ?? []) {
@@ -314,10 +319,10 @@ async function secondFactors({ pool, config, secrets }: Drill): Promise<Result> 
   return result("second factors", unreadable === 0, words);
 }
 
-async function apiKey({ pool, newId, secrets }: Drill, token: string): Promise<Result> {
+async function apiKey({ pool, newId, clock, secrets }: Drill, token: string): Promise<Result> {
   const broadcast = { send: async () => {}, on() {}, async close() {} };
   const { pepper: current, pepperOld: old, pepperNext: next } = secrets;
-  const common = { pool, newId, clock: systemClock, random: systemRandom(), log: createErrorLog("warn"), broadcast };
+  const common = { pool, newId, clock, random: systemRandom(), log: createErrorLog("warn"), broadcast };
   // Nothing is hashed anew here.
   const keys = openApiKeys({ ...common, pepper: current, old, next, keepsPeppers: () => false });
   const holder = await keys.authenticate(`Bearer ${token}`);

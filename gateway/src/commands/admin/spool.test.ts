@@ -4,6 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
+import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { parseConfig } from "../../config.ts";
@@ -36,7 +37,7 @@ test("a spool that was left is listed, and entered once after its holds ended, o
   const command = async (name: "spool list" | "spool enter"): Promise<{ code: number; told: unknown }> => {
     const terminal = new FakeTerminal();
     const given = { json: true, args: [directory], flags: {}, switches: new Set<string>() };
-    const run = { ...given, pool, newId, config: parseConfig({}), terminal, print: terminal.print };
+    const run = { ...given, pool, newId, clock: systemClock, config: parseConfig({}), terminal, print: terminal.print };
     const code = (await spoolCommands[name]?.run(run)) ?? assert.fail(name);
     return { code, told: JSON.parse(terminal.text) };
   };

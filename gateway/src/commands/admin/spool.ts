@@ -2,7 +2,6 @@
 import { resolve } from "node:path";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { systemClock } from "../../base/clock.ts";
 import { suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { exactMicro, type Pico } from "../../base/money.ts";
@@ -71,10 +70,10 @@ async function enter(run: AdminRun): Promise<number> {
   const details = { directory, files: files.length };
   const act = { operator: SHELL_OPERATOR, action: "spool.enter", subject: "ledger", details };
   const counts = await openAudit(run).record(act, async () => {
-    const [gatewayId, log] = [suffixOf(run.newId()), createErrorLog("warn")];
+    const [gatewayId, log, { clock }] = [suffixOf(run.newId()), createErrorLog("warn"), run];
     // What can never be entered is written down beside the files.
-    const spool = await openSpool({ directory, gatewayId, clock: systemClock, log });
-    const ledger = openLedger({ pool: run.pool, clock: systemClock, gatewayId, spool, log });
+    const spool = await openSpool({ directory, gatewayId, clock, log });
+    const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log });
     try {
       return await enterSettlements(
         ledger,

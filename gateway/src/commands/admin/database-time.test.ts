@@ -1,0 +1,36 @@
+/** Commands on a machine whose clock is wrong: what they say and record is by the database's clock. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
+import { systemClock } from "../../base/clock.ts";
+import { newIds, publicId } from "../../base/ids.ts";
+import { systemRandom } from "../../base/random.ts";
+import { DAY_MS } from "../../base/time.ts";
+import { openTestDatabase, urlOf } from "../../db/testing.ts";
+import { adminCommands } from "./admin.ts";
+
+test("an admin command tells whether a key has expired by the database's clock", async (t) => {
+  const { pool, connection, close } = await openTestDatabase();
+  t.after(close);
+  const newId = newIds(systemClock, systemRandom());
+  const accountId = newId();
+  await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [accountId]);
+  await pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [accountId]);
+  const real = systemClock.now();
+  t.mock.method(systemClock, "now", () => real - 2 * DAY_MS);
+  const run = async (name: string, args: string[]): Promise<string> => {
+    const terminal = new FakeTerminal();
+    const env = {
+      DATABASE_URL: urlOf(connection),
+      KEY_PEPPER: "a pepper of tests, 32 characters or more",
+      RECEIPT_SEED: Buffer.alloc(32, 1).toString("base64url"),
+    };
+    const given = { json: false, args, flags: {}, switches: new Set<string>() };
+    const code = await adminCommands[`admin ${name}`]?.run(given, { terminal, env });
+    assert.equal(code, 0);
+    return terminal.text;
+  };
+  await run("key create", [publicId("acc", accountId), "laptop"]);
+  const { rows } = await pool.query("update api_key set expires_at = now() - interval '1 day' returning id");
+  assert.match(await run("key show", [publicId("key", rows[0].id)]), /State\s+expired/);
+});
