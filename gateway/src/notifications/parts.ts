@@ -1,0 +1,28 @@
+/** Notifications, as other parts and the routes use them. */
+import type { Deliverer } from "./deliverer.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { Events } from "./events.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Notify } from "./notify.ts";
+import type { NotificationSettings } from "./settings.ts";
+
+export interface Notifications {
+  /** Whether the database has the tables by now. */
+  isThere: () => boolean;
+  notify: Notify;
+  settings: NotificationSettings;
+  inbox: Inbox;
+  deliveries: Deliveries;
+  events: Events;
+  deliverer: Deliverer;
+  /** Sends soon what is due, where this gateway does that by itself. */
+  soon: () => void;
+}
+
+export interface NotificationParts {
+  notifications: Notifications;
+  /** Whether this platform sends email. */
+  sendsMail: boolean;
+  /** A development platform: webhooks may be on this machine, and without TLS. */
+  loopbackWebhooks: boolean;
+}
