@@ -47,6 +47,7 @@ export function openNotificationParts(
     notifications: {
       isThere,
       notify,
+      tell: (event, only) => notify(pool, event, only),
       settings: openSettings({ pool, random }),
       inbox: openInbox({ pool }),
       deliveries,

@@ -37,7 +37,6 @@ const givenOut = new BlockList();
 givenOut.addSubnet("2000::", 3, "ipv6");
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
 
 export function isPublic(address: string): boolean {
   const family = isIP(address);
@@ -46,8 +45,8 @@ export function isPublic(address: string): boolean {
   return false;
 }
 
-export const isLoopback = (address: string): boolean =>
-  isIP(address) !== 0 && loopback.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
+const isLoopback = (address: string): boolean =>
+  address === "::1" || (isIP(address) === 4 && loopback.check(address, "ipv4"));
 
 /** Whether a webhook may be sent to this IP address. */
 export type AddressRule = (address: string) => boolean;

@@ -1,8 +1,8 @@
 /** What of the platform is set up, as far as the gateway can see. */
 import type { setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
 import type { NotificationParts } from "../../../notifications/parts.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
 import type { PaymentParts } from "../../../payments/parts.ts";
 import type { SiteParts } from "../../parts.ts";
 
