@@ -7,7 +7,7 @@ import type { Inbox } from "./inbox.ts";
 import type { Event, Notify } from "./notify.ts";
 import type { NotificationSettings } from "./settings.ts";
 
-export interface Notifications {
+interface Notifications {
   /** Whether the database has the tables by now. */
   isThere: () => boolean;
   /** Tells in a transaction of its own. */

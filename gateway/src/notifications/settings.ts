@@ -23,7 +23,7 @@ export const NOTHING_SET: Settings = { muted: [], webhookUrl: null, webhookSecre
 
 type Choice = { kind: NotificationKind; channel: NotificationChannel; on: boolean };
 
-export interface SettingsChange {
+interface SettingsChange {
   choices: Choice[];
   /** Null removes it; undefined leaves it. */
   webhookUrl?: string | null | undefined;

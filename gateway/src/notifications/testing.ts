@@ -9,7 +9,7 @@ import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Notify, openNotify } from "./notify.ts";
 import type { Post } from "./post.ts";
 
-export const TEST_ORIGIN = "http://console.test";
+const TEST_ORIGIN = "http://console.test";
 
 interface TestNotificationsOptions {
   pool: pg.Pool;

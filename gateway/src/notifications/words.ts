@@ -4,7 +4,7 @@ import { PICO_PER_DOLLAR, type Pico, picoOfMicro } from "../base/money.ts";
 import type { NotificationKind, TopUpFailure } from "../base/states.ts";
 
 /** The facts of each kind, as the database keeps them and webhooks are sent them. */
-export interface Facts {
+interface Facts {
   low_credit: { balance_micro: string; threshold_micro: string };
   budget_reached: { key_id: string; key_name: string; period: "day" | "month"; date: string; budget_micro: string };
   top_up_failed: { amount_micro: string; failure: TopUpFailure };
@@ -20,7 +20,7 @@ export type Fact = { [Kind in NotificationKind]: { kind: Kind; data: Facts[Kind]
 /** `email`: one that was written before there were notifications. It has its words. */
 export type StoredFact = Fact | { kind: "email"; data: { subject: string; text: string } };
 
-export interface Words {
+interface Words {
   title: string;
   text: string;
   /** What can be done about it, and on which page of the console. */
