@@ -166,6 +166,7 @@ const LEVELS: string[][] = [
   ["http"],
   ["trust"],
   ["inference", "payments", "operators"],
+  ["notifications"],
   ["keys", "limits", "metering", "ledger", "dispatch", "fleet", "history", "accounts"],
   ["plane"],
   ["db"],

@@ -18,3 +18,5 @@ export const OPEN_CHECKOUTS_MAX = 10;
 export const TOP_UP_APART_S = 600;
 export const PASSWORD_CHARS_MIN = 8;
 export const PASSWORD_CHARS_MAX = 128;
+/** Test notifications of one account. */
+export const NOTIFICATION_TESTS_PER_HOUR = 10;

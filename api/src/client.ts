@@ -12,6 +12,7 @@ import type * as keys from "./console/keys.ts";
 import type * as live from "./console/live.ts";
 import type * as models from "./console/models.ts";
 import type * as money from "./console/money.ts";
+import type * as notifications from "./console/notifications.ts";
 import type * as operatorAccountPage from "./console/operator-account-page.ts";
 import type * as operatorAccounts from "./console/operator-accounts.ts";
 import type * as operatorAudit from "./console/operator-audit.ts";
@@ -41,6 +42,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof credits.statementRoutes &
   typeof earnings.earningRoutes &
   typeof health.healthRoutes &
+  typeof notifications.notificationRoutes &
   typeof host.hostRoutes &
   typeof keys.keyRoutes &
   typeof live.liveRoutes &
@@ -71,6 +73,7 @@ type Answers = typeof accounts.answers &
   typeof credits.answers &
   typeof earnings.answers &
   typeof health.answers &
+  typeof notifications.answers &
   typeof host.answers &
   typeof keys.answers &
   typeof live.answers &

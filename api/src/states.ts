@@ -97,6 +97,20 @@ export const MODEL_STATUSES = ["active", "coming"] as const;
 export const TEAM_ACTIONS = ["invited", "withdrawn", "joined", "role_changed", "removed", "left"] as const;
 export type TeamAction = (typeof TEAM_ACTIONS)[number];
 
+/** What the people of an account are notified of, by the account's kind. */
+export const BUILDER_NOTIFICATIONS = ["low_credit", "budget_reached", "top_up_failed", "key_expiring"] as const;
+export const HOST_NOTIFICATIONS = ["node_quarantined", "payout_sent"] as const;
+/** `test` is what the test button sends. */
+export const NOTIFICATION_KINDS = [...BUILDER_NOTIFICATIONS, ...HOST_NOTIFICATIONS, "test"] as const;
+export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
+/** Where notifications are sent; all of them but `console` are deliveries. */
+export const DELIVERY_CHANNELS = ["email", "webhook", "slack"] as const;
+export type DeliveryChannel = (typeof DELIVERY_CHANNELS)[number];
+export const NOTIFICATION_CHANNELS = ["console", ...DELIVERY_CHANNELS] as const;
+export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number];
+export const DELIVERY_STATES = ["pending", "delivered", "failed"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
 /** How a model is doing, as anybody is told. */
 export const MODEL_STATES = ["available", "degraded", "unavailable"] as const;
 export type ModelState = (typeof MODEL_STATES)[number];

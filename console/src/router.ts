@@ -3,7 +3,14 @@ import { createRouter } from "@tanstack/react-router";
 import { reach } from "./api/gateway.ts";
 import { onForbidden, onSignedOut, queryClient, readEverythingAgain } from "./data/query-client.ts";
 import { forgetAll, isLeaving, leave, readRightsAgain } from "./data/session.ts";
-import { accountsRoute, appRoute, homeRoute, oldAccountsRoute, settingsRoute } from "./routes/app.tsx";
+import {
+  accountsRoute,
+  appRoute,
+  homeRoute,
+  notificationsRoute,
+  oldAccountsRoute,
+  settingsRoute,
+} from "./routes/app.tsx";
 import { authRoute, authRoutes } from "./routes/auth.tsx";
 import { builderRoutes } from "./routes/builder.tsx";
 import { hostRoutes } from "./routes/host.tsx";
@@ -17,6 +24,7 @@ const routeTree = rootRoute.addChildren([
   appRoute.addChildren([
     accountsRoute,
     oldAccountsRoute,
+    notificationsRoute,
     settingsRoute,
     ...builderRoutes,
     ...hostRoutes,

@@ -9,6 +9,7 @@ import { type Doors, openDoors } from "./assemble/doors.ts";
 import { type DrainTimes, drain } from "./assemble/drain.ts";
 import { openTrust } from "./assemble/fleet.ts";
 import { type HealthSettings, openHealth } from "./assemble/health.ts";
+import { type NotificationSettings, openNotificationParts } from "./assemble/notifications.ts";
 import type { Listener, Ports } from "./assemble/ports.ts";
 import { openServing, type Serving, type ServingSettings } from "./assemble/serving.ts";
 import { openSite, type SiteSettings } from "./assemble/site.ts";
@@ -20,11 +21,18 @@ import type { Traffic } from "./http/metrics/traffic.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import type { KeyParts } from "./keys/parts.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import type { NotificationParts } from "./notifications/parts.ts";
 import type { Parts } from "./routes/parts.ts";
 import type { Trust } from "./trust/trust.ts";
 
 /** What each part is told, beside its ports. `settingsOf` in build.ts derives it from the configuration. */
-export interface Settings extends ServingSettings, AccountSettings, SiteSettings, UpkeepSettings, HealthSettings {
+export interface Settings
+  extends ServingSettings,
+    AccountSettings,
+    NotificationSettings,
+    SiteSettings,
+    UpkeepSettings,
+    HealthSettings {
   /** How long a drain takes unless it is told. */
   drain: DrainTimes;
 }
@@ -97,15 +105,17 @@ interface Front {
   listener: Listener;
   metrics: Metrics;
   accounts: AccountParts;
+  notifying: NotificationParts;
 }
 
 /** What only those need who connect: people who sign in, and metrics. */
 async function openFront(
   context: Context,
-  settings: AccountSettings,
+  settings: AccountSettings & NotificationSettings,
   { listener, ...ports }: Ports & { listener: Listener },
 ): Promise<Front> {
-  return { listener, metrics: openMetrics(), accounts: await openAccountParts(context, settings, ports) };
+  const notifying = openNotificationParts(context, settings, ports);
+  return { listener, metrics: openMetrics(), accounts: await openAccountParts(context, settings, ports), notifying };
 }
 
 /** Without a listener nobody reads metrics. */

@@ -11,6 +11,7 @@ import * as keys from "./keys.ts";
 import * as live from "./live.ts";
 import * as models from "./models.ts";
 import * as money from "./money.ts";
+import * as notifications from "./notifications.ts";
 import * as operatorAccountPage from "./operator-account-page.ts";
 import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorAudit from "./operator-audit.ts";
@@ -46,6 +47,7 @@ export const consoleApi: Api = {
     { name: "Sign-in", description: "Sign up, sign in and sign out; passwords and two-factor authentication." },
     { name: "Accounts", description: "The signed-in person and their accounts." },
     { name: "Team", description: "The members of an account and its invitations." },
+    { name: "Notifications", description: "What an account is told of, and where it is sent." },
     { name: "Keys", description: "A builder's API keys." },
     { name: "Requests", description: "A builder's request history and performance." },
     { name: "Money", description: "A builder's credit." },
@@ -76,6 +78,7 @@ export const consoleApi: Api = {
     ...credits.requests,
     ...models.requests,
     ...host.requests,
+    ...notifications.requests,
     ...operatorAccounts.requests,
     ...operatorPayouts.requests,
     ...operatorWithheld.requests,
@@ -94,6 +97,7 @@ export const consoleApi: Api = {
     ...playground.answers,
     ...host.answers,
     ...earnings.answers,
+    ...notifications.answers,
     ...live.answers,
     ...health.answers,
     ...operatorTriage.answers,
@@ -125,6 +129,7 @@ export const consoleApi: Api = {
     { tag: "Keys", routes: playground.playgroundRoutes },
     { tag: "Hosting", routes: host.hostRoutes },
     { tag: "Hosting", routes: earnings.earningRoutes },
+    { tag: "Notifications", routes: notifications.notificationRoutes },
     { tag: "Live", routes: live.liveRoutes },
     { tag: "Live", routes: health.healthRoutes },
     { tag: "Operators: platform", routes: operatorTriage.triageRoutes },

@@ -15,6 +15,11 @@ export type TeamMember = Schema<"TeamMember">;
 export type TeamEvent = Schema<"TeamEvent">;
 export type Invitation = Schema<"Invitation">;
 export type InvitedTo = Schema<"InvitedTo">;
+export type Notification = Schema<"Notification">;
+export type NotificationKind = Notification["kind"];
+export type NotificationSettings = Schema<"NotificationSettings">;
+export type NotificationChange = NonNullable<Sent<"PUT /console/api/notifications">["body"]>;
+export type Delivery = Schema<"Delivery">;
 export type SignInStatus = Schema<"SignInStep">["status"];
 
 // A builder's.

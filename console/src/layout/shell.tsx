@@ -8,6 +8,7 @@ import { useActing, useMe } from "../data/session.ts";
 import { IconButton } from "../ui/button.tsx";
 import { BookOpen, Code, Menu as MenuIcon, X } from "../ui/icons.tsx";
 import { Loading } from "../ui/states.tsx";
+import { Bell } from "./bell.tsx";
 import { useFetchAhead } from "./fetch-ahead.ts";
 import { GatewayBanner } from "./gateway-banner.tsx";
 import { Mark } from "./mark.tsx";
@@ -38,7 +39,10 @@ export function Shell() {
       <aside className="sticky top-0 hidden h-dvh flex-col overflow-y-auto border-r border-line bg-surface px-3 py-4 lg:flex">
         <div className="flex items-center justify-between pb-5 pl-2">
           <Mark />
-          <ThemeMenu />
+          <div className="flex items-center">
+            <Bell />
+            <ThemeMenu />
+          </div>
         </div>
         <PaletteButton onOpen={() => setSearching(true)} />
         <Navigation me={me} />
@@ -102,6 +106,7 @@ function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
       </Dialog.Root>
       <div className="flex items-center gap-1">
         <PaletteButton narrow onOpen={onSearch} />
+        <Bell />
         <ThemeMenu />
       </div>
     </header>

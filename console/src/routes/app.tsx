@@ -74,6 +74,14 @@ export const oldAccountsRoute = createRoute({
   },
 });
 
+export const notificationsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/notifications",
+  validateSearch: ({ account }: Record<string, unknown>): { account?: "host" } =>
+    account === "host" ? { account } : {},
+  component: lazyRouteComponent(() => import("../pages/notifications/notifications-page.tsx"), "NotificationsPage"),
+});
+
 export const settingsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/settings",

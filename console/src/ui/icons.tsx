@@ -34,6 +34,7 @@ export const Activity = icon(lucide("activity"));
 export const ArrowLeft = icon(lucide("arrow-left"));
 export const ArrowUp = icon(lucide("arrow-up"));
 export const Banknote = icon(lucide("banknote"));
+export const Bell = icon(lucide("bell"));
 export const BookOpen = icon(lucide("book-open"));
 export const Boxes = icon(lucide("boxes"));
 export const Brain = icon(lucide("brain"));

@@ -2,7 +2,6 @@
 import { openAccounts } from "../accounts/accounts.ts";
 import { type Identities, openIdentities } from "../accounts/identities.ts";
 import type { OidcProvider } from "../accounts/oidc.ts";
-import { openOutbox } from "../accounts/outbox.ts";
 import type { AccountParts } from "../accounts/parts.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
 import type { Replaceable } from "../base/replaceable.ts";
@@ -36,7 +35,7 @@ export async function openAccountParts(
   settings: AccountSettings,
   { store: { pool, clock: databaseClock }, mail }: Pick<Ports, "store" | "mail">,
 ): Promise<AccountParts> {
-  const { clock, newId, log, onClose } = context;
+  const { newId, log, onClose } = context;
   const { sessionSecret: secret, oidcProviders: providers, loadsSignInLate: loadedLate } = settings;
   const identities = await openIdentities({
     pool,
@@ -57,7 +56,7 @@ export async function openAccountParts(
   });
   onClose(() => identities.idle());
   if (settings.upkeep) keepSweeping(context, identities, secret);
-  return { accounts: openAccounts({ pool, newId }), identities, outbox: openOutbox({ pool, clock, log, mail }) };
+  return { accounts: openAccounts({ pool, newId }), identities };
 }
 
 function keepSweeping({ clock, log, onClose }: Context, identities: Identities, secret: Replaceable): void {

@@ -17,6 +17,7 @@ import type { InferenceParts } from "../inference/parts.ts";
 import { runPrivately } from "../inference/private-job.ts";
 import { openKeyParts } from "../keys/parts.ts";
 import { openLedgerParts } from "../ledger/parts.ts";
+import type { NotificationParts } from "../notifications/parts.ts";
 import { openOperatorParts } from "../operators/parts.ts";
 import { openAlerts } from "../payments/alerts.ts";
 import type { PaymentParts } from "../payments/parts.ts";
@@ -36,7 +37,6 @@ export interface SiteSettings {
   /** Of this gateway's software. */
   version: string;
   publicUrl: string | undefined;
-  linkOrigin: string;
   pepper: Replaceable;
   /** Signs cursors of lists. */
   cursorSecret: Replaceable;
@@ -61,6 +61,7 @@ interface SiteNeeds {
   listener: Listener;
   metrics: Metrics;
   accounts: AccountParts;
+  notifying: NotificationParts;
   serving: Serving;
   trust: Trust;
 }
@@ -69,7 +70,7 @@ export async function openSite(
   context: Context,
   settings: SiteSettings & DependencySettings,
   ports: Ports,
-  { listener, metrics, accounts, serving, trust }: SiteNeeds,
+  { listener, metrics, accounts, notifying, serving, trust }: SiteNeeds,
 ): Promise<Parts> {
   const { clock, newId, log, onClose } = context;
   const { store, models } = ports;
@@ -109,7 +110,8 @@ export async function openSite(
       receiptSeed: settings.receiptSeed,
       sampleEveryMs: status.sampleEveryMs,
     })),
-    ...openPaymentParts(context, settings, ports, accounts),
+    ...notifying,
+    ...openPaymentParts(context, ports, notifying),
     ...inferenceParts(serving, settings),
     fleet,
     nodes,
@@ -147,15 +149,12 @@ function openDoor(
 
 function openPaymentParts(
   { clock, newId, log }: Context,
-  { linkOrigin: origin }: SiteSettings,
   { store: { pool }, payments: provider }: Ports,
-  { outbox }: AccountParts,
+  { notifications: { notify } }: NotificationParts,
 ): PaymentParts {
-  const common = { pool, outbox, origin };
   return {
-    alerts: openAlerts(common),
-    sendsMail: outbox.sends,
-    payments: provider && openPayments({ ...common, provider, clock, newId, log }),
+    alerts: openAlerts({ pool, notify, newId }),
+    payments: provider && openPayments({ pool, notify, provider, clock, newId, log }),
   };
 }
 

@@ -1,5 +1,4 @@
 /** What the gateway does by itself, now and then, that no request waits for. */
-import type { AccountParts } from "../accounts/parts.ts";
 import { sleep } from "../base/clock.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
@@ -12,6 +11,7 @@ import { keepSampling } from "../history/sampling.ts";
 import { keepSamplingNodes } from "../history/sampling-nodes.ts";
 import type { InferenceParts } from "../inference/parts.ts";
 import { DERIVED_SINCE } from "../ledger/books.ts";
+import type { NotificationParts } from "../notifications/parts.ts";
 import { keepProving, type Verdict, watchVerdict } from "../operators/books.ts";
 import type { OperatorParts } from "../operators/parts.ts";
 import type { PaymentParts } from "../payments/parts.ts";
@@ -48,7 +48,7 @@ interface Needs {
     Pick<PaymentParts, "alerts" | "payments"> &
     Pick<InferenceParts, "catalogue"> &
     Pick<NodeParts, "nodes" | "fleet">;
-  accounts: Pick<AccountParts, "outbox">;
+  notifying: Pick<NotificationParts, "notifications">;
 }
 
 /** What upkeep knows. All of it is undefined while nobody has looked, and without upkeep. */
@@ -62,7 +62,7 @@ export interface UpkeepFacts {
 export async function openUpkeep(
   context: Context,
   settings: UpkeepSettings,
-  { ports, parts, accounts }: Needs,
+  { ports, parts, notifying }: Needs,
 ): Promise<UpkeepFacts> {
   const { clock, log, onClose } = context;
   const { store } = ports;
@@ -81,30 +81,35 @@ export async function openUpkeep(
       history.makePartitions().catch((error) => log.error({ err: error }, "could not create history partitions"));
     }),
   );
-  keepRecordsPruned(context, store, parts);
+  keepRecordsPruned(context, store, { ...parts, ...notifying });
   keepDaysClosed(context, store);
   const retaining = await keepRetention(context, settings, store);
   keepSamples(context, settings, { ports, parts });
-  keepCreditWatched(context, { parts, accounts });
+  keepCreditWatched(context, { parts, notifying });
   return { months: retaining.months, verdict: verdict.current };
 }
 
-/** Drops what was seen of nodes, and single spot checks, after 90 days, and refused calls after 7. */
+/** Drops what was seen of nodes, single spot checks and notifications after 90 days, and refused calls after 7. */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,
   { pool, schema }: Store,
-  { fleet, refusedCalls }: Pick<NodeParts, "fleet"> & Pick<HistoryParts, "refusedCalls">,
+  {
+    fleet,
+    refusedCalls,
+    notifications,
+  }: Pick<NodeParts, "fleet"> & Pick<HistoryParts, "refusedCalls"> & Needs["notifying"],
 ): void {
   const prune = async (): Promise<void> => {
     const before = new Date(clock.now() - RECORDS_KEPT_MS);
     await fleet.record.prune(before);
     if (schema.number >= SPOT_CHECKS_SCHEMA) await pruneChecks(pool, before);
     await refusedCalls.prune();
+    if (notifications.isThere()) await notifications.deliveries.prune();
   };
   onClose(
     clock.every(RECORDS_SWEEP_EVERY_MS, () => {
       prune().catch((error) =>
-        log.error({ err: error }, "could not delete old node records, spot checks and refused calls"),
+        log.error({ err: error }, "could not delete old node records, spot checks, refused calls and notifications"),
       );
     }),
   );
@@ -163,15 +168,18 @@ function keepSamples(
   onClose(keepSamplingNodes({ presence, everyMs, look, clock, log }));
 }
 
-/** The low-credit alert, automatic purchases, and the email that both give reason for. */
+/** The low-credit alert, automatic purchases, and what the accounts' people are told of. */
 function keepCreditWatched(
   context: Context,
-  { parts: { alerts, payments }, accounts: { outbox } }: Pick<Needs, "parts" | "accounts">,
+  { parts: { alerts, payments }, notifying: { notifications } }: Pick<Needs, "parts" | "notifying">,
 ): void {
   const { clock, log, onClose } = context;
-  repeat(context, "could not check low-balance alerts or send emails", async () => {
-    await alerts.look();
-    await outbox.send();
+  repeat(context, "could not check low-balance alerts", () => alerts.look());
+  repeat(context, "could not look for events to notify of", async () => {
+    if (notifications.isThere()) await notifications.events.find();
+  });
+  repeat(context, "could not send notifications", async () => {
+    if (notifications.isThere()) await notifications.deliverer.send();
   });
   if (payments === undefined) return;
   repeat(context, "automatic purchases failed", async () => {
@@ -186,8 +194,8 @@ function keepCreditWatched(
 }
 
 /** Every few seconds, but not while the last time lasts. Closing waits a little for its end; what is cut off is taken up again. */
-function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<void>): void {
-  let underWay: Promise<void> | undefined;
+function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<unknown>): void {
+  let underWay: Promise<unknown> | undefined;
   const stop = clock.every(LOOK_EVERY_MS, () => {
     underWay ??= task()
       .catch((error) => log.error({ err: error }, failed))

@@ -34,6 +34,7 @@ export function settingsOf({ config, secrets, secretCanaries, development = fals
     isSecure: config.tls !== undefined,
     verifyEmails: config.mail !== undefined,
     loadsSignInLate: development,
+    loopbackWebhooks: development,
     upkeep,
   };
 }

@@ -7,6 +7,8 @@ import {
   ACCOUNT_KINDS,
   CHECKOUT_STATES,
   CLOSING_KINDS,
+  DELIVERY_CHANNELS,
+  DELIVERY_STATES,
   EPOCH_REASONS,
   INCIDENT_KINDS,
   NODE_STANDINGS,
@@ -46,6 +48,8 @@ const WORDS: Record<string, readonly string[]> = {
   "unfunded_hour.reason": UNFUNDED_REASONS,
   "withheld_share.reason": WITHHELD_REASONS,
   "node_presence.grain": PERFORMANCE_GRAINS,
+  "notification_delivery.channel": DELIVERY_CHANNELS,
+  "notification_delivery.state": DELIVERY_STATES,
 };
 
 let database: TestDatabase;

@@ -1,4 +1,4 @@
-/** The low-credit alert: once for each fall, over two gateways, and no letter lost. */
+/** The low-credit alert: once for each fall, over two gateways, and no email lost. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sessionObject } from "@tollgate/demo-provider/objects.ts";
@@ -23,7 +23,7 @@ before(async () => {
       if (mailServer === "away") throw new Error("connection refused");
     },
   });
-  gateways = t.pools.map((pool) => openAlerts({ pool, outbox: t.outbox, origin: "http://console.test" }));
+  gateways = t.pools.map((pool) => openAlerts({ pool, notify: t.notify, newId: t.newId }));
 });
 after(() => t.close());
 beforeEach(() => {
@@ -66,7 +66,7 @@ const first = (): Alerts => gateways[0] as Alerts;
 /** Both gateways look, three times each, at the same time; then what they wrote is sent. */
 async function look(): Promise<number> {
   await Promise.all([...gateways, ...gateways, ...gateways].map((alerts) => alerts.look()));
-  await t.outbox.send();
+  await t.deliverer.send();
   return t.mailed.length;
 }
 
@@ -168,9 +168,11 @@ describe("an alert", () => {
   });
 });
 
-describe("a letter", () => {
-  const letters = async (): Promise<number> => {
-    const { rows } = await t.db.pool.query("select count(*)::int as count from letter");
+describe("an email", () => {
+  const waiting = async (): Promise<number> => {
+    const { rows } = await t.db.pool.query(
+      "select count(*)::int as count from notification_delivery where state = 'pending'",
+    );
     return rows[0].count;
   };
   const fall = async (): Promise<void> => {
@@ -184,20 +186,22 @@ describe("a letter", () => {
     mailServer = "away";
     assert.equal(await look(), 0);
     assert.equal(await look(), 0);
-    assert.equal(await letters(), 1);
+    assert.equal(await waiting(), 1);
     mailServer = "there";
     assert.equal(await look(), 0, "not before its time");
     clock.advance(3 * 60_000);
     assert.equal(await look(), 1);
     assert.match(String(t.mailed[0]?.id), /^[0-9a-f-]{36}$/);
-    assert.equal(await letters(), 0);
+    assert.equal(await waiting(), 0);
   });
 
   test("that a gateway died with is sent by another", async () => {
     await fall();
     await first().look();
     // Taken, and never noted as sent.
-    await t.db.pool.query("update letter set attempts = 1, next_at = $1", [new Date(clock.now() + 120_000)]);
+    await t.db.pool.query("update notification_delivery set attempts = 1, next_at = $1 where state = 'pending'", [
+      new Date(clock.now() + 120_000),
+    ]);
     assert.equal(await look(), 0);
     clock.advance(120_000);
     assert.equal(await look(), 1);
@@ -209,12 +213,12 @@ describe("a letter", () => {
     await look();
     for (let hour = 0; hour < 73; hour++) {
       clock.advance(HOUR_MS);
-      await t.outbox.send();
+      await t.deliverer.send();
     }
     mailServer = "there";
     clock.advance(2 * HOUR_MS);
     assert.equal(await look(), 0);
-    assert.equal(await letters(), 0);
-    assert.ok(t.logged.some(({ msg, level }) => level === 50 && String(msg).includes("emails dropped")));
+    assert.equal(await waiting(), 0);
+    assert.ok(t.logged.some(({ msg, level }) => level === 50 && msg === "notification not delivered; giving up"));
   });
 });

@@ -1,16 +1,15 @@
 /**
- * The low-credit alert: an account's owners are written to once for each fall of its balance below a mark. No request waits for
+ * The low-credit alert: an account's people are told once for each fall of its balance below a mark. No request waits for
  * any of it: a job looks at the accounts that have a mark and have not fallen. What tells of a fall is one update of one row,
- * so that of several gateways one writes; a transfer that brings the balance back arms the row again (`ledger_transfer`).
+ * so that of several gateways one tells; a transfer that brings the balance back arms the row again (`ledger_transfer`).
  */
 import type pg from "pg";
 import { z } from "zod";
-import type { Outbox } from "../accounts/outbox.ts";
-import type { Uuid } from "../base/ids.ts";
-import type { Pico } from "../base/money.ts";
+import type { NewId, Uuid } from "../base/ids.ts";
+import { exactMicro, type Pico } from "../base/money.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { lowCredit } from "./letters.ts";
+import type { Notify } from "../notifications/notify.ts";
 
 const LOOKED_AT_MAX = 500;
 
@@ -19,7 +18,6 @@ type Alert = z.infer<typeof Alert>;
 
 const Low = row({
   id: column.uuid,
-  name: z.string(),
   mark: column.pico,
   balance: column.pico,
   rises: z.int(),
@@ -29,7 +27,7 @@ export interface Alerts {
   of(accountId: Uuid): Promise<Alert | undefined>;
   /** Null: none. A mark above the balance tells of the next fall, not of the one that has been. */
   set(accountId: Uuid, mark: Pico | null): Promise<void>;
-  /** Writes to the owners of those that fell; how many did. */
+  /** Tells the people of those that fell; how many did. */
   look(): Promise<number>;
 }
 
@@ -51,17 +49,22 @@ export async function setAlert(pool: pg.Pool, accountId: Uuid, mark: Pico | null
   );
 }
 
-export function openAlerts({ pool, outbox, origin }: { pool: pg.Pool; outbox: Outbox; origin: string }): Alerts {
+export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Notify; newId: NewId }): Alerts {
   /** False where another gateway was first, or the balance rose meanwhile. */
-  const tell = ({ id, name, mark, balance, rises }: z.infer<typeof Low>): Promise<boolean> =>
+  const tell = ({ id, mark, balance, rises }: z.infer<typeof Low>): Promise<boolean> =>
     inTransaction(pool, async (client) => {
       const { rowCount } = await client.query(
         "update credit_alert set fallen = true where account_id = $1 and not fallen and mark = $2 and rises = $3",
         [id, mark.toString(), rises],
       );
       if (rowCount !== 1) return false;
-      await outbox.toOwners(client, id, lowCredit({ id, name, origin }, { balance, mark }));
-      return true;
+      return await notify(client, {
+        accountId: id,
+        kind: "low_credit",
+        // The row above was claimed by this fall alone.
+        about: newId(),
+        data: { balance_micro: exactMicro(balance), threshold_micro: exactMicro(mark) },
+      });
     });
   return {
     of: (accountId) => alertOf(pool, accountId),
@@ -70,8 +73,8 @@ export function openAlerts({ pool, outbox, origin }: { pool: pg.Pool; outbox: Ou
       const low = await queryRows(
         pool,
         Low,
-        `select c.account_id as id, a.name, c.mark, l.balance, c.rises
-           from credit_alert c join ledger_account l on l.id = c.account_id join account a on a.id = c.account_id
+        `select c.account_id as id, c.mark, l.balance, c.rises
+           from credit_alert c join ledger_account l on l.id = c.account_id
           where not c.fallen and l.balance < c.mark limit $1`,
         [LOOKED_AT_MAX],
       );

@@ -4,8 +4,6 @@ import type { Payments } from "./payments.ts";
 
 export interface PaymentParts {
   alerts: Alerts;
-  /** Whether this platform sends email. */
-  sendsMail: boolean;
   /** Undefined: credits cannot be bought. */
   payments: Payments | undefined;
 }

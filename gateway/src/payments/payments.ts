@@ -5,13 +5,13 @@
 import { AWAY } from "@tollgate/api/console/credits.ts";
 import { tooManyCheckouts } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
-import type { Outbox } from "../accounts/outbox.ts";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
-import { dollarsText } from "./letters.ts";
+import type { Notify } from "../notifications/notify.ts";
+import { dollarsText } from "../notifications/words.ts";
 import { type Method, openMethods } from "./methods.ts";
 import { countOpenCheckouts } from "./open-checkouts.ts";
 import { CUSTOM, findPack, PACKS, type Pack } from "./packs.ts";
@@ -69,9 +69,7 @@ export interface Payments {
 interface PaymentsOptions {
   pool: pg.Pool;
   provider: PaymentProvider;
-  outbox: Outbox;
-  /** How browsers reach the gateway. */
-  origin: string;
+  notify: Notify;
   clock: Clock;
   newId: NewId;
   log: Log;

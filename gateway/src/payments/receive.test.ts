@@ -274,9 +274,9 @@ test("live and test mode do not mix", async () => {
 
 test("a gateway in live mode refuses an event of test mode and credits nothing", async () => {
   const { account, paid } = await bought();
-  const { outbox, newId } = t;
+  const { notify, newId } = t;
   const live = openPayments({
-    ...{ pool: t.db.pool, outbox, newId, clock: systemClock, log: silentLog(), origin: "http://console.test" },
+    ...{ pool: t.db.pool, notify, newId, clock: systemClock, log: silentLog() },
     provider: { ...stripeAt(t.demo), live: true },
   });
   const body = eventBody("checkout.session.completed", sessionObject(paid), { id: "evt_test_mode" });

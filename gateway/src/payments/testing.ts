@@ -5,7 +5,6 @@ import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import type pg from "pg";
 import { openAccounts } from "../accounts/accounts.ts";
 import type { Letter } from "../accounts/mail.ts";
-import { type Outbox, openOutbox } from "../accounts/outbox.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../base/ids.ts";
 import { createLog, type Log } from "../base/log.ts";
@@ -16,6 +15,9 @@ import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { patientClock } from "../ledger/testing.ts";
+import type { Deliverer } from "../notifications/deliverer.ts";
+import type { Notify } from "../notifications/notify.ts";
+import { openTestNotifications } from "../notifications/testing.ts";
 import { openPayments, type Payments } from "./payments.ts";
 import type { PaymentProvider } from "./provider.ts";
 import { stripeProvider } from "./stripe.ts";
@@ -30,8 +32,9 @@ export interface TestPayments {
   demo: DemoProvider;
   /** Two gateways' worth of them, on one database. */
   receivers: [Payments, Payments];
-  outbox: Outbox;
-  /** The letters that left. */
+  notify: Notify;
+  deliverer: Deliverer;
+  /** The emails that left. */
   mailed: Letter[];
   /** What they logged, parsed. */
   logged: Record<string, unknown>[];
@@ -46,7 +49,7 @@ interface TestPaymentsOptions {
   clock?: Clock;
   /** What each receiver has in place of the provider; given the real one. */
   provider?: (real: PaymentProvider) => PaymentProvider;
-  /** What becomes of a letter before it counts as sent. */
+  /** What becomes of an email before it counts as sent. */
   mailing?: (letter: Letter) => Promise<void>;
 }
 
@@ -66,13 +69,12 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
       mailed.push(letter);
     },
   };
-  const outbox = openOutbox({ pool: db.pool, clock, log, mail });
+  const { notify, deliverer } = openTestNotifications({ pool: db.pool, clock, newId, log, mail });
   const pools = Array.from({ length: RECEIVERS }, () =>
     checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 8, connectMsMax: PATIENCE_MS })),
   );
-  const origin = "http://console.test";
   const receivers = pools.map((pool) =>
-    openPayments({ pool, provider: provider(stripeAt(demo)), outbox, origin, clock, newId, log }),
+    openPayments({ pool, provider: provider(stripeAt(demo)), notify, clock, newId, log }),
   );
   const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
   const accounts = openAccounts({ pool: db.pool, newId });
@@ -83,7 +85,8 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
     newId,
     demo,
     receivers: receivers as [Payments, Payments],
-    outbox,
+    notify,
+    deliverer,
     mailed,
     logged,
     openBuilder: () => accounts.open("builder", "A builder"),

@@ -248,7 +248,7 @@ describe("a purchase that fails", () => {
       const [sale] = intents(id) as [Sale];
       const body = eventBody("payment_intent.payment_failed", intentObject(sale));
       await Promise.all([deliver(gateway(0), t.demo, body), deliver(gateway(1), t.demo, body)]);
-      await t.outbox.send();
+      await t.deliverer.send();
       const mailed = t.mailed.filter(({ to }) => to === `${id}@example.test`);
       assert.deepEqual(
         mailed.map(({ subject }) => subject),
@@ -311,7 +311,7 @@ describe("a purchase that is taken back", () => {
       await deliver(gateway(), t.demo, body(sale));
       const off = await gateway().topUps.of(id);
       assert.deepEqual([off?.enabled, off?.failure, off?.failedAt?.getTime()], [false, failure, clock.now()]);
-      await t.outbox.send();
+      await t.deliverer.send();
       const mailed = t.mailed.filter(({ to }) => to === `${id}@example.test`);
       assert.deepEqual(
         mailed.map(({ subject }) => subject),

@@ -7,15 +7,15 @@
 import { TOP_UP_APART_S } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import { z } from "zod";
-import type { Outbox } from "../accounts/outbox.ts";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { exactMicro } from "../base/money.ts";
 import type { TopUpFailure } from "../base/states.ts";
 import { startOfMonth } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { topUpFailed } from "./letters.ts";
+import type { Notify } from "../notifications/notify.ts";
 import { AUTOMATIC } from "./packs.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import { type OnFailed, takeAnswer } from "./receive.ts";
@@ -45,7 +45,7 @@ const Asked = row({
   method: z.string(),
   createdAt: column.moment,
 });
-const Named = row({ name: z.string(), amount: column.pico });
+const Amount = row({ amount: column.pico });
 
 export interface TopUps {
   /** Undefined: it was never set. */
@@ -61,8 +61,7 @@ export interface TopUps {
 interface TopUpsOptions {
   pool: pg.Pool;
   provider: PaymentProvider;
-  outbox: Outbox;
-  origin: string;
+  notify: Notify;
   clock: Clock;
   newId: NewId;
   log: Log;
@@ -73,7 +72,7 @@ interface TopUpsOptions {
  * off what is on.
  */
 export const turnOff =
-  ({ outbox, origin, clock }: Pick<TopUpsOptions, "outbox" | "origin" | "clock">): OnFailed =>
+  ({ notify, newId, clock }: Pick<TopUpsOptions, "notify" | "newId" | "clock">): OnFailed =>
   async (client, accountId, failure) => {
     const { rowCount } = await client.query(
       // Before migration 0039 the column takes no word for a reversal.
@@ -84,13 +83,12 @@ export const turnOff =
       [accountId, failure, new Date(clock.now()), failure === "disputed" || failure === "refunded"],
     );
     if (rowCount !== 1) return;
-    const { name, amount } = await queryOne(
-      client,
-      Named,
-      "select a.name, t.amount from account a join auto_topup t on t.account_id = a.id where a.id = $1",
-      [accountId],
-    );
-    await outbox.toOwners(client, accountId, topUpFailed({ id: accountId, name, origin }, { amount, failure }));
+    const { amount } = await queryOne(client, Amount, "select amount from auto_topup where account_id = $1", [
+      accountId,
+    ]);
+    const data = { amount_micro: exactMicro(amount), failure };
+    // Whoever turned it off is the only one: the row says so.
+    await notify(client, { accountId, kind: "top_up_failed", about: newId(), data });
   };
 
 export function openTopUps(options: TopUpsOptions): TopUps {

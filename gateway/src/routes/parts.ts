@@ -13,6 +13,7 @@ import type { Outages } from "../http/outages.ts";
 import type { InferenceParts } from "../inference/parts.ts";
 import type { KeyParts } from "../keys/parts.ts";
 import type { LedgerParts } from "../ledger/parts.ts";
+import type { NotificationParts } from "../notifications/parts.ts";
 import type { OperatorParts } from "../operators/parts.ts";
 import type { PaymentParts } from "../payments/parts.ts";
 import type { Live } from "./console/live.ts";
@@ -41,6 +42,7 @@ export type Parts = SiteParts &
   KeyParts &
   LedgerParts &
   HistoryParts &
+  NotificationParts &
   PaymentParts &
   InferenceParts &
   NodeParts &

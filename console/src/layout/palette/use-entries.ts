@@ -54,6 +54,7 @@ function pagesOf(me: Me): Entry[] {
   return [
     ...pages,
     { id: "/accounts", group: "You", label: "Your accounts", hint: "switch or create", to: { path: "/accounts" } },
+    { id: "/notifications", group: "You", label: "Notifications", to: { path: "/notifications" } },
     { id: "/settings", group: "You", label: "Settings", to: { path: "/settings" } },
   ];
 }

@@ -8,7 +8,6 @@ import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
-import { openOutbox } from "../../accounts/outbox.ts";
 import { systemClock } from "../../base/clock.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -38,8 +37,8 @@ after(async () => {
 
 function paymentsAt(provider: PaymentProvider): Payments {
   const { pool, newId } = platform;
-  const outbox = openOutbox({ pool, clock: systemClock, log, mail: undefined });
-  return openPayments({ pool, provider, outbox, origin: "http://console.test", clock: systemClock, newId, log });
+  const { notify } = platform.parts.notifications;
+  return openPayments({ pool, provider, notify, clock: systemClock, newId, log });
 }
 
 /** The whole server, with these purchases; sessions are those of the platform. */

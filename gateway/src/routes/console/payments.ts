@@ -8,6 +8,7 @@ import type { HistoryParts } from "../../history/parts.ts";
 import { page } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
+import type { NotificationParts } from "../../notifications/parts.ts";
 import { findPack } from "../../payments/packs.ts";
 import type { PaymentParts } from "../../payments/parts.ts";
 import type { Payment } from "../../payments/payment-list.ts";
@@ -18,7 +19,8 @@ import { checkedMicro, creditsOf } from "./statement.ts";
 
 type CreditParts = Pick<LedgerParts, "ledger"> &
   Pick<HistoryParts, "usage"> &
-  Pick<PaymentParts, "alerts" | "sendsMail"> &
+  Pick<PaymentParts, "alerts"> &
+  Pick<NotificationParts, "sendsMail"> &
   Pick<SiteParts, "cursors" | "publicUrl" | "now"> & {
     payments: Payments;
   };

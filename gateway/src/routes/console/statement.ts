@@ -12,6 +12,7 @@ import { page } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
+import type { NotificationParts } from "../../notifications/parts.ts";
 import type { PaymentParts } from "../../payments/parts.ts";
 import type { TopUp } from "../../payments/top-up-settings.ts";
 import type { SiteParts } from "../parts.ts";
@@ -19,7 +20,8 @@ import { csvFile } from "./csv.ts";
 
 type CreditParts = Pick<LedgerParts, "ledger"> &
   Pick<HistoryParts, "usage"> &
-  Pick<PaymentParts, "alerts" | "sendsMail" | "payments"> &
+  Pick<NotificationParts, "sendsMail"> &
+  Pick<PaymentParts, "alerts" | "payments"> &
   Pick<SiteParts, "now">;
 
 export function statementHandlers(

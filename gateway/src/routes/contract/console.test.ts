@@ -10,6 +10,7 @@ import * as builders from "./testing/builders.ts";
 import { openCoverage } from "./testing/coverage.ts";
 import { type Fixture, openFixture, type Thing, type Who } from "./testing/fixture.ts";
 import * as hosts from "./testing/hosts.ts";
+import { callNotifications } from "./testing/notifications.ts";
 import type { Operation } from "./testing/operations.ts";
 import * as operators from "./testing/operators.ts";
 import * as signIn from "./testing/sign-in.ts";
@@ -69,6 +70,7 @@ describe("what they are answered", () => {
     payments: builders.callPayments,
     money: builders.callMoney,
     models: builders.callModels,
+    notifications: callNotifications,
     "live numbers": builders.callLive,
     "host tokens": hosts.callTokens,
     nodes: hosts.callNodes,

@@ -1,6 +1,7 @@
 /** What of the platform is set up, as far as the gateway can see. */
 import type { setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import type { Handlers } from "../../../http/routes.ts";
+import type { NotificationParts } from "../../../notifications/parts.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import type { PaymentParts } from "../../../payments/parts.ts";
 import type { SiteParts } from "../../parts.ts";
@@ -13,7 +14,8 @@ export function setupHandlers({
   overview,
   now,
 }: Pick<SiteParts, "publicUrl" | "certificate" | "now"> &
-  Pick<PaymentParts, "sendsMail" | "payments"> &
+  Pick<NotificationParts, "sendsMail"> &
+  Pick<PaymentParts, "payments"> &
   Pick<OperatorParts, "overview">): Handlers<typeof setupRoutes> {
   return {
     async getSetup() {

@@ -67,6 +67,8 @@ const ROWS: Record<string, Row> = {
         .map((who) => [who, "role_required"]),
     ),
   },
+  // No email is sent there.
+  testNotification: { status: 404 },
   // No card is saved there.
   removeMethod: { status: 409 },
   getPaymentReceipt: { thing: "payment" },

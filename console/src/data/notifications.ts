@@ -1,0 +1,67 @@
+/** What an account is told of: the list, where it is sent, and how deliveries went. */
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { callFor } from "../api/client.ts";
+import type { NotificationChange } from "../api/types.ts";
+import { pageByPage } from "./pages.ts";
+import { queryClient } from "./query-client.ts";
+
+const PAGE = 20;
+const COUNT_EVERY_MS = 60_000;
+/** A delivery that somebody waits for is seconds away. */
+const LOG_EVERY_MS = 5_000;
+
+export const inboxQuery = (accountId: string) =>
+  pageByPage(["notifications", accountId], (cursor) =>
+    callFor(accountId, "GET /console/api/notifications/inbox", { query: { cursor, limit: PAGE } }),
+  );
+
+/** For the bell. */
+export const unreadQuery = (accountId: string) =>
+  queryOptions({
+    queryKey: ["unread", accountId],
+    refetchInterval: COUNT_EVERY_MS,
+    queryFn: () => callFor(accountId, "GET /console/api/notifications/inbox", { query: { limit: 1 } }),
+  });
+
+export const notificationSettingsQuery = (accountId: string) =>
+  queryOptions({
+    queryKey: ["notification settings", accountId],
+    queryFn: () => callFor(accountId, "GET /console/api/notifications"),
+  });
+
+export const deliveriesQuery = (accountId: string) =>
+  queryOptions({
+    queryKey: ["deliveries", accountId],
+    refetchInterval: LOG_EVERY_MS,
+    queryFn: () => callFor(accountId, "GET /console/api/notifications/deliveries"),
+  });
+
+export const useMarkRead = (accountId: string) =>
+  useMutation({
+    mutationFn: (ids?: string[]) =>
+      callFor(accountId, "POST /console/api/notifications/read", { body: ids === undefined ? {} : { ids } }),
+    onSuccess: async () => {
+      const keys = [inboxQuery(accountId).queryKey, unreadQuery(accountId).queryKey];
+      await Promise.all(keys.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
+    },
+  });
+
+export const useSetNotifications = (accountId: string) =>
+  useMutation({
+    mutationFn: (body: NotificationChange) => callFor(accountId, "PUT /console/api/notifications", { body }),
+    onSuccess: (settings) =>
+      void queryClient.setQueryData(notificationSettingsQuery(accountId).queryKey, {
+        ...settings,
+        webhook_secret: null,
+      }),
+  });
+
+export const useReplaceSecret = (accountId: string) =>
+  useMutation({ mutationFn: () => callFor(accountId, "POST /console/api/notifications/secret") });
+
+export const useSendTest = (accountId: string) =>
+  useMutation({
+    mutationFn: (channel: "email" | "webhook" | "slack") =>
+      callFor(accountId, "POST /console/api/notifications/test", { body: { channel } }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: deliveriesQuery(accountId).queryKey }),
+  });

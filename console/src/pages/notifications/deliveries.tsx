@@ -1,0 +1,52 @@
+/** The last emails and webhooks: whether they arrived, and what was answered. */
+import { useQuery } from "@tanstack/react-query";
+import type { Account, Delivery } from "../../api/types.ts";
+import { deliveriesQuery } from "../../data/notifications.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { CHANNELS, KINDS, STATES } from "./words.ts";
+
+export function Deliveries({ account }: { account: Account }) {
+  const query = useQuery(deliveriesQuery(account.id));
+  return (
+    <Card title="Deliveries" flush>
+      <Loaded query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title="Nothing was sent yet">Emails and webhooks are listed here with the response to each.</Empty>
+          ) : (
+            <Table label="Deliveries" columns={COLUMNS} rows={data} keyOf={({ id }) => id} />
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+const COLUMNS: Column<Delivery>[] = [
+  {
+    title: "Event",
+    cell: (row) => (
+      <>
+        <span className="block">{row.kind === null ? "Email" : KINDS[row.kind].name}</span>
+        <span className="block text-xs wrap-anywhere text-ink-soft">
+          {CHANNELS[row.channel]}
+          {row.to !== null && ` to ${row.to}`}
+        </span>
+      </>
+    ),
+  },
+  { title: "State", cell: ({ state }) => <Badge tone={STATES[state]}>{state}</Badge> },
+  { title: "Response", from: "sm", cell: responseOf },
+  { title: "Tries", from: "md", align: "right", cell: ({ tries }) => tries },
+  { title: "Next try", from: "md", cell: ({ next_try_at: at }) => (at === null ? "–" : <Time at={at} />) },
+  { title: "Time", align: "right", cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+function responseOf({ answer_status, problem, tries }: Delivery): string {
+  if (answer_status !== null) return `HTTP ${answer_status}`;
+  return problem ?? (tries === 0 ? "not sent yet" : "–");
+}

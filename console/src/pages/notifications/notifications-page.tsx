@@ -1,0 +1,73 @@
+/** What an account was told of, where it is told, and how that went. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { Account } from "../../api/types.ts";
+import { notificationSettingsQuery } from "../../data/notifications.ts";
+import { useActing } from "../../data/session.ts";
+import { Card, PageHeader } from "../../ui/card.tsx";
+import { Segmented } from "../../ui/segmented.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Addresses } from "./addresses.tsx";
+import { Choices } from "./choices.tsx";
+import { Deliveries } from "./deliveries.tsx";
+import { InboxCard } from "./inbox-card.tsx";
+
+const KINDS = [
+  { value: "builder", label: "Builder account" },
+  { value: "host", label: "Host account" },
+] as const;
+
+export function NotificationsPage() {
+  const builder = useActing("builder");
+  const host = useActing("host");
+  const { account: asked } = useSearch({ from: "/app/notifications" });
+  const navigate = useNavigate();
+  const account = asked === "host" ? (host ?? builder) : (builder ?? host);
+  if (account === undefined) return <PageHeader title="Notifications" about="You have no account yet." />;
+  return (
+    <>
+      <PageHeader
+        title="Notifications"
+        about={
+          <>
+            What happens in <strong className="font-medium text-ink">{account.name}</strong>, your {account.kind}{" "}
+            account, and where you are notified of it.
+          </>
+        }
+        actions={
+          builder !== undefined &&
+          host !== undefined && (
+            <Segmented
+              label="Account"
+              value={account.kind}
+              options={[...KINDS]}
+              onChange={(kind) =>
+                void navigate({ to: "/notifications", search: kind === "host" ? { account: kind } : {} })
+              }
+            />
+          )
+        }
+      />
+      <Sections key={account.id} account={account} />
+    </>
+  );
+}
+
+function Sections({ account }: { account: Account }) {
+  const settings = useQuery(notificationSettingsQuery(account.id));
+  const mayChange = account.may.includes("pay");
+  return (
+    <div className="flex flex-col gap-5">
+      <InboxCard account={account} />
+      <Card title="What is sent where" flush>
+        <Loaded query={settings}>
+          {(found) => <Choices account={account} settings={found} mayChange={mayChange} />}
+        </Loaded>
+      </Card>
+      <Loaded query={settings}>
+        {(found) => <Addresses account={account} settings={found} mayChange={mayChange} />}
+      </Loaded>
+      <Deliveries account={account} />
+    </div>
+  );
+}

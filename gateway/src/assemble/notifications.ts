@@ -1,0 +1,68 @@
+/** What the accounts' people are told of, and the deliverer of emails and webhooks. */
+import { sleep } from "../base/clock.ts";
+import { addressRule } from "../notifications/addresses.ts";
+import { openDeliverer } from "../notifications/deliverer.ts";
+import { openDeliveries } from "../notifications/deliveries.ts";
+import { openEvents } from "../notifications/events.ts";
+import { openInbox } from "../notifications/inbox.ts";
+import { NOTIFICATIONS_SCHEMA, openNotify } from "../notifications/notify.ts";
+import type { NotificationParts } from "../notifications/parts.ts";
+import { openPost } from "../notifications/post.ts";
+import { openSettings } from "../notifications/settings.ts";
+import type { Context } from "./context.ts";
+import type { Ports } from "./ports.ts";
+
+const CLOSE_MS_MAX = 2_000;
+
+export interface NotificationSettings {
+  linkOrigin: string;
+  version: string;
+  upkeep: boolean;
+  /** A development platform: webhooks may be on this machine, and without TLS. */
+  loopbackWebhooks: boolean;
+}
+
+export function openNotificationParts(
+  { clock, random, newId, log, onClose }: Context,
+  { linkOrigin: origin, version, upkeep, loopbackWebhooks }: NotificationSettings,
+  { store: { pool, schema }, mail }: Pick<Ports, "store" | "mail">,
+): NotificationParts {
+  const notify = openNotify({ newId, clock, origin });
+  const deliveries = openDeliveries({ pool, clock });
+  const post = openPost({
+    allows: addressRule({ allowLoopback: loopbackWebhooks }),
+    allowsHttp: loopbackWebhooks,
+    clock,
+  });
+  const deliverer = openDeliverer({ deliveries, post, mail, clock, log, origin, version });
+  const isThere = (): boolean => schema.number >= NOTIFICATIONS_SCHEMA;
+  let sending: Promise<void> | undefined;
+  onClose(async () => {
+    // What is cut off is taken up again.
+    if (sending !== undefined) await Promise.race([sending, sleep(clock, CLOSE_MS_MAX)]);
+  });
+  return {
+    sendsMail: mail !== undefined,
+    loopbackWebhooks,
+    notifications: {
+      isThere,
+      notify,
+      tell: (event, only) => notify(pool, event, only),
+      settings: openSettings({ pool, random }),
+      inbox: openInbox({ pool }),
+      deliveries,
+      events: openEvents({ pool, clock, notify }),
+      deliverer,
+      soon() {
+        if (!upkeep || !isThere()) return;
+        sending ??= deliverer
+          .send()
+          .then(() => undefined)
+          .catch((error) => log.error({ err: error }, "could not send notifications"))
+          .finally(() => {
+            sending = undefined;
+          });
+      },
+    },
+  };
+}

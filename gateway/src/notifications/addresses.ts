@@ -1,0 +1,73 @@
+/**
+ * Which addresses webhooks may be sent to. Somebody else chooses them, and the gateway stands inside the operator's network: what is
+ * not an address of the public internet is refused, whatever name leads to it. Pure.
+ */
+import { BlockList, isIP } from "node:net";
+
+/** Everything that IANA lists as special, but for what is globally reachable. IPv4-mapped and translated IPv6 are never public. */
+const SPECIAL: [string, number][] = [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  // Multicast, reserved, broadcast.
+  ["224.0.0.0", 3],
+];
+/** Within 2000::/3, the only part of IPv6 that is given out. */
+const SPECIAL_6: [string, number][] = [
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  ["2002::", 16],
+  ["3fff::", 20],
+];
+
+const refused = new BlockList();
+for (const [net, bits] of SPECIAL) refused.addSubnet(net, bits, "ipv4");
+for (const [net, bits] of SPECIAL_6) refused.addSubnet(net, bits, "ipv6");
+const givenOut = new BlockList();
+givenOut.addSubnet("2000::", 3, "ipv6");
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+
+export function isPublic(address: string): boolean {
+  const family = isIP(address);
+  if (family === 4) return !refused.check(address, "ipv4");
+  if (family === 6) return givenOut.check(address, "ipv6") && !refused.check(address, "ipv6");
+  return false;
+}
+
+const isLoopback = (address: string): boolean =>
+  address === "::1" || (isIP(address) === 4 && loopback.check(address, "ipv4"));
+
+/** Whether a webhook may be sent to this IP address. */
+export type AddressRule = (address: string) => boolean;
+
+/** A development platform delivers to the same machine too, and without TLS. */
+export const addressRule = ({ allowLoopback }: { allowLoopback: boolean }): AddressRule =>
+  allowLoopback ? (address) => isPublic(address) || isLoopback(address) : isPublic;
+
+/** What is wrong with a webhook's URL, before any name is looked up; undefined: nothing. */
+export function urlMistake(text: string, { allowLoopback }: { allowLoopback: boolean }): string | undefined {
+  const url = URL.parse(text);
+  if (url === null) return "must be a URL, such as https://example.com/hook";
+  if (url.protocol !== "https:" && !(allowLoopback && url.protocol === "http:")) return "must begin with https://";
+  if (url.username !== "" || url.password !== "") return "must not contain a user name or password";
+  const host = hostOf(url);
+  const isNamed = isIP(host) === 0;
+  const rule = addressRule({ allowLoopback });
+  if (isNamed ? !allowLoopback && /(^|\.)localhost\.?$/i.test(host) : !rule(host))
+    return "must be on the public internet, not a private or local address";
+  return undefined;
+}
+
+/** Without the brackets of IPv6. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");

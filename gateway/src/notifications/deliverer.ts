@@ -1,0 +1,103 @@
+/** Sends what is due, a bounded number at once, and notes how each try ended. */
+import type { Mail } from "../accounts/mail.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
+import type { Deliveries, TakenDelivery, Tried } from "./deliveries.ts";
+import { SIGNATURE_HEADER, signatureOf, slackBody, webhookBody } from "./payloads.ts";
+import type { Post } from "./post.ts";
+import { nextTry } from "./tries.ts";
+import { emailOf } from "./words.ts";
+
+const PROBLEM_CHARS_MAX = 200;
+const WEBHOOKS: readonly DeliveryChannel[] = ["webhook", "slack"];
+
+export interface Deliverer {
+  /** Sends until nothing is due; how many arrived. */
+  send(): Promise<number>;
+}
+
+interface DelivererOptions {
+  deliveries: Deliveries;
+  post: Post;
+  /** Undefined: emails wait for as long as they would be tried, in case a gateway comes that can send them. */
+  mail: Mail | undefined;
+  clock: Clock;
+  log: Log;
+  origin: string;
+  version: string;
+}
+
+/** How one try ended: the status of an answer, `sent` where there is none, or what went wrong. */
+type Outcome = { status: number } | { sent: true } | { problem: string; isFinal?: boolean };
+
+export function openDeliverer({ deliveries, post, mail, clock, log, origin, version }: DelivererOptions): Deliverer {
+  const sendMail = async (through: Mail, { id, fact, email, ...taken }: TakenDelivery): Promise<Outcome> => {
+    if (email === null) return { problem: "this person no longer exists", isFinal: true };
+    const { accountId, accountName } = taken;
+    await through.send({ id, to: email, ...emailOf(fact, { id: accountId, name: accountName }, origin) });
+    return { sent: true };
+  };
+  const sendHook = async (taken: TakenDelivery): Promise<Outcome> => {
+    const { channel, fact, accountId, accountName, webhookUrl, webhookSecret, slackUrl, happenedAt } = taken;
+    const told = {
+      ...{ id: taken.notificationId, fact, origin, createdAt: happenedAt },
+      account: { id: accountId, name: accountName },
+    };
+    const agent = { "user-agent": `Tollgate/${version}` };
+    if (channel === "slack") {
+      if (slackUrl === null) return REMOVED;
+      return { status: await post(slackUrl, { headers: agent, body: slackBody(told) }) };
+    }
+    if (webhookUrl === null || webhookSecret === null) return REMOVED;
+    const body = webhookBody(told);
+    const unixSeconds = Math.floor(clock.now() / 1000);
+    const signature = { [SIGNATURE_HEADER]: signatureOf(body, { secret: webhookSecret, unixSeconds }) };
+    return { status: await post(webhookUrl, { headers: { ...agent, ...signature }, body }) };
+  };
+  const tryOnce = async (taken: TakenDelivery): Promise<boolean> => {
+    const trying = taken.channel === "email" && mail !== undefined ? sendMail(mail, taken) : sendHook(taken);
+    let reason: string | undefined;
+    const outcome: Outcome = await trying.catch((error: unknown) => {
+      reason = error instanceof Error ? error.message : String(error);
+      return { problem: taken.channel === "email" ? MAIL_FAILED : reason };
+    });
+    const how = judge(outcome, taken, clock.now());
+    if (how.state !== "delivered") report(taken, how, reason);
+    await deliveries.tried(taken, how);
+    return how.state === "delivered";
+  };
+  /** An address that fails is its account's business; a mail server that does is the operator's. */
+  const report = ({ id, channel, attempts }: TakenDelivery, how: Tried, reason: string | undefined): void => {
+    const what = { delivery: id, channel, attempts, status: how.answerStatus, reason: reason ?? how.problem };
+    const isOurs = channel === "email";
+    if (how.state === "failed") log[isOurs ? "error" : "info"](what, "notification not delivered; giving up");
+    else log[isOurs ? "warn" : "info"](what, "notification not delivered; retrying");
+  };
+  return {
+    async send() {
+      const channels = mail === undefined ? WEBHOOKS : DELIVERY_CHANNELS;
+      let arrived = 0;
+      for (;;) {
+        const taken = await deliveries.take(channels);
+        if (taken.length === 0) return arrived;
+        arrived += (await Promise.all(taken.map(tryOnce))).filter(Boolean).length;
+      }
+    },
+  };
+}
+
+/** Its own words may tell of the operator's network: they are for the operator's log. */
+const MAIL_FAILED = "the mail server did not accept the email";
+const REMOVED: Outcome = { problem: "the address was removed", isFinal: true };
+
+function judge(outcome: Outcome, { channel, attempts, createdAt }: TakenDelivery, nowMs: number): Tried {
+  const answerStatus = "status" in outcome ? outcome.status : null;
+  if ("sent" in outcome || (answerStatus !== null && answerStatus >= 200 && answerStatus < 300))
+    return { state: "delivered", nextAt: null, answerStatus, problem: null };
+  const problem = "problem" in outcome ? outcome.problem.slice(0, PROBLEM_CHARS_MAX) : null;
+  const isFinal = "problem" in outcome && outcome.isFinal === true;
+  const next = isFinal ? undefined : nextTry({ channel, attempts, createdAtMs: createdAt.getTime(), nowMs });
+  if (next === undefined) return { state: "failed", nextAt: null, answerStatus, problem };
+  return { state: "pending", nextAt: new Date(next), answerStatus, problem };
+}

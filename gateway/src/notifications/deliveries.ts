@@ -1,0 +1,145 @@
+/**
+ * The outbox of notifications: rows that were written with their events. Whichever gateway moves a row's next try on first has it;
+ * one that dies with it leaves it to the others. After a crash between sending and noting so it is sent once more, under the same id.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import { DELIVERY_CHANNELS, DELIVERY_STATES, type DeliveryChannel } from "../base/states.ts";
+import { DAY_MS } from "../base/time.ts";
+import { column, queryRows, row } from "../db/rows.ts";
+import type { StoredFact } from "./words.ts";
+
+/** Longer than one try takes: until then it is the business of the gateway that took it. */
+const TAKEN_S = 120;
+const AT_ONCE_MAX = 20;
+/** One account with an address that never answers does not keep the others waiting. */
+const AT_ONCE_PER_ACCOUNT_MAX = 4;
+const SHOWN_MAX = 50;
+const KEPT_MS = 90 * DAY_MS;
+const EMAIL_KEPT_MS = 3 * DAY_MS;
+
+const Id = row({ id: column.uuid });
+const TakenRow = row({
+  id: column.uuid,
+  notificationId: column.uuid,
+  accountId: column.uuid,
+  accountName: z.string(),
+  kind: z.string(),
+  data: column.json,
+  channel: z.enum(DELIVERY_CHANNELS),
+  attempts: column.count,
+  createdAt: column.moment,
+  happenedAt: column.moment,
+  email: z.string().nullable(),
+  webhookUrl: z.string().nullable(),
+  webhookSecret: z.string().nullable(),
+  slackUrl: z.string().nullable(),
+});
+export type TakenDelivery = Omit<z.infer<typeof TakenRow>, "kind" | "data"> & { fact: StoredFact };
+
+const Shown = row({
+  id: column.uuid,
+  notificationId: column.uuid,
+  kind: z.string(),
+  channel: z.enum(DELIVERY_CHANNELS),
+  email: z.string().nullable(),
+  state: z.enum(DELIVERY_STATES),
+  attempts: column.count,
+  nextAt: column.moment.nullable(),
+  answerStatus: column.count.nullable(),
+  problem: z.string().nullable(),
+  createdAt: column.moment,
+  endedAt: column.moment.nullable(),
+});
+export type ShownDelivery = z.infer<typeof Shown>;
+
+/** How a try ended. */
+export interface Tried {
+  state: "delivered" | "failed" | "pending";
+  nextAt: Date | null;
+  answerStatus: number | null;
+  problem: string | null;
+}
+
+export interface Deliveries {
+  /** Those that are due, of these channels. */
+  take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
+  tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: Tried): Promise<void>;
+  /** The account's latest, the newest first. */
+  log(accountId: Uuid): Promise<ShownDelivery[]>;
+  /** How many test deliveries the account has begun since then. */
+  testsSince(accountId: Uuid, since: Date): Promise<number>;
+  /** Gives up emails that no gateway could send, and deletes notifications, with their deliveries, after 90 days. */
+  prune(): Promise<void>;
+}
+
+export function openDeliveries({ pool, clock }: { pool: pg.Pool; clock: Clock }): Deliveries {
+  const now = (): Date => new Date(clock.now());
+  return {
+    async take(channels) {
+      const taken = await queryRows(
+        pool,
+        Id,
+        `update notification_delivery d
+            set attempts = d.attempts + 1, next_at = $1::timestamptz + make_interval(secs => ${TAKEN_S})
+           from (select x.id
+                   from (select distinct account_id from notification_delivery
+                          where state = 'pending' and next_at <= $1 and channel = any ($2)) a
+                  cross join lateral (
+                    select id from notification_delivery
+                     where account_id = a.account_id and state = 'pending' and next_at <= $1 and channel = any ($2)
+                     order by next_at limit ${AT_ONCE_PER_ACCOUNT_MAX} for update skip locked) x
+                  limit ${AT_ONCE_MAX}) due
+          where d.id = due.id
+          returning d.id`,
+        [now(), channels],
+      );
+      if (taken.length === 0) return [];
+      const rows = await queryRows(
+        pool,
+        TakenRow,
+        `select d.id, d.notification_id as "notificationId", d.account_id as "accountId", a.name as "accountName", n.kind, n.data,
+                d.channel, d.attempts, d.created_at as "createdAt", n.created_at as "happenedAt", i.email,
+                s.webhook_url as "webhookUrl", s.webhook_secret as "webhookSecret", s.slack_url as "slackUrl"
+           from notification_delivery d join notification n on n.id = d.notification_id join account a on a.id = d.account_id
+           left join identity i on i.id = d.identity_id left join notification_settings s on s.account_id = d.account_id
+          where d.id = any ($1)`,
+        [taken.map(({ id }) => id)],
+      );
+      return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredFact }));
+    },
+    async tried({ id, attempts }, { state, nextAt, answerStatus, problem }) {
+      // Not where another took it meanwhile, because this one was late.
+      await pool.query(
+        `update notification_delivery
+            set state = $3, next_at = $4, answer_status = $5, problem = $6, ended_at = case when $3 = 'pending' then null else $7::timestamptz end
+          where id = $1 and attempts = $2 and state = 'pending'`,
+        [id, attempts, state, nextAt, answerStatus, problem, now()],
+      );
+    },
+    log: (accountId) =>
+      queryRows(
+        pool,
+        Shown,
+        `select d.id, d.notification_id as "notificationId", n.kind, d.channel, i.email, d.state, d.attempts, d.next_at as "nextAt",
+                d.answer_status as "answerStatus", d.problem, d.created_at as "createdAt", d.ended_at as "endedAt"
+           from notification_delivery d join notification n on n.id = d.notification_id left join identity i on i.id = d.identity_id
+          where d.account_id = $1 order by d.created_at desc, d.id limit ${SHOWN_MAX}`,
+        [accountId],
+      ),
+    async testsSince(accountId, since) {
+      const text = `select id from notification where account_id = $1 and kind = 'test' and created_at > $2`;
+      return (await queryRows(pool, Id, text, [accountId, since])).length;
+    },
+    async prune() {
+      await pool.query(
+        `update notification_delivery set state = 'failed', next_at = null, ended_at = $1, problem = 'this platform sends no email'
+          where state = 'pending' and channel = 'email' and attempts = 0 and created_at < $2`,
+        [now(), new Date(clock.now() - EMAIL_KEPT_MS)],
+      );
+      await pool.query("delete from notification where created_at < $1", [new Date(clock.now() - KEPT_MS)]);
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * Finds what happened that nobody was told of yet. The rows that other parts write in their own transactions say that it did:
+ * a quarantine, a paid batch, a refused request, a key's end. So nothing is lost with a gateway, and whoever causes it, an operator's
+ * command line too, need not know of notifications.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import { publicId } from "../base/ids.ts";
+import { exactMicro } from "../base/money.ts";
+import { DAY_MS, seconds } from "../base/time.ts";
+import { column, queryRows, row } from "../db/rows.ts";
+import { type Event, NOTIFICATIONS_SCHEMA, type Notify } from "./notify.ts";
+
+/** How far back: longer than all gateways are away. Nobody is told of what is older. */
+const LOOK_BACK_MS = 3 * DAY_MS;
+const FOUND_MAX = 200;
+/** A key's end is told so long before, and no sooner than in the last quarter of its life. */
+const ENDS_WITHIN_DAYS = 7;
+
+const Budget = row({
+  accountId: column.uuid,
+  keyId: column.uuid,
+  keyName: z.string(),
+  period: z.enum(["day", "month"]),
+  date: z.string(),
+  budget: column.pico,
+});
+const Payout = row({ accountId: column.uuid, id: column.uuid, batchId: column.uuid, amount: column.pico });
+const Quarantine = row({
+  accountId: column.uuid,
+  id: column.uuid,
+  nodeId: column.uuid,
+  nodeName: z.string(),
+  reason: z.string(),
+});
+const Ending = row({ accountId: column.uuid, id: column.uuid, name: z.string(), expiresAt: column.moment });
+
+/** From `$1` on, but nothing from before there were notifications. */
+const SINCE = `greatest($1::timestamptz, (select applied_at from migration where version = ${NOTIFICATIONS_SCHEMA}))`;
+const untold = (kind: string, account: string, about: string): string =>
+  `not exists (select from notification told where told.account_id = ${account} and told.kind = '${kind}' and told.about = ${about})`;
+/** Day or month of the refusal, and with the key which budget it was. */
+const BUDGET_DATE = `to_char(u.hour at time zone 'UTC', case u.reason when 'budget_day' then 'YYYY-MM-DD' else 'YYYY-MM' end)`;
+
+export interface Events {
+  /** Tells of what it finds; how many there were. */
+  find(): Promise<number>;
+}
+
+interface EventsOptions {
+  pool: pg.Pool;
+  clock: Clock;
+  notify: Notify;
+}
+
+export function openEvents({ pool, clock, notify }: EventsOptions): Events {
+  const budgets = async (since: Date): Promise<Event[]> => {
+    const rows = await queryRows(
+      pool,
+      Budget,
+      `select u.account_id as "accountId", u.key_id as "keyId", k.name as "keyName", substr(u.reason, 8) as period,
+              ${BUDGET_DATE} as date, case u.reason when 'budget_day' then k.budget_day_pico else k.budget_month_pico end as budget
+         from unfunded_hour u join api_key k on k.id = u.key_id
+        where u.reason in ('budget_day', 'budget_month') and u.hour > ${SINCE} - interval '1 hour'
+          and case u.reason when 'budget_day' then k.budget_day_pico else k.budget_month_pico end is not null
+          and ${untold("budget_reached", "u.account_id", `u.key_id || ' ' || ${BUDGET_DATE}`)}
+        group by 1, 2, 3, 4, 5, 6 limit ${FOUND_MAX}`,
+      [since],
+    );
+    return rows.map(({ accountId, keyId, keyName, period, date, budget }) => ({
+      accountId,
+      kind: "budget_reached",
+      about: `${keyId} ${date}`,
+      data: { key_id: publicId("key", keyId), key_name: keyName, period, date, budget_micro: exactMicro(budget) },
+    }));
+  };
+  const payouts = async (since: Date): Promise<Event[]> => {
+    const rows = await queryRows(
+      pool,
+      Payout,
+      `select p.account_id as "accountId", p.id, b.id as "batchId", p.amount
+         from payout_batch b join payout p on p.batch_id = b.id
+        where b.paid_at > ${SINCE} and p.amount > 0 and ${untold("payout_sent", "p.account_id", "p.id::text")}
+        limit ${FOUND_MAX}`,
+      [since],
+    );
+    return rows.map(({ accountId, id, batchId, amount }) => ({
+      accountId,
+      kind: "payout_sent",
+      about: id,
+      data: { payout_id: publicId("pay", batchId), amount_micro: exactMicro(amount) },
+    }));
+  };
+  const quarantines = async (since: Date): Promise<Event[]> => {
+    const rows = await queryRows(
+      pool,
+      Quarantine,
+      `select n.account_id as "accountId", q.id, n.id as "nodeId", n.name as "nodeName", q.reason
+         from node_quarantine q join node n on n.id = q.node_id
+        where q.at > ${SINCE} and ${untold("node_quarantined", "n.account_id", "q.id::text")}
+        limit ${FOUND_MAX}`,
+      [since],
+    );
+    return rows.map(({ accountId, id, nodeId, nodeName, reason }) => ({
+      accountId,
+      kind: "node_quarantined",
+      about: id,
+      data: { node_id: publicId("node", nodeId), node_name: nodeName, reason },
+    }));
+  };
+  const endings = async (now: Date): Promise<Event[]> => {
+    const rows = await queryRows(
+      pool,
+      Ending,
+      `select k.account_id as "accountId", k.id, k.name, k.expires_at as "expiresAt"
+         from api_key k
+        where k.expires_at > $1 and k.expires_at <= $1::timestamptz + interval '${ENDS_WITHIN_DAYS} days'
+          and k.revoked_at is null and k.session_id is null
+          and k.expires_at - $1::timestamptz <= (k.expires_at - k.created_at) / 4
+          and ${untold("key_expiring", "k.account_id", "k.id || ' ' || floor(extract(epoch from k.expires_at))")}
+        limit ${FOUND_MAX}`,
+      [now],
+    );
+    return rows.map(({ accountId, id, name, expiresAt }) => ({
+      accountId,
+      kind: "key_expiring",
+      about: `${id} ${seconds(expiresAt)}`,
+      data: { key_id: publicId("key", id), key_name: name, expires_at: seconds(expiresAt) },
+    }));
+  };
+  return {
+    async find() {
+      const now = clock.now();
+      const since = new Date(now - LOOK_BACK_MS);
+      const found = [
+        ...(await budgets(since)),
+        ...(await payouts(since)),
+        ...(await quarantines(since)),
+        ...(await endings(new Date(now))),
+      ];
+      let told = 0;
+      for (const event of found) if (await notify(pool, event)) told += 1;
+      return told;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** The console's list of notifications. What somebody has read, others of the account have not. */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
+import type { StoredFact } from "./words.ts";
+
+/** Nobody reads a greater number. */
+const UNREAD_MAX = 100;
+
+const Listed = row({
+  id: column.uuid,
+  kind: z.string(),
+  data: column.json,
+  createdAt: column.moment,
+  isRead: z.boolean(),
+});
+const Unread = row({ unread: column.count });
+
+export interface ListedNotification {
+  id: Uuid;
+  fact: StoredFact;
+  createdAt: Date;
+  isRead: boolean;
+}
+
+interface Reader {
+  accountId: Uuid;
+  identityId: Uuid;
+}
+
+export interface Inbox {
+  /** The newest first. */
+  list(reader: Reader, page: { before?: Uuid | undefined; limit: number }): Promise<ListedNotification[]>;
+  /** How many the reader has not read, up to 100. */
+  unread(reader: Reader): Promise<number>;
+  /** Marks these, or all. */
+  read(reader: Reader, ids: Uuid[] | undefined): Promise<void>;
+}
+
+export function openInbox({ pool }: { pool: pg.Pool }): Inbox {
+  const isRead = "exists (select from notification_read r where r.notification_id = n.id and r.identity_id = $2)";
+  return {
+    async list({ accountId, identityId }, { before, limit }) {
+      const rows = await queryRows(
+        pool,
+        Listed,
+        `select n.id, n.kind, n.data, n.created_at as "createdAt", ${isRead} as "isRead"
+           from notification n
+          where n.account_id = $1 and n.listed and ($3::uuid is null or n.id < $3) order by n.id desc limit $4`,
+        [accountId, identityId, before ?? null, limit],
+      );
+      return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredFact }));
+    },
+    async unread({ accountId, identityId }) {
+      const text = `select count(*)::int as unread from (
+          select from notification n where n.account_id = $1 and n.listed and not ${isRead} limit ${UNREAD_MAX}) one`;
+      return (await queryOne(pool, Unread, text, [accountId, identityId])).unread;
+    },
+    async read({ accountId, identityId }, ids) {
+      await pool.query(
+        `insert into notification_read (notification_id, identity_id)
+         select n.id, $2 from notification n
+          where n.account_id = $1 and n.listed and ($3::uuid[] is null or n.id = any ($3)) and not ${isRead}
+         on conflict do nothing`,
+        [accountId, identityId, ids ?? null],
+      );
+    },
+  };
+}

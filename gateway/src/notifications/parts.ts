@@ -1,0 +1,31 @@
+/** Notifications, as other parts and the routes use them. */
+import type { DeliveryChannel } from "../base/states.ts";
+import type { Deliverer } from "./deliverer.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { Events } from "./events.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Event, Notify } from "./notify.ts";
+import type { NotificationSettings } from "./settings.ts";
+
+interface Notifications {
+  /** Whether the database has the tables by now. */
+  isThere: () => boolean;
+  /** Tells in a transaction of its own. */
+  tell: (event: Event, only?: DeliveryChannel) => Promise<boolean>;
+  notify: Notify;
+  settings: NotificationSettings;
+  inbox: Inbox;
+  deliveries: Deliveries;
+  events: Events;
+  deliverer: Deliverer;
+  /** Sends soon what is due, where this gateway does that by itself. */
+  soon: () => void;
+}
+
+export interface NotificationParts {
+  notifications: Notifications;
+  /** Whether this platform sends email. */
+  sendsMail: boolean;
+  /** A development platform: webhooks may be on this machine, and without TLS. */
+  loopbackWebhooks: boolean;
+}

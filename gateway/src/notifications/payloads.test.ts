@@ -1,0 +1,44 @@
+/** Bodies and signatures of webhooks, as receivers were told of them. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Uuid } from "../base/ids.ts";
+import { signatureOf, slackBody, webhookBody } from "./payloads.ts";
+
+const told = {
+  id: "0193f2a0-0000-7000-8000-000000000001" as Uuid,
+  fact: { kind: "low_credit", data: { balance_micro: "4980000.000000", threshold_micro: "5000000.000000" } },
+  account: { id: "0193f2a0-0000-7000-8000-000000000002" as Uuid, name: "A & <B>" },
+  createdAt: new Date("2026-11-18T12:00:00Z"),
+  origin: "https://gateway.example.com",
+} as const;
+
+test("a signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a point and the body", () => {
+  const signature = signatureOf('{"id":"ntf_1"}', { secret: "whsec_test", unixSeconds: 1_790_000_000 });
+  // Computed with Python's hmac.
+  assert.equal(signature, "t=1790000000,v1=78c24d0a72a22e34992df804c699477b88adcff177d518257266f071d64d6608");
+});
+
+test("a webhook's body has the facts, the words and a link", () => {
+  const body = JSON.parse(webhookBody(told));
+  assert.deepEqual(Object.keys(body), [
+    "id",
+    "object",
+    "kind",
+    "account_id",
+    "created_at",
+    "title",
+    "text",
+    "url",
+    "data",
+  ]);
+  assert.equal(body.created_at, 1_795_003_200);
+  assert.equal(body.title, "Your balance is below $5.00");
+  assert.equal(body.url, "https://gateway.example.com/console/credits");
+  assert.deepEqual(body.data, told.fact.data);
+});
+
+test("text for Slack has its special characters escaped", () => {
+  const { text } = JSON.parse(slackBody(told));
+  assert.match(text, /^\*Your balance is below \$5\.00\*\nThe balance of the account “A &amp; &lt;B&gt;”/);
+  assert.match(text, /\n<https:\/\/gateway\.example\.com\/console\/credits\|Open the console>$/);
+});

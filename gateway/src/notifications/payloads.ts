@@ -1,0 +1,47 @@
+/** What webhooks are sent, and how it is signed. Pure. */
+import { createHmac } from "node:crypto";
+import { publicId, type Uuid } from "../base/ids.ts";
+import { linkOf, type StoredFact, wordsOf } from "./words.ts";
+
+export const SIGNATURE_HEADER = "tollgate-signature";
+
+interface Told {
+  id: Uuid;
+  fact: StoredFact;
+  account: { id: Uuid; name: string };
+  createdAt: Date;
+  /** How browsers reach the gateway. */
+  origin: string;
+}
+
+export function webhookBody({ id, fact, account, createdAt, origin }: Told): string {
+  const words = wordsOf(fact, account);
+  return JSON.stringify({
+    id: publicId("ntf", id),
+    object: "notification",
+    kind: fact.kind,
+    account_id: publicId("acc", account.id),
+    created_at: Math.floor(createdAt.getTime() / 1000),
+    title: words.title,
+    text: words.text,
+    url: linkOf(words, origin),
+    data: fact.data,
+  });
+}
+
+/** As Stripe signs: the time and an HMAC-SHA256 over time, point and body. */
+export function signatureOf(body: string, { secret, unixSeconds }: { secret: string; unixSeconds: number }): string {
+  const mac = createHmac("sha256", secret).update(`${unixSeconds}.${body}`).digest("hex");
+  return `t=${unixSeconds},v1=${mac}`;
+}
+
+/** What Slack, Mattermost and others take at an incoming webhook. */
+export function slackBody({ fact, account, origin }: Told): string {
+  const words = wordsOf(fact, account);
+  return JSON.stringify({
+    text: `*${escaped(words.title)}*\n${escaped(words.text)}\n<${linkOf(words, origin)}|Open the console>`,
+  });
+}
+
+/** These three alone mean something there: https://docs.slack.dev/messaging/formatting-message-text */
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

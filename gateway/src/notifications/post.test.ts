@@ -1,0 +1,140 @@
+/** Posting to addresses that somebody else chose: what is connected to, and how much of an answer is read. */
+import assert from "node:assert/strict";
+import type { LookupAddress } from "node:dns";
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { manualClock } from "../base/testing.ts";
+import { addressRule, isPublic } from "./addresses.ts";
+import { AddressRefused, openPost } from "./post.ts";
+
+const clock = manualClock();
+const here = { allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock };
+const parts = { headers: { "x-test": "1" }, body: '{"a":1}' };
+
+async function serve(t: TestContext, listener: RequestListener): Promise<{ port: number; requests: string[] }> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, requests };
+}
+
+/** Every name leads there. */
+const leadsTo =
+  (...addresses: string[]) =>
+  (_host: string, _options: object, done: (error: null, found: LookupAddress[]) => void): void =>
+    done(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+    );
+
+test("posts JSON and returns the status", async (t) => {
+  let seen = "";
+  const { port, requests } = await serve(t, async (request, response) => {
+    for await (const piece of request) seen += piece;
+    seen += ` ${request.headers["content-type"]} ${request.headers["x-test"]}`;
+    response.writeHead(202).end("ok");
+  });
+  assert.equal(await openPost(here)(`http://127.0.0.1:${port}/hook`, parts), 202);
+  assert.deepEqual(requests, ["POST /hook"]);
+  assert.equal(seen, '{"a":1} application/json 1');
+});
+
+describe("connects to nothing but the public internet", () => {
+  for (const addresses of [
+    ["127.0.0.1"],
+    ["::1"],
+    ["::ffff:127.0.0.1"],
+    ["10.0.0.1"],
+    ["169.254.169.254"],
+    ["fe80::1"],
+    ["224.0.0.1"],
+    // One good address beside a bad one: connections try them all.
+    ["8.8.8.8", "127.0.0.1"],
+    [],
+  ]) {
+    test(`a name that leads to ${addresses.join(" and ") || "nothing"} is refused`, async (t) => {
+      const { port, requests } = await serve(t, (_, response) => void response.end());
+      const post = openPost({ allows: isPublic, allowsHttp: true, clock, lookUp: leadsTo(...addresses) });
+      await assert.rejects(post(`http://hooks.example.com:${port}/`, parts), AddressRefused);
+      assert.deepEqual(requests, []);
+    });
+  }
+
+  test("addresses that are written out are checked without a look-up", async (t) => {
+    const { port, requests } = await serve(t, (_, response) => void response.end());
+    const post = openPost({ allows: isPublic, allowsHttp: true, clock });
+    for (const host of ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0.0.0.0"])
+      await assert.rejects(post(`http://${host}:${port}/`, parts), AddressRefused, host);
+    assert.deepEqual(requests, []);
+  });
+
+  test("the address that was checked is the one that is connected to, whatever the name leads to next", async (t) => {
+    const { port, requests } = await serve(t, (_, response) => void response.end());
+    const answers = ["127.0.0.1", "10.0.0.1"];
+    let asked = 0;
+    const lookUp = (...args: Parameters<ReturnType<typeof leadsTo>>): void =>
+      leadsTo(answers[Math.min(asked++, 1)] as string)(...args);
+    assert.equal(await openPost({ ...here, lookUp })(`http://rebinding.example.com:${port}/`, parts), 200);
+    assert.equal(asked, 1, "nothing is looked up between check and connection");
+    await assert.rejects(openPost({ ...here, lookUp })(`http://rebinding.example.com:${port}/`, parts), AddressRefused);
+    assert.equal(requests.length, 1);
+  });
+
+  test("http is refused outside development", async () => {
+    const post = openPost({ allows: isPublic, allowsHttp: false, clock, lookUp: leadsTo("8.8.8.8") });
+    await assert.rejects(post("http://hooks.example.com/", parts), /must use https/);
+  });
+});
+
+test("a redirect is an answer like any other, and is not followed", async (t) => {
+  const { port, requests } = await serve(t, (_, response) => {
+    response.writeHead(307, { location: "/elsewhere" }).end();
+  });
+  assert.equal(await openPost(here)(`http://127.0.0.1:${port}/hook`, parts), 307);
+  assert.deepEqual(requests, ["POST /hook"]);
+});
+
+test("an answer without an end is read up to 64 KiB", async (t) => {
+  const { port } = await serve(t, (_, response) => {
+    const more = (): void => {
+      while (response.write("x".repeat(16 * 1024)));
+      response.once("drain", more);
+    };
+    more();
+  });
+  await assert.rejects(openPost(here)(`http://127.0.0.1:${port}/`, parts), /larger than 64 KiB/);
+});
+
+test("an answer that does not come is given up after ten seconds, also one that has begun", async (t) => {
+  for (const begins of [false, true]) {
+    let arrived = (): void => {};
+    const has = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { port } = await serve(t, (_, response) => {
+      if (begins) response.writeHead(200).write("{");
+      arrived();
+    });
+    const posting = openPost(here)(`http://127.0.0.1:${port}/`, parts);
+    const refused = assert.rejects(posting, /no complete response within 10 s/);
+    await has;
+    clock.advance(10_000);
+    await refused;
+  }
+});
+
+test("a connection that is closed without an answer is an error", async (t) => {
+  const server = createSocketServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  await assert.rejects(openPost(here)(`http://127.0.0.1:${port}/`, parts));
+});

@@ -1,0 +1,94 @@
+/**
+ * Posts to an address that somebody else chose. The name is looked up by the connection itself, and every address it leads to is
+ * checked there: what was checked is what is connected to, so a name that leads elsewhere a moment later gains nothing. No redirect is
+ * followed, and time and answer are bounded.
+ */
+import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import type { Clock } from "../base/clock.ts";
+import { type AddressRule, hostOf } from "./addresses.ts";
+
+const ANSWER_MS_MAX = 10_000;
+const ANSWER_BYTES_MAX = 64 * 1024;
+
+/** Resolves with the answer's status; throws where there is none. */
+export type Post = (url: string, parts: { headers: Record<string, string>; body: string }) => Promise<number>;
+
+/** Nothing was sent: the address is none that webhooks are sent to. */
+export class AddressRefused extends Error {
+  override name = "AddressRefused";
+}
+
+type LookUp = (
+  host: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+interface PostOptions {
+  allows: AddressRule;
+  allowsHttp: boolean;
+  clock: Clock;
+  /** For tests. */
+  lookUp?: LookUp;
+  /** For tests: authorities beside the system's. */
+  ca?: string;
+}
+
+export function openPost({ allows, allowsHttp, clock, lookUp = lookup, ca }: PostOptions): Post {
+  /** All that a name leads to has to be allowed, or none is used. */
+  const checkedLookup: LookupFunction = (host, options, done) =>
+    lookUp(host, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return done(error, "");
+      const [first] = addresses;
+      const wrong = addresses.find(({ address }) => !allows(address));
+      if (first === undefined || wrong !== undefined) return done(new AddressRefused(NOT_PUBLIC), "");
+      return options.all === true ? done(null, addresses) : done(null, first.address, first.family);
+    });
+
+  return (text, { headers, body }) =>
+    new Promise((resolve, reject) => {
+      const url = new URL(text);
+      const host = hostOf(url);
+      if (url.protocol !== "https:" && !allowsHttp) return reject(new AddressRefused("The address must use https."));
+      // An address that is written out is not looked up.
+      if (isIP(host) !== 0 && !allows(host)) return reject(new AddressRefused(NOT_PUBLIC));
+      const send = url.protocol === "https:" ? requestHttps : requestHttp;
+      const request = send(url, {
+        method: "POST",
+        // No connection is kept, and none is shared with other parts.
+        agent: false,
+        lookup: checkedLookup,
+        headers: { ...headers, "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+        ...(ca !== undefined && { ca }),
+      });
+      const stop = clock.after(ANSWER_MS_MAX, () =>
+        request.destroy(new Error(`no complete response within ${ANSWER_MS_MAX / 1000} s`)),
+      );
+      const end = (error?: Error): void => {
+        stop();
+        if (error !== undefined) reject(error);
+      };
+      request.on("error", end);
+      // Whatever else ends it, such as an upgrade. After an answer or an error this changes nothing.
+      request.on("close", () => end(new Error("the connection was closed")));
+      request.on("response", (answer) => {
+        let bytes = 0;
+        answer.on("error", end);
+        answer.on("data", (piece: Buffer) => {
+          bytes += piece.length;
+          if (bytes > ANSWER_BYTES_MAX)
+            request.destroy(new Error(`the response is larger than ${ANSWER_BYTES_MAX / 1024} KiB`));
+        });
+        answer.on("end", () => {
+          end();
+          resolve(answer.statusCode ?? 0);
+        });
+      });
+      request.end(body);
+    });
+}
+
+const NOT_PUBLIC = "The address is not on the public internet.";

@@ -1,0 +1,35 @@
+/** For tests: notifications on a database, with a clock, a mail server and an internet of the test's own. */
+import type pg from "pg";
+import type { Mail } from "../accounts/mail.ts";
+import type { Clock } from "../base/clock.ts";
+import type { NewId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { type Deliverer, openDeliverer } from "./deliverer.ts";
+import { type Deliveries, openDeliveries } from "./deliveries.ts";
+import { type Notify, openNotify } from "./notify.ts";
+import type { Post } from "./post.ts";
+
+const TEST_ORIGIN = "http://console.test";
+
+interface TestNotificationsOptions {
+  pool: pg.Pool;
+  clock: Clock;
+  newId: NewId;
+  log: Log;
+  mail: Mail | undefined;
+  post?: Post;
+}
+
+const noInternet: Post = async () => {
+  throw new Error("this test has no internet");
+};
+
+export function openTestNotifications({ pool, clock, newId, log, mail, post = noInternet }: TestNotificationsOptions): {
+  notify: Notify;
+  deliveries: Deliveries;
+  deliverer: Deliverer;
+} {
+  const deliveries = openDeliveries({ pool, clock });
+  const deliverer = openDeliverer({ deliveries, post, mail, clock, log, origin: TEST_ORIGIN, version: "1.2.3" });
+  return { notify: openNotify({ newId, clock, origin: TEST_ORIGIN }), deliveries, deliverer };
+}
