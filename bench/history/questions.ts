@@ -3,6 +3,7 @@
 import { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
+import type { Filter } from "../../gateway/src/history/filter.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
 import { openPerformance, type Range, slotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
@@ -41,29 +42,40 @@ type Page = Parameters<History["list"]>[1];
 function ofHistory({ cast, far }: Setting): Question[] {
   const builder = cast.builder as Uuid;
   const key = (i: number): Uuid => cast.keys[i] as Uuid;
-  const rareKey = { model: MODELS[0], keyIds: [key(4)], outcome: "ok" as const, from: ago(50), to: ago(10) };
+  const rareKey = {
+    models: [MODELS[0] as string],
+    keyIds: [key(4)],
+    outcomes: ["ok" as const],
+    from: ago(50),
+    to: ago(10),
+  };
   const filters: Record<string, Page> = {
     "first page": { limit: PAGE },
     "1,000th page": { limit: PAGE, before: far.request },
-    "a common model": { limit: PAGE, model: MODELS[0] },
-    "a rare model": { limit: PAGE, model: MODELS.at(-1) },
+    "a common model": { limit: PAGE, models: [MODELS[0] as string] },
+    "a rare model": { limit: PAGE, models: [MODELS.at(-1) as string] },
     "a common key": { limit: PAGE, keyIds: [key(0)] },
     "a rare key": { limit: PAGE, keyIds: [key(4)] },
-    "a common outcome": { limit: PAGE, outcome: "ok" },
-    "a rare outcome": { limit: PAGE, outcome: RARE_OUTCOME },
-    "an outcome that never was": { limit: PAGE, outcome: "rate_limit_sku_capacity" },
+    "a common outcome": { limit: PAGE, outcomes: ["ok"] },
+    "a rare outcome": { limit: PAGE, outcomes: [RARE_OUTCOME] },
+    "an outcome that never was": { limit: PAGE, outcomes: ["rate_limit_sku_capacity"] },
     "a label": { limit: PAGE, label: "team-7" },
-    "a label, a common model": { limit: PAGE, label: "team-7", model: MODELS[0] },
-    "a label, a rare model": { limit: PAGE, label: "team-7", model: MODELS.at(-1) },
+    "a label, a common model": { limit: PAGE, label: "team-7", models: [MODELS[0] as string] },
+    "a label, a rare model": { limit: PAGE, label: "team-7", models: [MODELS.at(-1) as string] },
     "a label, a rare key": { limit: PAGE, label: "team-7", keyIds: [key(4)] },
-    "a label, a rare outcome": { limit: PAGE, label: "team-7", outcome: RARE_OUTCOME },
+    "a label, a rare outcome": { limit: PAGE, label: "team-7", outcomes: [RARE_OUTCOME] },
     "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
-    "model, key and outcome": { limit: PAGE, model: MODELS[1], keyIds: [key(1)], outcome: "upstream_failed" },
+    "model, key and outcome": {
+      limit: PAGE,
+      models: [MODELS[1] as string],
+      keyIds: [key(1)],
+      outcomes: ["upstream_failed"],
+    },
     "model, rare key, outcome and span": { limit: PAGE, ...rareKey },
-    "a common model, 1,000th page": { limit: PAGE, model: MODELS[0], before: far.request },
+    "a common model, 1,000th page": { limit: PAGE, models: [MODELS[0] as string], before: far.request },
     "oldest first": { limit: PAGE, oldestFirst: true },
-    "oldest first, a common model": { limit: PAGE, oldestFirst: true, model: MODELS[0] },
-    "oldest first, a rare model": { limit: PAGE, oldestFirst: true, model: MODELS.at(-1) },
+    "oldest first, a common model": { limit: PAGE, oldestFirst: true, models: [MODELS[0] as string] },
+    "oldest first, a rare model": { limit: PAGE, oldestFirst: true, models: [MODELS.at(-1) as string] },
     "a page of the CSV": { limit: 1000, before: far.request },
     "a page of the CSV, a rare key": { limit: 1000, keyIds: [key(4)] },
   };
@@ -77,7 +89,14 @@ function ofHistory({ cast, far }: Setting): Question[] {
   return [
     ...listed("history", builder, Object.keys(filters)),
     ...listed("history of a small builder", cast.smallBuilder, ["first page", "a rare model", "a rare key"]),
-    ...(["cost", "duration"] as const).flatMap((by) => [
+    ...searched(builder),
+    largest("history: by cost, of all", { by: "cost", limit: PAGE }),
+    largest("history: by cost, of all that cost little", {
+      by: "cost",
+      measures: { cost: { max: 20_000_000n } },
+      limit: PAGE,
+    }),
+    ...(["cost", "tokens", "duration"] as const).flatMap((by) => [
       largest(`history: by ${by}, 2 hours`, { by, from: ago(2 / 24), limit: PAGE }),
       largest(`history: by ${by}, 6 hours`, { by, from: ago(6 / 24), limit: PAGE }),
       largest(`history: by ${by}, a day`, { by, from: ago(1), limit: PAGE }),
@@ -94,20 +113,51 @@ function ofHistory({ cast, far }: Setting): Question[] {
   }
 }
 
+/** What no rollup knows, of the newest records that a page is searched in; and how many of it there are over time. */
+function searched(builder: Uuid): Question[] {
+  const filters: Record<string, Filter> = {
+    "a common measure": { measures: { tokens: { min: 10n } } },
+    "a rare measure": { measures: { ttft: { min: 10_000_000n } } },
+    "a rare cost and model": { models: [MODELS[0] as string], measures: { cost: { min: 10n ** 15n } } },
+    "without a label": { notLabel: "team-7" },
+  };
+  const spans: Record<string, Filter> = {
+    everything: {},
+    "7 days": { from: ago(7) },
+    "a day, a model left out": { notModels: [MODELS[0] as string], from: ago(1) },
+    "a day, a measure": { measures: { tokens: { min: 10n } }, from: ago(1) },
+    "30 days of a label": { label: "team-7", from: ago(30) },
+  };
+  return [
+    ...Object.entries(filters).map(([name, filter]) => ({
+      name: `history: ${name}`,
+      ask: async (pool: pg.Pool) =>
+        (await openHistory({ pool }).search(builder, { ...filter, limit: PAGE })).rows.length,
+    })),
+    ...Object.entries(spans).map(([name, filter]) => ({
+      name: `over time: ${name}`,
+      ask: async (pool: pg.Pool) => {
+        const counts = await openHistory({ pool }).counts(builder, filter, { nowMs: Date.now(), recordsMax: 200_000 });
+        return counts.rows?.length ?? -1;
+      },
+    })),
+  ];
+}
+
 function ofTotals({ cast, days }: Setting): Question[] {
   const builder = cast.builder as Uuid;
   const filters: Record<string, Parameters<History["total"]>[1]> = {
     everything: {},
     [`${days - 2} days`]: { from: ago(days - 2) },
-    "a common model": { model: MODELS[0] },
-    "a rare model": { model: MODELS.at(-1) },
+    "a common model": { models: [MODELS[0] as string] },
+    "a rare model": { models: [MODELS.at(-1) as string] },
     "a rare key": { keyIds: [cast.keys[4] as Uuid] },
-    "an outcome of 31 days": { outcome: "upstream_failed", from: ago(31) },
-    "model, key and outcome": { model: MODELS[1], keyIds: [cast.keys[1] as Uuid], outcome: "ok" },
+    "an outcome of 31 days": { outcomes: ["upstream_failed"], from: ago(31) },
+    "model, key and outcome": { models: [MODELS[1] as string], keyIds: [cast.keys[1] as Uuid], outcomes: ["ok"] },
     "a span of half an hour": { from: ago(0.1), to: ago(0.08) },
     "a label": { label: "team-7" },
-    "a label and a model, 10 days": { label: "team-7", model: MODELS[1], from: ago(10) },
-    "a label and a model": { label: "team-7", model: MODELS[0] },
+    "a label and a model, 10 days": { label: "team-7", models: [MODELS[1] as string], from: ago(10) },
+    "a label and a model": { label: "team-7", models: [MODELS[0] as string] },
   };
   return Object.entries(filters).map(([name, filter]) => ({
     name: `total: ${name}`,

@@ -261,23 +261,23 @@ function filtersOf(now: number): Record<string, Filter> {
   const ago = (days: number): Date => new Date(now - days * DAY_MS - 1_234_567);
   return {
     everything: {},
-    "a model of 30 d": { model: "tiny-3b", from: ago(30) },
-    "an outcome of 1 d": { outcome: "ok", from: ago(1) },
+    "a model of 30 d": { models: ["tiny-3b"], from: ago(30) },
+    "an outcome of 1 d": { outcomes: ["ok"], from: ago(1) },
     "from hour to hour of a day": { from: ago(0.9), to: ago(0.1) },
     "half an hour": { from: new Date(now - 3_600_000), to: new Date(now - 1_800_000) },
     "a label": { label: "team-7" },
     "a label of 2 d": { label: "team-7", from: ago(2), to: ago(0.01) },
-    "a label and a model": { label: "team-7", model: "small-8b", from: ago(30) },
+    "a label and a model": { label: "team-7", models: ["small-8b"], from: ago(30) },
   };
 }
 
-const MATCHES = `account_id = $1 and ($2::text is null or model = $2) and ($3::text is null or outcome = $3)
+const MATCHES = `account_id = $1 and ($2::text[] is null or model = any ($2)) and ($3::text[] is null or outcome = any ($3))
   and ($4::text is null or label = $4) and ($5::timestamptz is null or created_at >= $5)
   and ($6::timestamptz is null or created_at < $6)`;
-const valuesOf = (account: Uuid, { model, outcome, label, from, to }: Filter) => [
+const valuesOf = (account: Uuid, { models, outcomes, label, from, to }: Filter) => [
   account,
-  model ?? null,
-  outcome ?? null,
+  models ?? null,
+  outcomes ?? null,
   label ?? null,
   from ?? null,
   to ?? null,
@@ -308,7 +308,7 @@ function ofOrder({ pool, account, now }: Setting): Question[] {
   };
   const filters: Record<string, Filter> = {
     "7 d": {},
-    "7 d, an outcome": { outcome: "upstream_failed" },
+    "7 d, an outcome": { outcomes: ["upstream_failed"] },
     "7 d, a label": { label: "team-7" },
   };
   return Object.entries(orders).flatMap(([sort, order]) =>

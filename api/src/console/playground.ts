@@ -7,7 +7,7 @@ import { Id, IdField, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 /** As a key's id: the playground's keys, which no list has, all together. */
 export const PLAYGROUND = "playground";
 
-const KEY_RULE = `must be a key ID (key_…) or ${PLAYGROUND}`;
+export const KEY_RULE = `must be a key ID (key_…) or ${PLAYGROUND}`;
 const KeyField = IdField("key", KEY_RULE);
 /** What a query names keys by. */
 export const KeyOrPlayground = z

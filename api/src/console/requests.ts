@@ -12,22 +12,53 @@ import {
   listOf,
   Milliseconds,
   Money,
+  MoneyField,
   RequestOutcome,
   SAMPLE_TIME,
   sampleId,
   sampleList,
   Time,
 } from "../values.ts";
-import { KeyOrPlayground } from "./playground.ts";
+import { KEY_RULE, KeyOrPlayground } from "./playground.ts";
 
-export const REQUEST_SORTS = ["newest", "oldest", "cost", "duration"] as const;
+export const REQUEST_SORTS = ["newest", "oldest", "cost", "tokens", "duration"] as const;
+
+const NAMES_MAX = 20;
+const NAMES_RULE = `must be at most ${NAMES_MAX} names, separated by commas`;
+const Names = z
+  .string()
+  .refine((text) => text.split(",").length <= NAMES_MAX, NAMES_RULE)
+  .transform((text) => text.split(","));
+const Keys = z
+  .string()
+  .refine((text) => text.split(",").every((key) => KeyOrPlayground.safeParse(key).success), KEY_RULE)
+  .refine((text) => text.split(",").length <= NAMES_MAX, NAMES_RULE)
+  .transform((text) => text.split(","));
+const LabelField = z.string().min(1, "must not be empty").max(64, "must have at most 64 characters");
+const WHOLE_RULE = "must be a whole number from 0 to 9999999999";
+const Whole = z
+  .string()
+  .regex(/^\d{1,10}$/, WHOLE_RULE)
+  .transform(Number);
 
 const RequestsFilter = z.object({
   ...SpanFields,
-  model: z.string().optional(),
-  key: KeyOrPlayground.optional(),
-  outcome: z.string().optional(),
-  label: z.string().min(1, "must not be empty").max(64, "must have at most 64 characters").optional(),
+  model: Names.optional(),
+  not_model: Names.optional(),
+  key: Keys.optional(),
+  not_key: Keys.optional(),
+  outcome: Names.optional(),
+  not_outcome: Names.optional(),
+  label: LabelField.optional(),
+  not_label: LabelField.optional(),
+  charge_micro_min: MoneyField.optional(),
+  charge_micro_max: MoneyField.optional(),
+  tokens_min: Whole.optional(),
+  tokens_max: Whole.optional(),
+  ttft_ms_min: Whole.optional(),
+  ttft_ms_max: Whole.optional(),
+  duration_ms_min: Whole.optional(),
+  duration_ms_max: Whole.optional(),
 });
 export const RequestsQuery = RequestsFilter.extend({
   ...PageFields,
@@ -83,6 +114,9 @@ const RequestList = listOf(Request, {
   kept_from: Time.nullable().describe(
     "Records of older requests have been deleted; their sums remain. null: all records are kept.",
   ),
+  searched_to: Time.optional().describe(
+    "Present if the page ended before it was full, because as many records were searched as one page may: the time of the last one. `next_cursor` continues there.",
+  ),
 });
 
 const RequestTotals = z
@@ -94,6 +128,20 @@ const RequestTotals = z
     charge_micro: Money,
   })
   .describe("The totals of all requests that match the filters.");
+
+const RequestHistogram = z
+  .strictObject({
+    object: z.literal("request_histogram"),
+    from: Time,
+    to: Time,
+    bucket_s: z.int().min(60).describe("Length of a bucket in seconds, chosen so that there are at most 121."),
+    data: z.array(
+      z.strictObject({ at: Time.describe("Start of the bucket."), outcome: RequestOutcome, requests: Count }),
+    ),
+  })
+  .describe(
+    "Requests over time by outcome. Buckets of a day or a week start at midnight UTC; empty ones are left out.",
+  );
 
 const Unfunded = z.strictObject({
   key: Id("key"),
@@ -111,6 +159,7 @@ export const answers = {
   Request,
   RequestList,
   RequestTotals,
+  RequestHistogram,
   Unfunded,
   UnfundedList,
   RequestOutcome,
@@ -150,11 +199,26 @@ const CSV_COLUMNS =
 
 const REQUEST_PATH = { id: "The request ID, `req_…`, or the ID of its response: `chatcmpl-…`, `cmpl-…`." };
 const FILTER_WORDS = {
-  model: "Only requests for this model.",
-  key: "Only requests with this key, `key_…`, or `playground` for requests from the console's playground.",
-  outcome: "Only requests with this outcome, such as `ok`. An unknown outcome is a 422 `unknown_outcome`.",
+  model: "Only requests for this model, or for any of several, separated by commas.",
+  not_model: "Only requests for other models.",
+  key: "Only requests with this key, `key_…`, or `playground` for requests from the console's playground; or with any of several, separated by commas.",
+  not_key: "Only requests with other keys.",
+  outcome:
+    "Only requests with this outcome, such as `ok`, or any of several, separated by commas. An unknown outcome is a 422 `unknown_outcome`.",
+  not_outcome: "Only requests with other outcomes.",
   label: "Only requests with this label.",
+  not_label: "Only requests without this label.",
+  charge_micro_min: "Only requests that cost at least this, in microdollars.",
+  charge_micro_max: "Only requests that cost at most this, in microdollars.",
+  tokens_min: "Only requests with at least this many tokens, prompt and output together.",
+  tokens_max: "Only requests with at most this many tokens.",
+  ttft_ms_min: "Only requests whose first token took at least this long, in milliseconds.",
+  ttft_ms_max: "Only requests whose first token took at most this long.",
+  duration_ms_min: "Only requests that took at least this long, in milliseconds.",
+  duration_ms_max: "Only requests that took at most this long.",
 };
+const SEARCHED =
+  "Filters by cost, tokens, time to first token, duration, or `not_label` have no rollup, so that records are searched for them";
 const SPAN_WORDS = {
   from: "Start of the range: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: the first day of the month of `to`.",
   to: "End of the range, in the same formats as `from`. Default: now.",
@@ -164,11 +228,13 @@ export const requestRoutes = routes({
   listRequests: {
     at: "GET /console/api/requests",
     summary: "List requests",
-    description:
-      "Filters are combined with AND. Sorting by cost or duration puts the highest first. By duration, or with a label, it requires a time range of at most 31 days with at most 200,000 requests. The platform may delete old records: `kept_from` is the date of the oldest ones kept.",
+    description: `Filters are combined with AND. Sorting by cost, tokens or duration puts the highest first. By cost there is an index: it works for any number of requests. By tokens or duration, or by cost with filters other than model, key, outcome and cost, it requires a time range of at most 31 days with at most 200,000 requests. ${SEARCHED}: a page searches at most 100,000, and \`searched_to\` is where it stopped. The platform may delete old records: \`kept_from\` is the date of the oldest ones kept.`,
     guard: "builder",
     query: RequestsQuery,
-    words: { ...FILTER_WORDS, sort: "The order: `newest` first, `oldest` first, by `cost` or by `duration`." },
+    words: {
+      ...FILTER_WORDS,
+      sort: "The order: `newest` first, `oldest` first, by `cost`, by `tokens` or by `duration`.",
+    },
     answer: {
       description: "A page of the history.",
       json: RequestList,
@@ -196,8 +262,7 @@ export const requestRoutes = routes({
   getRequestTotals: {
     at: "GET /console/api/requests/totals",
     summary: "Sum requests",
-    description:
-      "Covers all requests that match the filters, not only one page. For requests whose records were deleted, whole hours are counted, or whole days for a label; a label combined with another filter counts none of them. A label combined with another filter requires a time range with at most 200,000 requests of that label.",
+    description: `Covers all requests that match the filters, not only one page. For requests whose records were deleted, whole hours are counted, or whole days for a label; a label combined with another filter counts none of them. A label combined with another filter requires a time range with at most 200,000 requests of that label. ${SEARCHED}: they require a time range with at most 200,000 requests, and count none whose records were deleted.`,
     guard: "builder",
     query: RequestsFilter,
     words: FILTER_WORDS,
@@ -210,6 +275,31 @@ export const requestRoutes = routes({
         prompt_tokens: 88_102,
         completion_tokens: 41_377,
         charge_micro: "5539.450000",
+      },
+    },
+    faults: codes("unknown_model", "unknown_outcome"),
+  },
+  getRequestHistogram: {
+    at: "GET /console/api/requests/histogram",
+    summary: "Count requests over time",
+    description:
+      "Counts by time and outcome of all requests that match the filters. Buckets are as short as possible, from a minute on. Buckets shorter than an hour, a label, and the filters that search records require a time range with at most 200,000 requests; where only the buckets are the reason, they are an hour instead.",
+    guard: "builder",
+    query: RequestsFilter,
+    words: {
+      ...FILTER_WORDS,
+      from: "Start of the range, in the formats of every list. Default: the account's first request.",
+      to: "End of the range. Default, and latest: now.",
+    },
+    answer: {
+      description: "The counts.",
+      json: RequestHistogram,
+      example: {
+        object: "request_histogram",
+        from: SAMPLE_TIME,
+        to: SAMPLE_TIME + 3600,
+        bucket_s: 60,
+        data: [{ at: SAMPLE_TIME, outcome: "ok", requests: 12 }],
       },
     },
     faults: codes("unknown_model", "unknown_outcome"),

@@ -26,6 +26,7 @@ export type SignInStatus = Schema<"SignInStep">["status"];
 export type ApiKey = Schema<"ApiKey">;
 export type KeyChange = Sent<"PATCH /console/api/keys/{id}">["body"];
 export type RequestRecord = Schema<"Request">;
+export type RequestHistogram = Schema<"RequestHistogram">;
 export type RequestList = Schema<"RequestList">;
 export type Balance = Schema<"Balance">;
 export type LiveRequests = Schema<"LiveRequests">;

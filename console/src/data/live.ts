@@ -16,7 +16,8 @@ import { useAway } from "./reach.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const READ_AGAIN_MS = 4_000;
-const OF_REQUESTS = /^(requests recent|requests list|requests totals|performance|usage|keys|statement|credits)/;
+const OF_REQUESTS =
+  /^(requests recent|requests list|requests totals|requests histogram|performance|usage|keys|statement|credits)/;
 
 interface EventStreamOptions {
   enabled?: boolean;

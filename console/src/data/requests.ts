@@ -19,6 +19,14 @@ export const requestTotalsQuery = (filter: RequestFilter) =>
     placeholderData: keepPreviousData,
   });
 
+/** How many of them began when, by how they ended. */
+export const requestHistogramQuery = (filter: RequestFilter) =>
+  queryOptions({
+    queryKey: ["requests", "histogram", filter],
+    queryFn: () => call("GET /console/api/requests/histogram", { query: filter }),
+    placeholderData: keepPreviousData,
+  });
+
 /** Those that were refused for want of credit since then. */
 export const unfundedQuery = (from: string) =>
   queryOptions({

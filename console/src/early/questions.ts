@@ -62,6 +62,7 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
     ranges: [],
     questions: (_range, nowMs) => [
       addressOf("GET /console/api/requests", { query: { sort: "newest", limit: 50 } }),
+      addressOf("GET /console/api/requests/histogram"),
       addressOf("GET /console/api/requests/totals"),
       addressOf("GET /console/api/usage", {
         query: { by: "label", from: daysBefore(startOfUtcDay(nowMs), 90).toISOString() },

@@ -96,7 +96,9 @@ async function told(pool: pg.Pool) {
   const all = { from: new Date(now - 200 * DAY_MS), to: new Date(now + DAY_MS) };
   const some = { from: noonAgo(10, -7), to: noonAgo(2, 31) };
   const performance = openPerformance({ pool });
-  const answers: unknown[] = [await openHistory({ pool }).total(builders[0] as Uuid, { model: MODELS[0] }, now)];
+  const answers: unknown[] = [
+    await openHistory({ pool }).total(builders[0] as Uuid, { models: [MODELS[0] as string] }, now),
+  ];
   for (const span of [all, some]) {
     answers.push(await openSpend({ pool }).models(span), await openSpend({ pool }).accounts(span, 10));
     answers.push(await openOverview({ pool }).traffic(span));

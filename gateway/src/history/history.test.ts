@@ -106,7 +106,11 @@ describe("history", () => {
     // With a filter, the rollup says where to look: what is summarised must not pass for records.
     const older = refusal(account, newIdAt(new Date(at.getTime() - 7_200_000)));
     await refusals.record({ ...older, keyId: flooded, model: "tiny-3b", outcome: "rate_limit_sku_capacity" });
-    const found = await history.list(account, { outcome: "rate_limit_sku_capacity", keyIds: [flooded], limit: 400 });
+    const found = await history.list(account, {
+      outcomes: ["rate_limit_sku_capacity"],
+      keyIds: [flooded],
+      limit: 400,
+    });
     assert.equal(found.at(-1)?.id, older.id, "the page goes on into older hours");
 
     const repeat = `select history_refuse($1, array_fill($2::uuid, array[2]), array_fill($3::uuid, array[2]), '{k,k}', '{chat,chat}',
@@ -163,16 +167,19 @@ describe("history", () => {
       const maybe = <T>(value: T): T | undefined => (random.below(2) === 0 ? value : undefined);
       const span = maybe(start + random.below(40) * 3_600_000 + 1234);
       const filter = {
-        model: maybe(pick(models)),
+        models: maybe([pick(models), pick(models)]),
+        notModels: maybe([pick(models)]),
         keyIds: maybe([pick(keys)]),
-        outcome: maybe(pick([...outcomes])),
+        notKeyIds: maybe([newId()]),
+        outcomes: maybe([pick([...outcomes])]),
         from: span === undefined ? undefined : new Date(span),
         to: maybe(new Date(start + (40 + random.below(8)) * 3_600_000 + 777)),
       };
       const expected = rows
-        .filter((row) => filter.model === undefined || row.model === filter.model)
-        .filter((row) => filter.keyIds === undefined || filter.keyIds.includes(row.keyId))
-        .filter((row) => filter.outcome === undefined || row.outcome === filter.outcome)
+        .filter((row) => filter.models?.includes(row.model) !== false)
+        .filter((row) => filter.notModels?.includes(row.model) !== true)
+        .filter((row) => filter.keyIds?.includes(row.keyId) !== false)
+        .filter((row) => filter.outcomes?.includes(row.outcome) !== false)
         .filter((row) => filter.from === undefined || timeOf(row.id) >= filter.from.getTime())
         .filter((row) => filter.to === undefined || timeOf(row.id) < filter.to.getTime())
         .map(({ id }) => id)

@@ -4,9 +4,10 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import type { Filter } from "./filter.ts";
+import { type Bind, binderOf, type Filter, isNamed, isSearched, MEASURED, named, recorded } from "./filter.ts";
 import { openKeptFrom } from "./kept.ts";
-import { FIRST_ID, inSpan, LAST_ID, LOOK_AHEAD_DAYS, lookBack, ownPage, recordsOf } from "./look-back.ts";
+import { FIRST_ID, inSpan, LAST_ID, LOOK_AHEAD_DAYS, lookBack, recordsOf } from "./look-back.ts";
+import { type Counts, countsOverTime } from "./over-time.ts";
 import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
 const RequestRecord = row({
@@ -48,11 +49,19 @@ export type RequestRecord = z.infer<typeof RequestRecord>;
 interface Page {
   oldestFirst?: boolean | undefined;
   before?: Uuid | undefined;
+  /** The last that may be on the page. */
+  until?: Uuid | undefined;
   limit: number;
 }
 
+interface SearchedPage {
+  rows: RequestRecord[];
+  /** The last record that was looked at, where the search ended before the page was full. */
+  reached: Uuid | undefined;
+}
+
 interface LargestPage {
-  by: "cost" | "duration";
+  by: "cost" | "tokens" | "duration";
   from?: Date | undefined;
   after?: { size: bigint; id: Uuid } | undefined;
   limit: number;
@@ -60,6 +69,8 @@ interface LargestPage {
 
 /** The migration with the index of requests by cost. */
 const BY_COST_SINCE = 46;
+/** How many records a page is searched in, where no rollup tells where to look. */
+export const SEARCHED_MAX = 100_000;
 
 export interface History {
   /** Whether lists by cost are read in their order, whatever their size. */
@@ -71,13 +82,17 @@ export interface History {
   findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
   /** Newest first unless told; `before` continues a page: it is the last one's id. */
   list(accountId: Uuid, page: Filter & Page): Promise<RequestRecord[]>;
+  /** The same among the next so many records, for filters that nothing but the records can answer. */
+  search(accountId: Uuid, page: Filter & Page, recordsMax?: number): Promise<SearchedPage>;
   /**
-   * What cost or took most first; `after` continues a page. By cost it reads no further than the page, unless there is a label. Else it
-   * reads everything between `from` and `to`, or all of it that has the label: who asks has seen to it that this is not too much.
+   * What cost or took most first; `after` continues a page. By cost it reads no further than the page, where it is narrowed down by what the
+   * index knows. Else it reads everything between `from` and `to`, or all of it that has the label: the caller bounds how much that is.
    */
   largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
   /** What the requests that a filter leaves add up to. */
   total(accountId: Uuid, filter: Filter, nowMs: number): Promise<RequestTotal>;
+  /** How many of them began in each bucket of time, by outcome. */
+  counts(accountId: Uuid, filter: Filter, options: { nowMs: number; recordsMax: number }): Promise<Counts>;
   /** How many requests have a label, in the days that a span touches; what ended within seconds may be missing. */
   labelled(accountId: Uuid, label: string, span: Pick<Filter, "from" | "to">): Promise<number>;
   /** Creates the coming months' partitions. */
@@ -92,36 +107,50 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   requests::float8 as count,
   created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** All of them, or those of a label (`$6`), which have an index of their own. */
-const plainText = (oldestFirst: boolean, labelled: boolean): string =>
-  labelled
-    ? `select ${COLUMNS} from request where account_id = $1 and ${inSpan(oldestFirst)} and label = $6
-    order by id ${oldestFirst ? "asc" : "desc"} limit $3`
-    : ownPage(COLUMNS, "account_id", oldestFirst);
+/** All of them, or those of a label, which have an index of their own; `look-back.ts` says why the owner is a list of one. */
+const owned = (oldestFirst: boolean, label: string | undefined) => {
+  const order = oldestFirst ? "asc" : "desc";
+  if (label !== undefined) return { own: "account_id = $1", order: `id ${order}` };
+  return { own: "account_id = any (array[$1::uuid])", order: `account_id ${order}, id ${order}` };
+};
 
-const MATCHES = `($6::text is null or model = $6) and ($7::uuid[] is null or key_id = any ($7))
-       and ($8::text is null or outcome = $8)`;
+function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bind: Bind): string {
+  const { own, order } = owned(oldestFirst, filter.label);
+  return `select ${COLUMNS} from request
+    where ${own} and ${inSpan(oldestFirst)} and ${named(filter, bind)} and ${recorded(filter, bind)}
+      ${until === undefined ? "" : `and id ${oldestFirst ? "<=" : ">="} ${bind(until)}::uuid`}
+    order by ${order} limit $3`;
+}
+
+/** The last of the next so many records (`$3`). */
+function reachText({ oldestFirst = false, label }: Filter & Page, bind: Bind): string {
+  const { own, order } = owned(oldestFirst, label);
+  return `select id from request where ${own} and ${inSpan(oldestFirst)} and ${recorded({ label }, bind)}
+    order by ${order} offset $3::int - 1 limit 1`;
+}
 
 /**
- * With a filter (`$6` model, `$7` keys, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
+ * With a filter the hourly rollup says in which hours there is anything to find and how
  * much, so that only so many hours are read as the page needs, and none further than to the last of what is in it, however rare
- * what is looked for. (Summaries share a record: where there are any, the count says nothing of records.) Of labels (`$12`) it knows
- * nothing: with one, every hour that has anything is looked up, in the label's index alone. `$9`: days to look back, or ahead. The rollup knows
- * of more than is kept: from `$10` on there are records, and of refusals from `$11` on.
+ * what is looked for. (Summaries share a record: where there are any, the count says nothing of records.) Of labels it knows
+ * nothing: with one, every hour that has anything is looked up, in the label's index alone. `$6`: days to look back, or ahead. The rollup knows
+ * of more than is kept: from `$7` on there are records, and of refusals from `$8` on.
  */
-function filteredText(oldestFirst: boolean, labelled: boolean): string {
+function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: Bind): string {
+  const labelled = filter.label !== undefined;
+  const matches = named(filter, bind);
   const order = oldestFirst ? "asc" : "desc";
   const beyond = oldestFirst
     ? "hour >= date_trunc('hour', uuid_time($2::uuid))"
     : "hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))";
   const near = oldestFirst
-    ? `hour < greatest((select min(first.hour) from usage_hour first where first.account_id = $1), uuid_time($2::uuid), $4, $10)
-                               + $9 * interval '1 day'`
-    : "hour >= least(uuid_time($2::uuid), $5, now()) - $9 * interval '1 day'";
+    ? `hour < greatest((select min(first.hour) from usage_hour first where first.account_id = $1), uuid_time($2::uuid), $4, $7)
+                               + $6 * interval '1 day'`
+    : "hour >= least(uuid_time($2::uuid), $5, now()) - $6 * interval '1 day'";
   const found = (columns: string): string => `
     select ${columns} from request
      where account_id = $1 and ${inSpan(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
-       and ${MATCHES} ${labelled ? "and label = $12" : ""}
+       and ${matches} and ${recorded({ label: filter.label }, bind)}
      order by id ${order} limit least($3, needed.there)`;
   return `
   with hours as materialized (
@@ -131,10 +160,10 @@ function filteredText(oldestFirst: boolean, labelled: boolean): string {
      where account_id = $1 and ${beyond}
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
        and ($5::timestamptz is null or hour < $5)
-       and ($9::float8 is null or ${near})
-       and ($10::timestamptz is null or hour >= $10)
-       and ($11::timestamptz is null or hour >= $11 or not starts_with(outcome, 'rate_limit_'))
-       and ${MATCHES}
+       and ($6::float8 is null or ${near})
+       and ($7::timestamptz is null or hour >= $7)
+       and ($8::timestamptz is null or hour >= $8 or not starts_with(outcome, 'rate_limit_'))
+       and ${matches}
      group by hour
   ), needed as materialized (
     ${labelled ? STRETCHES : enough(order)}
@@ -157,26 +186,52 @@ const STRETCHES = `select min(hour) as start, max(hour) + interval '1 hour' as "
      group by stretch`;
 
 const SIZE_MAX = 2n ** 63n - 1n;
-const SIZES = { cost: "charge_pico", duration: "coalesce(duration_ms, -1)::bigint" };
+const SIZES = {
+  cost: MEASURED.cost,
+  tokens: `${MEASURED.tokens}::bigint`,
+  duration: `coalesce(${MEASURED.duration}, -1)::bigint`,
+};
 
 /**
- * `$4` from, `$5` to, `$9` label, `$2` and `$10` the id and the size of the last one. Ids come first: all that is compared is in an index, of
+ * `$4` from, `$5` to, `$2` and `$6` the id and the size of the last one. Ids come first: all that is compared is in an index, of
  * requests by cost or of those with a label, and elsewhere no whole record is taken along for what is not among the largest.
  */
-const largestText = (by: LargestPage["by"], labelled: boolean): string =>
+const largestText = (by: LargestPage["by"], filter: Filter, bind: Bind): string =>
   `select record.* from (
      select id, ${SIZES[by]} as size from request
       where account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and ($5::timestamptz is null or id < uuid_floor($5))
-        and ${MATCHES} and ${labelled ? "label = $9" : "$9::text is null"}
-        and (${SIZES[by]}, id) < (coalesce($10::bigint, ${SIZE_MAX}), $2::uuid)
+        and ${named(filter, bind)} and ${recorded(filter, bind)}
+        and (${SIZES[by]}, id) < (coalesce($6::bigint, ${SIZE_MAX}), $2::uuid)
       order by size desc, id desc limit $3
    ) page cross join lateral (select ${COLUMNS} from request where id = page.id offset 0) record
     order by page.size desc, page.id desc`;
+
+const Reached = row({ id: column.uuid });
+
+const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false }: Filter & Page): unknown[] => [
+  accountId,
+  before ?? (oldestFirst ? FIRST_ID : LAST_ID),
+  limit,
+  from ?? null,
+  to ?? null,
+];
 
 /** `schema`: how far the database has come; undefined: it has all that this program knows. */
 export function openHistory(options: { pool: pg.Pool; schema?: { readonly number: number } | undefined }): History {
   const { pool, schema } = options;
   const keptFrom = openKeptFrom({ pool });
+  const list: History["list"] = async (accountId, page) => {
+    if (!isNamed(page) || isSearched(page)) {
+      const values = spanOf(accountId, page);
+      return await queryRows(pool, RequestRecord, plainText(page, binderOf(values)), values);
+    }
+    const { requestsFrom, refusalsFrom } = await keptFrom();
+    const read = (days: number | null) => {
+      const values = [...spanOf(accountId, page), days, requestsFrom, refusalsFrom];
+      return queryRows(pool, RequestRecord, filteredText(page, binderOf(values)), values);
+    };
+    return await lookBack(page.limit, read, page.oldestFirst === true ? LOOK_AHEAD_DAYS : undefined);
+  };
   return {
     keptFrom: async () => (await keptFrom()).requestsFrom,
     sortsByCost: () => schema === undefined || schema.number >= BY_COST_SINCE,
@@ -193,25 +248,26 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
             and (r.host_account_id = $2 or exists (select from node n where n.id = r.node_id and n.account_id = $2))`,
         [id, hostAccountId],
       ),
-    async list(accountId, { before, limit, from, to, model, keyIds, outcome, label, oldestFirst = false }) {
-      const span = [accountId, before ?? (oldestFirst ? FIRST_ID : LAST_ID), limit, from ?? null, to ?? null];
-      const filter = [model ?? null, keyIds ?? null, outcome ?? null];
-      const labels = label === undefined ? [] : [label];
-      if (filter.every((value) => value === null)) {
-        return await queryRows(pool, RequestRecord, plainText(oldestFirst, labels.length > 0), [...span, ...labels]);
-      }
-      const text = filteredText(oldestFirst, labels.length > 0);
-      const { requestsFrom, refusalsFrom } = await keptFrom();
-      const read = (days: number | null) =>
-        queryRows(pool, RequestRecord, text, [...span, ...filter, days, requestsFrom, refusalsFrom, ...labels]);
-      return await lookBack(limit, read, oldestFirst ? LOOK_AHEAD_DAYS : undefined);
+    list,
+    async search(accountId, page, recordsMax = SEARCHED_MAX) {
+      const values = spanOf(accountId, { ...page, limit: recordsMax });
+      const reach = await queryRow(pool, Reached, reachText(page, binderOf(values)), values);
+      if (reach === undefined) return { rows: await list(accountId, page), reached: undefined };
+      const rows = await list(accountId, { ...page, until: reach.id });
+      return { rows, reached: rows.length < page.limit ? reach.id : undefined };
     },
-    async largest(accountId, { by, after, limit, from, to, model, keyIds, outcome, label }) {
-      const filter = [model ?? null, keyIds ?? null, outcome ?? null, label ?? null];
-      const span = [accountId, after?.id ?? LAST_ID, limit, from ?? null, to ?? null];
-      const text = largestText(by, label !== undefined);
-      return await queryRows(pool, RequestRecord, text, [...span, ...filter, after?.size ?? null]);
+    async largest(accountId, { by, after, limit, ...filter }) {
+      const values = [
+        accountId,
+        after?.id ?? LAST_ID,
+        limit,
+        filter.from ?? null,
+        filter.to ?? null,
+        after?.size ?? null,
+      ];
+      return await queryRows(pool, RequestRecord, largestText(by, filter, binderOf(values)), values);
     },
+    counts: (accountId, filter, more) => countsOverTime(pool, accountId, { filter, ...more }),
     total: (accountId, filter, nowMs) => totalOf(pool, accountId, { filter, nowMs }),
     labelled: (accountId, label, span) => labelledRequests(pool, accountId, { label, ...span }),
     async makePartitions() {

@@ -85,11 +85,11 @@ describe("on a database", () => {
     type Read = (page: { before?: Uuid | undefined; limit: number }) => Promise<{ id: Uuid }[]>;
     const labelled = others.filter(({ label }) => label === "b");
     const reads: Record<string, Read> = {
-      "history of a label": (page) => history.list(account, { model: "rare", label: "a", ...page }),
+      "history of a label": (page) => history.list(account, { models: ["rare"], label: "a", ...page }),
       "history of a rare label": (page) =>
-        history.list(account, { model: "common", label: "b", outcome: "ok", ...page }),
-      "history, the oldest first": (page) => history.list(account, { model: "rare", oldestFirst: true, ...page }),
-      history: (page) => history.list(account, { model: "rare", ...page }),
+        history.list(account, { models: ["common"], label: "b", outcomes: ["ok"], ...page }),
+      "history, the oldest first": (page) => history.list(account, { models: ["rare"], oldestFirst: true, ...page }),
+      history: (page) => history.list(account, { models: ["rare"], ...page }),
       earnings: (page) => earnings.lines(host, { nodeId: rareNode, ...page }),
       "jobs of a model": (page) => jobs.list(rareNode, { model: "rare", ...page }),
       "jobs that ended well": (page) => jobs.list(rareNode, { outcome: "ok", ...page }),
@@ -115,10 +115,10 @@ describe("on a database", () => {
     const span = { from: new Date(Date.now() - 50 * DAY_MS), to: new Date(Date.now() - 2 * DAY_MS) };
     const within = wanted.slice(4, 10).map(({ id }) => id);
     assert.deepEqual(
-      (await history.list(account, { model: "rare", ...span, limit: 100 })).map(({ id }) => id),
+      (await history.list(account, { models: ["rare"], ...span, limit: 100 })).map(({ id }) => id),
       within,
     );
-    const oldestFirst = { model: "rare", label: "a", keyIds: [account], oldestFirst: true, ...span };
+    const oldestFirst = { models: ["rare"], label: "a", keyIds: [account], oldestFirst: true, ...span };
     assert.deepEqual(
       (await history.list(account, { ...oldestFirst, limit: 4 })).map(({ id }) => id),
       within.toReversed().slice(0, 4),

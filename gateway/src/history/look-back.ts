@@ -46,8 +46,5 @@ export const inSpan = (oldestFirst = false): string => `id ${oldestFirst ? ">" :
  * serve: of an owner with many records the planner would rather read everybody's by their ids until it comes to them, however long
  * the owner has been away.
  */
-export const ownPage = (columns: string, owner: string, oldestFirst = false): string => {
-  const order = oldestFirst ? "asc" : "desc";
-  return `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${inSpan(oldestFirst)}
-    order by ${owner} ${order}, id ${order} limit $3`;
-};
+export const ownPage = (columns: string, owner: string): string =>
+  `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${inSpan()} order by ${owner} desc, id desc limit $3`;

@@ -490,7 +490,7 @@ describe("lists at the edge", () => {
       );
       assert.equal(refusals.length, "model" in filter ? 12 : 0);
     }
-    const refusals = await history.list(builder, { outcome: "rate_limit_requests", limit: 100 });
+    const refusals = await history.list(builder, { outcomes: ["rate_limit_requests"], limit: 100 });
     assert.equal(refusals.length, 12);
     assert.deepEqual(await differing(), []);
   });

@@ -9,9 +9,9 @@ import { pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryOne, row } from "../db/rows.ts";
-import type { Filter } from "./filter.ts";
+import { type Bind, binderOf, type Filter, isNamed, isSearched, named, recorded } from "./filter.ts";
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 const Total = row({
   requests: column.count,
@@ -21,23 +21,21 @@ const Total = row({
 });
 export type RequestTotal = z.infer<typeof Total>;
 
-interface Span {
+export interface Span {
   from?: Date | undefined;
   to?: Date | undefined;
 }
 
 const SUMS = `coalesce(sum(requests), 0)::float8 as requests, coalesce(sum(prompt_tokens), 0)::float8 as "promptTokens",
   coalesce(sum(completion_tokens), 0)::float8 as "completionTokens", coalesce(sum(charge_pico), 0) as charge`;
-const MATCHES =
-  "($4::text is null or model = $4) and ($5::uuid[] is null or key_id = any ($5)) and ($6::text is null or outcome = $6)";
 
 export async function totalOf(
   pool: pg.Pool,
   accountId: Uuid,
   { filter, nowMs }: { filter: Filter; nowMs: number },
 ): Promise<RequestTotal> {
-  const { model, keyIds, outcome, label, from, to } = filter;
-  const named = [model, keyIds, outcome].some((value) => value !== undefined);
+  const { label, from, to } = filter;
+  if (isSearched(filter)) return await ofRecords(pool, accountId, filter);
   if (label === undefined) {
     const { whole, edges } = parted({ from, to }, HOUR_MS);
     return await added([
@@ -45,7 +43,7 @@ export async function totalOf(
       ...edges.map((edge) => ofRecords(pool, accountId, { ...filter, ...edge })),
     ]);
   }
-  if (named) return await ofRecords(pool, accountId, filter);
+  if (isNamed(filter)) return await ofRecords(pool, accountId, filter);
   // The day's rollup may lack what ended a moment ago: the last day is read from the records.
   const settled = new Date(Math.floor((nowMs - HOUR_MS) / DAY_MS) * DAY_MS);
   const { whole, edges } = parted({ from, to: to !== undefined && to < settled ? to : settled }, DAY_MS);
@@ -65,24 +63,27 @@ interface OfLabel extends Span {
   label: string;
 }
 
-const ofRecords = (pool: pg.Pool, accountId: Uuid, { model, keyIds, outcome, label, from, to }: Filter) =>
-  queryOne(
-    pool,
-    Total,
-    `select ${SUMS} from request
-      where account_id = $1 and ($2::timestamptz is null or id >= uuid_floor($2))
-        and ($3::timestamptz is null or id < uuid_floor($3)) and ${MATCHES}
-        and ${label === undefined ? "$7::text is null" : "label = $7"}`,
-    [accountId, from ?? null, to ?? null, model ?? null, keyIds ?? null, outcome ?? null, label ?? null],
-  );
+async function ofRecords(pool: pg.Pool, accountId: Uuid, filter: Filter): Promise<RequestTotal> {
+  const values: unknown[] = [accountId];
+  return await queryOne(pool, Total, `select ${SUMS} from request where ${inFilter(filter, binderOf(values))}`, values);
+}
 
-async function ofHours(pool: pg.Pool, accountId: Uuid, { model, keyIds, outcome, from, to }: Filter) {
+/** In SQL: the records of `$1` that a filter leaves. */
+export function inFilter(filter: Filter, bind: Bind): string {
+  const { from, to } = filter;
+  return `account_id = $1 and ${from === undefined ? "true" : `id >= uuid_floor(${bind(from)})`}
+    and ${to === undefined ? "true" : `id < uuid_floor(${bind(to)})`} and ${named(filter, bind)} and ${recorded(filter, bind)}`;
+}
+
+async function ofHours(pool: pg.Pool, accountId: Uuid, { from, to, ...filter }: Filter): Promise<RequestTotal> {
   const span = { from: "coalesce($2::timestamptz, '-infinity')", to: "coalesce($3::timestamptz, 'infinity')" };
+  const values: unknown[] = [accountId, from ?? null, to ?? null];
+  const used = usedIn("own", span, await hasClosedDays(pool));
   return await queryOne(
     pool,
     Total,
-    `select ${SUMS} from ${usedIn("own", span, await hasClosedDays(pool))} used where ${MATCHES}`,
-    [accountId, from ?? null, to ?? null, model ?? null, keyIds ?? null, outcome ?? null],
+    `select ${SUMS} from ${used} used where ${named(filter, binderOf(values))}`,
+    values,
   );
 }
 
@@ -97,7 +98,7 @@ const ofDays = (pool: pg.Pool, accountId: Uuid, { label, from, to }: OfLabel) =>
   );
 
 /** The whole units of a span, where it has any, and what is left of it on both sides. */
-function parted({ from, to }: Span, unitMs: number): { whole: Span | undefined; edges: Span[] } {
+export function parted({ from, to }: Span, unitMs: number): { whole: Span | undefined; edges: Span[] } {
   if (from !== undefined && to !== undefined && from >= to) return { whole: undefined, edges: [] };
   const first = from && new Date(Math.ceil(from.getTime() / unitMs) * unitMs);
   const last = to && new Date(Math.floor(to.getTime() / unitMs) * unitMs);

@@ -8,7 +8,9 @@ import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { sumMicro } from "../../money.ts";
 import { errorText, milliseconds } from "../../performance/figures.tsx";
-import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
+import { termText } from "../../requests/filter-text.ts";
+import { Outcome } from "../../requests/outcome.tsx";
+import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../requests/request-columns.tsx";
 import { stackSpend } from "../../requests/spend.ts";
 import { RANGE_WORDS, spanOf } from "../../time-range.ts";
@@ -113,7 +115,7 @@ function Endings({ id, rows }: { id: string; rows: UsageRow[] }) {
             <li key={outcome}>
               <Link
                 to="/requests"
-                search={{ key: id, outcome }}
+                search={{ q: `${termText("key", id)} ${termText("outcome", outcome)}` }}
                 title={outcomeMeaning(outcome).says}
                 className="inline-flex items-center gap-1.5 rounded-sm hover:underline"
               >
@@ -147,12 +149,14 @@ export function KeyRequests({ id }: { id: string }) {
                   columns={COLUMNS}
                   rows={data}
                   keyOf={(request) => request.id}
-                  onOpen={(request) => void navigate({ to: "/requests", search: { key: id, request: request.id } })}
+                  onOpen={(request) =>
+                    void navigate({ to: "/requests", search: { q: termText("key", id), request: request.id } })
+                  }
                 />
               </div>
               <Link
                 to="/requests"
-                search={{ key: id }}
+                search={{ q: termText("key", id) }}
                 className="mt-2.5 inline-block text-accent underline-offset-2 hover:underline"
               >
                 All requests with this key

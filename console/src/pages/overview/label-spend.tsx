@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { usageQuery } from "../../data/money.ts";
 import { chartDollars, parseMicro, placesOf } from "../../money.ts";
+import { termText } from "../../requests/filter-text.ts";
 import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { type BarItem, BarList } from "../../ui/chart/bar-list.tsx";
@@ -39,7 +40,11 @@ export function LabelSpend({ range }: { range: SumRange }) {
             item(
               label,
               pico,
-              <Link to="/requests" search={{ label }} className="underline-offset-2 hover:underline">
+              <Link
+                to="/requests"
+                search={{ q: termText("label", label) }}
+                className="underline-offset-2 hover:underline"
+              >
                 {label}
               </Link>,
             ),

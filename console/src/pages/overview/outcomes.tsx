@@ -4,7 +4,9 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { usageQuery } from "../../data/money.ts";
-import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
+import { termText } from "../../requests/filter-text.ts";
+import { Outcome } from "../../requests/outcome.tsx";
+import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { CircleCheck } from "../../ui/icons.tsx";
@@ -57,7 +59,7 @@ function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
           <li key={outcome} className="border-b border-line last:border-b-0">
             <Link
               to="/requests"
-              search={{ outcome, ...(isRequestRange(range) && { range }) }}
+              search={{ q: termText("outcome", outcome), ...(isRequestRange(range) && { range }) }}
               title={outcomeMeaning(outcome).says}
               className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 px-4 py-2.5 hover:bg-sunken/60 sm:px-5"
             >
@@ -78,7 +80,11 @@ function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
 const Closed = ({ count }: { count: number }) => (
   <>
     {" "}
-    <Link to="/requests" search={{ outcome: "client_closed" }} className="text-accent underline underline-offset-2">
+    <Link
+      to="/requests"
+      search={{ q: termText("outcome", "client_closed") }}
+      className="text-accent underline underline-offset-2"
+    >
       <Count of={count} />
     </Link>{" "}
     {count === 1 ? "client" : "clients"} disconnected.

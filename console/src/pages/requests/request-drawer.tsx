@@ -4,9 +4,10 @@ import type { ReactNode } from "react";
 import { saveFile } from "../../api/client.ts";
 import type { RequestRecord } from "../../api/types.ts";
 import { requestQuery } from "../../data/requests.ts";
-import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
+import { Outcome } from "../../requests/outcome.tsx";
+import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import { Command } from "../../ui/command.tsx";
-import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
+import { DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
 import { Money } from "../../ui/money.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { Loaded } from "../../ui/states.tsx";
@@ -20,18 +21,16 @@ const ENDPOINTS: Record<RequestRecord["endpoint"], string> = {
   models: "/v1/models",
 };
 
-export function RequestDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
+export function RequestContent({ id }: { id: string | undefined }) {
   const request = useQuery({ ...requestQuery(id ?? ""), enabled: id !== undefined });
   return (
-    <Drawer open={id !== undefined} onClose={onClose} title="Request">
-      <Loaded query={request}>
-        {(record) => (
-          <RequestDetails request={record}>
-            <Receipt id={record.id} />
-          </RequestDetails>
-        )}
-      </Loaded>
-    </Drawer>
+    <Loaded query={request}>
+      {(record) => (
+        <RequestDetails request={record}>
+          <Receipt id={record.id} />
+        </RequestDetails>
+      )}
+    </Loaded>
   );
 }
 

@@ -1,150 +1,88 @@
-/** The filters above the history. Each change goes into the address at once. */
-import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+/** What stands above the history: the filter, the span of time, the order, and what is kept of it all. Each change goes into the address at once. */
+import type { ReactNode } from "react";
 import type { RequestSort } from "../../api/types.ts";
-import { keysQuery } from "../../data/keys.ts";
-import { ratesQuery } from "../../data/models.ts";
-import { PLAYGROUND } from "../../keys/key-names.ts";
-import { OUTCOME_NAMES } from "../../requests/outcome.tsx";
+import { momentText } from "../../locale.ts";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
-import { classes } from "../../ui/classes.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
-import { SlidersHorizontal, X } from "../../ui/icons.tsx";
+import { X } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
-import { FindRequest } from "./find-request.tsx";
-import { filterCount, localDay, REQUEST_RANGES, type RequestsView } from "./search.ts";
+import { isFiltered, localDay, REQUEST_RANGES, type RequestsView } from "./search.ts";
 
 interface Props {
-  filter: RequestsView;
-  /** Those that there are. */
-  labels: string[];
-  onChange: (filter: RequestsView) => void;
-  onFound: (request: string) => void;
+  view: RequestsView;
+  onChange: (view: RequestsView) => void;
+  /** The field of filters. */
+  field: ReactNode;
+  /** Columns, views and the live tail. */
+  children: ReactNode;
 }
-
-type Choice = "model" | "key" | "outcome" | "label";
 
 const SORTS: { value: RequestSort; label: string }[] = [
   { value: "newest", label: "Newest first" },
   { value: "oldest", label: "Oldest first" },
   { value: "cost", label: "Highest cost first" },
+  { value: "tokens", label: "Most tokens first" },
   { value: "duration", label: "Longest first" },
 ];
-/** By cost and duration the API puts in order what lies within a month. */
+/** By tokens and duration the API puts in order what lies within a month; by cost anything. */
 const SORTED_RANGE = "30d";
 
-export function RequestFilters({ filter, labels, onChange, onFound }: Props) {
-  const { data: rates } = useQuery(ratesQuery);
-  const { data: keys } = useQuery(keysQuery);
-  const [unfolded, setUnfolded] = useState(false);
-  const count = filterCount(filter);
-  const custom = filter.from !== undefined || filter.to !== undefined;
-  const set = (name: Choice, value: string): void => {
-    const { [name]: _before, ...rest } = filter;
-    onChange(value === "" ? rest : { ...rest, [name]: value });
-  };
+export function RequestFilters({ view, onChange, field, children }: Props) {
+  const custom = view.from !== undefined || view.to !== undefined;
   const setDay = (name: "from" | "to", day: string): void => {
-    const { [name]: _before, range: _range, ...rest } = filter;
+    const { [name]: _before, range: _range, ...rest } = view;
     onChange(day === "" ? rest : { ...rest, [name]: day });
   };
   const setRange = (value: string): void => {
-    const { from: _from, to: _to, range: _range, ...rest } = filter;
+    const { from: _from, to: _to, range: _range, ...rest } = view;
     const range = REQUEST_RANGES.find((one) => one === value);
     onChange(range === undefined ? rest : { ...rest, range });
   };
   const setSort = (value: string): void => {
-    const { sort: _sort, ...rest } = filter;
-    if (value === "oldest") onChange({ ...rest, sort: value });
-    else if (value !== "cost" && value !== "duration") onChange(rest);
-    else if (filter.from === undefined && filter.range === undefined) {
+    const { sort: _sort, ...rest } = view;
+    const sort = SORTS.find((one) => one.value === value)?.value ?? "newest";
+    if (sort === "newest") onChange(rest);
+    else if ((sort === "tokens" || sort === "duration") && view.from === undefined && view.range === undefined) {
       const { to: _to, ...others } = rest;
-      onChange({ ...others, sort: value, range: SORTED_RANGE });
-    } else onChange({ ...rest, sort: value });
-  };
-  const choice = (name: Choice, label: string, all: string, values: { value: string; label: string }[]) => {
-    const chosen = filter[name] ?? "";
-    // What the address names is shown even while the list of choices is still on its way.
-    const known = chosen === "" || values.some(({ value }) => value === chosen);
-    return (
-      <SelectField
-        label={label}
-        hideLabel
-        value={chosen}
-        options={[{ value: "", label: all }, ...(known ? [] : [{ value: chosen, label: chosen }]), ...values]}
-        onChange={({ target }) => set(name, target.value)}
-      />
-    );
+      onChange({ ...others, sort, range: SORTED_RANGE });
+    } else onChange({ ...rest, sort });
   };
   return (
-    <search className="border-b border-line px-4 py-3 sm:px-5">
-      <div className="mb-2 flex flex-wrap items-center gap-2">
-        <FindRequest onFound={onFound} />
+    <search className="flex flex-col gap-2 border-b border-line px-4 py-3 sm:px-5">
+      <div className="flex flex-wrap items-start gap-2">
+        {field}
         <Segmented
           label="Time range"
-          value={custom ? "custom" : (filter.range ?? "all")}
+          value={custom ? "custom" : (view.range ?? "all")}
           options={[
             { value: "all", label: "All", title: "all time" },
             ...REQUEST_RANGES.map((value) => ({ value, label: value, title: RANGE_WORDS[value] })),
-            ...(custom ? [{ value: "custom", label: "Custom", title: "the days below" }] : []),
+            ...(custom ? [{ value: "custom", label: "Custom", title: "the days or times below" }] : []),
           ]}
           onChange={setRange}
         />
       </div>
-      <Button
-        look="plain"
-        className="w-full md:hidden"
-        aria-expanded={unfolded}
-        aria-controls="request-filters"
-        onClick={() => setUnfolded(!unfolded)}
-      >
-        <SlidersHorizontal aria-hidden className="size-4" />
-        Filters{count > 0 && ` (${count})`}
-      </Button>
-      <div
-        id="request-filters"
-        className={classes("gap-2 max-md:mt-3 md:grid md:grid-cols-4", unfolded ? "grid" : "hidden")}
-      >
-        {choice(
-          "model",
-          "Model",
-          "All models",
-          (rates?.data ?? []).map(({ sku_id: value }) => ({ value, label: value })),
-        )}
-        {choice("key", "Key", "All keys", [
-          ...(keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
-          PLAYGROUND,
-        ])}
-        {choice(
-          "outcome",
-          "Outcome",
-          "All outcomes",
-          OUTCOME_NAMES.map((value) => ({ value, label: value })),
-        )}
-        {(labels.length > 0 || filter.label !== undefined) &&
-          choice(
-            "label",
-            "Label",
-            "All labels",
-            labels.map((value) => ({ value, label: value })),
-          )}
-        <DayField label="From" value={filter.from} max={filter.to} onChange={(day) => setDay("from", day)} />
-        <DayField label="To" value={filter.to} min={filter.from} onChange={(day) => setDay("to", day)} />
+      <div className="flex flex-wrap items-center gap-2">
         <SelectField
           label="Order"
           hideLabel
-          value={filter.sort ?? "newest"}
+          className="w-44 max-sm:flex-1"
+          value={view.sort ?? "newest"}
           options={SORTS}
           onChange={({ target }) => setSort(target.value)}
         />
+        <DayField label="From" value={view.from} max={view.to} onChange={(day) => setDay("from", day)} />
+        <DayField label="To" value={view.to} min={view.from} onChange={(day) => setDay("to", day)} />
         <Button
           look="quiet"
-          disabled={count === 0}
-          onClick={() => onChange(filter.sort === "oldest" ? { sort: filter.sort } : {})}
+          disabled={!isFiltered(view)}
+          onClick={() => onChange(view.sort === "oldest" || view.sort === "cost" ? { sort: view.sort } : {})}
         >
           <X aria-hidden className="size-4" />
           Clear
         </Button>
+        <div className="ml-auto flex flex-wrap items-center gap-2">{children}</div>
       </div>
     </search>
   );
@@ -158,16 +96,35 @@ interface DayProps {
   onChange: (day: string) => void;
 }
 
+/** A day; or the moment that the histogram was narrowed to, as text. */
 function DayField({ label, value = "", min, max, onChange }: DayProps) {
+  if (value !== "" && localDay(value) === undefined) {
+    const at = Date.parse(value);
+    return (
+      <span className="inline-flex h-9 items-center gap-1 rounded-md bg-sunken pl-3 text-xs">
+        <span className="text-ink-soft">{label}</span> {Number.isNaN(at) ? value : momentText(at)}
+        <button
+          type="button"
+          aria-label={`Remove ${label.toLowerCase()}`}
+          className="flex size-8 items-center justify-center rounded-md hover:text-ink"
+          onClick={() => onChange("")}
+        >
+          <X aria-hidden className="size-3.5" />
+        </button>
+      </span>
+    );
+  }
+  const isDay = (day: string | undefined): day is string => day !== undefined && localDay(day) !== undefined;
   return (
     <TextField
       label={label}
       hideLabel
+      className="w-36 max-sm:flex-1"
       title={label}
       type="date"
-      value={localDay(value) === undefined ? "" : value}
-      {...(min !== undefined && { min })}
-      {...(max !== undefined && { max })}
+      value={value}
+      {...(isDay(min) && { min })}
+      {...(isDay(max) && { max })}
       onChange={({ target }) => onChange(target.value)}
     />
   );

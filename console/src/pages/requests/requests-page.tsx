@@ -1,54 +1,74 @@
 /** The request history: filters in the address bar, endless pages, details in a drawer, CSV. */
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useState } from "react";
 import { saveFile } from "../../api/client.ts";
-import type { RequestFilter, RequestRecord } from "../../api/types.ts";
+import type { RequestFilter } from "../../api/types.ts";
 import { useLiveRequests } from "../../data/live.ts";
-import { usageQuery } from "../../data/money.ts";
 import { requestsQuery } from "../../data/requests.ts";
+import { useMe } from "../../data/session.ts";
+import { termText } from "../../requests/filter-text.ts";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
-import {
-  CHARGE_COLUMN,
-  KEY_COLUMN,
-  MODEL_COLUMN,
-  OUTCOME_COLUMN,
-  timeColumn,
-} from "../../requests/request-columns.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
 import { asDate, utcDay } from "../../time.ts";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Activity, RefreshCw } from "../../ui/icons.tsx";
+import { LoadMore } from "../../ui/load-more.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { Empty } from "../../ui/states.tsx";
-import type { Column } from "../../ui/table.tsx";
-import { Count, Span, useFiveMinutes, useToday } from "../../ui/time.tsx";
-import { daysBefore } from "../../utc.ts";
-import { RequestDrawer } from "./request-drawer.tsx";
+import { Time, useFiveMinutes } from "../../ui/time.tsx";
+import { toastError } from "../../ui/toast.tsx";
+import { COLUMN_TITLES, ColumnsMenu, columnsOf, defaultColumns } from "./columns.tsx";
+import { FilterField } from "./filter-field.tsx";
+import { Histogram } from "./histogram.tsx";
+import { readColumns, writeColumns } from "./kept.ts";
+import { LiveButton } from "./live-button.tsx";
 import { RequestFilters } from "./request-filters.tsx";
-import { apiFilterOf, filterCount, type RequestsView, startOfRange, viewOf } from "./search.ts";
+import { RequestPane, useWide } from "./request-pane.tsx";
+import { isFiltered, type RequestsView, startOfRange, viewOf } from "./search.ts";
 import { Totals } from "./totals.tsx";
-
-/** Labels of the last weeks are offered to choose from. */
-const LABEL_DAYS = 90;
+import { useAsked } from "./use-asked.ts";
+import { ViewsMenu } from "./views-menu.tsx";
 
 export function RequestsPage() {
   const search = useSearch({ from: "/app/requests" });
   const navigate = useNavigate({ from: "/requests" });
+  const person = useMe().identity.id;
   const view = viewOf(search);
-  const filtered = filterCount(view) > 0;
-  const now = useFiveMinutes();
-  const filter = useMemo(() => apiFilterOf(viewOf(search), now.getTime()), [search, now]);
-  const requests = useInfiniteQuery(requestsQuery(filter, view.sort ?? "newest"));
-  const labels = useLabels();
+  const viewed = JSON.stringify(view);
+  const fiveMinutes = useFiveMinutes();
+  const [paused, setPaused] = useState<{ viewed: string; now: Date }>();
+  // A pause is of one view: another one is asked for.
+  const isPaused = paused?.viewed === viewed;
+  const now = isPaused ? paused.now : fiveMinutes;
+  const { read, wrong, isReady, filter, known, nameOf } = useAsked(view, now);
+  const asked = { enabled: isReady && !isPaused };
+  const requests = useInfiniteQuery({ ...requestsQuery(filter, view.sort ?? "newest"), ...asked });
+  const [kept, setKept] = useState(() => readColumns(store, person, COLUMN_TITLES));
+  const columns = kept ?? defaultColumns(known.labels.length > 0);
+  const wide = useWide();
+  const filtered = isFiltered(view);
   const week = startOfRange("7d", now.getTime()).toISOString();
   const recently = view.from === undefined && view.to === undefined ? (view.range ?? "30d") : "30d";
-  const change = (next: RequestsView): void => void navigate({ search: next, replace: true });
+  const change = (next: RequestsView, replace = true): void => void navigate({ search: next, replace });
   const open = (request: string | undefined): void =>
     void navigate({ search: { ...view, ...(request !== undefined && { request }) } });
+  const withText = (q: string): void => {
+    const { q: _before, ...rest } = view;
+    change(q === "" ? rest : { ...rest, q }, false);
+  };
+  const chooseColumns = (titles: string[] | undefined): void => {
+    setKept(titles);
+    try {
+      writeColumns(store, person, titles);
+    } catch (error) {
+      toastError(error);
+    }
+  };
+  const ids = requests.data?.pages.flatMap(({ data }) => data.map(({ id }) => id)) ?? [];
   return (
     <>
       <PageHeader
@@ -64,77 +84,99 @@ export function RequestsPage() {
         />
         <RefusedCalls from={week} words={RANGE_WORDS["7d"]} />
       </div>
-      <Card flush>
-        <RequestFilters filter={view} labels={labels} onChange={change} onFound={open} />
-        <Totals filter={filter} />
-        <PagedTable
-          query={requests}
-          label="Requests"
-          columns={labels.length > 0 ? WITH_LABELS : COLUMNS}
-          keyOf={({ id }) => id}
-          onOpen={({ id }) => open(id)}
-          isOpen={({ id }) => id === search.request}
-          empty={<NoRequests filtered={filtered} onClear={() => change({})} />}
-          // A filter that the API refuses is refused again and again.
-          action={filtered && <Button onClick={() => change({})}>Clear filters</Button>}
-          above={([newest]) => (
-            <Newer
-              first={newest?.id}
-              hidden={filtered || view.sort !== undefined || (requests.data?.pages.length ?? 0) < 2}
-              busy={requests.isRefetching}
-              show={() => void requests.refetch()}
+      <div className="flex items-start gap-4">
+        <Card flush className="min-w-0 flex-1">
+          <RequestFilters
+            view={view}
+            onChange={change}
+            field={
+              // What is half written belongs to this filter.
+              <FilterField key={view.q ?? ""} {...{ read, wrong, known, nameOf }} onChange={withText} onFound={open} />
+            }
+          >
+            <LiveButton
+              view={view}
+              isPaused={isPaused}
+              onPause={(pause) => setPaused(pause ? { viewed, now } : undefined)}
             />
+            <ColumnsMenu chosen={columns} onChoose={chooseColumns} />
+            <ViewsMenu person={person} view={view} onChoose={(chosen) => change(chosen, false)} />
+          </RequestFilters>
+          {wrong.length > 0 ? (
+            <WrongFilter onClear={() => change({})} />
+          ) : (
+            <>
+              <Histogram
+                filter={filter}
+                {...asked}
+                onNarrow={(span) => {
+                  const { range: _range, ...rest } = view;
+                  change({ ...rest, ...span }, false);
+                }}
+                onOutcome={(outcome) => withText(`${view.q ?? ""} ${termText("outcome", outcome)}`.trim())}
+              />
+              <Totals filter={filter} {...asked} />
+              <PagedTable
+                query={requests}
+                label="Requests"
+                columns={columnsOf(columns)}
+                keyOf={({ id }) => id}
+                onOpen={({ id }) => open(id)}
+                isOpen={({ id }) => id === search.request}
+                empty={
+                  requests.hasNextPage ? (
+                    <LoadMore query={requests} />
+                  ) : (
+                    <NoRequests filtered={filtered} onClear={() => change({})} />
+                  )
+                }
+                // A filter that the API refuses is refused again and again.
+                action={filtered && <Button onClick={() => change({})}>Clear filters</Button>}
+                above={([newest]) => (
+                  <Newer
+                    first={newest?.id}
+                    hidden={
+                      (filtered && !isPaused) ||
+                      view.sort !== undefined ||
+                      (!isPaused && (requests.data?.pages.length ?? 0) < 2)
+                    }
+                    busy={requests.isRefetching}
+                    show={() => (isPaused ? setPaused(undefined) : void requests.refetch())}
+                  />
+                )}
+              />
+              <SearchedTo at={requests.data?.pages.at(-1)?.searched_to} />
+              <KeptFrom at={requests.hasNextPage ? null : (requests.data?.pages.at(-1)?.kept_from ?? null)} />
+            </>
           )}
-        />
-        <KeptFrom at={requests.hasNextPage ? null : (requests.data?.pages.at(-1)?.kept_from ?? null)} />
-      </Card>
-      <RequestDrawer id={search.request} onClose={() => open(undefined)} />
+        </Card>
+        <RequestPane id={search.request} ids={ids} wide={wide} onOpen={open} />
+      </div>
     </>
   );
 }
 
-const COLUMNS: Column<RequestRecord>[] = [
-  timeColumn("short"),
-  MODEL_COLUMN,
-  { ...KEY_COLUMN, from: "lg" },
-  OUTCOME_COLUMN,
-  {
-    title: "Tokens",
-    from: "md",
-    align: "right",
-    cell: ({ usage }) => (
-      <span className="whitespace-nowrap">
-        <Count of={usage.prompt_tokens} /> <span className="text-ink-soft">in</span>{" "}
-        <Count of={usage.completion_tokens} /> <span className="text-ink-soft">out</span>
-      </span>
-    ),
-  },
-  { title: "First token", from: "xl", align: "right", cell: ({ ttft_ms }) => <Span ms={ttft_ms} /> },
-  { title: "Duration", from: "lg", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
-  CHARGE_COLUMN,
-];
+const store = () => localStorage;
 
-const WITH_LABELS = COLUMNS.toSpliced(3, 0, {
-  title: "Label",
-  from: "xl",
-  className: "max-w-36",
-  cell: ({ label }) =>
-    label === null ? (
-      <span className="text-ink-soft">–</span>
-    ) : (
-      <span title={label} className="block truncate">
-        {label}
-      </span>
-    ),
-});
-
-/** What cost most first, as far as there are any. */
-function useLabels(): string[] {
-  const today = useToday();
-  const from = daysBefore(today, LABEL_DAYS).toISOString();
-  const { data } = useQuery(usageQuery({ by: "label", from }));
-  return useMemo(() => (data?.data ?? []).flatMap(({ label }) => (typeof label === "string" ? [label] : [])), [data]);
+/** Where a page ended because it had searched enough; the next one goes on there. */
+function SearchedTo({ at }: { at: number | undefined }) {
+  if (at === undefined) return null;
+  return (
+    <p role="status" className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
+      Searched back to <Time at={at} as="full" />. A shorter time range finds faster.
+    </p>
+  );
 }
+
+const WrongFilter = ({ onClear }: { onClear: () => void }) => (
+  <Empty
+    icon={<Activity aria-hidden />}
+    title="This filter cannot be used"
+    action={<Button onClick={onClear}>Clear filters</Button>}
+  >
+    Correct what is marked above, and the requests appear.
+  </Empty>
+);
 
 function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   if (!filtered) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apiFilterOf, filterCount, readRequestsSearch, viewOf } from "./search.ts";
+import { isFiltered, readRequestsSearch, spanOfView, viewOf } from "./search.ts";
 
 const NOW = Date.UTC(2026, 10, 15, 6, 33, 20);
 
@@ -15,21 +15,21 @@ test("the address is read field by field; what does not belong is dropped", () =
     sort: "name",
     range: "90d",
   });
-  assert.deepEqual(search, { model: "tiny-3b", outcome: "429", request: "req_1" });
-  assert.deepEqual(viewOf(search), { model: "tiny-3b", outcome: "429" });
-  const view = readRequestsSearch({ sort: "cost", range: "7d", label: "nightly" });
-  assert.deepEqual(view, { sort: "cost", range: "7d", label: "nightly" });
-  assert.equal(filterCount(view), 2);
+  assert.deepEqual(search, { q: "model:tiny-3b outcome:429", request: "req_1" }, "former addresses still work");
+  assert.deepEqual(viewOf(search), { q: "model:tiny-3b outcome:429" });
+  const view = readRequestsSearch({ sort: "cost", range: "7d", q: "cost>0.01", label: "a b" });
+  assert.deepEqual(view, { sort: "cost", range: "7d", q: 'cost>0.01 label:"a b"' });
+  assert.deepEqual([isFiltered({ sort: "cost" }), isFiltered(view)], [false, true]);
 });
 
 test("days are the reader's own, the last one included", () => {
-  const { from = "", to = "" } = apiFilterOf({ from: "2026-11-15", to: "2026-11-15" }, NOW);
+  const { from = "", to = "" } = spanOfView({ from: "2026-11-15", to: "2026-11-15" }, NOW);
   assert.equal(new Date(from).getTime(), new Date(2026, 10, 15).getTime());
   assert.equal(new Date(to).getTime(), new Date(2026, 10, 16).getTime());
 });
 
 test("a whole moment is left as it is", () => {
-  assert.deepEqual(apiFilterOf({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
+  assert.deepEqual(spanOfView({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
 });
 
 test("a quick range begins where charts of it do, and days of one's own take its place", () => {
@@ -40,7 +40,7 @@ test("a quick range begins where charts of it do, and days of one's own take its
     "30d": "2026-10-17T00:00",
   };
   for (const [range, start] of Object.entries(starts)) {
-    assert.deepEqual(apiFilterOf({ range: range as "1h", sort: "cost" }, NOW), { from: `${start}:00.000Z` }, range);
+    assert.deepEqual(spanOfView({ range: range as "1h" }, NOW), { from: `${start}:00.000Z` }, range);
   }
-  assert.equal("from" in apiFilterOf({ range: "1h", to: "2026-11-15" }, NOW), false);
+  assert.equal("from" in spanOfView({ range: "1h", to: "2026-11-15" }, NOW), false);
 });

@@ -1,5 +1,6 @@
 /** What the request history shows, as it stands in the address bar, so that a view can be bookmarked and sent on. */
 import type { RequestFilter, RequestSort } from "../../api/types.ts";
+import { termText } from "../../requests/filter-text.ts";
 import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 
 /** Quick ranges; without one, and without days, it is everything. */
@@ -7,8 +8,11 @@ export const REQUEST_RANGES = ["1h", "6h", "24h", "7d", "30d"] as const satisfie
 type RequestRange = (typeof REQUEST_RANGES)[number];
 export const isRequestRange = (range: TimeRange): range is RequestRange => REQUEST_RANGES.some((one) => one === range);
 
-/** The filters, the days chosen (`from`, `to`) or the quick range, and the order. */
-export interface RequestsView extends RequestFilter {
+/** The filters as text, the span chosen (`from`, `to`: days or moments) or the quick range, and the order. */
+export interface RequestsView {
+  q?: string;
+  from?: string;
+  to?: string;
   range?: RequestRange;
   sort?: Exclude<RequestSort, "newest">;
 }
@@ -18,27 +22,37 @@ interface RequestsSearch extends RequestsView {
   request?: string;
 }
 
-const FIELDS = ["model", "key", "outcome", "label", "from", "to", "request"] as const;
-const SORTS = ["oldest", "cost", "duration"] as const;
+const FIELDS = ["q", "from", "to", "request"] as const;
+/** Addresses had a field for each of these; bookmarks still do. */
+const FORMER = ["model", "key", "outcome", "label"] as const;
+const SORTS = ["oldest", "cost", "tokens", "duration"] as const;
 
 export function readRequestsSearch(search: Record<string, unknown>): RequestsSearch {
   const found: RequestsSearch = {};
   for (const field of FIELDS) {
-    const value = search[field];
-    // The router reads what looks like a number as one.
-    if ((typeof value === "string" || typeof value === "number") && value !== "") found[field] = String(value);
+    const value = textOf(search[field]);
+    if (value !== undefined) found[field] = value;
   }
+  const former = FORMER.flatMap((field) => {
+    const value = textOf(search[field]);
+    return value === undefined ? [] : [termText(field, value)];
+  });
+  if (former.length > 0) found.q = [...(found.q === undefined ? [] : [found.q]), ...former].join(" ");
   const sort = SORTS.find((one) => one === search.sort);
   const range = isRange(search.range) ? REQUEST_RANGES.find((one) => one === search.range) : undefined;
   return { ...found, ...(sort !== undefined && { sort }), ...(range !== undefined && { range }) };
 }
 
+/** The router reads what looks like a number as one. */
+const textOf = (value: unknown): string | undefined =>
+  (typeof value === "string" || typeof value === "number") && value !== "" ? String(value) : undefined;
+
 export function viewOf({ request: _open, ...view }: RequestsSearch): RequestsView {
   return view;
 }
 
-/** How many filters are set; the order is none. */
-export const filterCount = ({ sort: _sort, ...filters }: RequestsView): number => Object.keys(filters).length;
+/** Whether anything is left out; the order leaves out nothing. */
+export const isFiltered = ({ sort: _sort, ...filters }: RequestsView): boolean => Object.keys(filters).length > 0;
 
 const FIVE_MINUTES = 300_000;
 const SHORT: Partial<Record<RequestRange, number>> = { "1h": 3_600_000, "6h": 6 * 3_600_000 };
@@ -49,13 +63,12 @@ export function startOfRange(range: RequestRange, nowMs: number): Date {
   return new Date((Math.floor(nowMs / FIVE_MINUTES) + 1) * FIVE_MINUTES - (SHORT[range] ?? 0));
 }
 
-/** As the API wants it: `from` and `to` are local days, both included; a quick range reaches to now. */
-export function apiFilterOf({ from, to, range, sort: _sort, ...rest }: RequestsView, nowMs: number): RequestFilter {
-  if (from === undefined && to === undefined && range !== undefined) {
-    return { ...rest, from: startOfRange(range, nowMs).toISOString() };
+/** The span as the API wants it: `from` and `to` are local days, both included, or moments; a quick range reaches to now. */
+export function spanOfView({ from, to, range }: RequestsView, nowMs: number): Pick<RequestFilter, "from" | "to"> {
+  if (from === undefined && to === undefined) {
+    return range === undefined ? {} : { from: startOfRange(range, nowMs).toISOString() };
   }
   return {
-    ...rest,
     ...(from !== undefined && { from: startOfLocalDay(from, 0) }),
     ...(to !== undefined && { to: startOfLocalDay(to, 1) }),
   };

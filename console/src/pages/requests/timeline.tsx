@@ -18,6 +18,7 @@ export function Timeline({ request }: { request: RequestRecord }) {
       <p className="mb-3 text-ink-soft">
         Started <Time at={request.created_at} as="full" />
         {total > 0 && <>, took {span(total)}</>}
+        {request.attempts > 1 && <>. {request.attempts} nodes were tried: waiting includes the earlier ones</>}
       </p>
       {stages.length === 0 ? (
         <p className="text-ink-soft">The request was rejected before it started.</p>

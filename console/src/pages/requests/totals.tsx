@@ -6,8 +6,8 @@ import { Money } from "../../ui/money.tsx";
 import { Skeleton } from "../../ui/states.tsx";
 import { Count } from "../../ui/time.tsx";
 
-export function Totals({ filter }: { filter: RequestFilter }) {
-  const { data, error } = useQuery(requestTotalsQuery(filter));
+export function Totals({ filter, enabled }: { filter: RequestFilter; enabled: boolean }) {
+  const { data, error } = useQuery({ ...requestTotalsQuery(filter), enabled });
   // The list below says what is wrong with a filter; sums that need a shorter time are only left out.
   if (data === undefined && error !== null) return null;
   return (

@@ -13,17 +13,19 @@ export async function page<Row, Shown>(parts: {
   read: (before: string | undefined, limit: number) => Promise<Row[]>;
   position: (row: Row) => string;
   show: (row: Row) => Shown;
+  /** Where the next page goes on although this one is not full; asked after `read`. */
+  reached?: () => string | undefined;
 }): Promise<{ object: "list"; data: Shown[]; next_cursor: string | null }> {
   const { cursors, list, query } = parts;
   const { cursor, limit } = query;
   const rows = await parts.read(cursor === undefined ? undefined : cursors.read(list, cursor), limit + 1);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  const more = rows.length > limit && last !== undefined;
+  const next = rows.length > limit && last !== undefined ? parts.position(last) : parts.reached?.();
   return {
     object: "list",
     data: shown.map(parts.show),
-    next_cursor: more ? cursors.write(list, parts.position(last)) : null,
+    next_cursor: next === undefined ? null : cursors.write(list, next),
   };
 }
 

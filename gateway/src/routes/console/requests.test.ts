@@ -274,7 +274,157 @@ test("in every order, with and without a label, pages go on where they ended; to
   }
 });
 
+/** Requests of a person's own, one a minute, the oldest first: what each cost in µ$, its tokens, model and label. */
+async function withMeasures(count: number) {
+  const person = await signedIn(platform, [{ kind: "builder" }]);
+  const [account] = person.accountIds as [Uuid];
+  const rows = await Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const row = {
+        at: new Date(start + i * 60_000),
+        charge: BigInt(i % 4) * 1_000_000n + 1n,
+        completionTokens: 1 + (i % 6) * 100,
+        model: i % 2 === 0 ? "tiny-3b" : "small-8b",
+        outcome: i % 3 === 0 ? "upstream_stall" : "ok",
+        ...(i % 5 === 0 && { label: "batch" }),
+      };
+      return { ...row, id: publicId("req", await served(platform, { accountId: account, promptTokens: 3, ...row })) };
+    }),
+  );
+  return { person, account, rows };
+}
+type Measured = Awaited<ReturnType<typeof withMeasures>>["rows"][number];
+
+test("measures and exclusions narrow down the list, its totals, its file and its counts over time alike", async () => {
+  const { person, rows } = await withMeasures(60);
+  const filters: [Record<string, string>, (row: Measured) => boolean][] = [
+    [{ charge_micro_min: "1.000001" }, ({ charge }) => charge > 1_000_000n],
+    [{ charge_micro_max: "1.000001" }, ({ charge }) => charge <= 1_000_001n],
+    [{ tokens_min: "104", tokens_max: "303" }, ({ completionTokens: n }) => n + 3 >= 104 && n + 3 <= 303],
+    [{ ttft_ms_min: "30", duration_ms_max: "400" }, () => true],
+    [{ ttft_ms_max: "29" }, () => false],
+    [{ not_outcome: "ok" }, ({ outcome }) => outcome !== "ok"],
+    [{ outcome: "ok,upstream_stall", not_model: "tiny-3b" }, ({ model }) => model !== "tiny-3b"],
+    [{ model: "tiny-3b,large-70b" }, ({ model }) => model === "tiny-3b"],
+    [{ not_label: "batch" }, ({ label }) => label === undefined],
+    [{ label: "batch", tokens_min: "4" }, ({ label, completionTokens: n }) => label !== undefined && n + 3 >= 4],
+    [
+      { not_key: publicId("key", blue), tokens_min: "400", model: "small-8b" },
+      (row) => row.completionTokens >= 397 && row.model === "small-8b",
+    ],
+  ];
+  for (const [filter, matches] of filters) {
+    const words = JSON.stringify(filter);
+    const expected = rows.filter(matches).toReversed();
+    const ids = expected.map(({ id }) => id);
+    assert.deepEqual(await allPages(filter, 7, person), ids, words);
+    assert.deepEqual(await allPages({ ...filter, sort: "oldest" }, 7, person), ids.toReversed(), words);
+    const from = new Date(start).toISOString();
+    const byTokens = expected.toSorted((a, b) => b.completionTokens - a.completionTokens || (a.id < b.id ? 1 : -1));
+    assert.deepEqual(
+      await allPages({ ...filter, from, sort: "tokens" }, 7, person),
+      byTokens.map(({ id }) => id),
+      words,
+    );
+    const byCost = expected.toSorted((a, b) => Number(b.charge - a.charge) || (a.id < b.id ? 1 : -1));
+    assert.deepEqual(
+      await allPages({ ...filter, from, sort: "cost" }, 7, person),
+      byCost.map(({ id }) => id),
+      words,
+    );
+    const query = new URLSearchParams(filter);
+    const totals = (await person.browser.send("GET", `${URL}/totals?${query}`)).body;
+    assert.equal(totals.requests, ids.length, words);
+    const file = await person.browser.send("GET", `${URL}.csv?${query}`);
+    assert.equal(file.text.trimEnd().split("\r\n").length, 1 + ids.length, words);
+    for (const [to, bucket] of [
+      [new Date(start + 60 * 60_000), 60],
+      [new Date(start + 40 * HOUR_MS), 3600],
+    ] as const) {
+      const span = new URLSearchParams({ ...filter, from, to: to.toISOString() });
+      const { status, body, text } = await person.browser.send("GET", `${URL}/histogram?${span}`);
+      assert.equal(status, 200, text);
+      assert.equal(body.bucket_s, bucket);
+      const counts = new Map<string, number>();
+      for (const { at, outcome } of expected) {
+        const key = `${Math.floor(at.getTime() / 1000 / bucket) * bucket} ${outcome}`;
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+      }
+      const data = body.data as { at: number; outcome: string; requests: number }[];
+      assert.deepEqual(new Map(data.map((one) => [`${one.at} ${one.outcome}`, one.requests])), counts, words);
+    }
+  }
+});
+
+test("a page that searched as many records as it may says how far, and the next goes on from there", async () => {
+  const { person, account, rows } = await withMeasures(40);
+  const { history } = platform.parts;
+  const { search } = history;
+  history.search = (id, page) => search(id, page, 9);
+  try {
+    const [found, searched]: [string[], number[]] = [[], []];
+    for (let cursor: unknown; cursor !== null; ) {
+      const more = cursor === undefined ? {} : { cursor: String(cursor) };
+      const page = await get({ charge_micro_min: "3", limit: "4", ...more }, person);
+      assert.equal(page.status, 200, page.text);
+      found.push(...idsOf(page));
+      if (page.body.searched_to !== undefined) searched.push(Number(page.body.searched_to));
+      cursor = page.body.next_cursor;
+    }
+    const expected = rows.filter(({ charge }) => charge > 3_000_000n).map(({ id }) => id);
+    assert.deepEqual(found, expected.toReversed());
+    // Nine at a time of forty: the fifth search finds no ninth one.
+    assert.deepEqual(
+      searched,
+      [9, 18, 27, 36].map((count) => Math.floor((rows.at(-count) as Measured).at.getTime() / 1000)),
+    );
+    assert.equal((await search(account, { limit: 5, measures: { cost: { min: 3_000_000n } } }, 40)).reached, undefined);
+  } finally {
+    history.search = search;
+  }
+});
+
+test("counts over time take in hours that begin or end within the span, and reach to now without one", async () => {
+  const { person, rows } = await withMeasures(30);
+  const [from, to] = [new Date(start + 7 * 60_000), new Date(start + 200 * HOUR_MS)];
+  const { body } = await person.browser.send(
+    "GET",
+    `${URL}/histogram?from=${from.toISOString()}&to=${to.toISOString()}`,
+  );
+  assert.equal(body.bucket_s, 3600);
+  assert.ok(Number(body.to) <= Date.now() / 1000, "no bucket lies in the future");
+  const sum = (data: unknown): number =>
+    (data as { requests: number }[]).reduce((all, { requests }) => all + requests, 0);
+  assert.equal(sum(body.data), rows.length - 7);
+  const all = (await person.browser.send("GET", `${URL}/histogram`)).body;
+  assert.deepEqual([sum(all.data), all.from], [rows.length, start / 1000]);
+  const none = await signedIn(platform, [{ kind: "builder" }]);
+  assert.deepEqual((await none.browser.send("GET", `${URL}/histogram`)).body.data, []);
+});
+
 describe("400", () => {
+  test("what no rollup knows is counted and sorted only among so many requests", async () => {
+    const { history } = platform.parts;
+    const { total, counts } = history;
+    const from = new Date(start).toISOString();
+    history.total = async () => ({ requests: 5_000_000, promptTokens: 0, completionTokens: 0, charge: pico(0n) });
+    history.counts = (id, filter, { nowMs }) => counts(id, filter, { nowMs, recordsMax: 3 });
+    const send = (path: string, query: Record<string, string>) =>
+      owner.browser.send("GET", `${URL}${path}?${new URLSearchParams(query)}`);
+    try {
+      assertRefused(await send("/totals", { tokens_min: "1" }), 400, "from");
+      assertRefused(await send("/histogram", { tokens_min: "1" }), 400, "from");
+      assertRefused(await send("", { sort: "cost", tokens_min: "1", from }), 400, "from");
+      assertRefused(await send("", { sort: "tokens", from }), 400, "from");
+      assert.equal((await send("", { sort: "cost", charge_micro_min: "1", not_outcome: "ok" })).status, 200);
+      assert.equal((await send("", { tokens_min: "1" })).status, 200);
+      const hours = await send("/histogram", { from, to: new Date(start + 5 * HOUR_MS).toISOString() });
+      assert.deepEqual([hours.status, hours.body.bucket_s], [200, 3600], "longer buckets, which the rollup knows");
+    } finally {
+      Object.assign(history, { total, counts });
+    }
+  });
+
   test("invalid_cursor: forged, bent, of another account, of another list", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const [theirs] = stranger.accountIds as [Uuid];
@@ -315,6 +465,14 @@ describe("400", () => {
       [{ from: "2026-11-15", to: "2026-11-14" }, "to", /to must not be before from/],
       [{ key: "production" }, "key", /key_….* or playground$/],
       [{ key: past[0]?.id as string }, "key", /key_/],
+      [{ not_key: "playground,production" }, "not_key", /key_….* or playground$/],
+      [{ model: Array(21).fill("tiny-3b").join(",") }, "model", /at most 20 names/],
+      [{ tokens_min: "1.5" }, "tokens_min", /whole number from 0 to 9999999999/],
+      [{ ttft_ms_max: "-1" }, "ttft_ms_max", /whole number/],
+      [{ charge_micro_min: "0.0000001" }, "charge_micro_min", /microdollars/],
+      [{ charge_micro_min: "2", charge_micro_max: "1.5" }, "charge_micro_max", /must not be below charge_micro_min/],
+      [{ duration_ms_min: "2", duration_ms_max: "1" }, "duration_ms_max", /must not be below duration_ms_min/],
+      [{ not_label: "" }, "not_label", /must not be empty/],
     ] as const) {
       // A file has no pages.
       for (const url of param === "limit" ? [URL] : [URL, "/console/api/requests.csv"]) {

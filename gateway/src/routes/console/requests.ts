@@ -1,13 +1,12 @@
 /** A builder's request history: pages with filters, one record, all of it as CSV, and signed receipts. */
-import type { Request, RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
-import { RequestOutcome } from "@tollgate/api/values.ts";
+import type { Request, requestRoutes } from "@tollgate/api/console/requests.ts";
 import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";
-import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { parseId, publicId, timeOf, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
 import { invalidRequest } from "../../faults.ts";
-import type { Filter } from "../../history/filter.ts";
+import { isSearched } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { noSuchRequest } from "../../http/lists/no-such-request.ts";
@@ -17,13 +16,8 @@ import type { InferenceParts } from "../../inference/parts.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { SiteParts } from "../parts.ts";
 import { csvFile } from "./csv.ts";
-import { namedKeys } from "./named-keys.ts";
+import { READ_MAX, requestFilters, tooMany } from "./request-filter.ts";
 
-type Named = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
-
-const SORTED_DAYS_MAX = 31;
-/** What is read to find the largest, or to sum up what no rollup has. */
-const READ_MAX = 200_000;
 const UNFUNDED_DAYS_MAX = 400;
 /** An answer's id ends as its request's does. */
 export const ANSWER_ID = /^(chatcmpl|cmpl)-/;
@@ -34,18 +28,8 @@ export function requestHandlers(
     Pick<SiteParts, "cursors" | "now"> &
     Pick<KeyParts, "sessionKeys">,
 ): Handlers<typeof requestRoutes> {
-  const { history, catalogue, cursors, receipts, unfunded, sessionKeys, now } = parts;
-  const filterOf = async (
-    accountId: Uuid,
-    { model, key, outcome, label, from, to }: Named,
-    refuse: Asked<typeof requestRoutes.exportRequests>["refuse"],
-  ): Promise<Filter> => {
-    if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
-    const known = RequestOutcome.safeParse(outcome);
-    if (outcome !== undefined && !known.success) throw refuse("unknown_outcome");
-    const keyIds = await namedKeys(sessionKeys, accountId, key);
-    return { model, keyIds, outcome: known.data, label, from, to };
-  };
+  const { history, cursors, receipts, unfunded, now } = parts;
+  const { filterOf, sortable, countable } = requestFilters(parts);
   const find = async (
     accountId: Uuid,
     text: string,
@@ -60,24 +44,6 @@ export function requestHandlers(
     const [list, from] = await Promise.all([read, history.keptFrom()]);
     return { ...list, kept_from: from && seconds(from) };
   };
-  /** By cost there is an index. Else the largest are found by reading all there are: of a span that is not too much to read. */
-  const sortable = async (accountId: Uuid, sort: string, filter: Filter): Promise<Filter> => {
-    const { from, to = new Date(now()), label } = filter;
-    if (sort === "cost" && label === undefined && history.sortsByCost()) return filter;
-    if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
-      throw invalidRequest("from", `from must be at most ${SORTED_DAYS_MAX} days before to where sort is ${sort}`);
-    }
-    const span = { from, to: filter.to };
-    const read =
-      label === undefined
-        ? (await history.total(accountId, span, now())).requests
-        : await history.labelled(accountId, label, span);
-    if (read <= READ_MAX) return { ...filter, from };
-    throw invalidRequest(
-      "from",
-      `from must be later, or to earlier: at most ${READ_MAX} requests can be sorted by ${sort}`,
-    );
-  };
   return {
     async listRequests({ account, query, refuse }) {
       const filter = await filterOf(account.id, query, refuse);
@@ -85,17 +51,26 @@ export function requestHandlers(
       const list = `requests ${account.id}`;
       if (sort === "newest" || sort === "oldest") {
         const oldestFirst = sort === "oldest";
-        return withKept(
+        let reached: Uuid | undefined;
+        const read = async (last: string | undefined, limit: number): Promise<RequestRecord[]> => {
+          const asked = { ...filter, oldestFirst, before: last as Uuid | undefined, limit };
+          if (!isSearched(filter)) return await history.list(account.id, asked);
+          const found = await history.search(account.id, asked);
+          reached = found.reached;
+          return found.rows;
+        };
+        const found = await withKept(
           page({
             cursors,
             list: oldestFirst ? `${list} oldest` : list,
             query,
-            read: (last, limit) =>
-              history.list(account.id, { ...filter, oldestFirst, before: last as Uuid | undefined, limit }),
+            read,
             position: ({ id }) => id,
             show: requestObject,
+            reached: () => reached,
           }),
         );
+        return reached === undefined ? found : { ...found, searched_to: Math.floor(timeOf(reached) / 1000) };
       }
       const within = await sortable(account.id, sort, filter);
       return withKept(
@@ -104,7 +79,7 @@ export function requestHandlers(
           list: `${list} ${sort}`,
           query,
           read: (last, limit) => history.largest(account.id, { ...within, by: sort, after: sizeAndId(last), limit }),
-          position: ({ id, charge, durationMs }) => `${sort === "cost" ? charge : (durationMs ?? -1)} ${id}`,
+          position: (record) => `${SIZES[sort](record)} ${record.id}`,
           show: requestObject,
         }),
       );
@@ -112,14 +87,7 @@ export function requestHandlers(
 
     async getRequestTotals({ account, query, refuse }) {
       const filter = await filterOf(account.id, query, refuse);
-      const { label, model, keyIds, outcome } = filter;
-      const alone = model === undefined && keyIds === undefined && outcome === undefined;
-      if (label !== undefined && !alone && (await history.labelled(account.id, label, filter)) > READ_MAX) {
-        throw invalidRequest(
-          "from",
-          `from must be later, or to earlier: more than ${READ_MAX} requests have this label`,
-        );
-      }
+      await countable(account.id, filter);
       const { requests, promptTokens, completionTokens, charge } = await history.total(account.id, filter, now());
       return {
         object: "request_totals",
@@ -127,6 +95,19 @@ export function requestHandlers(
         prompt_tokens: promptTokens,
         completion_tokens: completionTokens,
         charge_micro: exactMicro(charge),
+      };
+    },
+
+    async getRequestHistogram({ account, query, refuse }) {
+      const filter = await filterOf(account.id, query, refuse);
+      const counts = await history.counts(account.id, filter, { nowMs: now(), recordsMax: READ_MAX });
+      if (counts.rows === undefined) throw tooMany("counted with these filters");
+      return {
+        object: "request_histogram",
+        from: seconds(counts.from),
+        to: seconds(counts.to),
+        bucket_s: counts.bucketMs / 1000,
+        data: counts.rows.map(({ at, outcome, requests }) => ({ at: seconds(at), outcome, requests })),
       };
     },
 
@@ -159,6 +140,13 @@ export function requestHandlers(
     },
   };
 }
+
+/** What a page by size is in the order of. */
+const SIZES = {
+  cost: ({ charge }: RequestRecord) => charge,
+  tokens: ({ promptTokens, completionTokens }: RequestRecord) => promptTokens + completionTokens,
+  duration: ({ durationMs }: RequestRecord) => durationMs ?? -1,
+};
 
 /** Where a page by size goes on: the last one's size and id. */
 function sizeAndId(position: string | undefined): { size: bigint; id: Uuid } | undefined {

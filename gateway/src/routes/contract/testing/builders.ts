@@ -137,7 +137,8 @@ export async function callRequests({ platform, people }: Fixture, { ask }: Cover
   const { requests, charge_micro } = (await ask(browser, 200, "getRequestTotals", { query: "label=a+job" })).body;
   assert.deepEqual([requests, charge_micro], [ids.length, "0.003000"]);
   assert.equal((await ask(browser, 200, "getRequestTotals")).body.requests, ids.length + 1);
-  for (const list of ["listRequests", "exportRequests", "getRequestTotals"]) {
+  assert.equal((await ask(browser, 200, "getRequestHistogram")).body.bucket_s, 3600);
+  for (const list of ["listRequests", "exportRequests", "getRequestTotals", "getRequestHistogram"]) {
     await ask(browser, 400, list, { query: `label=${"x".repeat(65)}` });
     await ask(browser, 422, list, { query: "model=none" });
     await ask(browser, 422, list, { query: "outcome=none" });

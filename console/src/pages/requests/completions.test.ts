@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { completed, completionsOf } from "./completions.ts";
+
+const KNOWN = { models: ["tiny-3b", "small-8b"], keys: ["web", "web", "nightly jobs"], labels: ["a b"] };
+const words = (text: string): string[] => completionsOf(text, KNOWN).map(({ word }) => word);
+
+test("names are offered first, after a minus only those that can be excluded", () => {
+  assert.deepEqual(words("").length, 8);
+  assert.deepEqual(words("model:tiny-3b t"), ["tokens>", "ttft>"]);
+  assert.deepEqual(words("-"), ["-model:", "-key:", "-outcome:", "-label:"]);
+  assert.deepEqual(words("x"), []);
+});
+
+test("values of a name are offered by any part of them, in quotes where they need them", () => {
+  assert.deepEqual(words("model:3"), ["model:tiny-3b"]);
+  assert.deepEqual(words("-key:"), ["-key:web", '-key:"nightly jobs"']);
+  assert.deepEqual(words('label:"a '), ['label:"a b"']);
+  assert.ok(words("outcome:rate").every((word) => word.startsWith("outcome:rate_limit_")));
+  assert.deepEqual(words("cost>"), []);
+});
+
+test("a completion takes the place of the last word alone", () => {
+  assert.equal(completed("outcome:ok mod", { word: "model:", isWhole: false }), "outcome:ok model:");
+  assert.equal(completed("outcome:ok ", { word: "model:", isWhole: false }), "outcome:ok model:");
+});

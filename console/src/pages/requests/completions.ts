@@ -1,0 +1,64 @@
+/** What can be written next in the filter. Pure. */
+import { FILTER_FIELDS, type FilterField, termText, wordsOf } from "../../requests/filter-text.ts";
+import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
+
+export interface Known {
+  models: readonly string[];
+  keys: readonly string[];
+  labels: readonly string[];
+}
+
+export interface Completion {
+  /** In place of the last word. */
+  word: string;
+  about?: string;
+  /** Whether it is a whole filter, or the beginning of one. */
+  isWhole: boolean;
+}
+
+const SHOWN_MAX = 12;
+const ABOUT: Record<FilterField, { start: string; about: string }> = {
+  model: { start: "model:", about: "model" },
+  key: { start: "key:", about: "name of the API key" },
+  outcome: { start: "outcome:", about: "how the request ended" },
+  label: { start: "label:", about: "your own label" },
+  cost: { start: "cost>", about: "charge in dollars, such as cost>0.01" },
+  tokens: { start: "tokens>", about: "prompt and output together" },
+  ttft: { start: "ttft>", about: "time to first token in ms" },
+  duration: { start: "duration>", about: "in ms, or 1.5s" },
+};
+
+/** The last word of what is written; empty after a space outside quotes. */
+export function lastWord(text: string): string {
+  const last = wordsOf(text).at(-1);
+  return last !== undefined && text.endsWith(last) ? last : "";
+}
+
+export function completionsOf(text: string, known: Known): Completion[] {
+  const word = lastWord(text);
+  const [, minus = "", field = "", typed = ""] = /^(-?)(model|key|outcome|label):"?(.*?)"?$/is.exec(word) ?? [];
+  if (field === "") return namesOf(word);
+  const name = field.toLowerCase() as keyof typeof VALUES;
+  const wanted = typed.toLowerCase();
+  return VALUES[name](known)
+    .filter((value) => value.toLowerCase().includes(wanted))
+    .slice(0, SHOWN_MAX)
+    .map((value) => ({ word: minus + termText(name, value), isWhole: true }));
+}
+
+const VALUES = {
+  model: ({ models }: Known) => models,
+  key: ({ keys }: Known) => [...new Set(keys)],
+  outcome: () => OUTCOME_NAMES,
+  label: ({ labels }: Known) => labels,
+};
+
+function namesOf(word: string): Completion[] {
+  const [minus, start] = word.startsWith("-") ? ["-", word.slice(1)] : ["", word];
+  return FILTER_FIELDS.filter((field) => field.startsWith(start.toLowerCase()))
+    .filter((field) => minus === "" || ABOUT[field].start.endsWith(":"))
+    .map((field) => ({ word: minus + ABOUT[field].start, about: ABOUT[field].about, isWhole: false }));
+}
+
+export const completed = (text: string, { word }: Completion): string =>
+  text.slice(0, text.length - lastWord(text).length) + word;

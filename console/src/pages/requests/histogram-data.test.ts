@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RequestHistogram } from "../../api/types.ts";
+import { barAt, barsOf, chosenSpan, edgesOf, lengthText, outcomeCounts, pathsOf } from "./histogram-data.ts";
+
+const HISTOGRAM: RequestHistogram = {
+  object: "request_histogram",
+  from: 1_000_020,
+  to: 1_000_300,
+  bucket_s: 60,
+  data: [
+    { at: 1_000_080, outcome: "ok", requests: 3 },
+    { at: 1_000_080, outcome: "upstream_failed", requests: 1 },
+    { at: 1_000_200, outcome: "no_capacity", requests: 2 },
+  ],
+};
+
+test("there is a bar for every bucket from the first to the last, empty ones too", () => {
+  const bars = barsOf(HISTOGRAM);
+  assert.deepEqual(
+    bars.map(({ at, total }) => [at - HISTOGRAM.from, total]),
+    [
+      [0, 0],
+      [60, 4],
+      [120, 0],
+      [180, 2],
+      [240, 0],
+    ],
+  );
+  assert.deepEqual(bars[1]?.of, { good: 3, neutral: 0, warn: 0, bad: 1 });
+  assert.deepEqual(barsOf({ ...HISTOGRAM, from: 1_000_050 })[0]?.at, 1_000_020, "the first bucket began before");
+  assert.equal(barsOf({ ...HISTOGRAM, data: [] }).length, 5);
+});
+
+test("bars are stacked, the fullest as high as the box", () => {
+  const { good, bad, warn, neutral } = pathsOf(barsOf(HISTOGRAM));
+  assert.equal(good, "M1.1,1V0.25h0.8V1Z");
+  assert.equal(bad, "M1.1,0.25V0h0.8V0.25Z");
+  assert.equal(warn, "M3.1,1V0.5h0.8V1Z");
+  assert.equal(neutral, "");
+});
+
+test("a choice is the span of its bars, whichever end was first, and never begins before the range", () => {
+  const bars = barsOf({ ...HISTOGRAM, from: 1_000_050 });
+  const span = chosenSpan({ ...HISTOGRAM, from: 1_000_050 }, bars, { anchor: 2, focus: 0 });
+  assert.deepEqual(span, { from: new Date(1_000_050_000).toISOString(), to: new Date(1_000_200_000).toISOString() });
+  assert.deepEqual(edgesOf({ anchor: 4, focus: 1 }), [1, 4]);
+  assert.deepEqual([barAt(-1, 5), barAt(0.5, 5), barAt(1, 5)], [0, 2, 4]);
+});
+
+test("outcomes are counted, the most frequent first, and a bucket's length has words", () => {
+  assert.deepEqual(
+    outcomeCounts(HISTOGRAM).map(({ outcome }) => outcome),
+    ["ok", "no_capacity", "upstream_failed"],
+  );
+  assert.deepEqual([60, 900, 3600, 86_400, 604_800 * 4].map(lengthText), [
+    "1 minute",
+    "15 minutes",
+    "1 hour",
+    "1 day",
+    "4 weeks",
+  ]);
+});

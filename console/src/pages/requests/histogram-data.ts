@@ -1,0 +1,112 @@
+/** The bars of the histogram of requests, and what part of them is chosen. Pure. */
+import type { RequestHistogram } from "../../api/types.ts";
+import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+import { outcomeMeaning } from "../../requests/outcome-names.ts";
+import type { Tone } from "../../ui/badge.tsx";
+
+/** From the bottom up. */
+export const STACK = ["good", "neutral", "warn", "bad"] as const satisfies readonly Tone[];
+type Stacked = (typeof STACK)[number];
+
+export interface Bar {
+  /** Unix seconds. */
+  at: number;
+  total: number;
+  of: Record<Stacked, number>;
+}
+
+/** Both ends belong to it; either may be the first. */
+export interface Choice {
+  anchor: number;
+  focus: number;
+}
+
+export function barsOf({ from, to, bucket_s: length, data }: RequestHistogram): Bar[] {
+  const first = data[0]?.at ?? from;
+  // The API's buckets are counted from a fixed moment, which the first of them shows.
+  const start = first - Math.ceil((first - from) / length) * length;
+  const count = Math.max(0, Math.ceil((to - start) / length));
+  const bars = Array.from({ length: count }, (_, i): Bar => {
+    return { at: start + i * length, total: 0, of: { good: 0, neutral: 0, warn: 0, bad: 0 } };
+  });
+  for (const { at, outcome, requests } of data) {
+    const bar = bars[Math.round((at - start) / length)];
+    if (bar === undefined) continue;
+    bar.total += requests;
+    bar.of[toneOf(outcome)] += requests;
+  }
+  return bars;
+}
+
+const toneOf = (outcome: string): Stacked => {
+  const { tone } = outcomeMeaning(outcome);
+  return STACK.find((one) => one === tone) ?? "neutral";
+};
+
+/** One path for each tone, in a box of 1 by 1 a bar. */
+export function pathsOf(bars: readonly Bar[]): Record<Stacked, string> {
+  const most = Math.max(1, ...bars.map(({ total }) => total));
+  const paths: Record<Stacked, string> = { good: "", neutral: "", warn: "", bad: "" };
+  for (const [i, { of }] of bars.entries()) {
+    let below = 0;
+    for (const tone of STACK) {
+      if (of[tone] === 0) continue;
+      const [bottom, top] = [1 - below / most, 1 - (below + of[tone]) / most];
+      paths[tone] += `M${tidy(i + 0.1)},${tidy(bottom)}V${tidy(top)}h0.8V${tidy(bottom)}Z`;
+      below += of[tone];
+    }
+  }
+  return paths;
+}
+
+const tidy = (value: number): number => Math.round(value * 10_000) / 10_000;
+
+/** How often each outcome occurred, the most frequent first. */
+export function outcomeCounts({ data }: RequestHistogram): { outcome: string; requests: number }[] {
+  const sums = new Map<string, number>();
+  for (const { outcome, requests } of data) sums.set(outcome, (sums.get(outcome) ?? 0) + requests);
+  return [...sums].map(([outcome, requests]) => ({ outcome, requests })).sort((a, b) => b.requests - a.requests);
+}
+
+/** The bar at a share of the width. */
+export const barAt = (share: number, count: number): number =>
+  Math.min(count - 1, Math.max(0, Math.floor(share * count)));
+
+export const edgesOf = ({ anchor, focus }: Choice): [number, number] => [
+  Math.min(anchor, focus),
+  Math.max(anchor, focus),
+];
+
+/** The span of the bars that are chosen, as the address has it. */
+export function chosenSpan(
+  histogram: RequestHistogram,
+  bars: readonly Bar[],
+  choice: Choice,
+): { from: string; to: string } {
+  const [first, last] = edgesOf(choice);
+  const start = Math.max(histogram.from, bars[first]?.at ?? histogram.from);
+  const end = (bars[last]?.at ?? histogram.to) + histogram.bucket_s;
+  return { from: new Date(start * 1000).toISOString(), to: new Date(end * 1000).toISOString() };
+}
+
+const DAY_S = 86_400;
+
+/** "Nov 15, 06:00"; of days "Nov 15", which are UTC's. */
+export function momentOf(unixSeconds: number, bucketS: number): string {
+  const at = unixSeconds * 1000;
+  return bucketS >= DAY_S ? utcMonthDayText(at) : `${monthDayText(at)}, ${minuteText(at)}`;
+}
+
+const UNITS = [
+  [7 * DAY_S, "week"],
+  [DAY_S, "day"],
+  [3600, "hour"],
+  [60, "minute"],
+] as const;
+
+/** "5 minutes", "1 day". */
+export function lengthText(bucketS: number): string {
+  const [size, unit] = UNITS.find(([size]) => bucketS % size === 0) ?? [60, "minute"];
+  const count = Math.round(bucketS / size);
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}

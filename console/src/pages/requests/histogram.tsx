@@ -1,0 +1,226 @@
+/** Requests over time by how they ended. Dragging over bars narrows the list to them; two sliders do so by keyboard. */
+import { useQuery } from "@tanstack/react-query";
+import { type PointerEvent, useState } from "react";
+import { sentenceOf } from "../../api/fault.ts";
+import type { RequestFilter, RequestHistogram } from "../../api/types.ts";
+import { requestHistogramQuery } from "../../data/requests.ts";
+import { countText } from "../../locale.ts";
+import { outcomeMeaning } from "../../requests/outcome-names.ts";
+import { Button } from "../../ui/button.tsx";
+import { classes } from "../../ui/classes.ts";
+import { Skeleton } from "../../ui/states.tsx";
+import {
+  type Bar,
+  barAt,
+  barsOf,
+  type Choice,
+  chosenSpan,
+  edgesOf,
+  lengthText,
+  momentOf,
+  outcomeCounts,
+  pathsOf,
+  STACK,
+} from "./histogram-data.ts";
+
+const FILLS = { good: "fill-chart-1", neutral: "fill-chart-7", warn: "fill-chart-3", bad: "fill-chart-6" };
+const DOTS = { good: "bg-chart-1", neutral: "bg-chart-7", warn: "bg-chart-3", bad: "bg-chart-6", accent: "bg-chart-7" };
+const SHOWN_OUTCOMES = 6;
+
+interface Props {
+  filter: RequestFilter;
+  enabled: boolean;
+  onNarrow: (span: { from: string; to: string }) => void;
+  onOutcome: (outcome: string) => void;
+}
+
+/** As high whatever it shows, so that nothing below it moves. */
+export function Histogram({ filter, enabled, onNarrow, onOutcome }: Props) {
+  const { data, error } = useQuery({ ...requestHistogramQuery(filter), enabled });
+  return (
+    <section aria-label="Requests over time" className="h-[11.5rem] border-b border-line px-4 pt-3 sm:px-5">
+      {data !== undefined ? (
+        <Drawn key={`${data.from} ${data.bucket_s}`} histogram={data} onNarrow={onNarrow} onOutcome={onOutcome} />
+      ) : error !== null ? (
+        <p className="flex h-full items-center justify-center text-center text-ink-soft">{sentenceOf(error)}</p>
+      ) : (
+        <Skeleton className="h-20 w-full" />
+      )}
+    </section>
+  );
+}
+
+type DrawnProps = Pick<Props, "onNarrow" | "onOutcome"> & { histogram: RequestHistogram };
+
+function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
+  const bars = barsOf(histogram);
+  const [choice, setChoice] = useState<Choice>();
+  const [pointed, setPointed] = useState<number>();
+  const narrow = (chosen: Choice): void => {
+    setChoice(undefined);
+    onNarrow(chosenSpan(histogram, bars, chosen));
+  };
+  const { bucket_s: bucketS } = histogram;
+  const total = bars.reduce((sum, one) => sum + one.total, 0);
+  return (
+    <>
+      <Plot {...{ bars, choice, total }} onChoose={setChoice} onDone={narrow} onPoint={setPointed} />
+      <Ends {...{ bars, choice, bucketS }} onChoose={setChoice} onDone={narrow} />
+      <div className="mt-1 flex h-6 items-center justify-between gap-3 text-xs text-ink-soft">
+        {choice === undefined ? (
+          <>
+            <span>{momentOf(bars[0]?.at ?? histogram.from, bucketS)}</span>
+            <span className="truncate text-center" role="presentation">
+              {pointed === undefined || bars[pointed] === undefined
+                ? `${lengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : "your time"}`
+                : `${momentOf(bars[pointed].at, bucketS)}: ${countText(bars[pointed].total)}`}
+            </span>
+            <span>{histogram.to > Date.now() / 1000 - bucketS ? "now" : momentOf(histogram.to, bucketS)}</span>
+          </>
+        ) : (
+          <Chosen {...{ bars, choice, bucketS }} onDone={narrow} onCancel={() => setChoice(undefined)} />
+        )}
+      </div>
+      <Legend {...{ histogram }} onOutcome={onOutcome} />
+    </>
+  );
+}
+
+interface PlotProps {
+  bars: Bar[];
+  choice: Choice | undefined;
+  total: number;
+  onChoose: (choice: Choice | undefined) => void;
+  onDone: (choice: Choice) => void;
+  onPoint: (bar: number | undefined) => void;
+}
+
+function Plot({ bars, choice, total, onChoose, onDone, onPoint }: PlotProps) {
+  const paths = pathsOf(bars);
+  const [dragging, setDragging] = useState(false);
+  const barOf = ({ currentTarget, clientX }: PointerEvent): number => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    return barAt((clientX - left) / width, bars.length);
+  };
+  const [first, last] = choice === undefined ? [0, -1] : edgesOf(choice);
+  return (
+    <svg
+      role="img"
+      aria-label={`${countText(total)} requests in ${bars.length} bars`}
+      viewBox={`0 0 ${Math.max(1, bars.length)} 1`}
+      preserveAspectRatio="none"
+      className="h-20 w-full cursor-crosshair touch-pan-y select-none"
+      onPointerDown={(event) => {
+        if (event.button !== 0 || bars.length === 0) return;
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setDragging(true);
+        onChoose({ anchor: barOf(event), focus: barOf(event) });
+      }}
+      onPointerMove={(event) => {
+        if (dragging && choice !== undefined) onChoose({ ...choice, focus: barOf(event) });
+        else onPoint(barOf(event));
+      }}
+      onPointerLeave={() => onPoint(undefined)}
+      onPointerUp={() => {
+        setDragging(false);
+        if (dragging && choice !== undefined) onDone(choice);
+      }}
+      onPointerCancel={() => {
+        setDragging(false);
+        onChoose(undefined);
+      }}
+    >
+      <rect width={Math.max(1, bars.length)} height="1" className="fill-sunken/50" />
+      {last >= first && <rect x={first} width={last - first + 1} height="1" className="fill-accent-soft" />}
+      {STACK.map((tone) => (
+        <path key={tone} d={paths[tone]} className={FILLS[tone]} />
+      ))}
+    </svg>
+  );
+}
+
+type EndsProps = Pick<PlotProps, "bars" | "choice" | "onChoose" | "onDone"> & { bucketS: number };
+
+const SLIDER =
+  "pointer-events-none absolute inset-x-0 top-0 h-4 w-full appearance-none bg-transparent [&::-moz-range-thumb]:pointer-events-auto [&::-moz-range-thumb]:size-3 [&::-moz-range-thumb]:rounded-full [&::-moz-range-thumb]:border-0 [&::-moz-range-thumb]:bg-accent [&::-webkit-slider-thumb]:pointer-events-auto [&::-webkit-slider-thumb]:size-3 [&::-webkit-slider-thumb]:cursor-ew-resize [&::-webkit-slider-thumb]:appearance-none [&::-webkit-slider-thumb]:rounded-full [&::-webkit-slider-thumb]:bg-accent";
+
+/** The two ends of what is chosen: arrow keys move them a bar, Enter shows it. */
+function Ends({ bars, choice, bucketS, onChoose, onDone }: EndsProps) {
+  if (bars.length < 2) return <div className="h-4" />;
+  const [first, last] = choice === undefined ? [0, bars.length - 1] : edgesOf(choice);
+  const slider = (label: string, value: number, move: (to: number) => Choice) => (
+    <input
+      type="range"
+      aria-label={label}
+      aria-valuetext={momentOf((bars[value]?.at ?? 0) + (label === "End" ? bucketS : 0), bucketS)}
+      min={0}
+      max={bars.length - 1}
+      value={value}
+      className={SLIDER}
+      onChange={({ target }) => onChoose(move(Number(target.value)))}
+      onKeyDown={(event) => {
+        if (choice === undefined) return;
+        if (event.key === "Enter") onDone(choice);
+        if (event.key === "Escape") onChoose(undefined);
+      }}
+    />
+  );
+  return (
+    <div className="relative h-4 before:absolute before:inset-x-0 before:top-[7px] before:h-0.5 before:rounded-full before:bg-line">
+      {slider("Start", first, (to) => ({ anchor: Math.min(to, last), focus: last }))}
+      {slider("End", last, (to) => ({ anchor: first, focus: Math.max(to, first) }))}
+    </div>
+  );
+}
+
+interface ChosenProps extends Pick<PlotProps, "bars" | "onDone"> {
+  choice: Choice;
+  bucketS: number;
+  onCancel: () => void;
+}
+
+function Chosen({ bars, choice, bucketS, onDone, onCancel }: ChosenProps) {
+  const [first, last] = edgesOf(choice);
+  const total = bars.slice(first, last + 1).reduce((sum, one) => sum + one.total, 0);
+  return (
+    <>
+      <span className="min-w-0 truncate" role="status">
+        {momentOf(bars[first]?.at ?? 0, bucketS)} – {momentOf((bars[last]?.at ?? 0) + bucketS, bucketS)}:{" "}
+        {countText(total)}
+      </span>
+      <span className="flex shrink-0 gap-1">
+        <Button size="small" className="h-6" onClick={() => onDone(choice)}>
+          Show
+        </Button>
+        <Button size="small" look="quiet" className="h-6" onClick={onCancel}>
+          Cancel
+        </Button>
+      </span>
+    </>
+  );
+}
+
+/** What the colours stand for, with how many there are of each: pressed, it becomes a filter. */
+function Legend({ histogram, onOutcome }: Pick<DrawnProps, "histogram" | "onOutcome">) {
+  const counts = outcomeCounts(histogram);
+  return (
+    <ul aria-label="Requests by outcome" className="mt-0.5 flex h-6 gap-1 overflow-x-auto text-xs whitespace-nowrap">
+      {counts.slice(0, SHOWN_OUTCOMES).map(({ outcome, requests }) => (
+        <li key={outcome}>
+          <button
+            type="button"
+            title={`Only ${outcome}: ${outcomeMeaning(outcome).says}`}
+            className="flex items-center gap-1.5 rounded-sm px-1.5 py-0.5 hover:bg-sunken"
+            onClick={() => onOutcome(outcome)}
+          >
+            <span aria-hidden className={classes("size-2 rounded-full", DOTS[outcomeMeaning(outcome).tone])} />
+            {outcome} <span className="text-ink-soft">{countText(requests)}</span>
+          </button>
+        </li>
+      ))}
+      {counts.length > SHOWN_OUTCOMES && (
+        <li className="px-1.5 py-0.5 text-ink-soft">{counts.length - SHOWN_OUTCOMES} more</li>
+      )}
+    </ul>
+  );
+}

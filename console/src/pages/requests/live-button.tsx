@@ -1,0 +1,40 @@
+/** Whether new requests appear by themselves. Paused, the list stays as it is. */
+import { useLiveOpen } from "../../data/live.ts";
+import { Button } from "../../ui/button.tsx";
+import { classes } from "../../ui/classes.ts";
+import { Pause, Play } from "../../ui/icons.tsx";
+import type { RequestsView } from "./search.ts";
+
+interface Props {
+  view: RequestsView;
+  isPaused: boolean;
+  onPause: (pause: boolean) => void;
+}
+
+export function LiveButton({ view, isPaused, onPause }: Props) {
+  const open = useLiveOpen();
+  // In other orders, and in a span that is over, nothing new comes at the top.
+  const tails = view.sort === undefined && view.to === undefined;
+  const Icon = isPaused ? Play : Pause;
+  return (
+    <Button
+      aria-pressed={!isPaused}
+      aria-label="Live"
+      disabled={!tails}
+      title={
+        isPaused
+          ? "Paused. Press to show new requests as they end."
+          : "New requests appear as they end. Press to pause."
+      }
+      className="w-28"
+      onClick={() => onPause(!isPaused)}
+    >
+      <span
+        aria-hidden
+        className={classes("size-2 rounded-full", tails && open && !isPaused ? "bg-good" : "bg-line-strong")}
+      />
+      {isPaused ? "Paused" : "Live"}
+      <Icon aria-hidden className="size-4" />
+    </Button>
+  );
+}

@@ -1,0 +1,69 @@
+/** What the address asks the API for, and what the filter's field knows to offer. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { RequestFilter } from "../../api/types.ts";
+import { keysQuery } from "../../data/keys.ts";
+import { ratesQuery } from "../../data/models.ts";
+import { usageQuery } from "../../data/money.ts";
+import { keyName, PLAYGROUND } from "../../keys/key-names.ts";
+import { printTerm, type ReadFilter, readFilter, type Term, type Wrong } from "../../requests/filter-text.ts";
+import { useToday } from "../../ui/time.tsx";
+import { daysBefore } from "../../utc.ts";
+import type { Known } from "./completions.ts";
+import { askedOf, needsKeys } from "./filter-terms.ts";
+import { type RequestsView, spanOfView } from "./search.ts";
+
+/** Labels of the last weeks are offered to choose from. */
+const LABEL_DAYS = 90;
+
+interface Asked {
+  read: ReadFilter;
+  wrong: Wrong[];
+  /** Whether there is nothing wrong, and the keys that are named are known. */
+  isReady: boolean;
+  filter: RequestFilter;
+  known: Known;
+  nameOf: (term: Term) => string;
+}
+
+export function useAsked(view: RequestsView, now: Date): Asked {
+  const { data: rates } = useQuery(ratesQuery);
+  const { data: listed } = useQuery(keysQuery);
+  const keys = listed?.data;
+  const labels = useLabels();
+  const { q = "", from, to, range } = view;
+  const asked = useMemo(() => {
+    const read = readFilter(q);
+    const { filter, wrong } = askedOf(read.terms, keys);
+    const isReady = read.wrong.length + wrong.length === 0 && (keys !== undefined || !needsKeys(read.terms));
+    return { read, wrong: [...read.wrong, ...wrong], filter, isReady };
+  }, [q, keys]);
+  const filter = useMemo(
+    () => ({
+      ...asked.filter,
+      ...spanOfView({ ...(from && { from }), ...(to && { to }), ...(range && { range }) }, now.getTime()),
+    }),
+    [asked.filter, from, to, range, now],
+  );
+  return {
+    ...asked,
+    filter,
+    known: {
+      models: (rates?.data ?? []).map(({ sku_id }) => sku_id),
+      keys: [...(keys ?? []).map(({ name }) => name), PLAYGROUND.value],
+      labels,
+    },
+    nameOf: (term) =>
+      printTerm(
+        term.field === "key" && term.value.startsWith("key_") ? { ...term, value: keyName(keys, term.value) } : term,
+      ),
+  };
+}
+
+/** What cost most first, as far as there are any. */
+function useLabels(): string[] {
+  const today = useToday();
+  const from = daysBefore(today, LABEL_DAYS).toISOString();
+  const { data } = useQuery(usageQuery({ by: "label", from }));
+  return useMemo(() => (data?.data ?? []).flatMap(({ label }) => (typeof label === "string" ? [label] : [])), [data]);
+}

@@ -1,0 +1,95 @@
+/**
+ * Filters of requests as text: `model:tiny-3b -outcome:ok cost>0.01 label:"nightly run"`. The field, its chips and the address all read and
+ * write this form. Pure.
+ */
+const NAMED = ["model", "key", "outcome", "label"] as const;
+const MEASURED = ["cost", "tokens", "ttft", "duration"] as const;
+export type NamedField = (typeof NAMED)[number];
+export type MeasuredField = (typeof MEASURED)[number];
+export type FilterField = NamedField | MeasuredField;
+export const FILTER_FIELDS: readonly FilterField[] = [...NAMED, ...MEASURED];
+
+const COMPARISONS = [">=", "<=", ">", "<"] as const;
+export type Comparison = (typeof COMPARISONS)[number];
+
+export type Term =
+  | { field: NamedField; value: string; not: boolean }
+  | { field: MeasuredField; op: Comparison; value: string };
+
+/** A word that makes no sense, and the rule that it breaks. */
+export interface Wrong {
+  word: string;
+  rule: string;
+}
+
+export interface ReadFilter {
+  terms: Term[];
+  wrong: Wrong[];
+}
+
+const isNamed = (field: string): field is NamedField => NAMED.some((one) => one === field);
+const isMeasured = (field: string): field is MeasuredField => MEASURED.some((one) => one === field);
+
+/** A value in quotes may hold spaces, and quotes after a backslash. */
+const WORD = /(?:"(?:\\.|[^"\\])*"?|[^\s"])+/gsu;
+const PARTS = /^(-?)([a-z_]*)(>=|<=|[:><])(.*)$/isu;
+const QUOTED = /^"((?:\\.|[^"\\])*)"$/su;
+const EXAMPLE = "model:tiny-3b or cost>0.01";
+
+export const wordsOf = (text: string): string[] => text.match(WORD) ?? [];
+
+export function readFilter(text: string): ReadFilter {
+  const read: ReadFilter = { terms: [], wrong: [] };
+  for (const word of wordsOf(text)) {
+    const term = readTerm(word);
+    if (typeof term === "string") read.wrong.push({ word, rule: term });
+    else read.terms.push(term);
+  }
+  return read;
+}
+
+/** The term, or the rule that the word breaks. */
+function readTerm(word: string): Term | string {
+  const [, minus = "", name = "", op = "", rest = ""] = PARTS.exec(word) ?? [];
+  if (op === "") return `write a name and a value, such as ${EXAMPLE}`;
+  const field = name.toLowerCase();
+  const value = unquoted(rest);
+  if (!isNamed(field) && !isMeasured(field)) return `filters are ${FILTER_FIELDS.join(", ")}`;
+  if (value === undefined) return "a quoted value ends with a quote";
+  if (value === "") return `write a value after ${name}${op}`;
+  if (isNamed(field))
+    return op === ":" ? { field, value, not: minus !== "" } : `${field} takes a colon: ${field}:${value}`;
+  if (minus !== "") return `${field} is not excluded with a minus: use ${field}< or ${field}>`;
+  const comparison = COMPARISONS.find((one) => one === op);
+  if (comparison === undefined) return `${field} is compared: use ${field}> or ${field}<`;
+  const rule = MEASURE_RULES[field];
+  return rule.form.test(value) ? { field, op: comparison, value } : rule.says;
+}
+
+const TIME_RULE = {
+  form: /^\d{1,9}(?:ms)?$|^\d{1,6}(?:\.\d{1,3})?s$/,
+  says: "use milliseconds, such as 500, or seconds, such as 1.5s",
+};
+const MEASURE_RULES: Record<MeasuredField, { form: RegExp; says: string }> = {
+  cost: { form: /^\$?\d{1,6}(?:\.\d{1,12})?$/, says: "use dollars with a decimal point, such as 0.01" },
+  tokens: { form: /^\d{1,10}$/, says: "use a whole number, such as 1000" },
+  ttft: TIME_RULE,
+  duration: TIME_RULE,
+};
+
+function unquoted(text: string): string | undefined {
+  if (!text.includes('"')) return text;
+  return QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/gsu, "$1");
+}
+
+export function printTerm(term: Term): string {
+  const op = "op" in term ? term.op : ":";
+  return `${"not" in term && term.not ? "-" : ""}${term.field}${op}${quoted(term.value)}`;
+}
+
+export const printFilter = (terms: readonly Term[]): string => terms.map(printTerm).join(" ");
+
+const quoted = (value: string): string => (/[\s"]/u.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
+
+/** A filter of one name, for links: `outcome:ok`. */
+export const termText = (field: NamedField, value: string): string => printTerm({ field, value, not: false });

@@ -1,0 +1,137 @@
+/**
+ * How many requests that a filter leaves began in each bucket of time, by outcome: out of the rollups where they know the filter and a bucket
+ * is a whole number of hours, and out of the records elsewhere.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { REQUEST_OUTCOMES } from "../base/states.ts";
+import { DAY_MS } from "../base/time.ts";
+import { hasClosedDays, usedIn } from "../db/closed-days.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
+import { binderOf, type Filter, isSearched, named } from "./filter.ts";
+import { HOUR_MS, inFilter, labelledRequests, parted, type Span, totalOf } from "./totals.ts";
+
+const MINUTE_MS = 60_000;
+const BUCKETS_MS = [
+  MINUTE_MS,
+  5 * MINUTE_MS,
+  15 * MINUTE_MS,
+  HOUR_MS,
+  3 * HOUR_MS,
+  6 * HOUR_MS,
+  DAY_MS,
+  7 * DAY_MS,
+  28 * DAY_MS,
+];
+/** A span that begins within a bucket has one more. */
+const BUCKETS_MAX = 120;
+/** Where buckets are counted from: a Monday. */
+const ORIGIN = "1970-01-05T00:00:00Z";
+
+const OutcomeCount = row({ at: column.moment, outcome: z.enum(REQUEST_OUTCOMES), requests: column.count });
+type OutcomeCount = z.infer<typeof OutcomeCount>;
+const First = row({ hour: column.moment.nullable() });
+
+export interface Counts {
+  from: Date;
+  to: Date;
+  bucketMs: number;
+  /** Undefined: there are more records to read than were allowed. */
+  rows: OutcomeCount[] | undefined;
+}
+
+export async function countsOverTime(
+  pool: pg.Pool,
+  accountId: Uuid,
+  { filter, nowMs, recordsMax }: { filter: Filter; nowMs: number; recordsMax: number },
+): Promise<Counts> {
+  const to = new Date(Math.min(filter.to?.getTime() ?? nowMs, nowMs));
+  const from = filter.from ?? (await firstHour(pool, accountId)) ?? new Date(to.getTime() - DAY_MS);
+  if (from >= to) return { from, to: from, bucketMs: MINUTE_MS, rows: [] };
+  const fits = (ms: number): boolean => to.getTime() - from.getTime() <= ms * BUCKETS_MAX;
+  const bucketMs = BUCKETS_MS.find(fits) ?? (BUCKETS_MS.at(-1) as number);
+  const span = { from, to };
+  const isOpen = filter.to === undefined || filter.to.getTime() >= nowMs;
+  const isRolledUp = filter.label === undefined && !isSearched(filter);
+  if (isRolledUp && bucketMs >= HOUR_MS) {
+    return { ...span, bucketMs, rows: await ofRollups(pool, accountId, { ...filter, ...span }, { bucketMs, isOpen }) };
+  }
+  const { label } = filter;
+  const toRead =
+    label === undefined
+      ? (await totalOf(pool, accountId, { filter: span, nowMs })).requests
+      : await labelledRequests(pool, accountId, { label, ...span });
+  if (toRead <= recordsMax) {
+    return { ...span, bucketMs, rows: await ofRecords(pool, accountId, { ...filter, ...span }, bucketMs) };
+  }
+  if (!isRolledUp) return { ...span, bucketMs, rows: undefined };
+  const ofHour = { bucketMs: HOUR_MS, isOpen };
+  return { ...span, bucketMs: HOUR_MS, rows: await ofRollups(pool, accountId, { ...filter, ...span }, ofHour) };
+}
+
+const firstHour = async (pool: pg.Pool, accountId: Uuid): Promise<Date | null> =>
+  (await queryOne(pool, First, "select min(hour) as hour from usage_hour where account_id = $1", [accountId])).hour;
+
+const SUMS = "sum(requests)::float8 as requests";
+const begins = (moment: string, place: string): string =>
+  `date_bin(${place}::float8 * interval '1 ms', ${moment}, '${ORIGIN}'::timestamptz)`;
+
+async function ofRecords(
+  pool: pg.Pool,
+  accountId: Uuid,
+  filter: Filter & Span,
+  bucketMs: number,
+): Promise<OutcomeCount[]> {
+  const values: unknown[] = [accountId];
+  const bind = binderOf(values);
+  const at = begins("uuid_time(id)", bind(bucketMs));
+  return await queryRows(
+    pool,
+    OutcomeCount,
+    `select ${at} as at, outcome, ${SUMS} from request where ${inFilter(filter, bind)} group by 1, 2 order by 1, 2`,
+    values,
+  );
+}
+
+/** Whole hours, and the records of what is left of the first and the last one. `isOpen`: the span reaches to now. */
+async function ofRollups(
+  pool: pg.Pool,
+  accountId: Uuid,
+  filter: Filter & Span,
+  { bucketMs, isOpen }: { bucketMs: number; isOpen: boolean },
+): Promise<OutcomeCount[]> {
+  // The hour that is running is whole in the rollup.
+  const { whole, edges } = parted({ from: filter.from, to: isOpen ? undefined : filter.to }, HOUR_MS);
+  const rest = edges.map((edge) => ofRecords(pool, accountId, { ...filter, ...edge }, bucketMs));
+  const hours =
+    whole === undefined
+      ? []
+      : [ofHours(pool, accountId, { ...filter, from: whole.from, to: whole.to ?? filter.to }, bucketMs)];
+  const sums = new Map<string, OutcomeCount>();
+  for (const one of (await Promise.all([...hours, ...rest])).flat()) {
+    const key = `${one.at.getTime()} ${one.outcome}`;
+    sums.set(key, { ...one, requests: one.requests + (sums.get(key)?.requests ?? 0) });
+  }
+  return [...sums.values()].sort((a, b) => a.at.getTime() - b.at.getTime() || (a.outcome < b.outcome ? -1 : 1));
+}
+
+async function ofHours(
+  pool: pg.Pool,
+  accountId: Uuid,
+  filter: Filter & Span,
+  bucketMs: number,
+): Promise<OutcomeCount[]> {
+  const values: unknown[] = [accountId, filter.from, filter.to];
+  const bind = binderOf(values);
+  const at = begins("hour", bind(bucketMs));
+  // A closed day is one row: it does where buckets are days.
+  const hasDays = bucketMs % DAY_MS === 0 && (await hasClosedDays(pool));
+  const used = usedIn("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, hasDays);
+  return await queryRows(
+    pool,
+    OutcomeCount,
+    `select ${at} as at, outcome, ${SUMS} from ${used} used where ${named(filter, bind)} group by 1, 2 order by 1, 2`,
+    values,
+  );
+}

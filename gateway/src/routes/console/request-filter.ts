@@ -1,0 +1,117 @@
+/** What a query narrows the request history down by, and how much may be read for it where no rollup or index serves it. */
+
+import type { RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
+import { REQUEST_OUTCOMES } from "@tollgate/api/states.ts";
+import { RequestOutcome } from "@tollgate/api/values.ts";
+import type { z } from "zod";
+import type { Uuid } from "../../base/ids.ts";
+import { picoOfMicro } from "../../base/money.ts";
+import { DAY_MS } from "../../base/time.ts";
+import { type Fault, invalidRequest } from "../../faults.ts";
+import { type Bounds, type Filter, isNamed, isSearched } from "../../history/filter.ts";
+import type { HistoryParts } from "../../history/parts.ts";
+import type { Asked } from "../../http/routes.ts";
+import type { InferenceParts } from "../../inference/parts.ts";
+import type { KeyParts } from "../../keys/parts.ts";
+import type { SiteParts } from "../parts.ts";
+import { namedKeys } from "./named-keys.ts";
+
+type Query = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
+type Refuse = Asked<typeof requestRoutes.exportRequests>["refuse"];
+
+const SORTED_DAYS_MAX = 31;
+/** What is read to find the largest, or to sum up what no rollup has. */
+export const READ_MAX = 200_000;
+
+export const tooMany = (what: string): Fault =>
+  invalidRequest("from", `from must be later, or to earlier: at most ${READ_MAX} requests can be ${what}`);
+
+export function requestFilters({
+  history,
+  catalogue,
+  sessionKeys,
+  now,
+}: Pick<HistoryParts, "history"> &
+  Pick<InferenceParts, "catalogue"> &
+  Pick<SiteParts, "now"> &
+  Pick<KeyParts, "sessionKeys">) {
+  const modelsOf = (names: string[] | undefined, refuse: Refuse): string[] | undefined => {
+    const known = names === undefined ? [] : catalogue().entries.map(({ id }) => id);
+    if (names?.some((name) => !known.includes(name)) === true) throw refuse("unknown_model");
+    return names;
+  };
+  const keysOf = async (accountId: Uuid, keys: string[] | undefined): Promise<Uuid[] | undefined> => {
+    const found = await Promise.all((keys ?? []).map((key) => namedKeys(sessionKeys, accountId, key)));
+    return keys && found.flatMap((ids) => ids ?? []);
+  };
+  /** Records that are read for a span, with a label those of it. */
+  const inSpan = async (accountId: Uuid, { label, from, to }: Filter): Promise<number> =>
+    label === undefined
+      ? (await history.total(accountId, { from, to }, now())).requests
+      : await history.labelled(accountId, label, { from, to });
+  return {
+    async filterOf(accountId: Uuid, query: Query, refuse: Refuse): Promise<Filter> {
+      const { label, not_label: notLabel, from, to } = query;
+      return {
+        models: modelsOf(query.model, refuse),
+        notModels: modelsOf(query.not_model, refuse),
+        keyIds: await keysOf(accountId, query.key),
+        notKeyIds: await keysOf(accountId, query.not_key),
+        outcomes: outcomesOf(query, refuse),
+        label,
+        notLabel,
+        measures: measuresOf(query),
+        from,
+        to,
+      };
+    },
+    /** By cost there is an index. Else the largest are found by reading all there are: of a span that is not too much to read. */
+    async sortable(accountId: Uuid, sort: string, filter: Filter): Promise<Filter> {
+      const { from, to = new Date(now()), label } = filter;
+      if (sort === "cost" && label === undefined && !isSearched(filter, ["cost"]) && history.sortsByCost())
+        return filter;
+      if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
+        throw invalidRequest("from", `from must be at most ${SORTED_DAYS_MAX} days before to where sort is ${sort}`);
+      }
+      if ((await inSpan(accountId, { label, from, to: filter.to })) > READ_MAX) throw tooMany(`sorted by ${sort}`);
+      return filter;
+    },
+    /** Throws where sums of a filter would have to read too much. */
+    async countable(accountId: Uuid, filter: Filter): Promise<void> {
+      const isRead = isSearched(filter) || (filter.label !== undefined && isNamed(filter));
+      if (isRead && (await inSpan(accountId, filter)) > READ_MAX) throw tooMany("counted with these filters");
+    },
+  };
+}
+
+/** Outcomes are a closed set: those that are left out leave the others. */
+function outcomesOf({ outcome, not_outcome: not }: Query, refuse: Refuse): Filter["outcomes"] {
+  if ([...(outcome ?? []), ...(not ?? [])].some((name) => !RequestOutcome.safeParse(name).success)) {
+    throw refuse("unknown_outcome");
+  }
+  if (outcome === undefined && not === undefined) return undefined;
+  return REQUEST_OUTCOMES.filter(
+    (name) => outcome?.includes(name) !== false && (not === undefined || !not.includes(name)),
+  );
+}
+
+function measuresOf(query: Query): NonNullable<Filter["measures"]> {
+  const micro = (text: string | undefined): bigint | undefined => (text === undefined ? undefined : picoOfMicro(text));
+  const whole = (number: number | undefined): bigint | undefined => (number === undefined ? undefined : BigInt(number));
+  const { charge_micro_min, charge_micro_max, tokens_min, tokens_max } = query;
+  const { ttft_ms_min, ttft_ms_max, duration_ms_min, duration_ms_max } = query;
+  return {
+    cost: boundsOf("charge_micro", micro(charge_micro_min), micro(charge_micro_max)),
+    tokens: boundsOf("tokens", whole(tokens_min), whole(tokens_max)),
+    ttft: boundsOf("ttft_ms", whole(ttft_ms_min), whole(ttft_ms_max)),
+    duration: boundsOf("duration_ms", whole(duration_ms_min), whole(duration_ms_max)),
+  };
+}
+
+function boundsOf(name: string, min: bigint | undefined, max: bigint | undefined): Bounds | undefined {
+  if (min === undefined && max === undefined) return undefined;
+  if (min !== undefined && max !== undefined && max < min) {
+    throw invalidRequest(`${name}_max`, `${name}_max must not be below ${name}_min`);
+  }
+  return { min, max };
+}
