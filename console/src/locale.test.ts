@@ -13,6 +13,7 @@ import {
   momentText,
   shareText,
   utcMonthDayText,
+  zoneName,
 } from "./locale.ts";
 
 const AT = new Date(2026, 10, 5, 6, 30, 9);
@@ -39,4 +40,9 @@ test("no other file asks the browser how to write a number or a date", () => {
   assert.ok(others.length > 100, "the sources were found");
   const found = others.filter((path) => /\bIntl\.|toLocale\w*\(/.test(readFileSync(`${root}/${path}`, "utf8")));
   assert.deepEqual(found, []);
+});
+
+test("a time zone is named with its distance from UTC", () => {
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  assert.match(zoneName(AT), own === "UTC" ? /^UTC$/ : new RegExp(`^${own} \\(UTC([+−-]\\d\\d:\\d\\d)?\\)$`));
 });

@@ -46,3 +46,11 @@ export const monthDayText = (at: Date | number): string => monthDay.format(at);
 export const utcMonthDayText = (at: Date | number): string => utcMonthDay.format(at);
 /** "3 minutes ago". */
 export const agoText = (value: number, unit: "minute" | "hour" | "day"): string => ago.format(value, unit);
+
+const zone = new Intl.DateTimeFormat(LOCALE, { timeZoneName: "longOffset" });
+/** The reader's own time zone, with how far it is from UTC at that moment: "Europe/Berlin (UTC+01:00)". */
+export function zoneName(at: Date | number): string {
+  const name = zone.resolvedOptions().timeZone;
+  const offset = zone.formatToParts(at).find(({ type }) => type === "timeZoneName")?.value ?? "";
+  return name === "UTC" ? name : `${name} (${offset.replace("GMT", "UTC")})`;
+}

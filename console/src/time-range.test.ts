@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketNames, isRange, RANGES, rangeStart, SUM_RANGES, spanOf } from "./time-range.ts";
+import { bucketNames, isRange, RANGES, rangeStart, SUM_RANGES, spanBefore, spanOf } from "./time-range.ts";
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
 
@@ -30,4 +30,14 @@ test("a range reaches back from now by its name, and no other word is one", () =
   assert.equal(spanOf("90d", NOW).starts.length, 90);
   assert.ok(SUM_RANGES.every(isRange));
   assert.deepEqual(["", "1d", undefined, ["7d"]].map(isRange), [false, false, false, false]);
+});
+
+test("the period before has as many buckets and ends where the period begins", () => {
+  const now = Date.parse("2026-11-18T06:30:00Z");
+  const edges = (range: "24h" | "7d"): string[] => {
+    const { starts } = spanBefore(spanOf(range, now));
+    return [starts[0], starts.at(-1)].map((start) => start?.toISOString() ?? "");
+  };
+  assert.deepEqual(edges("24h"), ["2026-11-16T07:00:00.000Z", "2026-11-17T06:00:00.000Z"]);
+  assert.deepEqual(edges("7d"), ["2026-11-05T00:00:00.000Z", "2026-11-11T00:00:00.000Z"]);
 });

@@ -18,6 +18,16 @@ export const RANGE_WORDS: Record<TimeRange, string> = {
   "90d": "the last 90 days",
 };
 
+/** "Compare with the 24 hours before". */
+export const BEFORE_WORDS: Record<TimeRange, string> = {
+  "1h": "the hour before",
+  "6h": "the 6 hours before",
+  "24h": "the 24 hours before",
+  "7d": "the 7 days before",
+  "30d": "the 30 days before",
+  "90d": "the 90 days before",
+};
+
 const HOUR_MS = 3_600_000;
 const LENGTH_HOURS: Record<TimeRange, number> = { "1h": 1, "6h": 6, "24h": 24, "7d": 168, "30d": 720, "90d": 2160 };
 
@@ -39,6 +49,13 @@ export function spanOf(range: SumRange, nowMs: number): Span {
   const by = range === "24h" ? "hour" : "day";
   const starts = by === "hour" ? lastHours(nowMs, hours) : lastDays(nowMs, hours / 24);
   return { by, from: starts[0] as Date, starts };
+}
+
+/** As many buckets, up to where these begin. */
+export function spanBefore({ by, from, starts }: Span): Span {
+  const bucketMs = by === "hour" ? HOUR_MS : 24 * HOUR_MS;
+  const before = starts.map((start) => new Date(start.getTime() - starts.length * bucketMs));
+  return { by, from: before[0] ?? from, starts: before };
 }
 
 function lastHours(nowMs: number, hours: number): Date[] {

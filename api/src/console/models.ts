@@ -1,6 +1,7 @@
 /** The models as the console shows them. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
+import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { ChatRequest } from "../public/fields.ts";
 import { routes } from "../route.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
@@ -62,6 +63,7 @@ const MODEL_RANGES = ["24h", "7d", "30d", "90d"] as const;
 
 const PerformanceFields = z.object({
   range: z.enum(MODEL_RANGES, `must be one of ${MODEL_RANGES.join(", ")}`).default("24h"),
+  to: SpanFields.to,
 });
 
 const Share = z.number().min(0).max(1).nullable();
@@ -165,7 +167,10 @@ export const modelRoutes = routes({
     guard: "signedIn",
     path: { id: "The model ID, such as small-8b." },
     query: PerformanceFields,
-    words: { range: "The time range. `24h` and `7d` have hourly points, `30d` and `90d` daily ones." },
+    words: {
+      range: "The time range. `24h` and `7d` have hourly points, `30d` and `90d` daily ones.",
+      to: RANGE_END_WORDS,
+    },
     answer: {
       description: "The measurements.",
       json: ModelPerformance,

@@ -1,7 +1,7 @@
 /** What an operator reads of one account: what it did, its statement, what it was paid. */
 import { z } from "zod";
 import { codes, refusal } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
+import { PageQuery, RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
 import { PAYOUT_STATES, TRANSFER_KINDS } from "../states.ts";
 import { AccountKind, Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
@@ -79,9 +79,13 @@ export const accountPageRoutes = routes({
       "For a builder: its requests and charges. For a host: the requests that its nodes served and the earnings.",
     guard: "operator",
     path: ACCOUNT_PATH,
-    query: z.object({ range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("30d") }),
+    query: z.object({
+      range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("30d"),
+      to: SpanFields.to,
+    }),
     words: {
       range: "The time range: hours for `24h` and `7d`, UTC days for `30d` and `90d`, the current one included.",
+      to: RANGE_END_WORDS,
     },
     answer: {
       description: "Counts and amounts.",

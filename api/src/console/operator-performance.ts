@@ -1,5 +1,6 @@
 /** How the platform did over a span: its load, its errors, who spent, which nodes need a look, and its money. */
 import { z } from "zod";
+import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
 import { Count, Id, Milliseconds, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 import { HistoryLoss, LastVerdict, MoneyTotals, sampleMoney, sampleVerdict } from "./operator-platform.ts";
@@ -105,10 +106,14 @@ export const platformPerformanceRoutes = routes({
     description:
       "Load, errors and speed over time and by model, the accounts that spent most, nodes that need attention, money, and the last ledger check. Requests appear a few seconds after they end. Charges are summed by hour: the hour in which the range begins counts in full.",
     guard: "operator",
-    query: z.object({ range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("24h") }),
+    query: z.object({
+      range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("24h"),
+      to: SpanFields.to,
+    }),
     words: {
       range:
         "The time range: slots of 5 minutes for `1h` and `6h`, an hour for `24h` and `7d`, a UTC day for `30d` and `90d`, the current one included.",
+      to: RANGE_END_WORDS,
     },
     answer: {
       description: "The figures.",

@@ -1,6 +1,7 @@
 /** How a builder's requests went: how fast, and how many failed. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
+import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
 import { Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
 import { KeyOrPlayground, PLAYGROUND } from "./playground.ts";
@@ -13,6 +14,7 @@ const PerformanceQuery = z.object({
   by: z.enum(PERFORMANCE_BY, `must be one of ${PERFORMANCE_BY.join(", ")}`).default("model"),
   model: z.string().optional(),
   key: KeyOrPlayground.optional(),
+  to: SpanFields.to,
 });
 
 const Percentiles = z
@@ -79,6 +81,7 @@ export const performanceRoutes = routes({
       by: "How the rows of `data` are grouped.",
       model: "Only requests for this model.",
       key: "Only requests with this key, `key_…`, or `playground` for requests from the console's playground.",
+      to: RANGE_END_WORDS,
     },
     answer: {
       description: "The figures.",

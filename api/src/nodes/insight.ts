@@ -1,6 +1,6 @@
 /** What both doors of a host tell of its nodes over time: figures, the log of jobs, the market. */
 import { z } from "zod";
-import { PageFields, SpanFields } from "../lists.ts";
+import { PageFields, RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { MODEL_KINDS, REQUEST_OUTCOMES } from "../states.ts";
 import { Count, Id, listOf, Milliseconds, Money, RequestOutcome, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 import { NodeField } from "./fields.ts";
@@ -9,8 +9,12 @@ const INSIGHT_RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 
 export const InsightQuery = z.object({
   range: z.enum(INSIGHT_RANGES, `must be one of ${INSIGHT_RANGES.join(", ")}`).default("24h"),
+  to: SpanFields.to,
 });
-export const INSIGHT_WORDS = { range: "The time range: slots of 5 minutes up to `6h`, then an hour, then a day." };
+export const INSIGHT_WORDS = {
+  range: "The time range: slots of 5 minutes up to `6h`, then an hour, then a day.",
+  to: RANGE_END_WORDS,
+};
 
 const Share = z.number().min(0).max(1).nullable();
 

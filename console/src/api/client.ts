@@ -3,6 +3,7 @@
  * { name } })` gives the answer, or throws an ApiFault.
  */
 import type { Got, SentAs } from "@tollgate/api/client.ts";
+import { saveBlob } from "../save-text.ts";
 import { ACCOUNT_HEADER } from "./account-header.ts";
 import { actingFor } from "./acting.ts";
 import { type At, addressWith, methodOf, type Parts, pathOf } from "./address.ts";
@@ -32,12 +33,7 @@ async function send<Of extends At>(at: Of, sent: unknown, account: Record<string
 export async function saveFile<Of extends At>(name: string, at: Of, ...[sent]: SentAs<Of>): Promise<void> {
   const response = await askGateway(addressWith(at, sent), { headers: accountHeader(at) });
   if (!response.ok) throw await faultIn(response);
-  const address = URL.createObjectURL(await response.blob());
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(address);
+  saveBlob(name, await response.blob());
 }
 
 function accountHeader(at: At): Record<string, string> {

@@ -6,12 +6,12 @@ import { pageByPage } from "./pages.ts";
 
 const READ_AGAIN_MS = 30_000;
 
-export const activityQuery = (id: string, range: SumRange) =>
+export const activityQuery = (id: string, range: SumRange, to?: string) =>
   queryOptions({
-    queryKey: ["platform accounts", "activity", id, range],
+    queryKey: ["platform accounts", "activity", id, range, to],
     refetchInterval: READ_AGAIN_MS,
     placeholderData: keepPreviousData,
-    queryFn: () => call("GET /console/api/operator/accounts/{id}/activity", { path: { id }, query: { range } }),
+    queryFn: () => call("GET /console/api/operator/accounts/{id}/activity", { path: { id }, query: { range, to } }),
   });
 
 export const accountStatementQuery = (id: string) =>

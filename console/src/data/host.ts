@@ -45,11 +45,11 @@ export const nodeQuery = (id: string) =>
 /** Rollups are a few seconds behind, and change slowly. */
 const INSIGHT_AGAIN_MS = 15_000;
 
-export const nodeInsightQuery = (id: string, range: TimeRange) =>
+export const nodeInsightQuery = (id: string, range: TimeRange, to?: string) =>
   queryOptions({
-    queryKey: ["nodes", "insight", id, range],
+    queryKey: ["nodes", "insight", id, range, to],
     refetchInterval: INSIGHT_AGAIN_MS,
-    queryFn: () => call("GET /console/api/nodes/{id}/insight", { path: { id }, query: { range } }),
+    queryFn: () => call("GET /console/api/nodes/{id}/insight", { path: { id }, query: { range, to } }),
   });
 
 export const hostInsightQuery = (range: TimeRange) =>

@@ -19,9 +19,9 @@ export const modelQuery = (id: string) =>
     queryFn: () => call("GET /console/api/models/{id}", { path: { id } }),
   });
 
-export const modelPerformanceQuery = (id: string, range: SumRange) =>
+export const modelPerformanceQuery = (id: string, range: SumRange, to?: string) =>
   queryOptions({
-    queryKey: ["model performance", id, range],
+    queryKey: ["model performance", id, range, to],
     refetchInterval: READ_AGAIN_MS,
-    queryFn: () => call("GET /console/api/models/{id}/performance", { path: { id }, query: { range } }),
+    queryFn: () => call("GET /console/api/models/{id}/performance", { path: { id }, query: { range, to } }),
   });

@@ -11,12 +11,12 @@ const PERFORMANCE = ["platform", "performance"];
 /** Of every view of the log: what operators do is read again at once. */
 export const AUDIT = ["platform", "audit"];
 
-export const platformPerformanceQuery = (range: TimeRange) =>
+export const platformPerformanceQuery = (range: TimeRange, to?: string) =>
   queryOptions({
-    queryKey: [...PERFORMANCE, range],
+    queryKey: [...PERFORMANCE, range, to],
     refetchInterval: READ_AGAIN_MS,
     placeholderData: keepPreviousData,
-    queryFn: () => call("GET /console/api/operator/performance", { query: { range } }),
+    queryFn: () => call("GET /console/api/operator/performance", { query: { range, to } }),
   });
 
 const TRIAGE_MS = 5_000;

@@ -1,7 +1,7 @@
 /** From the API's sums to the bars of the spend chart. */
 import type { UsageRow } from "../api/types.ts";
 import { chartDollars, columnDollars, parseMicro, placesOf } from "../money.ts";
-import { bucketNames, type Span } from "../time-range.ts";
+import { bucketNames, type Span, spanBefore } from "../time-range.ts";
 import type { BarItem } from "../ui/chart/bar-list.tsx";
 import { stacked } from "../ui/chart/stacked.ts";
 
@@ -14,18 +14,29 @@ interface StackParts {
   /** What stands for a part: a key's name for its id. */
   nameOf: (part: string) => string;
   labelOf: (bucket: string) => string;
+  /** Rows of the period before. */
+  before?: UsageRow[] | undefined;
 }
 
 /** What nothing was spent on has no place in the legend. */
-export function stackSpend({ rows, span, split, nameOf, labelOf }: StackParts) {
-  const amounts = rows.map((row) => ({
-    bucket: row[span.by] ?? "",
-    // By name: the playground has a key for each session.
-    part: nameOf(row[split] ?? ""),
-    pico: parseMicro(row.charge_micro),
-  }));
-  const spent = amounts.filter(({ pico }) => pico > 0n);
-  return stacked({ amounts: spent, buckets: bucketNames(span), nameOf: (name) => name, labelOf });
+export function stackSpend({ rows, span, split, nameOf, labelOf, before }: StackParts) {
+  const period = (of: UsageRow[], buckets: Span) => ({
+    buckets: bucketNames(buckets),
+    amounts: of
+      .map((row) => ({
+        bucket: row[span.by] ?? "",
+        // By name: the playground has a key for each session.
+        part: nameOf(row[split] ?? ""),
+        pico: parseMicro(row.charge_micro),
+      }))
+      .filter(({ pico }) => pico > 0n),
+  });
+  return stacked({
+    ...period(rows, span),
+    before: before && period(before, spanBefore(span)),
+    nameOf: (name) => name,
+    labelOf,
+  });
 }
 
 /** What each model or key cost in all, the dearest first: as written, they add up to the sum. */

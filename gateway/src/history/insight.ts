@@ -8,7 +8,7 @@ import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico, ZERO } from "../base/money.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { EarningHourlySum, Earnings } from "./earnings.ts";
-import { type Performance, type PerformanceSum, type Range, type Slots, slotsOf } from "./performance.ts";
+import type { Performance, PerformanceSum, Slots } from "./performance.ts";
 import type { Presence, PresenceSum } from "./presence.ts";
 
 export interface InsightFigures {
@@ -32,7 +32,7 @@ interface Insight {
 }
 
 export interface Insights {
-  of(hostAccountId: Uuid, nodeIds: Uuid[], range: Range, now: number): Promise<Insight>;
+  of(hostAccountId: Uuid, nodeIds: Uuid[], slots: Slots, now: number): Promise<Insight>;
 }
 
 const HOUR_MS = 3_600_000;
@@ -47,8 +47,7 @@ interface InsightsOptions {
 
 export function openInsights({ pool, performance, presence, earnings }: InsightsOptions): Insights {
   return {
-    async of(hostAccountId, nodeIds, range, now) {
-      const slots = slotsOf(range, now);
+    async of(hostAccountId, nodeIds, slots, now) {
       const { grain, from, to } = slots;
       const query = { scope: "node", subjects: nodeIds, grain, from, to, percentilesOf: ["ttft"] } as const;
       const by = grain === "day" ? "day" : "hour";

@@ -33,8 +33,10 @@ export interface Slots {
   to: Date;
 }
 
-export function slotsOf(range: Range, now: number): Slots {
+/** Up to now, or up to an earlier moment (exclusive). */
+export function slotsOf(range: Range, clock: number, end?: Date): Slots {
   const { grain, slots } = RANGES[range];
+  const now = end === undefined ? clock : Math.min(clock, end.getTime() - 1);
   const slotMs = GRAIN_MS[grain];
   const to = (Math.floor(now / slotMs) + 1) * slotMs;
   if (range === "7d")

@@ -13,10 +13,12 @@ import { Outcome } from "../../requests/outcome.tsx";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../requests/request-columns.tsx";
 import { stackSpend } from "../../requests/spend.ts";
-import { RANGE_WORDS, spanOf } from "../../time-range.ts";
+import { RANGE_WORDS, spanBefore, spanOf } from "../../time-range.ts";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
+import { ChartRoom } from "../../ui/chart/room.tsx";
+import { useBefore } from "../../ui/chart/use-before.ts";
 import { DrawerSection, Fact, Facts } from "../../ui/drawer.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Loaded, Skeleton } from "../../ui/states.tsx";
@@ -25,22 +27,30 @@ import { Count, useThisHour } from "../../ui/time.tsx";
 
 const RANGE = "30d";
 const LATEST = 5;
+const HEIGHT = 180;
 
 export function KeySpend({ id }: { id: string }) {
   const hour = useThisHour();
   const span = useMemo(() => spanOf(RANGE, hour.getTime()), [hour]);
   const from = span.from.toISOString();
   const spend = useQuery(usageQuery({ by: "day", split: "model", key: id, from }));
+  const comparison = useBefore(RANGE);
+  const before = useQuery({
+    ...usageQuery({ by: "day", split: "model", key: id, from: spanBefore(span).from.toISOString(), to: from }),
+    ...comparison.query,
+  });
   const outcomes = useQuery(usageQuery({ by: "outcome", key: id, from }));
   return (
     <>
       <DrawerSection title="Spend">
-        <Loaded query={spend} loading={<Skeleton className="h-52 w-full" />}>
+        <Loaded query={spend} loading={<ChartRoom height={HEIGHT} />}>
           {({ data }) => {
             const sum = sumMicro(data.map(({ charge_micro }) => charge_micro));
             if (sum === 0n) return <p className="text-ink-soft">No charges in {RANGE_WORDS[RANGE]}.</p>;
             const labelOf = (bucket: string): string => bucketTick("day", bucket);
             const nameOf = (model: string): string => model || "no model";
+            const stack = { rows: data, span, split: "model", nameOf, labelOf, before: before.data?.data } as const;
+            const { earlier, ...chart } = stackSpend(stack);
             return (
               <>
                 <RangeSum range={RANGE}>
@@ -50,8 +60,10 @@ export function KeySpend({ id }: { id: string }) {
                   kind="bars"
                   title={`Spend in ${RANGE_WORDS[RANGE]} by model`}
                   format={moneyTick}
-                  height={180}
-                  {...stackSpend({ rows: data, span, split: "model", nameOf, labelOf })}
+                  unit="USD"
+                  height={HEIGHT}
+                  {...chart}
+                  before={comparison.of(earlier, before.error)}
                 />
               </>
             );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelPerformance } from "../../api/types.ts";
-import { firstTokenLines, gapsText, levelOf, percentText, speedLines } from "./course.ts";
+import { availabilityBars, firstTokenLines, percentText, speedLines } from "./course.ts";
 
 const measured = { failed_share: null, ttft_p50_ms: 180, ttft_p95_ms: null, tokens_per_second: 41.5 };
 const at = Date.UTC(2026, 10, 14) / 1000;
@@ -24,7 +24,6 @@ test("less than whole is never shown as whole", () => {
   assert.equal(percentText(0.57), "57 %");
   assert.equal(percentText(0.034, 1), "3.4 %");
   assert.equal(percentText(null), "–");
-  assert.deepEqual([null, 1, 0.9985, 0.5].map(levelOf), ["none", "good", "fair", "bad"]);
 });
 
 test("lines have gaps where nothing was measured", () => {
@@ -41,11 +40,14 @@ test("lines have gaps where nothing was measured", () => {
   assert.equal(speedLines(performance).format(41.5), "41.5 tokens/s");
 });
 
-test("what the bars show is said in words", () => {
-  assert.match(gapsText(performance), /^Below 100 % in 1 of 2 days measured\. Lowest: .*15.*: 98\.71 %\.$/);
-  assert.equal(
-    gapsText({ ...performance, points: performance.points.slice(0, 2) }),
-    "Available in all 1 days measured.",
+test("availability is a bar in the colour of its level, and none where nobody measured", () => {
+  const { series, rows } = availabilityBars(performance);
+  assert.deepEqual(
+    series.map(({ name }) => name),
+    ["Available", "Below 99.9 %"],
   );
-  assert.equal(gapsText({ ...performance, points: [] }), "Not measured yet.");
+  assert.deepEqual(
+    rows.map(({ values }) => values),
+    [{}, { Available: 1 }, { "Below 99.9 %": 0.9871 }],
+  );
 });

@@ -5,7 +5,8 @@ import type { ChartProps } from "../../ui/chart/chart-data.ts";
 import { spanTick } from "../../ui/chart/labels.ts";
 
 type Point = ModelPerformance["points"][number];
-type Lines = Pick<ChartProps, "series" | "rows" | "format">;
+type Lines = Pick<ChartProps, "series" | "rows" | "format" | "unit">;
+type Bars = Lines & Pick<ChartProps, "adds">;
 
 /** "99.98 %"; what is less than whole is never shown as whole. */
 export function percentText(share: number | null, places = 2): string {
@@ -21,25 +22,32 @@ export function slotText({ at }: Pick<Point, "at">, slotSeconds: number): string
 }
 
 export const firstTokenLines = (performance: ModelPerformance): Lines =>
-  linesOf(performance, { p50: ({ ttft_p50_ms }) => ttft_p50_ms, p95: ({ ttft_p95_ms }) => ttft_p95_ms }, spanTick);
+  linesOf(
+    performance,
+    { p50: ({ ttft_p50_ms }) => ttft_p50_ms, p95: ({ ttft_p95_ms }) => ttft_p95_ms },
+    { format: spanTick, unit: "ms" },
+  );
 
 export const speedLines = (performance: ModelPerformance): Lines =>
   linesOf(
     performance,
     { Speed: ({ tokens_per_second }) => tokens_per_second },
-    // The axis stands below these words.
-    (speed, step) => (step === undefined ? `${decimalText(speed)} tokens/s` : decimalText(speed)),
+    {
+      // The axis stands below these words.
+      format: (speed, step) => (step === undefined ? `${decimalText(speed)} tokens/s` : decimalText(speed)),
+      unit: "tokens/s",
+    },
   );
 
 function linesOf(
   { points, slot_seconds }: ModelPerformance,
   values: Record<string, (point: Point) => number | null>,
-  format: Lines["format"],
+  written: Pick<Lines, "format" | "unit">,
 ): Lines {
   const names = Object.entries(values);
   return {
     series: names.map(([name], place) => ({ name, colour: 1 + 2 * place })),
-    format,
+    ...written,
     rows: points.map((point) => ({
       label: slotText(point, slot_seconds),
       at: point.at * 1000,
@@ -53,23 +61,31 @@ function linesOf(
   };
 }
 
-/** How well it was there: the look of its bar. */
-export function levelOf(availability: number | null): "none" | "good" | "fair" | "bad" {
-  if (availability === null) return "none";
-  if (availability >= 0.999) return "good";
-  return availability >= 0.95 ? "fair" : "bad";
+const LEVELS = [
+  { name: "Available", colour: 2, from: 0.999 },
+  { name: "Below 99.9 %", colour: 3, from: 0.95 },
+  { name: "Below 95 %", colour: 6, from: 0 },
+];
+
+/** A bar for each hour or day, in the colour of how well the model was there; none where nobody measured. */
+export function availabilityBars({ points, slot_seconds }: ModelPerformance): Bars {
+  const seen = points.filter(({ availability }) => availability !== null);
+  return {
+    // The levels that the bars are of, so that a model that was always there is not said to have been worse.
+    series: LEVELS.filter((level, place) => place === 0 || seen.some((point) => levelOf(point.availability) === level)),
+    format: (share, step) => percentText(share, step === undefined ? 2 : 0),
+    unit: "share",
+    adds: false,
+    rows: points.map((point) => {
+      const level = levelOf(point.availability);
+      return {
+        label: slotText(point, slot_seconds),
+        at: point.at * 1000,
+        values: level === undefined ? {} : { [level.name]: point.availability ?? 0 },
+      };
+    }),
+  };
 }
 
-/** The slots that were not whole, in words, for those who cannot see the bars. */
-export function gapsText({ points, slot_seconds }: ModelPerformance): string {
-  const known = points.filter(({ availability }) => availability !== null);
-  if (known.length === 0) return "Not measured yet.";
-  const unit = slot_seconds < 86_400 ? "hours" : "days";
-  const short = known.filter(({ availability }) => availability !== null && availability < 1);
-  if (short.length === 0) return `Available in all ${known.length} ${unit} measured.`;
-  const worst = short
-    .toSorted((a, b) => (a.availability ?? 1) - (b.availability ?? 1))
-    .slice(0, 5)
-    .map((point) => `${slotText(point, slot_seconds)}: ${percentText(point.availability)}`);
-  return `Below 100 % in ${short.length} of ${known.length} ${unit} measured. Lowest: ${worst.join("; ")}.`;
-}
+const levelOf = (availability: number | null) =>
+  availability === null ? undefined : LEVELS.find(({ from }) => availability >= from);

@@ -1,21 +1,24 @@
 /** Spend over time, stacked by model or key. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
+import type { UsageRow } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
 import { keyName } from "../../keys/key-names.ts";
 import { sumMicro } from "../../money.ts";
 import { type Split, spendParts, stackSpend } from "../../requests/spend.ts";
-import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
+import { RANGE_WORDS, type SumRange, spanBefore, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { BarList } from "../../ui/chart/bar-list.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
+import { ChartRoom } from "../../ui/chart/room.tsx";
+import { useBefore } from "../../ui/chart/use-before.ts";
 import { ChartColumn } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
-import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
 import { useThisHour } from "../../ui/time.tsx";
 
 const SPLITS: { value: Split; label: string }[] = [
@@ -28,8 +31,18 @@ export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNod
   const hour = useThisHour();
   const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
   const usage = useQuery(usageQuery({ by: span.by, split, from: span.from.toISOString() }));
+  const comparison = useBefore(range);
+  const before = useQuery({
+    ...usageQuery({ by: span.by, split, from: spanBefore(span).from.toISOString(), to: span.from.toISOString() }),
+    ...comparison.query,
+  });
   const { data: keys } = useQuery({ ...keysQuery, enabled: split === "key" });
   const nameOf = (part: string): string => (split === "model" ? part || "no model" : keyName(keys?.data, part));
+  const chartOf = (rows: UsageRow[]) => {
+    const labelOf = (bucket: string): string => bucketTick(span.by, bucket);
+    const { earlier, ...chart } = stackSpend({ rows, span, split, nameOf, labelOf, before: before.data?.data });
+    return { ...chart, before: comparison.of(earlier, before.error) };
+  };
   return (
     <Card
       title="Spend"
@@ -40,7 +53,7 @@ export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNod
         </div>
       }
     >
-      <Loaded query={usage} loading={<Skeleton className="h-72 w-full" />}>
+      <Loaded query={usage} loading={<ChartRoom />}>
         {({ data }) =>
           sumMicro(data.map(({ charge_micro }) => charge_micro)) === 0n ? (
             <Empty icon={<ChartColumn aria-hidden />} title="No spend">
@@ -54,7 +67,8 @@ export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNod
               <Chart
                 title={`Spend in ${RANGE_WORDS[range]} by ${split}`}
                 format={moneyTick}
-                {...stackSpend({ rows: data, span, split, nameOf, labelOf: (bucket) => bucketTick(span.by, bucket) })}
+                unit="USD"
+                {...chartOf(data)}
               />
               <div className="mt-4">
                 <BarList label={`Spend by ${split}`} items={spendParts({ rows: data, split, nameOf })} />

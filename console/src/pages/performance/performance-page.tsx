@@ -11,8 +11,10 @@ import { PerformanceFigures } from "../../performance/figures.tsx";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
-import { LineChart } from "../../ui/chart/line-chart.tsx";
-import { percentileLines } from "../../ui/chart/percentiles.ts";
+import { Chart } from "../../ui/chart/chart.tsx";
+import type { Before, ChartRow } from "../../ui/chart/chart-data.ts";
+import { type Percentiles, percentileLines } from "../../ui/chart/percentiles.ts";
+import { useBefore } from "../../ui/chart/use-before.ts";
 import { SelectField } from "../../ui/field.tsx";
 import { Activity, X } from "../../ui/icons.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
@@ -30,6 +32,9 @@ export function PerformancePage() {
   const set = (change: (search: PerformanceSearch) => PerformanceSearch): void =>
     void navigate({ search: change, replace: true, resetScroll: false });
   const query = useQuery(performanceQuery({ range, by, model, key }));
+  const end = query.data?.range === range ? query.data.from : undefined;
+  const comparison = useBefore(range, end !== undefined);
+  const before = useQuery({ ...performanceQuery({ range, by, model, key, to: String(end) }), ...comparison.query });
   const filtered = model !== undefined || key !== undefined;
   const clear = (): void => set(({ model: _model, key: _key, ...search }) => search);
   return (
@@ -60,7 +65,11 @@ export function PerformancePage() {
               </Card>
             ) : (
               <>
-                <Course answer={answer} words={RANGE_WORDS[range]} />
+                <Course
+                  answer={answer}
+                  words={RANGE_WORDS[range]}
+                  beforeOf={(rowsOf) => comparison.of(before.data && rowsOf(before.data), before.error)}
+                />
                 <PerformanceTable
                   answer={answer}
                   onBy={(next) => set(({ by: _by, ...search }) => (next === "key" ? { ...search, by: next } : search))}
@@ -130,37 +139,47 @@ function choices(all: string, values: Choice[], chosen: string): Choice[] {
   return [{ value: "", label: all }, ...(known ? [] : [{ value: chosen, label: chosen }]), ...values];
 }
 
-function Course({ answer, words }: { answer: Performance; words: string }) {
-  const ERRORS = "Error rate";
-  const SPEED = "Tokens per second";
+interface CourseProps {
+  answer: Performance;
+  words: string;
+  /** The same of the period before. */
+  beforeOf: (rowsOf: (answer: Performance) => ChartRow[]) => Before;
+}
+
+function Course({ answer, words, beforeOf }: CourseProps) {
+  const percentiles = (of: (point: Performance["series"][number]) => Percentiles) => ({
+    ...percentileLines(percentilePoints(answer, of)),
+    before: beforeOf((past) => percentileLines(percentilePoints(past, of)).rows),
+  });
+  const line = (name: string, colour: number, of: (point: Performance["series"][number]) => number | null) => ({
+    series: [{ name, colour }],
+    rows: lineRows(answer, name, of),
+    before: beforeOf((past) => lineRows(past, name, of)),
+  });
   return (
     <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
       <Card title="Time to first token">
-        <LineChart
-          title={`Time to first token in ${words}`}
-          {...percentileLines(percentilePoints(answer, ({ ttft_ms }) => ttft_ms))}
-        />
+        <Chart kind="lines" title={`Time to first token in ${words}`} {...percentiles(({ ttft_ms }) => ttft_ms)} />
       </Card>
       <Card title="Duration">
-        <LineChart
-          title={`Duration in ${words}`}
-          {...percentileLines(percentilePoints(answer, ({ duration_ms }) => duration_ms))}
-        />
+        <Chart kind="lines" title={`Duration in ${words}`} {...percentiles(({ duration_ms }) => duration_ms)} />
       </Card>
       <Card title="Speed">
-        <LineChart
+        <Chart
+          kind="lines"
           title={`Tokens per second in ${words}`}
-          series={[{ name: SPEED, colour: 2 }]}
-          rows={lineRows(answer, SPEED, ({ tokens_per_second }) => tokens_per_second)}
+          {...line("Tokens per second", 2, ({ tokens_per_second }) => tokens_per_second)}
           format={decimalText}
+          unit="tokens/s"
         />
       </Card>
       <Card title="Errors">
-        <LineChart
+        <Chart
+          kind="lines"
           title={`Error rate in ${words}`}
-          series={[{ name: ERRORS, colour: 6 }]}
-          rows={lineRows(answer, ERRORS, ({ error_share }) => error_share)}
+          {...line("Error rate", 6, ({ error_share }) => error_share)}
           format={shareText}
+          unit="share"
         />
       </Card>
     </div>

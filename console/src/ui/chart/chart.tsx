@@ -1,84 +1,118 @@
-/** Charts. What they draw is also there as a table, for screen readers and for whoever wants the numbers. */
-import { useId, useState } from "react";
+/**
+ * The console's chart: bars or lines over time. It is zoomed by dragging or with the keyboard, compared with the period before, kept as
+ * CSV or SVG; each series can be switched off. All it draws is also there in words and as a table.
+ */
+import { useId, useMemo, useRef, useState } from "react";
+import { saveText } from "../../save-text.ts";
 import { Button } from "../button.tsx";
-import type { ChartProps } from "./chart-data.ts";
+import { Empty } from "../states.tsx";
+import { type ChartProps, HEIGHT } from "./chart-data.ts";
 import { Drawing } from "./drawing.tsx";
+import { zoneText } from "./labels.ts";
+import { Legend } from "./legend.tsx";
+import { summaryOf } from "./summary.ts";
+import { ChartTable } from "./table.tsx";
+import { Tools } from "./tools.tsx";
+import { scaled, viewOf, type Zoom } from "./zoom.ts";
 
 export function Chart(props: ChartProps) {
-  const { title, series, rows, format, kind, height = 240 } = props;
-  const none = kind === "lines" ? "–" : format(0);
+  const {
+    title,
+    series,
+    rows,
+    format,
+    kind = "bars",
+    whole = false,
+    adds = kind === "bars",
+    height = HEIGHT,
+    before,
+  } = props;
+  const figure = useRef<HTMLElement>(null);
   const [asTable, setAsTable] = useState(false);
-  const tableId = useId();
+  const [hidden, toggle] = useHidden();
+  const { moments, view, zoomed, setZoom } = useZoom(props);
+  const [tableId, summaryId] = [useId(), useId()];
+  const shown = useMemo(() => series.filter(({ name }) => !hidden.has(name)), [series, hidden]);
+  const { first, last } = view;
+  const inView = useMemo(() => rows.slice(first, last + 1), [rows, first, last]);
+  const known = before?.on === true ? before.rows : undefined;
+  const earlier = useMemo(() => known?.slice(first, last + 1), [known, first, last]);
+  const zone = zoneText(moments);
+  if (rows.length === 0) return <Empty title="No data" />;
+  const seen = { series: shown, rows: inView, format, earlier };
+  const save = async (as: "csv" | "svg"): Promise<void> => {
+    const { csvOf, fileNameOf, themeColour, pictureOf } = await import("./files.ts");
+    const name = `${fileNameOf(title)}.${as}`;
+    const compared = earlier && before && { words: before.words, rows: earlier };
+    if (as === "csv") return saveText(name, "text/csv", csvOf({ ...seen, unit: props.unit, before: compared }));
+    const drawing = figure.current?.querySelector<SVGSVGElement>("svg[role=application]");
+    if (drawing == null) return;
+    const legend = [
+      ...shown.map((one) => ({ name: one.name, colour: `var(--chart-${one.colour})` })),
+      ...(compared === undefined ? [] : [{ name: `dashed: ${compared.words}`, colour: "var(--ink)" }]),
+    ];
+    const size = { width: drawing.clientWidth, height };
+    const picture = { title, drawing: drawing.innerHTML, ...size, legend, note: zone, colourOf: themeColour };
+    saveText(name, "image/svg+xml", pictureOf(picture));
+  };
   return (
-    <figure aria-label={title} className="flex flex-col gap-3">
-      <div
-        className={
-          asTable ? "hidden" : "rounded-sm has-[svg:focus-visible]:outline-2 has-[svg:focus-visible]:outline-accent"
-        }
-      >
-        <Drawing {...props} height={height} />
-      </div>
-      <figcaption className="flex flex-wrap items-center gap-x-4 gap-y-1.5 text-xs text-ink-soft">
-        <ul className="flex flex-1 flex-wrap gap-x-4 gap-y-1">
-          {series.map(({ name, colour }) => (
-            <li key={name} className="flex items-center gap-1.5 wrap-anywhere">
-              <span aria-hidden className={`size-2.5 shrink-0 rounded-[3px] ${SWATCH[colour]}`} />
-              {name}
-            </li>
-          ))}
-        </ul>
-        <Button
-          look="quiet"
-          size="small"
-          aria-expanded={asTable}
-          aria-controls={tableId}
-          onClick={() => setAsTable(!asTable)}
-        >
-          {asTable ? "Show as chart" : "Show as table"}
-        </Button>
+    <figure ref={figure} aria-label={title} className="flex flex-col gap-2">
+      {asTable ? (
+        <div id={tableId} className="overflow-auto" style={{ height }}>
+          <ChartTable {...seen} {...{ title, zone }} none={adds ? format(0) : "–"} beforeWords={before?.words} />
+        </div>
+      ) : (
+        <div className="relative rounded-sm has-[svg:focus-visible]:outline-2 has-[svg:focus-visible]:outline-accent">
+          <Drawing
+            {...seen}
+            {...{ title, kind, adds, whole, height, hidden, moments, view }}
+            describedBy={summaryId}
+            beforeWords={before?.words}
+            onZoom={setZoom}
+          />
+          {zoomed && (
+            <Button size="small" className="absolute top-1 right-7 shadow-sm" onClick={() => setZoom(undefined)}>
+              Reset zoom
+            </Button>
+          )}
+        </div>
+      )}
+      <p id={summaryId} className="sr-only">
+        {summaryOf({ ...seen, kind, adds })} {zone}.
+      </p>
+      <figcaption className="flex flex-wrap items-center gap-x-4 text-xs text-ink-soft">
+        <Legend {...{ series, hidden, before, format, adds, earlier }} rows={inView} onToggle={toggle} />
+        <span className="ml-auto flex items-center gap-2">
+          <span>{zone}</span>
+          <Tools
+            {...{ before, asTable, tableId, zoomed }}
+            onTable={() => setAsTable(!asTable)}
+            onZoom={(by) =>
+              setZoom(by === "reset" ? undefined : scaled(moments, view, Math.round((first + last) / 2), by))
+            }
+            onSave={save}
+          />
+        </span>
       </figcaption>
-      <div id={tableId} className={asTable ? "max-h-72 overflow-auto" : "sr-only"}>
-        <table className="w-full text-xs">
-          <caption className="sr-only">{title}</caption>
-          <thead>
-            <tr className="text-ink-soft">
-              <th scope="col" className="py-1 text-left font-medium">
-                Time
-              </th>
-              {series.map(({ name }) => (
-                <th key={name} scope="col" className="py-1 pl-4 text-right font-medium">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ label, values, texts }) => (
-              <tr key={label} className="border-t border-line">
-                <th scope="row" className="py-1 text-left font-normal">
-                  {label}
-                </th>
-                {series.map(({ name }) => (
-                  <td key={name} className="py-1 pl-4 text-right">
-                    {texts?.[name] ?? (values[name] === undefined ? none : format(values[name]))}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
     </figure>
   );
 }
 
-/** Written out, so that the style sheet has them. */
-const SWATCH: Record<number, string> = {
-  1: "bg-chart-1",
-  2: "bg-chart-2",
-  3: "bg-chart-3",
-  4: "bg-chart-4",
-  5: "bg-chart-5",
-  6: "bg-chart-6",
-  7: "bg-chart-7",
-};
+const NONE: ReadonlySet<string> = new Set();
+
+/** The series that are switched off. */
+function useHidden(): [ReadonlySet<string>, (name: string) => void] {
+  const [hidden, setHidden] = useState(NONE);
+  const toggle = (name: string): void =>
+    setHidden((now) => (now.has(name) ? new Set([...now].filter((one) => one !== name)) : new Set([...now, name])));
+  return [hidden, toggle];
+}
+
+/** A chart of something else, of another range for one, begins with all of its rows. */
+function useZoom({ title, rows }: Pick<ChartProps, "title" | "rows">) {
+  const [kept, setKept] = useState<{ title: string; zoom: Zoom | undefined }>();
+  const moments = useMemo(() => rows.map(({ at }) => at), [rows]);
+  const view = viewOf(moments, kept?.title === title ? kept.zoom : undefined);
+  const zoomed = view.first > 0 || view.last < moments.length - 1;
+  return { moments, view, zoomed, setZoom: (zoom: Zoom | undefined) => setKept({ title, zoom }) };
+}

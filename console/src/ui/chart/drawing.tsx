@@ -1,11 +1,15 @@
 /**
- * The drawing itself, as SVG in the theme's colours. It is our own because the first page shows one: a library for every kind of chart was
- * half of that page's scripts, and these are two kinds.
+ * The drawing itself, as SVG in the theme's colours: docs/decisions/charts.md says why it is our own. What does not follow the pointer
+ * (`Still`) is drawn again only when the rows, the series or the room change.
  */
-import { type KeyboardEvent, type PointerEvent, useLayoutEffect, useRef, useState } from "react";
-import type { ChartProps, ChartRow } from "./chart-data.ts";
-import { barPaths, everyHowMany, levelOf, lineOfValues, middlesOf, nearest, type Plot, roomOf } from "./geometry.ts";
+import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type Drawn, type Kind, totalOf } from "./chart-data.ts";
+import { levelOf, middlesOf, type Plot, roomOf } from "./geometry.ts";
+import { Hint } from "./hint.tsx";
+import { useReading } from "./reading.ts";
+import { Shapes } from "./shapes.tsx";
 import { timeTicks, valueTicks } from "./ticks.ts";
+import type { View, Zoom } from "./zoom.ts";
 
 const TOP = 8;
 /** Half of a mark below the axis: "Nov 16". */
@@ -16,89 +20,84 @@ const AXIS_GAP = 14;
 /** Of the ticks' font, nearly. */
 const CHARACTER_WIDTH = 6.5;
 const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
-/** What a mark below the axis needs, where it is a time; other texts need this much between them. */
+/** What a mark below the axis needs. */
 const MARK_WIDTH = 72;
-const TEXT_GAP = 24;
 
-export function Drawing({ title, series, rows, kind = "bars", format, whole = false, height = 240 }: ChartProps) {
+interface Props extends Drawn {
+  title: string;
+  adds: boolean;
+  describedBy: string;
+  beforeWords: string | undefined;
+  /** Of all rows; `rows` are those in view. */
+  moments: number[];
+  view: View;
+  onZoom: (zoom: Zoom | undefined) => void;
+}
+
+export function Drawing({ title, adds, describedBy, beforeWords, moments, view, onZoom, ...drawn }: Props) {
+  const { series, rows, kind, format, height, hidden, earlier } = drawn;
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
-  const [at, setAt] = useState<number>();
-  const most = Math.max(0, ...rows.map(kind === "bars" ? sumOf : largestOf));
-  const ticks = valueTicks(most, { whole });
-  const write = (value: number): string => format(value, ticks[1]);
-  const left = AXIS_GAP + CHARACTER_WIDTH * Math.max(...ticks.map((tick) => write(tick).length));
-  const plot: Plot = {
-    left,
-    top: TOP,
-    width: Math.max(1, width - left - RIGHT),
-    height: height - TOP - BOTTOM,
-    most: ticks.at(-1) ?? 1,
-  };
-  const middles = middlesOf(plot, rows.length, kind);
-  const shown = at === undefined ? undefined : rows[at];
-  const move = ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>): void => {
-    if (rows.length > 0) setAt(nearest(middles, clientX - currentTarget.getBoundingClientRect().left));
-  };
-  const turn = (event: KeyboardEvent): void => {
-    const next = NEXT[event.key]?.(at ?? 0, rows.length - 1);
-    if (next === undefined) return;
-    event.preventDefault();
-    setAt(Math.min(Math.max(0, next), rows.length - 1));
-  };
+  const { plot, ticks } = usePlot(drawn, width);
+  const middles = useMemo(() => middlesOf(plot, rows.length, kind), [plot, rows.length, kind]);
+  const { at, dragged, handlers } = useReading({ moments, view, middles, onZoom });
+  const row = at === undefined ? undefined : rows[at];
   return (
     <div ref={frame} className="relative" style={{ height }}>
       {width > 0 && (
         <svg
           role="application"
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys read its values
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: keys read its values and zoom
           tabIndex={0}
-          aria-label={`${title}. Use the arrow keys to move along it.`}
+          aria-label={`${title}. Arrow keys read its values, plus and minus zoom, 0 shows everything.`}
+          aria-describedby={describedBy}
           width={width}
           height={height}
-          className="block outline-none"
-          onPointerMove={move}
-          onPointerDown={move}
-          onPointerLeave={() => setAt(undefined)}
-          onFocus={() => setAt((now) => now ?? 0)}
-          onBlur={() => setAt(undefined)}
-          onKeyDown={turn}
+          className="block cursor-crosshair touch-pan-y outline-none select-none"
+          onDoubleClick={() => onZoom(undefined)}
+          {...handlers}
         >
-          <Cursor {...{ plot, kind }} middle={at === undefined ? undefined : middles[at]} rows={rows.length} />
-          {ticks.map((tick) => (
-            <g key={tick}>
-              <line
-                x1={left}
-                x2={width - RIGHT}
-                y1={levelOf(plot, tick)}
-                y2={levelOf(plot, tick)}
-                stroke="var(--line)"
-              />
-              <text x={left - 8} y={levelOf(plot, tick)} dy="0.35em" textAnchor="end" {...TICK}>
-                {write(tick)}
-              </text>
-            </g>
-          ))}
-          <Marks {...{ plot, rows, middles, width }} y={height - BOTTOM + 16} />
-          <Shapes {...{ plot, series, rows, kind }} />
+          <Cursor {...{ plot, kind, middles, at, dragged }} />
+          <Still {...drawn} {...{ plot, ticks, middles, width }} />
         </svg>
       )}
-      {shown !== undefined && at !== undefined && (
-        <Hint row={shown} series={series} format={format} x={middles[at] ?? 0} width={width} />
+      {row !== undefined && at !== undefined && (
+        <Hint
+          {...{ row, series, kind, adds, format, width, hidden }}
+          x={middles[at] ?? 0}
+          before={earlier?.[at]}
+          beforeWords={beforeWords}
+        />
       )}
     </div>
   );
 }
 
-const sumOf = ({ values }: ChartRow): number => Object.values(values).reduce((sum, value) => sum + value, 0);
-const largestOf = ({ values }: ChartRow): number => Math.max(0, ...Object.values(values));
+/** Where its parts stand, and the marks of its values. */
+function usePlot({ series, rows, earlier, kind, format, whole, height, hidden }: Drawn, width: number) {
+  return useMemo(() => {
+    const ticks = valueTicks(mostOf({ series, rows, earlier, kind, hidden }), { whole });
+    const left = AXIS_GAP + CHARACTER_WIDTH * Math.max(...ticks.map((tick) => format(tick, ticks[1]).length));
+    const room = { width: Math.max(1, width - left - RIGHT), height: height - TOP - BOTTOM };
+    return { ticks, plot: { left, top: TOP, ...room, most: ticks.at(-1) ?? 1 } };
+  }, [series, rows, earlier, kind, format, whole, height, hidden, width]);
+}
 
-const NEXT: Record<string, (at: number, last: number) => number> = {
-  ArrowLeft: (at) => at - 1,
-  ArrowRight: (at) => at + 1,
-  Home: () => 0,
-  End: (_at, last) => last,
-};
+/** The largest value that is drawn. */
+function mostOf({
+  series,
+  rows,
+  earlier = [],
+  kind,
+  hidden,
+}: Pick<Drawn, "series" | "rows" | "earlier" | "kind" | "hidden">) {
+  let most = 0;
+  for (const row of [...rows, ...earlier]) {
+    if (kind === "bars") most = Math.max(most, totalOf(row, hidden));
+    else for (const { name } of series) most = Math.max(most, row.values[name] ?? 0);
+  }
+  return most;
+}
 
 /** Before the first frame is drawn, and whenever it changes. */
 function useWidth(of: { current: HTMLElement | null }): number {
@@ -117,104 +116,64 @@ function useWidth(of: { current: HTMLElement | null }): number {
 
 interface CursorProps {
   plot: Plot;
-  kind: "bars" | "lines";
-  middle: number | undefined;
-  rows: number;
+  kind: Kind;
+  middles: number[];
+  at: number | undefined;
+  /** Where a drag began. */
+  dragged: number | undefined;
 }
 
-function Cursor({ plot, kind, middle, rows }: CursorProps) {
-  if (middle === undefined) return null;
+function Cursor({ plot, kind, middles, at, dragged }: CursorProps) {
+  if (at === undefined) return null;
   const { top, height } = plot;
-  if (kind === "lines") return <line x1={middle} x2={middle} y1={top} y2={top + height} stroke="var(--line)" />;
-  const room = roomOf(plot, rows);
-  return <rect x={middle - room / 2} y={top} width={room} height={height} fill="var(--sunken)" />;
+  const room = kind === "bars" ? roomOf(plot, middles.length) : 0;
+  const ends = [middles[at] ?? 0, middles[dragged ?? at] ?? 0];
+  const [left, right] = [Math.min(...ends) - room / 2, Math.max(...ends) + room / 2];
+  return (
+    <g data-cursor>
+      <rect x={left} y={top} width={right - left} height={height} fill="var(--sunken)" />
+      {kind === "lines" && <line x1={ends[0]} x2={ends[0]} y1={top} y2={top + height} stroke="var(--line-strong)" />}
+    </g>
+  );
 }
 
-interface MarksProps {
+interface StillProps extends Drawn {
   plot: Plot;
-  rows: ChartRow[];
+  ticks: number[];
   middles: number[];
   width: number;
-  y: number;
 }
 
-function Marks({ plot, rows, middles, width, y }: MarksProps) {
-  const texts = marksBelow(rows, { width, room: roomOf(plot, rows.length) });
-  return texts.map((text, row) =>
-    text === "" ? null : (
-      <text key={rows[row]?.label} x={middles[row]} y={y} textAnchor="middle" {...TICK}>
-        {text}
-      </text>
-    ),
+const Still = memo(function Still({ plot, ticks, middles, width, ...drawn }: StillProps) {
+  const { rows, format, height } = drawn;
+  const marks = timeTicks(
+    rows.map(({ at }) => at),
+    Math.max(2, Math.floor(width / MARK_WIDTH)),
   );
-}
-
-/** Rows that are moments have marks at round ones; others as many as there is room for. */
-function marksBelow(rows: ChartRow[], { width, room }: { width: number; room: number }): string[] {
-  const moments = rows.flatMap(({ at }) => (at === undefined ? [] : [at]));
-  if (moments.length === rows.length) return timeTicks(moments, Math.max(2, Math.floor(width / MARK_WIDTH)));
-  const longest = Math.max(0, ...rows.map(({ label }) => label.length));
-  const each = everyHowMany(room, longest * CHARACTER_WIDTH + TEXT_GAP);
-  return rows.map(({ label }, row) => (row % each === 0 ? label : ""));
-}
-
-function Shapes({
-  plot,
-  series,
-  rows,
-  kind,
-}: Pick<ChartProps, "series" | "rows"> & { plot: Plot; kind: "bars" | "lines" }) {
-  if (kind === "bars") {
-    const paths = barPaths(
-      plot,
-      rows.map(({ values }) => series.map(({ name }) => values[name] ?? 0)),
-    );
-    return series.map(({ name, colour }, place) => (
-      <path key={name} d={paths[place]} fill={`var(--chart-${colour})`} shapeRendering="crispEdges" />
-    ));
-  }
-  return series.map(({ name, colour }) => {
-    const { stroke, area, lonely } = lineOfValues(
-      plot,
-      rows.map(({ values }) => values[name]),
-    );
-    const paint = `var(--chart-${colour})`;
-    return (
-      <g key={name}>
-        {series.length === 1 && <path d={area} fill={paint} fillOpacity={0.12} />}
-        <path d={stroke} fill="none" stroke={paint} strokeWidth={1.75} strokeLinejoin="round" />
-        {lonely.map(({ x, y }) => (
-          <circle key={x} cx={x} cy={y} r={2.5} fill={paint} />
-        ))}
-      </g>
-    );
-  });
-}
-
-interface HintProps extends Pick<ChartProps, "series" | "format"> {
-  row: ChartRow;
-  x: number;
-  width: number;
-}
-
-/** Beside the row, on the side that has more room; the topmost of a stack first. */
-function Hint({ row: { label, values, texts }, series, format, x, width }: HintProps) {
-  const shown = series.filter(({ name }) => (values[name] ?? 0) > 0).toReversed();
-  const side = x > width / 2 ? { right: width - x + 10 } : { left: x + 10 };
   return (
-    <div
-      role="status"
-      style={side}
-      className="pointer-events-none absolute top-2 z-10 rounded-md border border-line bg-raised px-3 py-2 text-xs shadow-lg"
-    >
-      <p className="mb-1 font-medium">{label}</p>
-      {shown.length === 0 && <p className="text-ink-soft">No data</p>}
-      {shown.map(({ name }) => (
-        <p key={name} className="flex justify-between gap-6">
-          <span className="text-ink-soft">{name}</span>
-          <span>{texts?.[name] ?? format(values[name] ?? 0)}</span>
-        </p>
+    <>
+      {ticks.map((tick) => (
+        <g key={tick}>
+          <line
+            x1={plot.left}
+            x2={width - RIGHT}
+            y1={levelOf(plot, tick)}
+            y2={levelOf(plot, tick)}
+            stroke="var(--line)"
+          />
+          <text x={plot.left - 8} y={levelOf(plot, tick)} dy="0.35em" textAnchor="end" {...TICK}>
+            {format(tick, ticks[1])}
+          </text>
+        </g>
       ))}
-    </div>
+      {marks.map((text, place) =>
+        text === "" ? null : (
+          <text key={rows[place]?.at} x={middles[place]} y={height - BOTTOM + 16} textAnchor="middle" {...TICK}>
+            {text}
+          </text>
+        ),
+      )}
+      <Shapes plot={plot} {...drawn} />
+    </>
   );
-}
+});

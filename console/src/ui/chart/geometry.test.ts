@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barPaths, levelOf, lineOfValues, middlesOf, nearest, type Plot } from "./geometry.ts";
+import { barPaths, levelOf, lineOfValues, middlesOf, nearest, type Plot, stepPath } from "./geometry.ts";
 
 const plot: Plot = { left: 10, top: 0, width: 100, height: 50, most: 10 };
 
@@ -33,4 +33,21 @@ test("a line breaks at a gap; what stands alone is a point", () => {
   assert.equal(stroke, "M10,0L35,25");
   assert.equal(area, "M10,50L10,0L35,25L35,50Z");
   assert.deepEqual(lonely, [{ x: 85, y: 40 }]);
+});
+
+test("a line of more points than pixels keeps its ends and its extremes", () => {
+  const values = Array.from({ length: 1000 }, (_, i) => (i === 503 ? 10 : i === 507 ? 0 : 5));
+  const { stroke } = lineOfValues(plot, values);
+  const levels = stroke.split(/[ML]/).flatMap((point) => (point === "" ? [] : [Number(point.split(",")[1])]));
+  assert.ok(levels.length < 400, `${levels.length} points are drawn`);
+  assert.deepEqual([levels[0], levels.at(-1)], [25, 25]);
+  assert.deepEqual(
+    levels.filter((level) => level !== 25),
+    [0, 50],
+  );
+});
+
+test("the period before is a step for each row, with a gap where it has none", () => {
+  assert.equal(stepPath(plot, [10, 5]), "M10,0H60V25H110");
+  assert.equal(stepPath(plot, [undefined, 5]), "M60,25H110");
 });

@@ -1,4 +1,5 @@
 /** Where the parts of a chart stand, in pixels. Pure. */
+import type { Kind } from "./chart-data.ts";
 
 /** The part of a drawing between its axes. */
 export interface Plot {
@@ -17,7 +18,7 @@ const BAR_WIDTH_MAX = 36;
 export const roomOf = ({ width }: Plot, rows: number): number => width / Math.max(1, rows);
 
 /** The middle of each row: bars stand in the middle of their room, lines go from edge to edge. */
-export function middlesOf(plot: Plot, rows: number, kind: "bars" | "lines"): number[] {
+export function middlesOf(plot: Plot, rows: number, kind: Kind): number[] {
   const { left, width } = plot;
   const edgeToEdge = kind === "lines" && rows > 1;
   return Array.from({ length: rows }, (_, row) =>
@@ -55,12 +56,17 @@ export function barPaths(plot: Plot, rows: number[][]): string[] {
   return paths;
 }
 
+interface Point {
+  x: number;
+  y: number;
+}
+
 interface Line {
   /** The line itself, and what lies below it. */
   stroke: string;
   area: string;
   /** Values between two gaps, which have no line to be seen by. */
-  lonely: { x: number; y: number }[];
+  lonely: Point[];
 }
 
 /** Of one series; a value that is missing is a gap. */
@@ -68,12 +74,12 @@ export function lineOfValues(plot: Plot, values: (number | undefined)[]): Line {
   const middles = middlesOf(plot, values.length, "lines");
   const floor = levelOf(plot, 0);
   const line: Line = { stroke: "", area: "", lonely: [] };
-  let run: { x: number; y: number }[] = [];
+  let run: Point[] = [];
   const close = (): void => {
     const [first, last] = [run[0], run.at(-1)];
     if (run.length === 1 && first !== undefined) line.lonely.push(first);
     else if (first !== undefined && last !== undefined) {
-      const points = run.map(({ x, y }) => `${x},${y}`).join("L");
+      const points = (run.length > 2 * plot.width ? thinned(run) : run).map(({ x, y }) => `${x},${y}`).join("L");
       line.stroke += `M${points}`;
       line.area += `M${first.x},${floor}L${points}L${last.x},${floor}Z`;
     }
@@ -87,7 +93,26 @@ export function lineOfValues(plot: Plot, values: (number | undefined)[]): Line {
   return line;
 }
 
-/** Every how many of them are written, so that texts of this width have room. */
-export const everyHowMany = (room: number, textWidth: number): number => Math.max(1, Math.ceil(textWidth / room));
+/** Of more points than pixels those that show: the first, highest, lowest and last of each column of pixels. */
+function thinned(points: Point[]): Point[] {
+  const columns = Map.groupBy(points, ({ x }) => Math.floor(x));
+  return [...columns.values()].flatMap((column) => {
+    const levels = column.map(({ y }) => y);
+    const kept = [0, levels.indexOf(Math.min(...levels)), levels.indexOf(Math.max(...levels)), column.length - 1];
+    return [...new Set(kept.sort((a, b) => a - b))].map((place) => column[place] as Point);
+  });
+}
+
+/** The upper edge of bars that are not drawn themselves: a step for each row, none where there is no value. */
+export function stepPath(plot: Plot, values: (number | undefined)[]): string {
+  const room = roomOf(plot, values.length);
+  return values
+    .map((value, row) => {
+      if (value === undefined) return "";
+      const joint = row === 0 || values[row - 1] === undefined ? `M${tidy(plot.left + row * room)},` : "V";
+      return `${joint}${levelOf(plot, value)}H${tidy(plot.left + (row + 1) * room)}`;
+    })
+    .join("");
+}
 
 const tidy = (value: number): number => Math.round(value * 100) / 100;

@@ -1,15 +1,42 @@
 /** How a chart writes its values and its rows. */
-import { countText, decimalText, minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+import { countText, decimalText, minuteText, monthDayText, utcMonthDayText, zoneName } from "../../locale.ts";
 import { span } from "../../time.ts";
+import { areDays } from "./ticks.ts";
 
 const MONEY_PLACES_MAX = 12;
 
+/** Of a single amount the digits that count: "$0.0123"; from a dollar on, cents. */
+const DIGITS = 3;
+
 /** Dollars with the places that the axis' step needs: "$0.10" for steps of $0.05. */
-export function moneyTick(dollars: number, step: number = dollars): string {
-  const needed = step > 0 ? Math.ceil(-Math.log10(step) - 1e-9) : 0;
-  const places = step >= 1 ? 0 : Math.min(MONEY_PLACES_MAX, Math.max(2, needed));
+export function moneyTick(dollars: number, step?: number): string {
+  const places = step === undefined ? placesOfOne(dollars) : step >= 1 ? 0 : placesOf(step);
   const [whole = "", part] = dollars.toFixed(places).split(".");
   return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part === undefined ? "" : `.${part}`}`;
+}
+
+const placesOf = (step: number): number =>
+  Math.min(MONEY_PLACES_MAX, Math.max(2, step > 0 ? Math.ceil(-Math.log10(step) - 1e-9) : 0));
+
+function placesOfOne(dollars: number): number {
+  if (dollars >= 1) return 2;
+  const [digits = "", power = "0"] = dollars.toExponential(DIGITS - 1).split("e");
+  return Math.min(
+    MONEY_PLACES_MAX,
+    Math.max(2, digits.replace(/\.?0+$/, "").replace(".", "").length - 1 - Number(power)),
+  );
+}
+
+/** "+4.7 %", "−12 %": against the period before. */
+export function changeText(share: number): string {
+  const size = Math.abs(share) * 100;
+  return `${share < 0 ? "−" : "+"}${size < 10 ? decimalText(size) : countText(size)} %`;
+}
+
+/** Whose days or hours an axis shows. */
+export function zoneText(moments: number[]): string {
+  if (areDays(moments)) return "Days in UTC";
+  return `Times in ${zoneName(moments.at(-1) ?? 0)}`;
 }
 
 /** From this step on an axis of times counts in seconds. */

@@ -1,7 +1,7 @@
 /** Percentiles over time as the lines of a chart: p50, p95 and p99, with gaps where nothing was measured. Pure. */
-import { minuteText, monthDayText } from "../../locale.ts";
-import type { ChartRow, Series } from "./chart-data.ts";
-import { spanTick } from "./labels.ts";
+import type { ChartProps } from "./chart-data.ts";
+import { bucketTick, spanTick } from "./labels.ts";
+import { areDays } from "./ticks.ts";
 
 const LINES = [
   { name: "p50", colour: 1 },
@@ -14,13 +14,14 @@ export type Percentiles = { [Name in (typeof LINES)[number]["name"]]: number | n
 /** One for each moment, the oldest first; `at` in milliseconds. `format` writes a value, as milliseconds unless told. */
 export function percentileLines(
   points: (Percentiles & { at: number })[],
-  format: (value: number, step?: number) => string = spanTick,
-): { series: Series[]; rows: ChartRow[]; format: (value: number, step?: number) => string } {
+): Pick<ChartProps, "series" | "rows" | "format" | "unit"> {
+  const by = areDays(points.map(({ at }) => at)) ? "day" : "hour";
   return {
     series: LINES.map(({ name, colour }) => ({ name, colour })),
-    format,
+    format: spanTick,
+    unit: "ms",
     rows: points.map((point) => ({
-      label: `${monthDayText(point.at)}, ${minuteText(point.at)}`,
+      label: bucketTick(by, point.at),
       at: point.at,
       values: Object.fromEntries(
         LINES.flatMap(({ name }) => {

@@ -9,24 +9,28 @@ test("every bucket has a bar, also where nothing happened", () => {
   const { series, rows } = stacked({
     ...plain,
     amounts: [
-      { bucket: "tue", part: "a", pico: 2n * DOLLAR },
-      { bucket: "tue", part: "a", pico: DOLLAR },
+      { bucket: "2026-11-17", part: "a", pico: 2n * DOLLAR },
+      { bucket: "2026-11-17", part: "a", pico: DOLLAR },
     ],
-    buckets: ["mon", "tue"],
+    buckets: ["2026-11-16", "2026-11-17"],
   });
   assert.deepEqual(series, [{ name: "a", colour: 1 }]);
   assert.deepEqual(
     rows.map(({ label, values, texts }) => [label, values.a, texts?.a]),
     [
-      ["mon", 0, "$0.00"],
-      ["tue", 3, "$3.00"],
+      ["2026-11-16", 0, "$0.00"],
+      ["2026-11-17", 3, "$3.00"],
     ],
   );
 });
 
 test("the largest parts are named, the rest are one", () => {
-  const amounts = Array.from({ length: 8 }, (_, i) => ({ bucket: "mon", part: `p${i}`, pico: BigInt(i + 1) * DOLLAR }));
-  const { series, rows } = stacked({ ...plain, amounts, buckets: ["mon"] });
+  const amounts = Array.from({ length: 8 }, (_, i) => ({
+    bucket: "2026-11-16",
+    part: `p${i}`,
+    pico: BigInt(i + 1) * DOLLAR,
+  }));
+  const { series, rows } = stacked({ ...plain, amounts, buckets: ["2026-11-16"] });
   assert.deepEqual(
     series.map(({ name }) => name),
     ["p7", "p6", "p5", "p4", "p3", "Others"],
@@ -51,4 +55,21 @@ test("what a chart says of its bars adds up: all of it has the same places", () 
       [Date.parse("2026-11-15"), "$0.00000000", "$1.00000000"],
     ],
   );
+});
+
+test("the period before has the same names; what only it had is among the others", () => {
+  const { rows, earlier } = stacked({
+    ...plain,
+    amounts: [{ bucket: "2026-11-16", part: "a", pico: DOLLAR }],
+    buckets: ["2026-11-16"],
+    before: {
+      amounts: [
+        { bucket: "2026-11-15", part: "a", pico: 2n * DOLLAR },
+        { bucket: "2026-11-15", part: "gone", pico: 3n * DOLLAR },
+      ],
+      buckets: ["2026-11-15"],
+    },
+  });
+  assert.deepEqual(rows[0]?.values, { a: 1 });
+  assert.deepEqual(earlier?.[0]?.values, { a: 2, Others: 3 });
 });

@@ -11,41 +11,51 @@ interface Amount {
   pico: bigint;
 }
 
-interface StackedParts {
+interface Period {
   amounts: Amount[];
-  /** Every bucket that is shown, in order. */
+  /** Every bucket that is shown, in order: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. */
   buckets: string[];
-  nameOf: (part: string) => string;
-  labelOf: (bucket: string) => string;
 }
 
-export function stacked(parts: StackedParts): { series: Series[]; rows: ChartRow[] } {
-  const { amounts, buckets, nameOf, labelOf } = parts;
+interface StackedParts extends Period {
+  nameOf: (part: string) => string;
+  labelOf: (bucket: string) => string;
+  /** With the same names. */
+  before?: Period | undefined;
+}
+
+export function stacked(parts: StackedParts): { series: Series[]; rows: ChartRow[]; earlier: ChartRow[] | undefined } {
+  const { amounts, nameOf, labelOf, before } = parts;
   const totals = sumBy(amounts, ({ part }) => part);
   const largest = [...totals.keys()].sort((a, b) => compare(totals.get(b) ?? 0n, totals.get(a) ?? 0n));
   const named = new Set(largest.slice(0, largest.length > PARTS_MAX ? PARTS_MAX - 1 : PARTS_MAX));
   const seriesOf = (part: string): string => (named.has(part) ? nameOf(part) : OTHERS);
-  const sums = sumBy(amounts, ({ bucket, part }) => `${bucket}\n${seriesOf(part)}`);
-  const places = placesOf(sums.values());
   const names = [...new Set(largest.map(seriesOf))];
   return {
     series: names.map((name, place) => ({ name, colour: name === OTHERS ? 7 : colourOf(place) })),
-    rows: buckets.map((bucket) => {
-      const cells = names.map((name) => [name, sums.get(`${bucket}\n${name}`) ?? 0n] as const);
-      return {
-        label: labelOf(bucket),
-        ...momentOf(bucket),
-        values: Object.fromEntries(cells.map(([name, pico]) => [name, chartDollars(pico)])),
-        texts: Object.fromEntries(cells.map(([name, pico]) => [name, columnDollars(pico, places)])),
-      };
-    }),
+    rows: rowsOf(parts, { names, seriesOf, labelOf }),
+    // What only the period before had is among the others, also where the chart has none of them.
+    earlier: before && rowsOf(before, { names: [...new Set([...names, OTHERS])], seriesOf, labelOf }),
   };
 }
 
-/** Buckets are named by when they begin: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. */
-function momentOf(bucket: string): { at?: number } {
-  const at = /^\d{5,}$/.test(bucket) ? Number(bucket) : Date.parse(bucket);
-  return Number.isNaN(at) ? {} : { at };
+interface Naming extends Pick<StackedParts, "labelOf"> {
+  names: string[];
+  seriesOf: (part: string) => string;
+}
+
+function rowsOf({ amounts, buckets }: Period, { names, seriesOf, labelOf }: Naming): ChartRow[] {
+  const sums = sumBy(amounts, ({ bucket, part }) => `${bucket}\n${seriesOf(part)}`);
+  const places = placesOf(sums.values());
+  return buckets.map((bucket) => {
+    const cells = names.map((name) => [name, sums.get(`${bucket}\n${name}`) ?? 0n] as const);
+    return {
+      label: labelOf(bucket),
+      at: /^\d{5,}$/.test(bucket) ? Number(bucket) : Date.parse(bucket),
+      values: Object.fromEntries(cells.map(([name, pico]) => [name, chartDollars(pico)])),
+      texts: Object.fromEntries(cells.map(([name, pico]) => [name, columnDollars(pico, places)])),
+    };
+  });
 }
 
 function sumBy(amounts: Amount[], keyOf: (amount: Amount) => string): Map<string, bigint> {

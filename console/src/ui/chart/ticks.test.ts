@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bucketTick, moneyTick, spanTick } from "./labels.ts";
+import { bucketTick, changeText, moneyTick, spanTick, zoneText } from "./labels.ts";
 import { timeTicks, valueTicks } from "./ticks.ts";
 
 const HOUR = 3_600_000;
@@ -85,4 +85,18 @@ test("days in hours, with room for few of them, are marked by their day", () => 
 test("a bucket is named whole, with UTC where it is UTC's", () => {
   assert.equal(bucketTick("day", "2026-11-15"), "Nov 15 UTC");
   assert.match(bucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);
+});
+
+test("an amount alone has the digits that count; a change has its sign", () => {
+  assert.deepEqual(
+    [0, 0.0123456, 0.1, 12.3456, 1500].map((dollars) => moneyTick(dollars)),
+    ["$0.00", "$0.0123", "$0.10", "$12.35", "$1,500.00"],
+  );
+  assert.deepEqual([0.0471, -0.12, 12.3].map(changeText), ["+4.7 %", "−12 %", "+1,230 %"]);
+});
+
+test("a chart says whose hours or days it shows", () => {
+  const day = Date.parse("2026-11-15");
+  assert.equal(zoneText([day, day + 86_400_000]), "Days in UTC");
+  assert.match(zoneText([day, day + 3_600_000]), /^Times in ./);
 });

@@ -28,12 +28,15 @@ const TIME_STEPS = [
   ...[1, 2, 5, 10, 20].map((days) => days * DAY),
 ];
 
+/** Rows that are days of the platform. Two at least: one alone may be an hour that begins at midnight. */
+export const areDays = (moments: number[]): boolean => moments.length > 1 && moments.every((at) => at % DAY === 0);
+
 /**
  * What stands below each of these moments: a time or a day where one is round, nothing elsewhere; at most so many. Rows that are
  * days are UTC's, all others the reader's own.
  */
 export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneOf): string[] {
-  const days = moments.every((at) => at % DAY === 0);
+  const days = areDays(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
   const last = moments.at(-1) ?? 0;
   // Days are counted from the last one, today: the first of a month is no rounder than another.

@@ -65,12 +65,12 @@ export function hostHandlers(
     renameNode: ({ account, params, body, refuse }) => nodes.rename(account.id, params.id, () => body().name, refuse),
     retireNode: ({ account, params, refuse }) => nodes.retire(account.id, params.id, refuse),
 
-    getInsight: ({ account, query }) => hostInsight(parts, account.id, query.range),
+    getInsight: ({ account, query }) => hostInsight(parts, account.id, query),
 
     async getNodeInsight({ account, params, query, refuse }) {
       const node = await nodes.find(account.id, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return nodeInsight(parts, node, query.range);
+      return nodeInsight(parts, node, query);
     },
 
     async listJobs({ account, params, query, refuse }) {

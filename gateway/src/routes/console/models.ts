@@ -64,10 +64,10 @@ export function modelHandlers(
       };
     },
 
-    async readModelPerformance({ params, query: { range }, refuse }) {
+    async readModelPerformance({ params, query: { range, to }, refuse }) {
       const entry = find(params.id);
       if (entry === undefined) throw refuse("model_not_found");
-      const slots = slotsOf(range, now());
+      const slots = slotsOf(range, now(), to);
       const asked = { ...slots, scope: "platform" as const, model: entry.id, percentilesOf: ["ttft"] as const };
       const [{ total, performed }, samples] = await Promise.all([
         performance.each(asked, { total: [], performed: ["slot"] }),

@@ -30,9 +30,9 @@ export function performanceHandlers(
 ): Handlers<typeof performanceRoutes> {
   const { performance, catalogue, sessionKeys, now } = parts;
   return {
-    async getPerformance({ account, query: { range, by, model, key }, refuse }) {
+    async getPerformance({ account, query: { range, by, model, key, to }, refuse }) {
       if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
-      const slots = slotsOf(range, now());
+      const slots = slotsOf(range, now(), to);
       const [keyIds, ofPlayground] = await Promise.all([
         namedKeys(sessionKeys, account.id, key),
         by === "key" ? sessionKeys.ofAccount(account.id) : [],

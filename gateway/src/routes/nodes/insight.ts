@@ -24,24 +24,25 @@ export type InsightParts = Pick<NodeParts, "fleet"> &
   Pick<HistoryParts, "insights" | "jobs"> &
   Pick<SiteParts, "cursors" | "now">;
 
-type Range = z.output<typeof InsightQuery>["range"];
+type Asked = z.output<typeof InsightQuery>;
 
 export async function nodeInsight(
   { insights, now }: InsightParts,
   node: { id: Uuid; accountId: Uuid },
-  range: Range,
+  { range, to }: Asked,
 ): Promise<z.input<typeof NodeInsight>> {
-  const insight = await insights.of(node.accountId, [node.id], range, now());
+  const insight = await insights.of(node.accountId, [node.id], slotsOf(range, now(), to), now());
   return { object: "node_insight", node: publicId("node", node.id), ...show(insight, range) };
 }
 
 export async function hostInsight(
   { insights, fleet, now }: InsightParts,
   accountId: Uuid,
-  range: Range,
+  { range, to }: Asked,
 ): Promise<z.input<typeof HostInsight>> {
-  const ids = await fleet.atWork(accountId, slotsOf(range, now()).from);
-  const insight = await insights.of(accountId, ids, range, now());
+  const slots = slotsOf(range, now(), to);
+  const ids = await fleet.atWork(accountId, slots.from);
+  const insight = await insights.of(accountId, ids, slots, now());
   return {
     object: "host_insight",
     ...show(insight, range),
@@ -55,7 +56,7 @@ export async function hostInsight(
 
 type Insight = Awaited<ReturnType<Insights["of"]>>;
 
-const show = ({ slots, total, series, earningsSlotMs, earnings }: Insight, range: Range) => ({
+const show = ({ slots, total, series, earningsSlotMs, earnings }: Insight, range: Asked["range"]) => ({
   range,
   from: seconds(slots.from),
   to: seconds(slots.to),

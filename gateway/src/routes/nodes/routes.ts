@@ -69,12 +69,12 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     renameNode: ({ accountId, params, body, refuse }) => nodes.rename(accountId, params.id, () => body().name, refuse),
     retireNode: ({ accountId, params, refuse }) => nodes.retire(accountId, params.id, refuse),
 
-    getInsight: ({ accountId, query }) => hostInsight(parts, accountId, query.range),
+    getInsight: ({ accountId, query }) => hostInsight(parts, accountId, query),
 
     async getNodeInsight({ accountId, params, query, refuse }) {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return nodeInsight(parts, node, query.range);
+      return nodeInsight(parts, node, query);
     },
 
     async listJobs({ accountId, params, query, refuse }) {

@@ -4,17 +4,19 @@ import { useMemo, useState } from "react";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
-import { bucketNames, RANGE_WORDS, SUM_RANGES, spanOf } from "../../../time-range.ts";
+import { bucketNames, RANGE_WORDS, SUM_RANGES, spanBefore, spanOf } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
 import { RangeSum } from "../../../ui/chart/range-sum.tsx";
+import { ChartRoom } from "../../../ui/chart/room.tsx";
 import { stacked } from "../../../ui/chart/stacked.ts";
+import { useBefore } from "../../../ui/chart/use-before.ts";
 import { ChartColumn } from "../../../ui/icons.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";
-import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
+import { Empty, Loaded } from "../../../ui/states.tsx";
 import { useThisHour } from "../../../ui/time.tsx";
 import { EarningsBy } from "./earnings-by.tsx";
 
@@ -38,10 +40,19 @@ export function EarningsChart({ node, nameOf }: Props) {
   const { by } = span;
   const query = { from: span.from.toISOString(), ...(node !== undefined && { node }) };
   const sums = useQuery(earningSumsQuery({ ...query, by, split }));
+  const comparison = useBefore(range);
+  const earlierSpan = { from: spanBefore(span).from.toISOString(), to: query.from };
+  const before = useQuery({ ...earningSumsQuery({ ...query, ...earlierSpan, by, split }), ...comparison.query });
   const partName = (part: string): string => (split === "node" ? nameOf(part) : part || "no model");
   const labelOf = (bucket: string): string => bucketTick(by, bucket);
   const amounts = (rows: EarningSum[]) =>
     rows.map((row) => ({ bucket: row[by] ?? "", part: row[split] ?? "", pico: parseMicro(row.earned_micro) }));
+  const chartOf = (rows: EarningSum[]) => {
+    const earlierSums = before.data && { amounts: amounts(before.data.data), buckets: bucketNames(spanBefore(span)) };
+    const period = { amounts: amounts(rows), buckets: bucketNames(span), before: earlierSums };
+    const { earlier, ...chart } = stacked({ ...period, nameOf: partName, labelOf });
+    return { ...chart, before: comparison.of(earlier, before.error) };
+  };
   return (
     <>
       <Card
@@ -53,7 +64,7 @@ export function EarningsChart({ node, nameOf }: Props) {
           </div>
         }
       >
-        <Loaded query={sums} loading={<Skeleton className="h-72 w-full" />}>
+        <Loaded query={sums} loading={<ChartRoom />}>
           {({ data }) =>
             data.length === 0 ? (
               <Empty icon={<ChartColumn aria-hidden />} title="No earnings">
@@ -67,12 +78,8 @@ export function EarningsChart({ node, nameOf }: Props) {
                 <Chart
                   title={`Earnings in ${RANGE_WORDS[range]} by ${split}`}
                   format={moneyTick}
-                  {...stacked({
-                    amounts: amounts(data),
-                    buckets: bucketNames(span),
-                    nameOf: partName,
-                    labelOf,
-                  })}
+                  unit="USD"
+                  {...chartOf(data)}
                 />
               </>
             )

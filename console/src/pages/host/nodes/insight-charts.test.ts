@@ -15,7 +15,7 @@ const insight = {
 } as NodeInsight;
 
 test("what was not measured is a gap; days are UTC's", () => {
-  const { rows } = courseOf(insight, [{ name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms }]);
+  const rows = courseOf(insight, [{ name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms }]);
   assert.deepEqual(
     rows.map(({ label, values }) => [label, values]),
     [
@@ -26,7 +26,7 @@ test("what was not measured is a gap; days are UTC's", () => {
 });
 
 test("what was earned is read exactly, whatever a bar's height can tell", () => {
-  const [row] = earningsOf(insight).rows;
+  const [row] = earningsOf(insight);
   assert.deepEqual([row?.values, row?.texts], [{ Earned: 0.003877615 }, { Earned: "$0.003877615" }]);
 });
 

@@ -11,37 +11,30 @@ const DAY_S = 86_400;
 const labelOf = (at: number, slotS: number): string =>
   slotS === DAY_S ? bucketTick("day", at * 1000) : momentTick(at * 1000);
 
-type Lines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
+export type Lines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
 
 /** What was not measured in a slot is a gap. */
-export function courseOf({ series, slot_s }: NodeInsight, lines: Lines): { series: Series[]; rows: ChartRow[] } {
-  return {
-    series: lines.map(({ name, colour }) => ({ name, colour })),
-    rows: series.map((point) => ({
-      label: labelOf(point.at, slot_s),
-      at: point.at * 1000,
-      values: Object.fromEntries(
-        lines.flatMap(({ name, of }) => {
-          const value = of(point);
-          return value === null ? [] : [[name, value]];
-        }),
-      ),
-    })),
-  };
-}
+export const courseOf = ({ series, slot_s }: NodeInsight, lines: Lines): ChartRow[] =>
+  series.map((point) => ({
+    label: labelOf(point.at, slot_s),
+    at: point.at * 1000,
+    values: Object.fromEntries(
+      lines.flatMap(({ name, of }) => {
+        const value = of(point);
+        return value === null ? [] : [[name, value]];
+      }),
+    ),
+  }));
 
-export function earningsOf({ earnings, earnings_slot_s }: NodeInsight): { series: Series[]; rows: ChartRow[] } {
-  const name = "Earned";
-  return {
-    series: [{ name, colour: 2 }],
-    rows: earnings.map(({ at, earned_micro }) => ({
-      label: labelOf(at, earnings_slot_s),
-      at: at * 1000,
-      values: { [name]: chartDollars(parseMicro(earned_micro)) },
-      texts: { [name]: exactDollars(parseMicro(earned_micro)) },
-    })),
-  };
-}
+export const EARNED: Series[] = [{ name: "Earned", colour: 2 }];
+
+export const earningsOf = ({ earnings, earnings_slot_s }: NodeInsight): ChartRow[] =>
+  earnings.map(({ at, earned_micro }) => ({
+    label: labelOf(at, earnings_slot_s),
+    at: at * 1000,
+    values: { Earned: chartDollars(parseMicro(earned_micro)) },
+    texts: { Earned: exactDollars(parseMicro(earned_micro)) },
+  }));
 
 /** At an axis, with the digits that its step needs: "0.05 %". */
 export const percentTick = (share: number, step: number = share): string => {

@@ -7,19 +7,88 @@ import { countText } from "../../../locale.ts";
 import { RANGE_WORDS, RANGES } from "../../../time-range.ts";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
+import type { Before, ChartProps, ChartRow } from "../../../ui/chart/chart-data.ts";
 import { moneyTick, spanTick } from "../../../ui/chart/labels.ts";
+import { useBefore } from "../../../ui/chart/use-before.ts";
 import { Money } from "../../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Count, Span } from "../../../ui/time.tsx";
-import { courseOf, earningsOf, percentText, percentTick } from "./insight-charts.ts";
+import { courseOf, EARNED, earningsOf, type Lines, percentText, percentTick } from "./insight-charts.ts";
 
 const HEIGHT = 170;
+
+interface CourseChart extends Pick<ChartProps, "kind" | "format" | "unit" | "whole"> {
+  title: string;
+  note: string;
+  /** As the chart is called, where that is not its title. */
+  sentence?: string;
+  lines: Lines;
+}
+
+const CHARTS: CourseChart[] = [
+  {
+    title: "Utilisation",
+    note: "Share of slot time spent on requests while connected.",
+    kind: "lines",
+    format: percentTick,
+    unit: "share",
+    lines: [{ name: "Utilisation", colour: 1, of: ({ utilisation }) => utilisation }],
+  },
+  {
+    title: "Requests",
+    note: "Requests by start time. Client disconnects do not count as failures.",
+    whole: true,
+    format: countText,
+    unit: "requests",
+    lines: [
+      { name: "Completed", colour: 1, of: ({ ok }) => ok },
+      { name: "Client disconnected", colour: 7, of: ({ closed }) => closed },
+      { name: "Failed", colour: 6, of: ({ failed }) => failed },
+    ],
+  },
+  {
+    title: "Tokens",
+    note: "Prompt tokens (in) and output tokens (out).",
+    whole: true,
+    format: countText,
+    unit: "tokens",
+    lines: [
+      { name: "In", colour: 3, of: ({ prompt_tokens }) => prompt_tokens },
+      { name: "Out", colour: 1, of: ({ completion_tokens }) => completion_tokens },
+    ],
+  },
+  {
+    title: "Time to first token",
+    note: "Completed requests, including the wait for a node.",
+    kind: "lines",
+    format: spanTick,
+    unit: "ms",
+    lines: [
+      { name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms },
+      { name: "p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms },
+    ],
+  },
+  {
+    title: "Failures",
+    sentence: "Share of requests that failed",
+    note: "Share of requests that failed for any reason, excluding client disconnects.",
+    kind: "lines",
+    format: percentTick,
+    unit: "share",
+    lines: [{ name: "Failed", colour: 6, of: ({ failed_share }) => failed_share }],
+  },
+];
 
 export function NodeInsight({ id }: { id: string }) {
   const [range, setRange] = useRange(RANGES, "24h");
   const insight = useQuery(nodeInsightQuery(id, range));
   const words = RANGE_WORDS[range];
+  const end = insight.data?.range === range ? insight.data.from : undefined;
+  const comparison = useBefore(range, end !== undefined);
+  const before = useQuery({ ...nodeInsightQuery(id, range, String(end)), ...comparison.query });
+  const beforeOf = (rowsOf: (past: Insight) => ChartRow[]): Before =>
+    comparison.of(before.data && rowsOf(before.data), before.error);
   return (
     <section aria-label="Activity" className="flex flex-col gap-5">
       <header className="flex flex-wrap items-center justify-between gap-3">
@@ -31,65 +100,27 @@ export function NodeInsight({ id }: { id: string }) {
           <>
             <Totals insight={found} words={words} />
             <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
-              <Course title="Utilisation" note="Share of slot time spent on requests while connected.">
-                <Chart
-                  kind="lines"
-                  title={`Utilisation in ${words}`}
-                  height={HEIGHT}
-                  format={percentTick}
-                  {...courseOf(found, [{ name: "Utilisation", colour: 1, of: ({ utilisation }) => utilisation }])}
-                />
-              </Course>
-              <Course title="Requests" note="Requests by start time. Client disconnects do not count as failures.">
-                <Chart
-                  title={`Requests in ${words}`}
-                  height={HEIGHT}
-                  whole
-                  format={countText}
-                  {...courseOf(found, [
-                    { name: "Completed", colour: 1, of: ({ ok }) => ok },
-                    { name: "Client disconnected", colour: 7, of: ({ closed }) => closed },
-                    { name: "Failed", colour: 6, of: ({ failed }) => failed },
-                  ])}
-                />
-              </Course>
-              <Course title="Tokens" note="Prompt tokens (in) and output tokens (out).">
-                <Chart
-                  title={`Tokens in ${words}`}
-                  height={HEIGHT}
-                  whole
-                  format={countText}
-                  {...courseOf(found, [
-                    { name: "In", colour: 3, of: ({ prompt_tokens }) => prompt_tokens },
-                    { name: "Out", colour: 1, of: ({ completion_tokens }) => completion_tokens },
-                  ])}
-                />
-              </Course>
+              {CHARTS.map(({ title, note, sentence = title, lines, ...chart }) => (
+                <Course key={title} title={title} note={note}>
+                  <Chart
+                    title={`${sentence} in ${words}`}
+                    height={HEIGHT}
+                    {...chart}
+                    series={lines}
+                    rows={courseOf(found, lines)}
+                    before={beforeOf((past) => courseOf(past, lines))}
+                  />
+                </Course>
+              ))}
               <Course title="Earned" note="Recorded per hour, so the first hour is shown in full.">
-                <Chart title={`Earned in ${words}`} height={HEIGHT} format={moneyTick} {...earningsOf(found)} />
-              </Course>
-              <Course title="Time to first token" note="Completed requests, including the wait for a node.">
                 <Chart
-                  kind="lines"
-                  title={`Time to first token in ${words}`}
+                  title={`Earned in ${words}`}
                   height={HEIGHT}
-                  format={spanTick}
-                  {...courseOf(found, [
-                    { name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms },
-                    { name: "p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms },
-                  ])}
-                />
-              </Course>
-              <Course
-                title="Failures"
-                note="Share of requests that failed for any reason, excluding client disconnects."
-              >
-                <Chart
-                  kind="lines"
-                  title={`Share of requests that failed in ${words}`}
-                  height={HEIGHT}
-                  format={percentTick}
-                  {...courseOf(found, [{ name: "Failed", colour: 6, of: ({ failed_share }) => failed_share }])}
+                  format={moneyTick}
+                  unit="USD"
+                  series={EARNED}
+                  rows={earningsOf(found)}
+                  before={beforeOf(earningsOf)}
                 />
               </Course>
             </div>

@@ -9,9 +9,11 @@ import { RANGE_WORDS, type SumRange } from "../../../time-range.ts";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
+import { ChartRoom } from "../../../ui/chart/room.tsx";
 import { stacked } from "../../../ui/chart/stacked.ts";
+import { useBefore } from "../../../ui/chart/use-before.ts";
 import { Money } from "../../../ui/money.tsx";
-import { Loaded, Skeleton } from "../../../ui/states.tsx";
+import { Loaded } from "../../../ui/states.tsx";
 import { Count, count } from "../../../ui/time.tsx";
 
 const DAY_S = 86_400;
@@ -31,17 +33,32 @@ export function Activity({ id, range, choice }: Props) {
   const activity = useQuery(activityQuery(id, range));
   return (
     <Card title="Activity" aside={choice}>
-      <Loaded query={activity} loading={<Skeleton className="h-72 w-full" />}>
-        {(found) => <Course activity={found} />}
+      <Loaded query={activity} loading={<ChartRoom />}>
+        {(found) => <Course id={id} activity={found} />}
       </Loaded>
     </Card>
   );
 }
 
-function Course({ activity: { kind, range, total, series, slot_s } }: { activity: AccountActivity }) {
+function Course({ id, activity }: { id: string; activity: AccountActivity }) {
+  const { kind, range, total, series, slot_s, from } = activity;
+  const comparison = useBefore(range);
+  const before = useQuery({ ...activityQuery(id, range, String(from)), ...comparison.query });
   const words = RANGE_WORDS[range];
   const amount = kind === "builder" ? "Spend" : "Earnings";
   const labelOf = (atMs: number): string => bucketTick(slot_s === DAY_S ? "day" : "hour", atMs);
+  const { earlier, ...amounts } = stacked({
+    ...amountsOf(series, amount),
+    before: before.data && amountsOf(before.data.series, amount),
+    nameOf: (part) => part,
+    labelOf: (bucket) => labelOf(Number(bucket)),
+  });
+  const endings = (of: AccountActivity["series"]) =>
+    of.map(({ at, requests, failed }) => ({
+      label: labelOf(at * 1000),
+      at: at * 1000,
+      values: { Completed: requests - failed, Failed: failed },
+    }));
   return (
     <div className="flex flex-col gap-5">
       <Stats label="Activity">
@@ -60,30 +77,26 @@ function Course({ activity: { kind, range, total, series, slot_s } }: { activity
           title={`${amount} in ${words}`}
           height={180}
           format={moneyTick}
-          {...stacked({
-            amounts: series.map(({ at, amount_micro }) => ({
-              bucket: String(at * 1000),
-              part: amount,
-              pico: parseMicro(amount_micro),
-            })),
-            buckets: series.map(({ at }) => String(at * 1000)),
-            nameOf: (part) => part,
-            labelOf: (bucket) => labelOf(Number(bucket)),
-          })}
+          unit="USD"
+          {...amounts}
+          before={comparison.of(earlier, before.error)}
         />
         <Chart
           title={`Requests in ${words}`}
           height={180}
           format={count}
+          unit="requests"
           whole
           series={ENDED}
-          rows={series.map(({ at, requests, failed }) => ({
-            label: labelOf(at * 1000),
-            at: at * 1000,
-            values: { Completed: requests - failed, Failed: failed },
-          }))}
+          rows={endings(series)}
+          before={comparison.of(before.data && endings(before.data.series), before.error)}
         />
       </div>
     </div>
   );
 }
+
+const amountsOf = (series: AccountActivity["series"], part: string) => ({
+  amounts: series.map(({ at, amount_micro }) => ({ bucket: String(at * 1000), part, pico: parseMicro(amount_micro) })),
+  buckets: series.map(({ at }) => String(at * 1000)),
+});

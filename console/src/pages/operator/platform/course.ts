@@ -13,6 +13,7 @@ interface Figure {
   of: (load: Omit<Load, "at">) => number | null;
   /** At an axis the step between its marks is told. */
   text: (value: number, step?: number) => string;
+  unit: string;
 }
 
 const UNITS = [
@@ -30,10 +31,11 @@ export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure
       colour: 1,
       of: ({ rate_per_s }) => (rate_per_s === null ? null : rate_per_s * unit.seconds),
       text: (value) => `${decimalText(value)}/${unit.name}`,
+      unit: `requests/${unit.name}`,
     },
-    { name: "Errors", colour: 6, of: ({ error_share }) => error_share, text: shareText },
-    { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: spanTick },
-    { name: "Slots in use", colour: 2, of: ({ busy_share }) => busy_share, text: shareText },
+    { name: "Errors", colour: 6, of: ({ error_share }) => error_share, text: shareText, unit: "share" },
+    { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: spanTick, unit: "ms" },
+    { name: "Slots in use", colour: 2, of: ({ busy_share }) => busy_share, text: shareText, unit: "share" },
   ];
 }
 

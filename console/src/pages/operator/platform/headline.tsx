@@ -1,13 +1,18 @@
 /** The four figures that tell how the platform does, each with its course. */
+import { useQuery } from "@tanstack/react-query";
 import type { PlatformPerformance } from "../../../api/types.ts";
+import { platformPerformanceQuery } from "../../../data/platform.ts";
 import { RANGE_WORDS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
-import { LineChart } from "../../../ui/chart/line-chart.tsx";
+import { Chart } from "../../../ui/chart/chart.tsx";
+import { useBefore } from "../../../ui/chart/use-before.ts";
 import { count } from "../../../ui/time.tsx";
 import { figuresOf, rowsOf } from "./course.ts";
 
 export function Headline({ performance }: { performance: PlatformPerformance }) {
   const { total, range } = performance;
+  const comparison = useBefore(range);
+  const before = useQuery({ ...platformPerformanceQuery(range, String(performance.from)), ...comparison.query });
   const notes = [
     `${count(total.requests)} in ${RANGE_WORDS[range]}`,
     `${count(total.failed)} failed, excluding client disconnects`,
@@ -24,12 +29,15 @@ export function Headline({ performance }: { performance: PlatformPerformance }) 
           <Card key={figure.name} title={figure.name}>
             <p className="text-2xl font-semibold tracking-tight">{value === null ? "–" : figure.text(value)}</p>
             <p className="mt-1 mb-3 text-xs text-ink-soft">{notes[place]}</p>
-            <LineChart
+            <Chart
+              kind="lines"
               title={`${figure.name} in ${RANGE_WORDS[range]}`}
               height={120}
               series={[{ name: figure.name, colour: figure.colour }]}
               rows={rowsOf(performance, figure)}
               format={figure.text}
+              unit={figure.unit}
+              before={comparison.of(before.data && rowsOf(before.data, figure), before.error)}
             />
           </Card>
         );

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { clockText } from "../../../locale.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
-import { LineChart } from "../../../ui/chart/line-chart.tsx";
+import { Chart } from "../../../ui/chart/chart.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Skeleton } from "../../../ui/states.tsx";
 import { Count, count } from "../../../ui/time.tsx";
@@ -47,11 +47,13 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
               </span>
             </Figure>
           </dl>
-          <LineChart
+          <Chart
+            kind="lines"
             title="Requests in flight, last few minutes"
             height={200}
             series={SERIES}
             format={count}
+            unit="requests"
             whole
             rows={samples.map(({ atMs, inFlight }) => ({
               label: clockText(atMs),

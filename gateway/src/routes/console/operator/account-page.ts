@@ -26,9 +26,9 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
   const { directory, statement, payouts, hostMoney, cursors, now } = parts;
   const find = accountFinder(directory);
   return {
-    async getAccountActivity({ params, query: { range }, refuse }) {
+    async getAccountActivity({ params, query: { range, to }, refuse }) {
       const account = await find(params.id, refuse);
-      const span = slotsOf(range, now());
+      const span = slotsOf(range, now(), to);
       const { total, slots, models, ...amounts } = await activityOf(parts, account, span);
       return {
         object: "account_activity",

@@ -32,9 +32,9 @@ export function platformPerformanceHandlers(
 ): Handlers<typeof platformPerformanceRoutes> {
   const { performance, presence, overview, spend, attention, books, nodes } = parts;
   return {
-    async getPlatformPerformance({ query: { range } }) {
+    async getPlatformPerformance({ query: { range, to } }) {
       const now = parts.now();
-      const span = slotsOf(range, now);
+      const span = slotsOf(range, now, to);
       const asked = { scope: "platform" as const, ...span };
       const connected = nodes.all().map(({ id }) => id);
       const [sums, seen, charged, spenders, pressing, totals, verdict, losses] = await Promise.all([
@@ -55,7 +55,7 @@ export function platformPerformanceHandlers(
         to: seconds(span.to),
         slot_s: span.slotMs / 1000,
         total: {
-          ...loadObject(sums.total[0], seen, now - span.from.getTime()),
+          ...loadObject(sums.total[0], seen, Math.min(now, span.to.getTime()) - span.from.getTime()),
           charge_micro: exactMicro(total),
         },
         series: seriesOf(span, { slots: sums.slots, seen, now }),

@@ -1,0 +1,102 @@
+/** A chart as files to keep: its values as CSV, its drawing as SVG. Loaded when somebody asks for one. */
+import type { ChartRow, Series } from "./chart-data.ts";
+
+export interface Values {
+  unit: string;
+  series: Series[];
+  rows: ChartRow[];
+  before?: { words: string; rows: ChartRow[] } | undefined;
+}
+
+/** One line for each row in view: its moment in UTC, then each series, and after them those of the period before. */
+export function csvOf({ unit, series, rows, before }: Values): string {
+  const names = series.map(({ name }) => name);
+  const header = [
+    "time_utc",
+    ...names.map((name) => `${name} (${unit})`),
+    ...(before === undefined ? [] : ["before: time_utc", ...names.map((name) => `before: ${name} (${unit})`)]),
+  ];
+  const lines = rows.map((row, place) => [
+    ...cellsOf(row, names),
+    ...(before === undefined ? [] : cellsOf(before.rows[place], names)),
+  ]);
+  return [header.map(cellText), ...lines].map((cells) => `${cells.join(",")}\r\n`).join("");
+}
+
+function cellsOf(row: ChartRow | undefined, names: string[]): string[] {
+  if (row === undefined) return ["", ...names.map(() => "")];
+  return [new Date(row.at).toISOString(), ...names.map((name) => numberText(row, name))];
+}
+
+/** As exact as the row has it: amounts have more digits than a number keeps. */
+function numberText({ values, texts }: ChartRow, name: string): string {
+  const text = texts?.[name]?.replaceAll(/[$,\s]/g, "").replace("−", "-");
+  if (text !== undefined && /^-?\d+(\.\d+)?$/.test(text)) return text;
+  return values[name] === undefined ? "" : String(values[name]);
+}
+
+/** A name is somebody's own words: no spreadsheet takes it for a formula. The same rule as the gateway's (`base/csv.ts`). */
+function cellText(text: string): string {
+  const safe = text.replaceAll(/(^|[;,|\t\r\n])(["\s]*)(?=[=+@-])/g, "$1'$2");
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+export interface Picture {
+  title: string;
+  /** The chart's own drawing, as markup. */
+  drawing: string;
+  width: number;
+  height: number;
+  legend: { name: string; colour: string }[];
+  /** Below it: the time zone. */
+  note: string;
+  /** What a name of the theme stands for now: `--ink` is `#16171d`. */
+  colourOf: (name: string) => string;
+}
+
+const HEAD = 34;
+const LINE = 20;
+const MARGIN = 12;
+const CHARACTER_WIDTH = 6.6;
+const FONT = "ui-sans-serif, system-ui, sans-serif";
+
+/** A drawing that stands for itself: title, legend and note are in it, and the theme's colours as they are now. */
+export function pictureOf({ title, drawing, width, height, legend, note, colourOf }: Picture): string {
+  const full = width + 2 * MARGIN;
+  const places = legendPlaces(legend, width);
+  const below = HEAD + height + LINE;
+  const foot = below + ((places.at(-1)?.line ?? 0) + 1) * LINE;
+  const keys = legend.map(({ name, colour }, i) => {
+    const { x, line } = places[i] as { x: number; line: number };
+    const y = below + line * LINE;
+    return `<rect x="${MARGIN + x}" y="${y - 9}" width="10" height="10" rx="3" fill="${colour}"/><text x="${MARGIN + x + 15}" y="${y}">${escaped(name)}</text>`;
+  });
+  const total = foot + MARGIN;
+  const markup = `<svg xmlns="http://www.w3.org/2000/svg" width="${full}" height="${total}" viewBox="0 0 ${full} ${total}" font-family="${FONT}" font-size="11" fill="var(--ink-soft)"><rect width="${full}" height="${total}" fill="var(--surface)"/><text x="${MARGIN}" y="22" font-size="14" font-weight="600" fill="var(--ink)">${escaped(title)}</text><svg x="${MARGIN}" y="${HEAD}" width="${width}" height="${height}" fill="none">${drawing}</svg>${keys.join("")}<text x="${MARGIN}" y="${foot}">${escaped(note)}</text></svg>`;
+  return markup.replaceAll(/var\((--[\w-]+)\)/g, (_, name: string) => colourOf(name));
+}
+
+function legendPlaces(legend: Picture["legend"], width: number): { x: number; line: number }[] {
+  let [x, line] = [0, 0];
+  return legend.map(({ name }) => {
+    const room = 15 + name.length * CHARACTER_WIDTH + 16;
+    if (x > 0 && x + room > width) [x, line] = [0, line + 1];
+    const place = { x, line };
+    x += room;
+    return place;
+  });
+}
+
+const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (sign) => ESCAPES[sign] as string);
+
+/** As the page is now, light or dark. */
+export const themeColour = (name: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** "spend-in-the-last-7-days-by-model". */
+export const fileNameOf = (title: string): string =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { actOf } from "./keys.ts";
+
+test("arrows, pages and ends move along the rows and stop at both ends", () => {
+  const places = (key: string): unknown[] => [0, 5, 29].map((at) => actOf(key, at, 29));
+  assert.deepEqual(places("ArrowLeft"), [{ move: 0 }, { move: 4 }, { move: 28 }]);
+  assert.deepEqual(places("ArrowRight"), [{ move: 1 }, { move: 6 }, { move: 29 }]);
+  assert.deepEqual(places("PageDown"), [{ move: 10 }, { move: 15 }, { move: 29 }]);
+  assert.deepEqual(places("Home"), [{ move: 0 }, { move: 0 }, { move: 0 }]);
+  assert.deepEqual(places("End"), [{ move: 29 }, { move: 29 }, { move: 29 }]);
+});
+
+test("plus, minus and zero zoom; other keys are the page's", () => {
+  assert.deepEqual(
+    ["+", "=", "-", "0"].map((key) => actOf(key, 3, 9)),
+    [{ zoom: "in" }, { zoom: "in" }, { zoom: "out" }, { zoom: "reset" }],
+  );
+  assert.deepEqual([actOf("Tab", 3, 9), actOf("Escape", 3, 9)], [undefined, undefined]);
+});

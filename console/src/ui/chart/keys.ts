@@ -1,0 +1,30 @@
+/** What the keyboard does in a chart. Pure. */
+export type Act = { move: number } | { zoom: "in" | "out" | "reset" };
+
+/** Where it is now, and the chart's last row, by their places among all rows. */
+export function actOf(key: string, at: number, last: number): Act | undefined {
+  const to = (place: number): Act => ({ move: Math.min(Math.max(0, place), last) });
+  switch (key) {
+    case "ArrowLeft":
+      return to(at - 1);
+    case "ArrowRight":
+      return to(at + 1);
+    case "PageUp":
+      return to(at - 10);
+    case "PageDown":
+      return to(at + 10);
+    case "Home":
+      return to(0);
+    case "End":
+      return to(last);
+    case "+":
+    case "=":
+      return { zoom: "in" };
+    case "-":
+      return { zoom: "out" };
+    case "0":
+      return { zoom: "reset" };
+    default:
+      return undefined;
+  }
+}

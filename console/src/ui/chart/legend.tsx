@@ -1,0 +1,82 @@
+/** The series of a chart, each a switch that takes it out of the drawing; and the period that they are compared with. */
+import { sentenceOf } from "../../api/fault.ts";
+import { classes } from "../classes.ts";
+import { type Before, type ChartProps, type ChartRow, totalOf } from "./chart-data.ts";
+import { changeText } from "./labels.ts";
+
+interface Props extends Pick<ChartProps, "series" | "format"> {
+  /** Whether its values have a sum. */
+  adds: boolean;
+  hidden: ReadonlySet<string>;
+  onToggle: (name: string) => void;
+  before: Before | undefined;
+  /** Those in view, of both periods. */
+  rows: ChartRow[];
+  earlier: ChartRow[] | undefined;
+}
+
+export function Legend({ series, hidden, onToggle, before, ...compared }: Props) {
+  return (
+    <ul aria-label="Series" className="flex min-w-0 flex-1 flex-wrap items-center gap-x-4">
+      {series.map(({ name, colour }) => (
+        <li key={name} className="flex min-h-6 items-center wrap-anywhere">
+          {series.length === 1 ? (
+            <Entry {...{ name, colour }} off={false} />
+          ) : (
+            <button
+              type="button"
+              aria-pressed={!hidden.has(name)}
+              title={hidden.has(name) ? "Show in the chart" : "Hide from the chart"}
+              className="rounded-sm text-left hover:text-ink"
+              onClick={() => onToggle(name)}
+            >
+              <Entry {...{ name, colour }} off={hidden.has(name)} />
+            </button>
+          )}
+        </li>
+      ))}
+      {before?.on && (
+        <li className="flex min-h-6 items-center gap-1.5">
+          <span aria-hidden className="w-4 shrink-0 border-t-2 border-dashed border-ink" />
+          <span role="status">
+            {before.words}
+            <Found {...compared} {...{ before, hidden }} />
+          </span>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+const Entry = ({ name, colour, off }: { name: string; colour: number; off: boolean }) => (
+  <span className="flex min-h-6 items-center gap-1.5">
+    <span
+      aria-hidden
+      className={classes("size-2.5 shrink-0 rounded-[3px]", off ? "border border-line-strong" : SWATCH[colour])}
+    />
+    <span className={off ? "line-through" : undefined}>{name}</span>
+  </span>
+);
+
+type FoundProps = Omit<Props, "series" | "onToggle" | "before"> & { before: Before };
+
+/** What the bars of both periods add up to, as far as they are in view. */
+function Found({ before: { rows: known, error }, adds, format, hidden, rows, earlier }: FoundProps) {
+  if (error != null) return <span className="text-bad">: {sentenceOf(error)}</span>;
+  if (known === undefined) return ": loading…";
+  if (!adds || earlier === undefined) return null;
+  const sum = (some: ChartRow[]): number => some.reduce((all, row) => all + totalOf(row, hidden), 0);
+  const [now, then] = [sum(rows), sum(earlier)];
+  return `: ${format(then)}${then === 0 ? "" : `, now ${changeText(now / then - 1)}`}`;
+}
+
+/** Written out, so that the style sheet has them. */
+const SWATCH: Record<number, string> = {
+  1: "bg-chart-1",
+  2: "bg-chart-2",
+  3: "bg-chart-3",
+  4: "bg-chart-4",
+  5: "bg-chart-5",
+  6: "bg-chart-6",
+  7: "bg-chart-7",
+};

@@ -1,0 +1,69 @@
+/** Reading and zooming a chart with the pointer and the keyboard: where somebody points, and between what they drag. */
+import { type KeyboardEvent, type PointerEvent, useState } from "react";
+import { nearest } from "./geometry.ts";
+import { actOf } from "./keys.ts";
+import { moved, scaled, type View, type Zoom, zoomOn } from "./zoom.ts";
+
+interface Parts {
+  /** Of all rows, also of those out of view. */
+  moments: number[];
+  view: View;
+  /** Of the rows in view. */
+  middles: number[];
+  onZoom: (zoom: Zoom | undefined) => void;
+}
+
+type Pointing = PointerEvent<SVGSVGElement>;
+
+export function useReading({ moments, view, middles, onZoom }: Parts) {
+  const [atMs, setAtMs] = useState<number>();
+  const [dragMs, setDragMs] = useState<number>();
+  /** Among the rows in view. */
+  const placeOf = (ms: number | undefined): number | undefined => {
+    const place = ms === undefined ? -1 : moments.indexOf(ms);
+    return place < view.first || place > view.last ? undefined : place - view.first;
+  };
+  const at = placeOf(atMs);
+  const pointedAt = ({ clientX, currentTarget }: Pointing): number | undefined =>
+    moments[view.first + nearest(middles, clientX - currentTarget.getBoundingClientRect().left)];
+  const turn = (event: KeyboardEvent): void => {
+    // With them a key is the browser's: it makes the whole page larger.
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const here = view.first + (at ?? 0);
+    const act = actOf(event.key, here, moments.length - 1);
+    if (act === undefined) return;
+    event.preventDefault();
+    if ("zoom" in act) {
+      onZoom(act.zoom === "reset" ? undefined : scaled(moments, view, here, act.zoom));
+      return;
+    }
+    setAtMs(moments[act.move]);
+    if (act.move < view.first || act.move > view.last) onZoom(moved(moments, view, act.move));
+  };
+  return {
+    at,
+    dragged: placeOf(dragMs),
+    handlers: {
+      onPointerMove: (event: Pointing) => setAtMs(pointedAt(event)),
+      onPointerDown(event: Pointing): void {
+        setAtMs(pointedAt(event));
+        // A finger that moves along reads; what it would drag is in the chart's menu.
+        if (event.pointerType === "touch" || event.button !== 0) return;
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setDragMs(pointedAt(event));
+      },
+      onPointerUp(event: Pointing): void {
+        const [from, to] = [dragMs, pointedAt(event)];
+        setDragMs(undefined);
+        if (from === undefined || to === undefined || from === to) return;
+        const zoom = zoomOn(moments, moments.indexOf(from), moments.indexOf(to));
+        if (zoom !== undefined) onZoom(zoom);
+      },
+      onPointerCancel: () => setDragMs(undefined),
+      onPointerLeave: () => setAtMs(undefined),
+      onFocus: () => setAtMs((now) => now ?? moments[view.first]),
+      onBlur: () => setAtMs(undefined),
+      onKeyDown: turn,
+    },
+  };
+}

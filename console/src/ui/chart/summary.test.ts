@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { summaryOf } from "./summary.ts";
+
+const rows = [
+  { label: "Nov 14 UTC", at: 1, values: { a: 1, b: 4 } },
+  { label: "Nov 15 UTC", at: 2, values: { a: 3 } },
+  { label: "Nov 16 UTC", at: 3, values: { a: 2, b: 1 } },
+];
+const series = [
+  { name: "a", colour: 1 },
+  { name: "b", colour: 2 },
+];
+const format = (value: number): string => `$${value}`;
+
+test("bars say what they add up to and where they are highest", () => {
+  assert.equal(
+    summaryOf({ kind: "bars", format, series, rows }),
+    "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in all, at most $3 at Nov 15 UTC. b: $5 in all, at most $4 at Nov 14 UTC. " +
+      "Highest in all: $5 at Nov 14 UTC.",
+  );
+});
+
+test("bars count the series that are shown", () => {
+  const shown = summaryOf({ kind: "bars", format, series: series.slice(0, 1), rows });
+  assert.equal(shown, "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in all, at most $3 at Nov 15 UTC.");
+});
+
+test("lines say their lowest, highest and last value, without their gaps", () => {
+  assert.equal(
+    summaryOf({ kind: "lines", format, series: series.slice(1), rows }),
+    "3 values, Nov 14 UTC to Nov 16 UTC. b: $1 at Nov 16 UTC to $4 at Nov 14 UTC, last $1.",
+  );
+  assert.match(summaryOf({ kind: "lines", format, series: [{ name: "c", colour: 1 }], rows }), /c: no data\./);
+  assert.equal(summaryOf({ kind: "lines", format, series, rows: [] }), "No data.");
+});

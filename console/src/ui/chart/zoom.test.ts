@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { moved, scaled, viewOf, zoomOn } from "./zoom.ts";
+
+const MOMENTS = Array.from({ length: 10 }, (_, i) => i * 1000);
+const seen = (zoom: ReturnType<typeof zoomOn>, moments = MOMENTS): number[] => {
+  const { first, last } = viewOf(moments, zoom);
+  return [first, last];
+};
+
+test("a chart shows all rows until it is zoomed", () => {
+  assert.deepEqual(seen(undefined), [0, 9]);
+  assert.deepEqual(seen(undefined, []), [0, 0]);
+});
+
+test("dragging in either direction shows the rows between the two ends", () => {
+  assert.deepEqual(seen(zoomOn(MOMENTS, 3, 6)), [3, 6]);
+  assert.deepEqual(seen(zoomOn(MOMENTS, 6, 3)), [3, 6]);
+});
+
+test("a click is no drag, and a drag over everything is no zoom", () => {
+  assert.equal(zoomOn(MOMENTS, 4, 4), undefined);
+  assert.equal(zoomOn(MOMENTS, 0, 9), undefined);
+});
+
+test("a zoom stays with its moments when rows move on, and ends when they are gone", () => {
+  const zoom = zoomOn(MOMENTS, 3, 6);
+  assert.deepEqual(seen(zoom, MOMENTS.slice(2)), [1, 4]);
+  assert.deepEqual(seen(zoom, MOMENTS.slice(6)), [0, 3], "one row is left of it");
+  assert.deepEqual(seen(zoom, MOMENTS.slice(8)), [0, 1]);
+});
+
+test("each step of the keyboard halves or doubles the rows, around one of them and within the chart", () => {
+  const all = viewOf(MOMENTS, undefined);
+  const half = scaled(MOMENTS, all, 5, "in");
+  assert.deepEqual(seen(half), [3, 7]);
+  assert.deepEqual(seen(scaled(MOMENTS, all, 0, "in")), [0, 4]);
+  assert.deepEqual(seen(scaled(MOMENTS, all, 9, "in")), [5, 9]);
+  assert.deepEqual(seen(scaled(MOMENTS, viewOf(MOMENTS, half), 5, "out")), [0, 9]);
+  const two = zoomOn(MOMENTS, 4, 5);
+  assert.deepEqual(seen(scaled(MOMENTS, viewOf(MOMENTS, two), 4, "in")), [3, 4], "two rows are the fewest");
+});
+
+test("a row out of view is moved into it", () => {
+  const view = viewOf(MOMENTS, zoomOn(MOMENTS, 3, 6));
+  assert.deepEqual(seen(moved(MOMENTS, view, 7)), [4, 7]);
+  assert.deepEqual(seen(moved(MOMENTS, view, 0)), [0, 3]);
+  assert.deepEqual(seen(moved(MOMENTS, view, 5)), [3, 6]);
+});

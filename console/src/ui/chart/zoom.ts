@@ -1,0 +1,46 @@
+/** Which rows of a chart are in view. Kept as moments, since rows move on while somebody looks at them. Pure. */
+export interface Zoom {
+  fromMs: number;
+  toMs: number;
+}
+
+/** The first and the last row in view, by their places. */
+export interface View {
+  first: number;
+  last: number;
+}
+
+/** Fewer make no line. */
+const ROWS_MIN = 2;
+
+const whole = (moments: number[]): View => ({ first: 0, last: Math.max(0, moments.length - 1) });
+const isWhole = ({ first, last }: View, moments: number[]): boolean => first <= 0 && last >= moments.length - 1;
+
+/** Everything where nothing is left of what was zoomed in on. */
+export function viewOf(moments: number[], zoom: Zoom | undefined): View {
+  if (zoom === undefined) return whole(moments);
+  const first = moments.findIndex((at) => at >= zoom.fromMs);
+  const last = moments.findLastIndex((at) => at <= zoom.toMs);
+  return first < 0 || last - first + 1 < ROWS_MIN ? whole(moments) : { first, last };
+}
+
+/** Between two rows in any order. Undefined: too few to look at, or all of them. */
+export function zoomOn(moments: number[], one: number, other: number): Zoom | undefined {
+  const view = { first: Math.min(one, other), last: Math.max(one, other) };
+  if (view.last - view.first + 1 < ROWS_MIN || isWhole(view, moments)) return undefined;
+  return { fromMs: moments[view.first] as number, toMs: moments[view.last] as number };
+}
+
+/** Half as many rows, or twice as many, around one of them. */
+export function scaled(moments: number[], view: View, around: number, by: "in" | "out"): Zoom | undefined {
+  const rows = view.last - view.first + 1;
+  const wanted = by === "in" ? Math.max(ROWS_MIN, Math.ceil(rows / 2)) : rows * 2;
+  const first = Math.max(0, Math.min(around - Math.floor(wanted / 2), moments.length - wanted));
+  return zoomOn(moments, first, Math.min(first + wanted, moments.length) - 1);
+}
+
+/** As many rows, moved so far that this one is in view. */
+export function moved(moments: number[], { first, last }: View, to: number): Zoom | undefined {
+  const by = to < first ? to - first : Math.max(0, to - last);
+  return zoomOn(moments, first + by, last + by);
+}
