@@ -17,6 +17,7 @@ import type * as operatorAccountPage from "./console/operator-account-page.ts";
 import type * as operatorAccounts from "./console/operator-accounts.ts";
 import type * as operatorAudit from "./console/operator-audit.ts";
 import type * as operatorChecks from "./console/operator-checks.ts";
+import type * as operatorIncidents from "./console/operator-incidents.ts";
 import type * as operatorNodes from "./console/operator-nodes.ts";
 import type * as operatorPayouts from "./console/operator-payouts.ts";
 import type * as operatorPerformance from "./console/operator-performance.ts";
@@ -55,6 +56,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof operatorNodes.operatorNodeRoutes &
   typeof operatorPayouts.payoutRoutes &
   typeof operatorTriage.triageRoutes &
+  typeof operatorIncidents.operatorIncidentRoutes &
   typeof operatorSetup.setupRoutes &
   typeof operatorRequests.platformRequestRoutes &
   typeof operatorPlatform.platformRoutes &
@@ -85,6 +87,7 @@ type Answers = typeof accounts.answers &
   typeof operatorNodes.answers &
   typeof operatorPayouts.answers &
   typeof operatorTriage.answers &
+  typeof operatorIncidents.answers &
   typeof operatorSetup.answers &
   typeof operatorRequests.answers &
   typeof operatorPlatform.answers &

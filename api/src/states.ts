@@ -115,3 +115,13 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 export const MODEL_STATES = ["available", "degraded", "unavailable"] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 export const INCIDENT_KINDS = ["unavailable", "errors"] as const;
+
+/** Whether the platform serves. `down`: no request can be served. `degraded`: some cannot. */
+export const VERDICTS = ["serving", "degraded", "down"] as const;
+export type VerdictState = (typeof VERDICTS)[number];
+/** What an incident was: `database`, `limits` and `plane` could not be reached, no gateway ran, no node could serve, requests failed. */
+export const INCIDENT_CAUSES = ["database", "limits", "plane", "stopped", "no_capacity", "errors"] as const;
+export type IncidentCause = (typeof INCIDENT_CAUSES)[number];
+/** The same as everybody is told. */
+export const PUBLIC_CAUSES = ["internal", "stopped", "unavailable", "errors"] as const;
+export type PublicCause = (typeof PUBLIC_CAUSES)[number];

@@ -55,7 +55,10 @@ export const RequestOutcome = z
 
 export const NextCursor = z.string().nullable().describe("The cursor of the next page; null on the last page.");
 
-/** `{object: "list", data, next_cursor}`, with what else the list says. */
+/** Of an answer with figures. The gateway puts the time in when it begins to read them, unless the answer says another. */
+export const AsOf = { as_of: z.int().describe("When these figures were true, Unix time in seconds.") };
+
+/** `{object: "list", data, next_cursor, as_of}`, with what else the list says. */
 export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Record<never, z.ZodType>>(
   row: Row,
   more?: More,
@@ -64,9 +67,10 @@ export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Recor
     object: z.literal("list"),
     data: z.array(row),
     next_cursor: NextCursor,
+    ...AsOf,
     ...(more as More),
   });
 
-export const sampleList = (...data: unknown[]) => ({ object: "list", data, next_cursor: null });
-
 export const SAMPLE_TIME = 1_790_000_000;
+
+export const sampleList = (...data: unknown[]) => ({ object: "list", data, next_cursor: null, as_of: SAMPLE_TIME });

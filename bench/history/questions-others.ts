@@ -92,7 +92,8 @@ async function insightOf(pool: pg.Pool, host: Uuid, nodes: Uuid[], range: (typeo
     presence: openPresence({ pool, everyMs: SAMPLE_MS }),
     earnings: openEarnings({ pool }),
   });
-  return (await insights.of(host, nodes, range, Date.now())).series.length;
+  const now = Date.now();
+  return (await insights.of(host, nodes, slotsOf(range, now), now)).series.length;
 }
 
 export function ofOperators(): Question[] {

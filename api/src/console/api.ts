@@ -16,6 +16,7 @@ import * as operatorAccountPage from "./operator-account-page.ts";
 import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorAudit from "./operator-audit.ts";
 import * as operatorChecks from "./operator-checks.ts";
+import * as operatorIncidents from "./operator-incidents.ts";
 import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPerformance from "./operator-performance.ts";
@@ -29,6 +30,7 @@ import * as playground from "./playground.ts";
 import * as refusals from "./refusals.ts";
 import * as requests from "./requests.ts";
 import * as signIn from "./sign-in.ts";
+import * as status from "./status.ts";
 import * as team from "./team.ts";
 
 const INTRODUCTION = [
@@ -79,6 +81,7 @@ export const consoleApi: Api = {
     ...models.requests,
     ...host.requests,
     ...notifications.requests,
+    ...operatorIncidents.requests,
     ...operatorAccounts.requests,
     ...operatorPayouts.requests,
     ...operatorWithheld.requests,
@@ -100,7 +103,9 @@ export const consoleApi: Api = {
     ...notifications.answers,
     ...live.answers,
     ...health.answers,
+    ...status.answers,
     ...operatorTriage.answers,
+    ...operatorIncidents.answers,
     ...operatorSetup.answers,
     ...operatorRequests.answers,
     ...operatorPlatform.answers,
@@ -132,7 +137,9 @@ export const consoleApi: Api = {
     { tag: "Notifications", routes: notifications.notificationRoutes },
     { tag: "Live", routes: live.liveRoutes },
     { tag: "Live", routes: health.healthRoutes },
+    { tag: "Live", routes: status.statusRoutes },
     { tag: "Operators: platform", routes: operatorTriage.triageRoutes },
+    { tag: "Operators: platform", routes: operatorIncidents.operatorIncidentRoutes },
     { tag: "Operators: platform", routes: operatorSetup.setupRoutes },
     { tag: "Operators: platform", routes: operatorPlatform.platformRoutes },
     { tag: "Operators: platform", routes: operatorRequests.platformRequestRoutes },

@@ -6,7 +6,7 @@ import { PageQuery } from "../lists.ts";
 import { MicroField, picoOfMicro } from "../micro.ts";
 import { routes } from "../route.ts";
 import { PAYMENT_KINDS, PAYMENT_STATES, TOP_UP_FAILURES, TRANSFER_KINDS } from "../states.ts";
-import { Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { AsOf, Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { PURCHASE, tooManyCheckouts } from "./money.ts";
 
 const MARK = { from: 1, to: 100_000_000 };
@@ -69,6 +69,7 @@ const PaymentMethod = z.strictObject({
 
 export const Credits = z.strictObject({
   object: z.literal("credits"),
+  ...AsOf,
   can_buy: z.boolean().describe("Whether credits can be bought on this deployment."),
   can_mail: z.boolean().describe("Whether this deployment can send email."),
   spending: Spending,
@@ -155,6 +156,7 @@ export const requests = {
 
 const sampleCredits = {
   object: "credits",
+  as_of: SAMPLE_TIME,
   can_buy: true,
   can_mail: true,
   spending: {

@@ -22,7 +22,11 @@ const LiveLoad = z.strictObject({
   capacity: z.array(ModelCapacity),
 });
 
-export const answers = { LiveRequests, LiveLoad };
+/** An event is sent when something changed: it is of now. */
+const LiveBalance = Balance.omit({ as_of: true });
+const { as_of: _, ...liveBalance } = sampleBalance;
+
+export const answers = { LiveBalance, LiveRequests, LiveLoad };
 
 const STREAM =
   "Server-sent events. Each kind of event is sent once at the start and then whenever it changes, at most once a second. A comment line `: keep-alive` is sent every 15 seconds. The stream ends after five minutes; reconnect then.";
@@ -42,8 +46,8 @@ export const liveRoutes = routes({
       description: "A stream of events named `balance` and `requests`.",
       events: {
         description: `${STREAM} The stream also ends when the viewer's role changes; get the session again then.`,
-        named: { balance: Balance, requests: LiveRequests },
-        example: transcript({ balance: sampleBalance, requests: { in_flight: 1, latest: sampleId("req") } }),
+        named: { balance: LiveBalance, requests: LiveRequests },
+        example: transcript({ balance: liveBalance, requests: { in_flight: 1, latest: sampleId("req") } }),
       },
     },
     faults: codes("too_many_viewers"),

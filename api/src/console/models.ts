@@ -5,7 +5,7 @@ import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { ChatRequest } from "../public/fields.ts";
 import { routes } from "../route.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
-import { Count, listOf, Milliseconds, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { AsOf, Count, listOf, Milliseconds, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
 /** What matters to the hold; the rest of a chat request may come along. */
 export const QuoteFields = ChatRequest.pick({
@@ -79,6 +79,7 @@ const Measured = {
 
 const ModelPerformance = z.strictObject({
   object: z.literal("model.performance"),
+  ...AsOf,
   model: z.string(),
   range: z.enum(MODEL_RANGES),
   total: z.strictObject(Measured).describe("Figures for the whole range."),
@@ -176,6 +177,7 @@ export const modelRoutes = routes({
       json: ModelPerformance,
       example: {
         object: "model.performance",
+        as_of: SAMPLE_TIME,
         model: "small-8b",
         range: "24h",
         total: sampleMeasured,

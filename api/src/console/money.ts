@@ -7,6 +7,7 @@ import { MicroField } from "../micro.ts";
 import { routes } from "../route.ts";
 import { BUILDER_ENTRY_KINDS } from "../states.ts";
 import {
+  AsOf,
   Count,
   Id,
   IdField,
@@ -47,6 +48,7 @@ export const tooManyCheckouts = (waitS: number): string =>
 
 export const Balance = z.strictObject({
   object: z.literal("balance"),
+  ...AsOf,
   balance_micro: Money.describe("The total credit. Negative if a refund or dispute took more than was left."),
   held_micro: Money.describe("Held for requests in flight."),
   available_micro: Money.describe("Available for new requests."),
@@ -132,6 +134,7 @@ export const requests = {
 
 export const sampleBalance = {
   object: "balance",
+  as_of: SAMPLE_TIME,
   balance_micro: "5000000.000000",
   held_micro: "9830.400000",
   available_micro: "4990169.600000",

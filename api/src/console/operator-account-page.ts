@@ -4,7 +4,7 @@ import { codes, refusal } from "../faults.ts";
 import { PageQuery, RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
 import { PAYOUT_STATES, TRANSFER_KINDS } from "../states.ts";
-import { AccountKind, Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { AccountKind, AsOf, Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { ACCOUNT_PATH, NO_ACCOUNT } from "./operator-keys.ts";
 import { COUNTS } from "./operator-performance.ts";
 
@@ -14,6 +14,7 @@ const AMOUNT = { amount_micro: Money.describe("Charged to the builder, or earned
 
 const AccountActivity = z.strictObject({
   object: z.literal("account_activity"),
+  ...AsOf,
   kind: AccountKind,
   range: z.enum(RANGES),
   from: Time,
@@ -92,6 +93,7 @@ export const accountPageRoutes = routes({
       json: AccountActivity,
       example: {
         object: "account_activity",
+        as_of: SAMPLE_TIME,
         kind: "builder",
         range: "24h",
         from: SAMPLE_TIME,

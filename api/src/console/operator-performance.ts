@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
-import { Count, Id, Milliseconds, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import { AsOf, Count, Id, Milliseconds, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 import { HistoryLoss, LastVerdict, MoneyTotals, sampleMoney, sampleVerdict } from "./operator-platform.ts";
 
 const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
@@ -66,6 +66,7 @@ const NodeToLookAt = z.strictObject({
 
 const PlatformPerformance = z.strictObject({
   object: z.literal("platform_performance"),
+  ...AsOf,
   range: z.enum(RANGES),
   from: Time,
   to: Time.describe("The end of the current time slot."),
@@ -120,6 +121,7 @@ export const platformPerformanceRoutes = routes({
       json: PlatformPerformance,
       example: {
         object: "platform_performance",
+        as_of: SAMPLE_TIME,
         range: "24h",
         from: SAMPLE_TIME,
         to: SAMPLE_TIME + 86_400,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
-import { Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../values.ts";
+import { AsOf, Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../values.ts";
 
 export const ModelCapacity = z
   .strictObject({
@@ -27,6 +27,7 @@ export const MoneyTotals = z.strictObject({
 
 const Overview = z.strictObject({
   object: z.literal("overview"),
+  ...AsOf,
   from: Time,
   to: Time,
   money: MoneyTotals,
@@ -101,6 +102,7 @@ export const sampleVerdict = { ...sampleAsked, balanced: true, failed_checks: []
 
 const sampleOverview = {
   object: "overview",
+  as_of: SAMPLE_TIME,
   from: SAMPLE_TIME,
   to: SAMPLE_TIME + 86_400,
   money: sampleMoney,

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { Quarantine } from "../nodes/answers.ts";
 import { routes } from "../route.ts";
+import { VERDICTS } from "../states.ts";
 import { Count, Id, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 import { PARTS } from "./health.ts";
 
-export const VERDICTS = ["serving", "degraded", "down"] as const;
 export const CAUSES = ["unreachable", "no_capacity", "errors"] as const;
 
 const Cause = z.strictObject({

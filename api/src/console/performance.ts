@@ -3,7 +3,7 @@ import { z } from "zod";
 import { codes } from "../faults.ts";
 import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
-import { Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
+import { AsOf, Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
 import { KeyOrPlayground, PLAYGROUND } from "./playground.ts";
 
 const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
@@ -44,6 +44,7 @@ const PerformancePoint = z.strictObject({ at: Time.describe("Start of the time i
 
 const Performance = z.strictObject({
   object: z.literal("performance"),
+  ...AsOf,
   range: z.enum(RANGES),
   by: z.enum(PERFORMANCE_BY),
   from: Time,
@@ -88,6 +89,7 @@ export const performanceRoutes = routes({
       json: Performance,
       example: {
         object: "performance",
+        as_of: SAMPLE_TIME,
         range: "24h",
         by: "model",
         from: SAMPLE_TIME,

@@ -7,6 +7,7 @@ import { sampleReceipt } from "../nodes/samples.ts";
 import { routes } from "../route.ts";
 import { ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../states.ts";
 import {
+  AsOf,
   Count,
   Id,
   listOf,
@@ -122,6 +123,7 @@ const RequestList = listOf(Request, {
 const RequestTotals = z
   .strictObject({
     object: z.literal("request_totals"),
+    ...AsOf,
     requests: Count,
     prompt_tokens: Count,
     completion_tokens: Count,
@@ -271,6 +273,7 @@ export const requestRoutes = routes({
       json: RequestTotals,
       example: {
         object: "request_totals",
+        as_of: SAMPLE_TIME,
         requests: 1204,
         prompt_tokens: 88_102,
         completion_tokens: 41_377,

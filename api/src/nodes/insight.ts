@@ -2,7 +2,18 @@
 import { z } from "zod";
 import { PageFields, RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { MODEL_KINDS, REQUEST_OUTCOMES } from "../states.ts";
-import { Count, Id, listOf, Milliseconds, Money, RequestOutcome, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import {
+  AsOf,
+  Count,
+  Id,
+  listOf,
+  Milliseconds,
+  Money,
+  RequestOutcome,
+  SAMPLE_TIME,
+  sampleId,
+  Time,
+} from "../values.ts";
 import { NodeField } from "./fields.ts";
 
 const INSIGHT_RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
@@ -55,10 +66,11 @@ const insight = {
   earnings: z.array(InsightEarning).describe("Every slot, oldest first. The slots add up to the total."),
 };
 
-export const NodeInsight = z.strictObject({ object: z.literal("node_insight"), node: Id("node"), ...insight });
+export const NodeInsight = z.strictObject({ object: z.literal("node_insight"), ...AsOf, node: Id("node"), ...insight });
 
 export const HostInsight = z.strictObject({
   object: z.literal("host_insight"),
+  ...AsOf,
   ...insight,
   nodes: z
     .array(
@@ -189,9 +201,15 @@ const sampleSeries = {
   earnings_slot_s: 3600,
   earnings: [{ at: SAMPLE_TIME, earned_micro: "3877.615000" }],
 };
-export const sampleNodeInsight = { object: "node_insight", node: sampleId("node"), ...sampleSeries };
+export const sampleNodeInsight = {
+  object: "node_insight",
+  as_of: SAMPLE_TIME,
+  node: sampleId("node"),
+  ...sampleSeries,
+};
 export const sampleHostInsight = {
   object: "host_insight",
+  as_of: SAMPLE_TIME,
   ...sampleSeries,
   nodes: [{ node: sampleId("node"), total: sampleSeries.total, utilisation: [0.42] }],
 };
@@ -214,6 +232,7 @@ export const sampleJob = {
 };
 export const sampleMarket = {
   object: "list",
+  as_of: SAMPLE_TIME,
   data: [
     {
       model: "small-8b",

@@ -174,7 +174,7 @@ export const publicRoutes = routes({
     tag: "Status",
     summary: "Get the platform's status",
     description:
-      "The data of the `/status` page. No key needed. Shows whether each model can be served now, its availability and speed by day, and incidents, all measured. It is updated every few seconds. Returns 404 if the operator has turned it off.",
+      "The data of the `/status` page. No key needed. Shows whether the platform and each model can be served now, each model's availability and speed by day, and incidents, all measured. It is updated every few seconds, and is also served while the database is unreachable. `/status.atom` has the incidents as a feed. Returns 404 if the operator has turned it off.",
     guard: "anyone",
     answer: {
       description: "The platform's status.",

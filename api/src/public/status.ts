@@ -1,6 +1,7 @@
 /** What anybody may know of how the models are doing: shares and speeds, nothing that tells of traffic or accounts. */
 import { z } from "zod";
-import { INCIDENT_KINDS, MODEL_KINDS, MODEL_STATES } from "../states.ts";
+import { MODEL_KINDS, MODEL_STATES, PUBLIC_CAUSES, VERDICTS } from "../states.ts";
+import { Id, sampleId } from "../values.ts";
 
 const Share = z.number().min(0).max(1).nullable();
 const Time = z.int().describe("Unix time in seconds.");
@@ -35,23 +36,36 @@ const ModelStatus = z.strictObject({
 });
 
 const Incident = z.strictObject({
-  model: z.string(),
+  id: Id("inc"),
+  model: z.string().nullable().describe("Null: the whole platform."),
+  state: z
+    .enum(VERDICTS)
+    .exclude(["serving"])
+    .describe("The worst that it was. `down`: no request was served. `degraded`: some were not."),
   kind: z
-    .enum(INCIDENT_KINDS)
+    .enum(PUBLIC_CAUSES)
     .describe(
-      "`unavailable`: no node could serve the model in at least two consecutive samples. `errors`: at least a fifth of at least twenty requests failed within five minutes.",
+      "`internal`: a part of the platform did not work. `stopped`: the platform was not running. `unavailable`: no node could serve. `errors`: a fifth or more of the requests failed.",
     ),
   from: Time,
   to: Time.nullable().describe("Null while it is ongoing."),
+  updates: z
+    .array(z.strictObject({ at: Time, text: z.string() }))
+    .describe("What the operators said about it, newest first."),
 });
 
 export const Status = z.strictObject({
   object: z.literal("status"),
-  at: Time.describe("The time of these figures."),
-  stale: z.boolean().describe("The gateway cannot read the current status; these are the last known figures."),
+  as_of: Time.describe("The time of `state`, `since` and each model's `now.state`."),
+  state: z.enum(VERDICTS).describe("`serving`; `degraded`: some requests cannot be served; `down`: none can."),
+  since: Time.nullable().describe("Since when the platform is not serving; null if it is, or where that is not known."),
+  at: Time.describe("The time of all other figures."),
+  stale: z.boolean().describe("The gateway cannot read these figures now; they are the last known ones, from `at`."),
   sample_seconds: z.int().describe("Interval between availability samples."),
   models: z.array(ModelStatus),
-  incidents: z.array(Incident).describe("Incidents of the last 90 days, newest first, at most 50."),
+  incidents: z
+    .array(Incident)
+    .describe("Incidents of the last 90 days that lasted at least a minute, newest first, at most 50."),
 });
 
 const day = (name: string) => ({
@@ -70,6 +84,9 @@ const daysTo = (last: string) =>
 
 export const sampleStatus = {
   object: "status",
+  as_of: 1_790_000_000,
+  state: "serving",
+  since: null,
   at: 1_790_000_000,
   stale: false,
   sample_seconds: 60,
@@ -82,5 +99,15 @@ export const sampleStatus = {
       days: daysTo("2026-09-21"),
     },
   ],
-  incidents: [{ model: "small-8b", kind: "unavailable", from: 1_789_913_580, to: 1_789_913_820 }],
+  incidents: [
+    {
+      id: sampleId("inc"),
+      model: "small-8b",
+      state: "down",
+      kind: "unavailable",
+      from: 1_789_913_580,
+      to: 1_789_913_820,
+      updates: [{ at: 1_789_913_700, text: "A host lost power. Other hosts are taking over." }],
+    },
+  ],
 };

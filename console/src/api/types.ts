@@ -80,6 +80,7 @@ export type EarningSumsQuery = Query<"GET /console/api/earnings/sums">;
 // The operators'.
 export type Setup = Schema<"Setup">;
 export type Triage = Schema<"Triage">;
+export type Incident = Schema<"Incident">;
 export type PlatformRequest = Schema<"PlatformRequest">;
 export type PlatformPerformance = Schema<"PlatformPerformance">;
 export type PlatformModel = Schema<"PlatformModel">;

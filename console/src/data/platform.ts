@@ -28,6 +28,22 @@ export const triageQuery = queryOptions({
   queryFn: () => call("GET /console/api/operator/triage"),
 });
 
+const INCIDENTS = ["platform", "incidents"];
+
+/** What the status page says of the past. */
+export const incidentsQuery = queryOptions({
+  queryKey: INCIDENTS,
+  refetchInterval: READ_AGAIN_MS,
+  queryFn: () => call("GET /console/api/operator/incidents"),
+});
+
+export const usePostUpdate = (id: string) =>
+  useMutation({
+    mutationFn: (text: string) =>
+      call("POST /console/api/operator/incidents/{id}/updates", { path: { id }, body: { text } }),
+    onSuccess: () => Promise.all([INCIDENTS, AUDIT].map((queryKey) => queryClient.invalidateQueries({ queryKey }))),
+  });
+
 /** What of the platform is set up. */
 export const setupQuery = queryOptions({
   queryKey: ["platform", "setup"],

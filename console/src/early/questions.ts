@@ -90,6 +90,7 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
     ranges: RANGES,
     questions: (range) => [
       addressOf("GET /console/api/operator/triage"),
+      addressOf("GET /console/api/operator/incidents"),
       addressOf("GET /console/api/operator/performance", { query: { range } }),
     ],
   },

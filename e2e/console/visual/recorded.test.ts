@@ -13,7 +13,7 @@ describe("the recorded answers", () => {
 
   test("an answer with a field that is missing, wrong or unknown is refused with the field's place", () => {
     const recorded: Recorded = { as: "builder", request: "GET /console/api/balance", status: 200 };
-    const body = { object: "balance", balance_micro: "1.000000", held_micro: 0, more: true };
+    const body = { object: "balance", as_of: 1, balance_micro: "1.000000", held_micro: 0, more: true };
     const [first, ...others] = mismatches({ ...recorded, body });
     assert.match(first ?? "", /^body\.held_micro: /);
     assert.match(others.join("; "), /^body\.available_micro: .*; body: .*"more"/);

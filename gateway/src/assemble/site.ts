@@ -18,6 +18,7 @@ import { runPrivately } from "../inference/private-job.ts";
 import { openKeyParts } from "../keys/parts.ts";
 import { openLedgerParts } from "../ledger/parts.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
+import { INCIDENTS_SCHEMA } from "../operators/incidents/store.ts";
 import { openOperatorParts } from "../operators/parts.ts";
 import { openAlerts } from "../payments/alerts.ts";
 import type { PaymentParts } from "../payments/parts.ts";
@@ -121,7 +122,16 @@ export async function openSite(
       await broadcast.send(NODE_TOPIC, nodeId);
     },
     mint: ports.plane && ((id) => serving.plane.mint(id)),
-    ...openOperatorParts({ pool, clock, newId, rules: fleet.rules, version, online: nodes.count, payoutHoldDays }),
+    ...openOperatorParts({
+      pool,
+      clock,
+      newId,
+      rules: fleet.rules,
+      version,
+      online: nodes.count,
+      payoutHoldDays,
+      hasIncidents: () => store.schema.number >= INCIDENTS_SCHEMA,
+    }),
   };
 }
 

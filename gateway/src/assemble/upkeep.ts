@@ -13,9 +13,14 @@ import type { InferenceParts } from "../inference/parts.ts";
 import { DERIVED_SINCE } from "../ledger/books.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
 import { keepProving, type Verdict, watchVerdict } from "../operators/books.ts";
+import { INCIDENTS_SCHEMA } from "../operators/incidents/store.ts";
+import { keepIncidents } from "../operators/incidents/watch.ts";
 import type { OperatorParts } from "../operators/parts.ts";
+import { openVerdicts } from "../operators/platform-verdict.ts";
 import type { PaymentParts } from "../payments/parts.ts";
+import { capacityOfModels } from "../routes/console/operator/overview.ts";
 import type { NodeParts } from "../routes/nodes/parts.ts";
+import type { SiteParts } from "../routes/parts.ts";
 import { pruneChecks, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
 import type { Ports, Store } from "./ports.ts";
@@ -44,10 +49,11 @@ export interface UpkeepSettings {
 interface Needs {
   ports: Pick<Ports, "store" | "plane">;
   parts: Pick<HistoryParts, "history" | "availability" | "presence" | "refusedCalls"> &
-    Pick<OperatorParts, "books"> &
+    Pick<OperatorParts, "books" | "incidents"> &
     Pick<PaymentParts, "alerts" | "payments"> &
     Pick<InferenceParts, "catalogue"> &
-    Pick<NodeParts, "nodes" | "fleet">;
+    Pick<NodeParts, "nodes" | "fleet"> &
+    Pick<SiteParts, "outages">;
   notifying: Pick<NotificationParts, "notifications">;
 }
 
@@ -85,6 +91,7 @@ export async function openUpkeep(
   keepDaysClosed(context, store);
   const retaining = await keepRetention(context, settings, store);
   keepSamples(context, settings, { ports, parts });
+  keepIncidentsRecorded(context, store, parts);
   keepCreditWatched(context, { parts, notifying });
   return { months: retaining.months, verdict: verdict.current };
 }
@@ -166,6 +173,25 @@ function keepSamples(
   if (plane === undefined) return;
   const look = () => (plane.health.isAway ? undefined : nodes.all());
   onClose(keepSamplingNodes({ presence, everyMs, look, clock, log }));
+}
+
+/** What the status page says of the past, where the database has a place for it. */
+function keepIncidentsRecorded(
+  { clock, log, gatewayId: gateway, onClose }: Context,
+  { schema }: Store,
+  parts: Pick<Needs["parts"], "availability" | "incidents" | "outages" | "catalogue" | "nodes">,
+): void {
+  const { availability, incidents, outages } = parts;
+  const verdicts = openVerdicts({ availability, outages, capacity: () => capacityOfModels(parts) });
+  let stop: (() => Promise<void>) | undefined;
+  let isClosed = false;
+  void schema.reached(INCIDENTS_SCHEMA).then(() => {
+    if (!isClosed) stop = keepIncidents({ incidents, gateway, verdicts, outages, clock, log });
+  });
+  onClose(async () => {
+    isClosed = true;
+    await stop?.();
+  });
 }
 
 /** The low-credit alert, automatic purchases, and what the accounts' people are told of. */

@@ -20,7 +20,7 @@ const [DASH, ZERO, NINE, LETTER_A] = ["-", "0", "9", "a"].map((char) => char.cha
 const SUFFIX = /^[0-9a-hjkmnp-tv-z]{26}$/;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-const PREFIXES = ["req", "key", "acc", "node", "pay", "evt", "usr", "hst", "inv", "ntf", "dlv"] as const;
+const PREFIXES = ["req", "key", "acc", "node", "pay", "evt", "usr", "hst", "inv", "ntf", "dlv", "inc"] as const;
 type Prefix = (typeof PREFIXES)[number];
 
 /** A UUID in its usual text form, as PostgreSQL reads and writes it. */

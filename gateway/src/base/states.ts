@@ -23,7 +23,9 @@ export {
   FINISH_REASONS,
   type FinishReason,
   HOST_NOTIFICATIONS,
+  INCIDENT_CAUSES,
   INCIDENT_KINDS,
+  type IncidentCause,
   type LimitOutcome,
   MODEL_CLASSES,
   MODEL_KINDS,
@@ -35,6 +37,7 @@ export {
   type NotificationKind,
   PAYOUT_STATES,
   type PayoutState,
+  type PublicCause,
   REQUEST_OUTCOMES,
   RESERVE_TRANSFER_KINDS,
   type RequestOutcome,
@@ -45,6 +48,7 @@ export {
   TRANSFER_KINDS,
   type TransferKind,
   UNFUNDED_REASONS,
+  type VerdictState,
   WITHHELD_REASONS,
   type WithheldReason,
 } from "@tollgate/api/states.ts";
@@ -55,6 +59,10 @@ export const PERFORMANCE_GRAINS = ["5min", "hour", "day"] as const;
 
 /** What the requests of a month moved on an account. */
 export const CLOSING_KINDS = ["charge", "share", "fee"] as const;
+
+/** What an incident can be; a platform that serves has none. */
+export const INCIDENT_STATES = ["degraded", "down"] as const;
+export type IncidentState = (typeof INCIDENT_STATES)[number];
 
 /** What began an epoch of the database's history. */
 export const EPOCH_REASONS = ["first", "failover", "accepted"] as const;

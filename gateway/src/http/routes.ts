@@ -20,6 +20,7 @@ import {
   type Route,
 } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
 import { Fault, type FaultOptions, fault, invalidRequest } from "../faults.ts";
 import type { DoorOptions, OpenCall } from "./call.ts";
 import { takeOver } from "./door.ts";
@@ -50,8 +51,11 @@ export interface TextFile {
   text: AsyncIterable<string>;
 }
 
+/** Of figures, the time that they were true at is put in here. */
+export type Untimed<T> = T extends { as_of: number } ? Omit<T, "as_of"> & { as_of?: number } : T;
+
 type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
-  ? JsonOf<R>
+  ? Untimed<JsonOf<R>>
   : R extends { answer: { csv: unknown } }
     ? TextFile
     : R extends { answer: { events: unknown } }
@@ -110,12 +114,19 @@ export function serveRoutes<Table extends Guarded>(
           refuse: refuserOf(route),
           setHeader: (name: string, value: string | string[]) => void reply.header(name, value),
         };
-        const answer = await checked(handle(asked));
+        const askedAt = door.clock.now();
+        const answer = timed(route, await checked(handle(asked)), askedAt);
         check?.answer(answer);
         return send(route, answer, request, reply);
       },
     });
   }
+}
+
+/** Figures are as they were when reading them began, unless the handler knows better. */
+function timed({ answer: { json } }: Route, answer: unknown, askedAtMs: number): unknown {
+  if (!(json instanceof z.ZodObject) || !("as_of" in json.shape)) return answer;
+  return { as_of: Math.floor(askedAtMs / 1000), ...(answer as object) };
 }
 
 function queryOf({ query }: Route, { request }: OpenCall): unknown {

@@ -8,6 +8,7 @@ import { type Audit, openAudit } from "./audit.ts";
 import { type Books, openBooks } from "./books.ts";
 import { type Directory, openDirectory } from "./directory.ts";
 import { type OpenDisputes, openDisputes } from "./disputes.ts";
+import { type Incidents, openIncidents } from "./incidents/store.ts";
 import { type Overview, openOverview, withOnline } from "./overview.ts";
 import { openPayouts, type Payouts } from "./payouts.ts";
 import { openParties, type PartiesOf } from "./requests.ts";
@@ -28,6 +29,8 @@ export interface OperatorParts {
   payouts: Payouts;
   /** Disputes that nobody has decided, the oldest first. */
   disputes: OpenDisputes;
+  /** What the status page says of the past. */
+  incidents: Incidents;
   /** Who has to do with a request. */
   partiesOf: PartiesOf;
 }
@@ -42,10 +45,12 @@ interface OperatorPartsOptions {
   /** How many nodes are connected. */
   online: () => number;
   payoutHoldDays: number;
+  /** Whether the database has incidents by now. */
+  hasIncidents: () => boolean;
 }
 
 export function openOperatorParts(options: OperatorPartsOptions): OperatorParts {
-  const { pool, clock, newId, rules, version, online, payoutHoldDays: holdDays } = options;
+  const { pool, clock, newId, rules, version, online, payoutHoldDays: holdDays, hasIncidents } = options;
   const records = openOverview({ pool });
   return {
     audit: openAudit({ pool, newId }),
@@ -57,6 +62,7 @@ export function openOperatorParts(options: OperatorPartsOptions): OperatorParts 
     overview: { ...records, totals: async () => withOnline(await records.totals(), online()) },
     payouts: openPayouts({ pool, newId, holdDays }),
     disputes: openDisputes({ pool }),
+    incidents: openIncidents({ pool, newId, isThere: hasIncidents }),
     partiesOf: openParties({ pool }),
   };
 }

@@ -1,8 +1,7 @@
-/** Whether the platform serves, in one word, and why not. Pure. */
+/** Whether the platform serves, in one word, and why not. Pure; platform-verdict.ts reads what it needs. */
 import type { Outage } from "../base/dependency.ts";
+import type { VerdictState } from "../base/states.ts";
 import type { Incident } from "../history/availability.ts";
-
-type VerdictState = "serving" | "degraded" | "down";
 
 /** `since`: in Unix milliseconds; null where nobody has seen when it began. */
 export type Cause =
@@ -21,7 +20,7 @@ interface Seen {
   incidents: Pick<Incident, "model" | "kind" | "beganAt">[];
 }
 
-interface PlatformVerdict {
+export interface PlatformVerdict {
   state: VerdictState;
   /** The most pressing first. */
   causes: Cause[];

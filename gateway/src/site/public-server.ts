@@ -21,7 +21,7 @@ export function publicServer(parts: Parts): FastifyInstance {
   openAiRoutes(app, parts);
   nodeRoutes(app, parts);
   receiptKeyRoutes(app, parts);
-  if (parts.status.isPublic) statusRoutes(app, openStatus(parts));
+  if (parts.status.isPublic) statusRoutes(app, openStatus(parts), parts.publicUrl);
   consoleRoutes(app, parts);
   staticRoutes(app);
   referenceRoutes(app, parts);

@@ -7,6 +7,7 @@ const measured = { failed_share: null, ttft_p50_ms: 180, ttft_p95_ms: null, toke
 const at = Date.UTC(2026, 10, 14) / 1000;
 const performance: ModelPerformance = {
   object: "model.performance",
+  as_of: at,
   model: "tiny-3b",
   range: "30d",
   slot_seconds: 86_400,

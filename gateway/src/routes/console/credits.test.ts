@@ -92,7 +92,7 @@ describe("200", () => {
       price_micro: `${amount}000000.000000`,
       credit_micro: `${amount}000000.000000`,
     });
-    assert.deepEqual(body, { object: "list", data: [5, 20, 100, 500].map(pack), next_cursor: null });
+    assert.deepEqual(body.data, [5, 20, 100, 500].map(pack));
   });
 
   test("a checkout is on record before its address is told, and costs what its pack costs", async () => {

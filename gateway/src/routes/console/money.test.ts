@@ -83,7 +83,7 @@ describe("200", () => {
     test(`usage by ${by}, and split by key and by model: exact to the picodollar`, async () => {
       const { status, body } = await usage({ by, ...span() });
       assert.equal(status, 200);
-      const { data, ...envelope } = body;
+      const { data, as_of: _, ...envelope } = body;
       assert.deepEqual(data, expected(by, bucketOf));
       assert.deepEqual(envelope, {
         object: "list",

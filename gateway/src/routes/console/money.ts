@@ -9,7 +9,7 @@ import { invalidRequest } from "../../faults.ts";
 import { SUMS_MAX } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { page } from "../../http/lists/pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers, Untimed } from "../../http/routes.ts";
 import type { Balance as AccountBalance } from "../../ledger/ledger.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { StatementLine } from "../../ledger/statement.ts";
@@ -84,7 +84,7 @@ export function bounded<Row>(sums: Row[]): Row[] {
   throw invalidRequest("from", `from must be later, or to earlier: this range has more than ${SUMS_MAX} sums`);
 }
 
-export function balanceObject({ balance, held }: AccountBalance): z.input<typeof Balance> {
+export function balanceObject({ balance, held }: AccountBalance): Untimed<z.input<typeof Balance>> {
   return {
     object: "balance",
     balance_micro: exactMicro(balance),

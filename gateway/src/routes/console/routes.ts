@@ -13,6 +13,7 @@ import { accountPageRoutes } from "@tollgate/api/console/operator-account-page.t
 import { operatorAccountRoutes } from "@tollgate/api/console/operator-accounts.ts";
 import { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
 import { operatorCheckRoutes } from "@tollgate/api/console/operator-checks.ts";
+import { operatorIncidentRoutes } from "@tollgate/api/console/operator-incidents.ts";
 import { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
 import { payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import { platformPerformanceRoutes } from "@tollgate/api/console/operator-performance.ts";
@@ -45,6 +46,7 @@ import { accountPageHandlers } from "./operator/account-page.ts";
 import { operatorAccountHandlers } from "./operator/accounts.ts";
 import { auditHandlers } from "./operator/audit.ts";
 import { operatorCheckHandlers } from "./operator/checks.ts";
+import { operatorIncidentHandlers } from "./operator/incidents.ts";
 import { operatorNodeHandlers } from "./operator/nodes.ts";
 import { platformHandlers } from "./operator/overview.ts";
 import { payoutHandlers } from "./operator/payouts.ts";
@@ -95,6 +97,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, healthRoutes, healthHandlers(parts));
   serveRoutes(app, options, liveRoutes, liveHandlers(parts, guards));
   serveRoutes(app, options, triageRoutes, triageHandlers(parts));
+  serveRoutes(app, options, operatorIncidentRoutes, operatorIncidentHandlers(parts));
   serveRoutes(app, options, setupRoutes, setupHandlers(parts));
   serveRoutes(app, options, platformRequestRoutes, platformRequestHandlers(parts));
   serveRoutes(app, options, platformRoutes, platformHandlers(parts));

@@ -9,7 +9,7 @@ import { exactMicro, type Pico, pico } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { page } from "../../http/lists/pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers, Untimed } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
 import type { NotificationParts } from "../../notifications/parts.ts";
@@ -74,7 +74,7 @@ export function lastsS(balance: Pico, perDay: Pico): number | null {
   return Number(lasts < LASTS_S_MAX ? lasts : LASTS_S_MAX);
 }
 
-export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<z.input<typeof Credits>> {
+export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<Untimed<z.input<typeof Credits>>> {
   const { ledger, usage, alerts, sendsMail, payments, now } = parts;
   const [money, burn, alert, topUp, method] = await Promise.all([
     ledger.balance(accountId),

@@ -5,6 +5,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import type { CheckFinding } from "../../base/states.ts";
 import { seconds } from "../../base/time.ts";
 import { page } from "../../http/lists/pages.ts";
+import type { Untimed } from "../../http/routes.ts";
 import type { NodeCheck } from "../../trust/spot-checks/reader.ts";
 import type { SiteParts } from "../parts.ts";
 import type { NodeParts } from "./parts.ts";
@@ -24,7 +25,7 @@ export const checksPage = (
   { checks, cursors }: ChecksParts,
   nodeId: Uuid,
   query: { cursor?: string | undefined; limit: number },
-): Promise<z.input<typeof SpotCheckList>> =>
+): Promise<Untimed<z.input<typeof SpotCheckList>>> =>
   page({
     cursors,
     list: `checks ${nodeId}`,

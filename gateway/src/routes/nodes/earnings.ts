@@ -9,6 +9,7 @@ import { seconds, startOfDay } from "../../base/time.ts";
 import type { EarningLine } from "../../history/earnings.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { page } from "../../http/lists/pages.ts";
+import type { Untimed } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { WithheldShare as Share } from "../../ledger/reserve.ts";
 import type { SiteParts } from "../parts.ts";
@@ -24,7 +25,7 @@ export async function earningsPage(
   { earnings, hostMoney, cursors, now }: EarningsParts,
   accountId: Uuid,
   query: z.output<typeof EarningsQuery>,
-): Promise<z.input<typeof EarningList>> {
+): Promise<Untimed<z.input<typeof EarningList>>> {
   const { from, to } = query;
   const nodeId = namedNode(query);
   const [{ pending, paidOut, setOff, heldBack, withheld }, own, today, lines] = await Promise.all([
@@ -68,7 +69,7 @@ export const withheldPage = (
   { reserve, cursors }: EarningsParts,
   hostId: Uuid,
   query: z.output<typeof WithheldQuery>,
-): Promise<z.input<typeof WithheldList>> =>
+): Promise<Untimed<z.input<typeof WithheldList>>> =>
   page({
     cursors,
     list: `withheld ${hostId}`,

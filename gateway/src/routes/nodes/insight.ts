@@ -16,6 +16,7 @@ import type { Job } from "../../history/jobs.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
 import { page } from "../../http/lists/pages.ts";
+import type { Untimed } from "../../http/routes.ts";
 import type { SiteParts } from "../parts.ts";
 import type { NodeParts } from "./parts.ts";
 import { tenth } from "./stats.ts";
@@ -30,7 +31,7 @@ export async function nodeInsight(
   { insights, now }: InsightParts,
   node: { id: Uuid; accountId: Uuid },
   { range, to }: Asked,
-): Promise<z.input<typeof NodeInsight>> {
+): Promise<Untimed<z.input<typeof NodeInsight>>> {
   const insight = await insights.of(node.accountId, [node.id], slotsOf(range, now(), to), now());
   return { object: "node_insight", node: publicId("node", node.id), ...show(insight, range) };
 }
@@ -39,7 +40,7 @@ export async function hostInsight(
   { insights, fleet, now }: InsightParts,
   accountId: Uuid,
   { range, to }: Asked,
-): Promise<z.input<typeof HostInsight>> {
+): Promise<Untimed<z.input<typeof HostInsight>>> {
   const slots = slotsOf(range, now(), to);
   const ids = await fleet.atWork(accountId, slots.from);
   const insight = await insights.of(accountId, ids, slots, now());

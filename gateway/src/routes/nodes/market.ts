@@ -7,6 +7,7 @@ import type { Node } from "../../fleet/fleet.ts";
 import { type ModelWork, meanHour, slotHour } from "../../history/market.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { whole } from "../../http/lists/pages.ts";
+import type { Untimed } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import type { NodeParts } from "./parts.ts";
@@ -21,7 +22,7 @@ export async function marketOf(
   { market, catalogue, nodes, fleet }: MarketParts,
   accountId: Uuid,
   node: Node | undefined,
-): Promise<z.input<typeof MarketShown>> {
+): Promise<Untimed<z.input<typeof MarketShown>>> {
   const { entries, active } = catalogue();
   const [models, own, elected] = await Promise.all([
     market.models(),

@@ -1,10 +1,14 @@
 /** The status as a document, of what is in the rollups and what is connected now. Pure. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
-import type { ModelState } from "@tollgate/api/states.ts";
-import type { AvailabilitySum, Incident } from "../../history/availability.ts";
+import type { IncidentCause, ModelState, PublicCause } from "@tollgate/api/states.ts";
+import { publicId } from "../../base/ids.ts";
+import { seconds } from "../../base/time.ts";
+import type { AvailabilitySum } from "../../history/availability.ts";
 import type { PerformanceSum, Slots } from "../../history/performance.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
+import type { Incident } from "../../operators/incidents/store.ts";
+import type { VerdictNow } from "../../operators/platform-verdict.ts";
 import { availabilityOf, measuredOf, REQUESTS_MIN, sumOf } from "../../routes/measured.ts";
 import type { ConnectedNodes } from "../../routes/nodes/parts.ts";
 import { factsOf } from "../../routes/openai/catalogue.ts";
@@ -23,22 +27,22 @@ interface Known {
   sampleEveryMs: number;
   slots: Slots;
   days: Days;
+  verdict: VerdictNow;
   incidents: Incident[];
   entries: CatalogueEntry[];
-  nodes: Pick<ConnectedNodes, "speedOf" | "capacityOf">;
+  nodes: Pick<ConnectedNodes, "speedOf">;
 }
 
-export function statusOf({ at, sampleEveryMs, slots, days, incidents, entries, nodes }: Known): Status {
+export function statusOf(known: Known): Status {
+  const { at, sampleEveryMs, slots, days, verdict, incidents, entries, nodes } = known;
   const offered = entries.filter(({ status }) => status === "active");
-  const shown = incidents.filter(({ model }) => offered.some(({ id }) => id === model));
-  const failing = new Set(
-    shown.filter(({ kind, endedAt }) => kind === "errors" && endedAt === null).map((one) => one.model),
-  );
+  const shown = incidents.filter(({ model }) => model === null || offered.some(({ id }) => id === model));
   const performance = Map.groupBy(days.performance, ({ model }) => model);
   const samples = Map.groupBy(days.samples, ({ model }) => model);
   return {
     object: "status",
-    at: seconds(new Date(at)),
+    ...verdictOf(verdict, shown.map(incidentObject), at),
+    at: Math.floor(at / 1000),
     stale: false,
     sample_seconds: sampleEveryMs / 1000,
     models: offered.map((entry) => {
@@ -46,24 +50,67 @@ export function statusOf({ at, sampleEveryMs, slots, days, incidents, entries, n
       return {
         id: entry.id,
         kind: entry.kind,
-        now: nowOf(entry, nodes, failing.has(entry.id)),
+        now: { state: stateOf(entry.id, verdict), ...speedsOf(entry, nodes) },
         availability: availabilityOf(sumOf(own.samples)),
         days: daysOf(entry, slots, own),
       };
     }),
-    incidents: shown.map(({ model, kind, beganAt, endedAt }) => ({
-      model,
-      kind,
-      from: seconds(beganAt),
-      to: endedAt && seconds(endedAt),
-    })),
+    incidents: shown.map(incidentObject),
   };
 }
 
-function nowOf(entry: CatalogueEntry, { speedOf, capacityOf }: Known["nodes"], isFailing: boolean) {
+/** The last known status, with what the gateway knows by itself: how the platform is now. */
+export function staleStatus(last: Status, verdict: VerdictNow, atMs: number): Status {
+  return {
+    ...last,
+    ...verdictOf(verdict, last.incidents, atMs),
+    stale: true,
+    models: last.models.map((model) => ({ ...model, now: { ...model.now, state: stateOf(model.id, verdict) } })),
+  };
+}
+
+function verdictOf(verdict: VerdictNow, incidents: Status["incidents"], atMs: number) {
+  const { state, causes } = verdict;
+  const isSame = ({ model, to }: Status["incidents"][number]) =>
+    to === null && (state === "degraded" || model === null);
+  const begins = [
+    ...incidents.filter(isSame).map(({ from }) => from),
+    ...causes.flatMap(({ since }) => (since === null ? [] : Math.floor(since / 1000))),
+  ];
+  const since = state === "serving" || begins.length === 0 ? null : Math.min(...begins);
+  return { as_of: Math.floor(atMs / 1000), state, since };
+}
+
+const KINDS: Record<IncidentCause, PublicCause> = {
+  database: "internal",
+  limits: "internal",
+  plane: "internal",
+  stopped: "stopped",
+  no_capacity: "unavailable",
+  errors: "errors",
+};
+
+const incidentObject = ({ id, model, state, cause, beganAt, endedAt, updates }: Incident) => ({
+  id: publicId("inc", id),
+  model,
+  state,
+  kind: KINDS[cause],
+  from: seconds(beganAt),
+  to: endedAt && seconds(endedAt),
+  updates: updates.map(({ at, text }) => ({ at: seconds(at), text })),
+});
+
+/** A model without a node is unavailable, also where nobody ever served it. */
+function stateOf(model: string, verdict: VerdictNow): ModelState {
+  const isServed = verdict.capacity.some((one) => one.model === model && one.nodes > 0);
+  if (verdict.state === "down" || !isServed) return "unavailable";
+  const isFailing = verdict.causes.some((cause) => cause.code === "errors" && cause.models.includes(model));
+  return isFailing ? "degraded" : "available";
+}
+
+function speedsOf(entry: CatalogueEntry, { speedOf }: Known["nodes"]) {
   const { ttft_p50_ms, tps_p50 } = factsOf(entry, speedOf(entry.id));
-  const state: ModelState = capacityOf(entry.id).nodes === 0 ? "unavailable" : isFailing ? "degraded" : "available";
-  return { state, ttft_p50_ms: entry.kind === "embedding" ? null : ttft_p50_ms, tokens_per_second: tps_p50 };
+  return { ttft_p50_ms: entry.kind === "embedding" ? null : ttft_p50_ms, tokens_per_second: tps_p50 };
 }
 
 function daysOf(entry: CatalogueEntry, { from, to, slotMs }: Slots, { performance, samples }: Days) {
@@ -79,5 +126,3 @@ function daysOf(entry: CatalogueEntry, { from, to, slotMs }: Slots, { performanc
   }
   return days;
 }
-
-const seconds = (moment: Date): number => Math.floor(moment.getTime() / 1000);

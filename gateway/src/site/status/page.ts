@@ -2,10 +2,12 @@
 import { framed } from "../reference/frame.ts";
 import { type Html, html } from "../reference/html.ts";
 import type { Status } from "./document.ts";
+import { FEED_URL, incidentTitle } from "./feed.ts";
 
 export const STYLE_URL = "/status/status.css";
 
 type ModelStatus = Status["models"][number];
+type Incident = Status["incidents"][number];
 type Day = ModelStatus["days"][number];
 
 const STATES: Record<ModelStatus["now"]["state"], string> = {
@@ -15,22 +17,38 @@ const STATES: Record<ModelStatus["now"]["state"], string> = {
 };
 
 export function statusPage(status: Status): string {
-  const { at, stale, models, incidents, sample_seconds } = status;
+  const { as_of, at, stale, models, incidents, sample_seconds } = status;
+  const [open, past] = [incidents.filter(({ to }) => to === null), incidents.filter(({ to }) => to !== null)];
   const body = html`<main id="content" class="status">
 <h1>Status</h1>
-<p class="lead">${summaryOf(models)}</p>
-${stale ? html`<p class="notice" role="status">The current status is unavailable. This is the last known status, from ${moment(at)}.</p>` : ""}
-<p class="note">${stale ? "" : html`As of ${moment(at)}. `}Checked every ${everyText(sample_seconds)}. Also available <a href="/status.json">as JSON</a>.</p>
+${verdict(status)}
+${stale ? html`<p class="notice" role="status">The figures below cannot be read now. They are the last known ones, from ${moment(at)}, ${lengthText(as_of - at)} ago.</p>` : ""}
+<p class="note">As of ${moment(as_of)}. Checked every ${everyText(sample_seconds)}. Also available <a href="/status.json">as JSON</a> and <a href="${FEED_URL}">as a feed</a>.</p>
+${open.length === 0 ? "" : html`<section aria-labelledby="ongoing">\n<h2 id="ongoing">Ongoing incidents</h2>\n${open.map(incidentItem)}\n</section>`}
 ${models.map(modelSection)}
 <section aria-labelledby="incidents">
-<h2 id="incidents">Incidents</h2>
-${incidentTable(incidents)}
+<h2 id="incidents">Past incidents</h2>
+${past.length === 0 ? html`<p>No incidents in the last 90 days.</p>` : past.map(incidentItem)}
 </section>
 </main>`;
   return framed({ title: "Status · Tollgate", body, styleUrl: STYLE_URL, hasStatus: true });
 }
 
-function summaryOf(models: ModelStatus[]): string {
+const HEADLINES: Record<Status["state"], string> = {
+  serving: "The platform is serving.",
+  degraded: "Degraded: some requests cannot be served.",
+  down: "Down: no requests can be served.",
+};
+/** The platform's states by the classes of models', which have the same colours. */
+const CLASSES = { serving: "available", degraded: "degraded", down: "unavailable" } as const;
+
+const verdict = ({ state, since, models }: Status): Html =>
+  html`<div class="verdict ${CLASSES[state]}">
+<p class="lead">${HEADLINES[state]}</p>
+<p class="note">${since === null ? "" : html`Since ${moment(since)}. `}${modelsText(models)}</p>
+</div>`;
+
+function modelsText(models: ModelStatus[]): string {
   const wrong = models.filter(({ now }) => now.state !== "available");
   if (models.length === 0) return "No models are offered.";
   if (wrong.length === 0) return "All models are available.";
@@ -102,24 +120,15 @@ ${rows}</tbody>
 </div>`;
 }
 
-const KINDS: Record<Status["incidents"][number]["kind"], string> = {
-  unavailable: "no node could serve it",
-  errors: "too many requests failed",
-};
-
-function incidentTable(incidents: Status["incidents"]): Html {
-  if (incidents.length === 0) return html`<p>No incidents in the last 90 days.</p>`;
-  const rows = incidents.map(
-    ({ model, kind, from, to }) =>
-      html`<tr><td>${model}</td><td>${KINDS[kind]}</td><td>${moment(from)}</td><td>${to === null ? html`<strong>ongoing</strong>` : html`${moment(to)} <span class="note">${lengthText(to - from)}</span>`}</td></tr>\n`,
-  );
-  return html`<div class="wide incidents" tabindex="0" role="group" aria-label="Incidents">
-<table>
-<thead><tr><th scope="col">Model</th><th scope="col">Problem</th><th scope="col">From</th><th scope="col">To</th></tr></thead>
-<tbody>
-${rows}</tbody>
-</table>
-</div>`;
+/** One incident: what, when and for how long, and what the operators said. */
+function incidentItem(incident: Incident): Html {
+  const { id, from, to, updates } = incident;
+  return html`<article class="incident" id="${id}">
+<h3>${incidentTitle(incident)}</h3>
+<p class="note">${moment(from)} to ${to === null ? html`<strong>now</strong>` : html`${moment(to)}, ${lengthText(to - from)}`}</p>
+${updates.length === 0 ? "" : html`<ol>${updates.map(({ at, text }) => html`<li>${moment(at)}: ${text}</li>\n`)}</ol>`}
+</article>
+`;
 }
 
 function moment(unixSeconds: number): Html {

@@ -1,11 +1,13 @@
-/** GET /status.json and the page GET /status: how the models are doing, for anybody, without a key. */
+/** GET /status.json, the page GET /status and the feed of incidents: how the models are doing, for anybody, without a key. */
 import { readFileSync } from "node:fs";
+import { statusRoutes as consoleStatus } from "@tollgate/api/console/status.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { etagOf, sendCached } from "../../http/cached.ts";
-import { SAFETY } from "../reference/frame.ts";
+import { SAFETY, STATUS_URL } from "../reference/frame.ts";
 import type { Status } from "./document.ts";
+import { FEED_URL, feedOf } from "./feed.ts";
 import { STYLE_URL, statusPage } from "./page.ts";
 
 const KEEP_S = 10;
@@ -22,12 +24,16 @@ function textOf(make: (status: Status) => string) {
   };
 }
 
-/** `current` reads the newest status. */
-export function statusRoutes(app: FastifyInstance, current: () => Promise<Status>): void {
+/** `current` reads the newest status. `publicUrl`: how browsers reach the gateway, where that is known. */
+export function statusRoutes(app: FastifyInstance, current: () => Promise<Status>, publicUrl?: string): void {
   const [json, page] = [textOf((status) => JSON.stringify(status)), textOf(statusPage)];
-  app.route({
-    ...methodAndUrl(publicRoutes.readStatus),
-    handler: async (request, reply) => sendCached(request, reply, json(await current())),
+  const handler = async (request: FastifyRequest, reply: FastifyReply) =>
+    sendCached(request, reply, json(await current()));
+  for (const route of [publicRoutes.readStatus, consoleStatus.getStatus])
+    app.route({ ...methodAndUrl(route), handler });
+  app.get(FEED_URL, async (request, reply) => {
+    const body = feedOf(await current(), `${publicUrl ?? `http://${request.host}`}${STATUS_URL}`);
+    return sendCached(request, reply, { body, keepS: KEEP_S, type: "application/atom+xml; charset=utf-8" });
   });
   for (const url of ["/status", "/status/"]) {
     app.get(url, async (request, reply) =>

@@ -1,17 +1,34 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Status as StatusSchema } from "@tollgate/api/public/status.ts";
+import type { Outage } from "../../base/dependency.ts";
+import type { Uuid } from "../../base/ids.ts";
 import { manualClock } from "../../base/testing.ts";
-import type { AvailabilitySum, Incident } from "../../history/availability.ts";
+import type { AvailabilitySum, Incident as ModelIncident } from "../../history/availability.ts";
 import type { PerformanceSum } from "../../history/performance.ts";
 import { loadCatalogue } from "../../metering/catalogue.ts";
+import type { Incident } from "../../operators/incidents/store.ts";
 import { openTestPlatform, type TestPlatform } from "../../routes/testing/platform.ts";
 import type { Status } from "./document.ts";
+import { feedOf } from "./feed.ts";
 import { statusPage } from "./page.ts";
 import { openStatus, type StatusParts } from "./status.ts";
 
 const DAY = 86_400_000;
 const { entries } = await loadCatalogue(new URL("../../../catalogue/models.json", import.meta.url));
+
+const ACTIVE = new Map(entries.filter((entry) => entry.status === "active").map((entry) => [entry.id, entry])) as never;
+
+const incident = (more: Partial<Incident>): Incident => ({
+  id: "0199a000-0000-7000-8000-000000000000" as Uuid,
+  model: "tiny-3b",
+  state: "down",
+  cause: "no_capacity",
+  beganAt: new Date(0),
+  endedAt: null,
+  updates: [],
+  ...more,
+});
 
 /** A store that can be slow or away, and counts what it is asked. */
 function world() {
@@ -24,6 +41,8 @@ function world() {
     nodes: 1,
     samples: [{ slot: today, model: "tiny-3b", samples: 720, up: 719 }] as AvailabilitySum[],
     incidents: [] as Incident[],
+    failing: [] as ModelIncident[],
+    outages: [] as Outage[],
     requests: 19,
   };
   const asked = async <T>(value: T): Promise<T> => {
@@ -50,7 +69,7 @@ function world() {
   });
   const parts: StatusParts = {
     door: { clock, log: { debug() {}, warn() {} } as unknown as StatusParts["door"]["log"] },
-    catalogue: () => ({ entries, priceVersion: 1, active: new Map() }),
+    catalogue: () => ({ entries, priceVersion: 1, active: ACTIVE }),
     nodes: {
       speedOf: () => ({ ttftMs: 171.6, tokensPerSecond: 40.04 }),
       capacityOf: () => ({ nodes: at.nodes, slots: 4, busy: 0 }),
@@ -58,8 +77,10 @@ function world() {
     performance: { sums: ({ from }) => asked(from.getTime() === today.getTime() ? [sum()] : []) },
     availability: {
       sums: ({ from }: { from: Date }) => asked(from.getTime() === today.getTime() ? at.samples : []),
-      incidents: () => asked(at.incidents),
+      incidents: () => asked(at.failing),
     } as unknown as StatusParts["availability"],
+    incidents: { list: () => asked(at.incidents) } as unknown as StatusParts["incidents"],
+    outages: { now: () => at.outages, stop() {} },
     status: { isPublic: true, sampleEveryMs: 60_000 },
   };
   return { ...at, at, current: openStatus(parts) };
@@ -94,34 +115,60 @@ test("days, states and speeds of what is offered; shares and speeds from twenty 
   assert.equal(vectors?.now.ttft_p50_ms, null, "an embedding comes whole");
 });
 
-test("errors that go on degrade a model, and without a node it is unavailable", async () => {
+test("errors that go on degrade a model and the platform, and without any node both are down", async () => {
   const { at, clock, current } = world();
-  const incident = { model: "tiny-3b", kind: "errors" as const, beganAt: new Date(clock.now() - DAY), endedAt: null };
-  at.incidents = [incident, { ...incident, model: "not-offered" }];
+  const failing = { model: "tiny-3b", kind: "errors" as const, beganAt: new Date(clock.now() - DAY), endedAt: null };
+  at.failing = [failing, { ...failing, model: "not-offered" }];
   const status = await current();
-  assert.equal(tiny(status).now.state, "degraded");
-  assert.deepEqual(status.incidents, [
-    { model: "tiny-3b", kind: "errors", from: Math.floor((clock.now() - DAY) / 1000), to: null },
-  ]);
-  at.incidents = [{ ...incident, endedAt: new Date(clock.now()) }];
+  const since = Math.floor((clock.now() - DAY) / 1000);
+  assert.deepEqual([tiny(status).now.state, status.state, status.since], ["degraded", "degraded", since]);
+  at.failing = [{ ...failing, endedAt: new Date(clock.now()) }];
   clock.advance(10_000);
-  assert.equal(tiny(await current()).now.state, "available");
+  const after = await current();
+  assert.deepEqual([tiny(after).now.state, after.state, after.since], ["available", "serving", null]);
   at.nodes = 0;
   clock.advance(10_000);
-  assert.equal(tiny(await current()).now.state, "unavailable");
+  const empty = await current();
+  assert.deepEqual([tiny(empty).now.state, empty.state], ["unavailable", "down"]);
+});
+
+test("incidents are told in public words, with what the operators said", async () => {
+  const { at, clock, current } = world();
+  const [beganAt, posted] = [new Date(clock.now() - DAY), new Date(clock.now() - DAY / 2)];
+  at.incidents = [
+    incident({ model: null, cause: "plane", beganAt, updates: [{ at: posted, text: "We are on it." }] }),
+    incident({ model: "not-offered", beganAt }),
+  ];
+  const status = await current();
+  StatusSchema.parse(status);
+  assert.equal(status.incidents.length, 1);
+  const [{ id: _, ...told } = {}] = status.incidents;
+  assert.deepEqual(told, {
+    model: null,
+    state: "down",
+    kind: "internal",
+    from: Math.floor(beganAt.getTime() / 1000),
+    to: null,
+    updates: [{ at: Math.floor(posted.getTime() / 1000), text: "We are on it." }],
+  });
+  assert.doesNotMatch(JSON.stringify(status), /plane/);
+  assert.match(
+    feedOf(status, "https://x.test/status"),
+    /<title>No requests were served: a part of the platform did not work<\/title><updated>2026-11-15T00:00:00Z<.*We are on it\./s,
+  );
 });
 
 test("a thousand callers cost what one does, and nobody asking costs nothing", async () => {
   const { at, clock, current } = world();
   const all = await Promise.all(Array.from({ length: 1000 }, () => current()));
   assert.equal(new Set(all).size, 1);
-  assert.equal(at.reads, 5, "past and today by two sums each, and the incidents");
+  assert.equal(at.reads, 7, "past and today by two sums each, models served lately, what fails, and the incidents");
   clock.advance(9_999);
   assert.equal(await current(), all[0]);
   clock.advance(60_000);
-  assert.equal(at.reads, 5);
+  assert.equal(at.reads, 7);
   await Promise.all(Array.from({ length: 1000 }, () => current()));
-  assert.equal(at.reads, 8, "the past is kept for a while");
+  assert.equal(at.reads, 12, "the past is kept for a while");
 });
 
 test("while the store is away the last one is told, with its time; a store that hangs keeps nobody waiting", async () => {
@@ -137,8 +184,15 @@ test("while the store is away the last one is told, with its time; a store that 
   at.answer = () => Promise.reject(new Error("away"));
   clock.advance(10_000);
   const stale = await current();
-  assert.deepEqual(stale, { ...known, stale: true });
-  assert.match(statusPage(stale), /the last known status, from <time datetime="2026-11-15T12:00:10/);
+  assert.deepEqual(stale, { ...known, as_of: known.as_of + 10, stale: true });
+  assert.match(statusPage(stale), /the last known ones, from <time datetime="2026-11-15T12:00:10.*1 min ago/);
+  at.outages = [{ part: "database", since: clock.now() + 3_000, isNeeded: true }];
+  clock.advance(10_000);
+  const down = await current();
+  assert.deepEqual([down.state, down.since, down.at], ["down", known.as_of + 13, known.at]);
+  assert.ok(down.models.every(({ now }) => now.state === "unavailable"));
+  assert.match(statusPage(down), /Down: no requests can be served\..*Since <time datetime="2026-11-15T12:00:23/s);
+  at.outages = [];
   const hung = Promise.withResolvers<void>();
   at.answer = () => hung.promise;
   clock.advance(10_000);
@@ -155,14 +209,10 @@ test("while the store is away the last one is told, with its time; a store that 
 test("the page says in words what its bars show", async () => {
   const { at, current, clock } = world();
   at.incidents = [
-    {
-      model: "tiny-3b",
-      kind: "unavailable",
-      beganAt: new Date(clock.now() - 7_200_000),
-      endedAt: new Date(clock.now() - 3_300_000),
-    },
-    { model: "tiny-3b", kind: "errors", beganAt: new Date(clock.now()), endedAt: null },
+    incident({ state: "degraded", cause: "errors", beganAt: new Date(clock.now()) }),
+    incident({ beganAt: new Date(clock.now() - 7_200_000), endedAt: new Date(clock.now() - 3_300_000) }),
   ];
+  at.failing = [{ model: "tiny-3b", kind: "errors", beganAt: new Date(clock.now()), endedAt: null }];
   const page = statusPage(await current());
   assert.match(page, /1 of 6 models: tiny-3b degraded\./);
   assert.match(
@@ -170,7 +220,8 @@ test("the page says in words what its bars show", async () => {
     /aria-label="Availability of tiny-3b: below 100 % on 1 of 1 days, lowest on 2026-11-15 \(99\.86 %\)\."/,
   );
   assert.match(page, /2026-11-15 10:00 UTC.*2026-11-15 11:05 UTC.*1 h 5 min/);
-  assert.match(page, /ongoing/);
+  assert.match(page, /Ongoing incidents.*tiny-3b: too many requests failed.*to <strong>now/s);
+  assert.match(page, /Degraded: some requests cannot be served\./);
   assert.equal(page.match(/<rect class="/g)?.length, 6 * 90);
   assert.doesNotMatch(page, /style="|onclick|<script>/);
 });
@@ -193,13 +244,18 @@ describe("the doors of the status", () => {
     const page = await platform.app.inject({ url: "/status" });
     assert.equal(page.statusCode, 200);
     assert.match(String(page.headers["content-security-policy"]), /default-src 'none'/);
+    assert.deepEqual((await platform.app.inject({ url: "/console/api/status" })).json(), answer.json());
+    const feed = await platform.app.inject({ url: "/status.atom" });
+    assert.match(String(feed.headers["content-type"]), /^application\/atom\+xml/);
+    assert.match(feed.body, /^<\?xml.*<title>Status<\/title>/s);
     const style = await platform.app.inject({ url: "/status/status.css" });
     assert.match(String(style.headers["content-type"]), /^text\/css/);
   });
 
   test("an operator can turn it off", async () => {
     const app = platform.serve({ status: { ...platform.parts.status, isPublic: false } });
-    for (const url of ["/status", "/status.json"]) assert.equal((await app.inject({ url })).statusCode, 404);
+    for (const url of ["/status", "/status.json", "/status.atom", "/console/api/status"])
+      assert.equal((await app.inject({ url })).statusCode, 404);
     const { statusCode, payload } = await app.inject({ url: "/", headers: { accept: "text/html" } });
     assert.equal(statusCode, 200);
     assert.doesNotMatch(payload, /href="\/status"/);

@@ -1,26 +1,30 @@
 /**
  * The status as it is told to anybody: made anew every ten seconds at most, however many ask and never while nobody does. While
- * the store does not answer, it is the last one that was made.
+ * the store does not answer, it is the last one that was made, with how the platform is now.
  */
 import { isAway } from "../../db/errors.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
+import type { OperatorParts } from "../../operators/parts.ts";
+import { openVerdicts } from "../../operators/platform-verdict.ts";
+import { INCIDENTS_MAX } from "../../routes/console/operator/incidents.ts";
+import { capacityOfModels } from "../../routes/console/operator/overview.ts";
 import type { NodeParts } from "../../routes/nodes/parts.ts";
 import type { SiteParts } from "../../routes/parts.ts";
-import { type Days, type Status, statusOf } from "./document.ts";
+import { type Days, type Status, staleStatus, statusOf } from "./document.ts";
 
 const MADE_EVERY_MS = 10_000;
 /** Days that are over change no more, but for requests that began in them. */
 const PAST_KEPT_MS = 600_000;
 /** Nobody waits longer for a store that is slow. */
 const WAIT_MAX_MS = 2_000;
-const INCIDENTS_MAX = 50;
 
 export type StatusParts = Pick<HistoryParts, "availability"> &
   Pick<InferenceParts, "catalogue"> &
   Pick<NodeParts, "nodes"> &
-  Pick<SiteParts, "status"> & {
+  Pick<OperatorParts, "incidents"> &
+  Pick<SiteParts, "status" | "outages"> & {
     performance: Pick<HistoryParts["performance"], "sums">;
     door: Pick<SiteParts["door"], "clock" | "log">;
   };
@@ -30,9 +34,12 @@ export function openStatus({
   performance,
   catalogue,
   nodes,
+  incidents,
+  outages,
   status,
   door,
 }: StatusParts): () => Promise<Status> {
+  const verdicts = openVerdicts({ availability, outages, capacity: () => capacityOfModels({ catalogue, nodes }) });
   const { clock, log } = door;
   const everyMs = Math.min(MADE_EVERY_MS, status.sampleEveryMs);
   let past: { until: number; readAt: number; days: Days } | undefined;
@@ -49,6 +56,8 @@ export function openStatus({
     ]);
     return { performance: sums, samples };
   };
+  const documentOf = (read: Omit<Parameters<typeof statusOf>[0], "sampleEveryMs" | "entries" | "nodes">): Status =>
+    statusOf({ ...read, sampleEveryMs: status.sampleEveryMs, entries: catalogue().entries, nodes });
   const make = async (): Promise<Status> => {
     const at = clock.now();
     const slots = slotsOf("90d", at);
@@ -61,21 +70,16 @@ export function openStatus({
       performance: [...past.days.performance, ...now.performance],
       samples: [...past.days.samples, ...now.samples],
     };
-    const incidents = await availability.incidents({ from: slots.from, limit: INCIDENTS_MAX });
-    const { entries } = catalogue();
-    return statusOf({ at, sampleEveryMs: status.sampleEveryMs, slots, days, incidents, entries, nodes });
+    const verdict = await verdicts.read(at);
+    const told = await incidents.list({ from: slots.from, limit: INCIDENTS_MAX });
+    return documentOf({ at, slots, days, verdict, incidents: told });
   };
   const lastKnown = (): Status => {
     const at = clock.now();
-    const slots = slotsOf("90d", at);
-    const nothing = {
-      slots,
-      days: { performance: [], samples: [] },
-      incidents: [],
-      entries: catalogue().entries,
-      nodes,
-    };
-    return { ...(last ?? statusOf({ at, sampleEveryMs: status.sampleEveryMs, ...nothing })), stale: true };
+    const verdict = verdicts.remembered();
+    const days = { performance: [], samples: [] };
+    const known = last ?? documentOf({ at, slots: slotsOf("90d", at), days, verdict, incidents: [] });
+    return staleStatus(known, verdict, at);
   };
 
   const begin = (): void => {

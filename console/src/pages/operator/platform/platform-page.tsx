@@ -8,6 +8,7 @@ import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
 import { Headline } from "./headline.tsx";
 import { Inbox } from "./inbox.tsx";
+import { IncidentsCard } from "./incidents-card.tsx";
 import { LiveCard } from "./live-card.tsx";
 import { ModelTraffic } from "./model-traffic.tsx";
 import { MoneyStrip } from "./money-strip.tsx";
@@ -32,6 +33,7 @@ export function PlatformPage() {
       <div className="flex flex-col gap-5">
         <VerdictCard query={triage} />
         {triage.data !== undefined && <Inbox of={triage.data.inbox} />}
+        <IncidentsCard />
         <SetupCard />
         <Loaded query={query} loading={<Skeleton className="h-64 w-full" />}>
           {(performance) => <Headline performance={performance} />}

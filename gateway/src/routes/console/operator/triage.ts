@@ -2,20 +2,18 @@
 import type { triageRoutes } from "@tollgate/api/console/operator-triage.ts";
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro } from "../../../base/money.ts";
-import { DAY_MS, seconds } from "../../../base/time.ts";
+import { seconds } from "../../../base/time.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { InferenceParts } from "../../../inference/parts.ts";
 import type { LedgerParts } from "../../../ledger/parts.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
-import { type Cause, judgePlatform } from "../../../operators/verdict.ts";
+import { openVerdicts } from "../../../operators/platform-verdict.ts";
+import type { Cause } from "../../../operators/verdict.ts";
 import type { NodeParts } from "../../nodes/parts.ts";
 import type { SiteParts } from "../../parts.ts";
 import { capacityOfModels } from "./overview.ts";
 
-/** A model that nobody served for so long is not missed. */
-const SERVED_MS = 30 * DAY_MS;
-const INCIDENTS_MAX = 200;
 const SHOWN_MAX = 20;
 
 export function triageHandlers(
@@ -27,24 +25,12 @@ export function triageHandlers(
     Pick<SiteParts, "now" | "outages">,
 ): Handlers<typeof triageRoutes> {
   const { directory, payouts, disputes, availability, ledger, outages } = parts;
-  const verdict = async (now: number) => {
-    const [from, to] = [new Date(now - SERVED_MS), new Date(now)];
-    const [sums, incidents] = await Promise.all([
-      availability.sums({ slotMs: SERVED_MS, from, to }),
-      availability.incidents({ from: to, limit: INCIDENTS_MAX }),
-    ]);
-    const served = new Set(sums.filter(({ up }) => up > 0).map(({ model }) => model));
-    const capacity = capacityOfModels(parts);
-    const open = incidents.filter(
-      ({ endedAt, model }) => endedAt === null && capacity.some((one) => one.model === model),
-    );
-    return { ...judgePlatform({ outages: outages.now(), capacity, served, incidents: open }), capacity, served };
-  };
+  const verdicts = openVerdicts({ availability, outages, capacity: () => capacityOfModels(parts) });
   return {
     async getTriage() {
       const now = parts.now();
       const [{ state, causes, capacity, served }, quarantined, batches, disputed] = await Promise.all([
-        verdict(now),
+        verdicts.read(now),
         directory.nodes.search({ standing: "quarantined", limit: SHOWN_MAX }),
         payouts.list({ limit: SHOWN_MAX }),
         disputes(SHOWN_MAX),

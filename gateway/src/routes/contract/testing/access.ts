@@ -94,6 +94,7 @@ const THINGS: Record<string, Thing> = {
   pay: "batch",
   usr: "member",
   inv: "invitation",
+  inc: "incident",
 };
 
 /** In an order in which none takes away what a later one needs. */

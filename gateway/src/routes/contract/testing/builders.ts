@@ -185,6 +185,7 @@ export async function callHealth({ platform, people }: Fixture, { ask }: Coverag
   const { unreachable } = (await ask(people.builder.browser, 200, "getHealth")).body;
   assert.equal((unreachable as { part: string }[])[0]?.part, "database");
   platform.parts.outages.now = now;
+  assert.equal((await ask(people.builder.browser, 200, "getStatus")).body.object, "status");
 }
 
 export async function callPerformance({ platform }: Fixture, { ask }: Coverage): Promise<void> {

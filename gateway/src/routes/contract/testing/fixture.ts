@@ -51,7 +51,8 @@ export type Thing =
   | "batch"
   | "member"
   | "invitation"
-  | "payment";
+  | "payment"
+  | "incident";
 
 export interface Fixture {
   platform: TestPlatform;
@@ -195,6 +196,15 @@ function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): 
       await newRequest();
       const batch = await payouts.create({ note: "", by: "a test", minimum: pico(1n) });
       return publicId("pay", batch?.id as Uuid);
+    },
+    async incident() {
+      const id = platform.newId();
+      await platform.pool.query(
+        `insert into status_incident (id, state, cause, began_at, last_at, opened_at, ended_at)
+         values ($1, 'down', 'plane', now() - interval '2 minutes', now(), now(), now())`,
+        [id],
+      );
+      return publicId("inc", id);
     },
   };
   return (thing) => makers[thing]();

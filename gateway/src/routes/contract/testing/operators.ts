@@ -16,6 +16,18 @@ export async function callPlatform({ platform, people, make }: Fixture, { ask }:
     await ask(browser, 200, "getPlatformPerformance", { query: `range=${range}` });
   }
   assert.equal((await ask(browser, 200, "getTriage")).body.state, "serving");
+  const incident = await make("incident");
+  const posted = await ask(browser, 201, "postIncidentUpdate", { id: incident, body: { text: "We are on it." } });
+  const { data: incidents } = (await ask(browser, 200, "listIncidents")).body;
+  assert.deepEqual(posted.body, (incidents as object[])[0]);
+  const told = (await ask(browser, 200, "listOperatorActions", { query: `subject=${incident}` })).body.data;
+  assert.deepEqual(
+    (told as { action: string; details: object }[]).map(({ action, details }) => [action, details]),
+    [["incident.update", { text: "We are on it." }]],
+  );
+  for (const text of ["", " ", "x".repeat(501), 7]) {
+    await ask(browser, 400, "postIncidentUpdate", { id: incident, body: { text } });
+  }
   const { steps } = (await ask(browser, 200, "getSetup")).body as { steps: { step: string; done: boolean }[] };
   assert.deepEqual(
     steps.filter(({ done }) => done).map(({ step }) => step),

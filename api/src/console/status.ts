@@ -1,0 +1,16 @@
+/** The public status, at the console API's address: the same document as `/status.json`. */
+import { Status, sampleStatus } from "../public/status.ts";
+import { routes } from "../route.ts";
+
+export const answers = { Status };
+
+export const statusRoutes = routes({
+  getStatus: {
+    at: "GET /console/api/status",
+    summary: "Get the platform's status",
+    description:
+      "The same document as `/status.json` of the public API. Answers without the database and without a session. Returns 404 if the operator has turned the status page off.",
+    guard: "anyone",
+    answer: { description: "The platform's status.", json: Status, example: sampleStatus },
+  },
+});

@@ -1,0 +1,28 @@
+/** Incidents of models that there were before the platform had incidents are told as before. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { migrate } from "./migrate.ts";
+import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { openTestDatabase } from "./testing.ts";
+
+test("from 0047 with incidents of models: those that ended are on the status page, and the rest begins anew", async (t) => {
+  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0047") });
+  t.after(close);
+  await pool.query(
+    `insert into incident (model, kind, began_at, ended_at, last_at)
+     values ('a', 'unavailable', '2026-11-01 10:00Z', '2026-11-01 10:05Z', null),
+            ('b', 'errors', '2026-11-02 10:00Z', '2026-11-02 10:10Z', '2026-11-02 10:05Z'),
+            ('c', 'unavailable', '2026-11-03 10:00Z', null, null)`,
+  );
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  const { rows } = await pool.query(
+    `select model, state, cause, began_at = opened_at as opened, ended_at - began_at = last_at - began_at as ended
+       from status_incident order by model`,
+  );
+  assert.deepEqual(rows.map(Object.values), [
+    ["a", "down", "no_capacity", true, true],
+    ["b", "degraded", "errors", true, true],
+  ]);
+  assert.equal((await pool.query("select judged_at from status_turn")).rows.length, 1);
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Cause, PlatformVerdict } from "../verdict.ts";
+import { nextStep, type Tracked, type Trouble, troublesOf } from "./rules.ts";
+
+const NOW = 1_790_000_000_000;
+const serving: PlatformVerdict = { state: "serving", causes: [] };
+const away: PlatformVerdict = { state: "down", causes: [{ code: "unreachable", part: "plane", since: NOW - 5_000 }] };
+const missing = (...models: string[]): PlatformVerdict => ({
+  state: "degraded",
+  causes: [{ code: "no_capacity", models, of: 3, since: null } satisfies Cause],
+});
+const failing: PlatformVerdict = {
+  state: "degraded",
+  causes: [{ code: "errors", models: ["a"], since: NOW - 60_000 }],
+};
+
+describe("what several gateways see", () => {
+  const TABLE: [string, PlatformVerdict[], string | undefined, string[] | undefined][] = [
+    ["no gateway says anything", [], undefined, undefined],
+    ["all serve", [serving, serving], undefined, []],
+    ["the only one is down", [away], "down plane", undefined],
+    ["one of two is down", [serving, away], "degraded plane", []],
+    ["both are down", [away, away], "down plane", undefined],
+    ["both miss a model", [missing("a"), missing("b", "a")], undefined, ["a down no_capacity"]],
+    ["only one misses a model", [missing("a"), serving], undefined, []],
+    ["requests for a model fail", [failing, failing], undefined, ["a degraded errors"]],
+    ["one is down, the other misses a model", [away, missing("a")], "degraded plane", ["a down no_capacity"]],
+  ];
+  for (const [title, verdicts, platform, models] of TABLE) {
+    test(title, () => {
+      const found = troublesOf(verdicts, NOW);
+      assert.equal(found.platform && `${found.platform.state} ${found.platform.cause}`, platform);
+      const each = found.models && [...found.models].map(([model, { state, cause }]) => `${model} ${state} ${cause}`);
+      assert.deepEqual(each, models);
+    });
+  }
+
+  test("what is wrong began when the first gateway saw it", () => {
+    assert.equal(troublesOf([away, serving], NOW).platform?.sinceMs, NOW - 5_000);
+    assert.equal(troublesOf([missing("a")], NOW).models?.get("a")?.sinceMs, NOW);
+  });
+});
+
+describe("over time, looked at every ten seconds", () => {
+  /** `.`: serving, `g`: degraded, `d`: down. Returns every incident that was told, in tens of seconds. */
+  function incidentsOf(course: string): string[] {
+    const told: string[] = [];
+    let known: Tracked | undefined;
+    const seenAt = (char: string, nowMs: number): Trouble | undefined =>
+      char === "." ? undefined : { state: char === "d" ? "down" : "degraded", cause: "plane", sinceMs: nowMs };
+    for (const [i, char] of [...course].entries()) {
+      const step = nextStep(known, seenAt(char, i * 10_000), i * 10_000);
+      if (step.kind === "track") known = step;
+      if (step.kind === "end" && known) told.push(`${known.state} ${known.beganMs / 10_000}-${step.atMs / 10_000}`);
+      if (step.kind === "end" || step.kind === "forget") known = undefined;
+    }
+    if (known?.isOpen) told.push(`${known.state} ${known.beganMs / 10_000}-`);
+    return told;
+  }
+  const calm = ".".repeat(12);
+  const TABLE: [string, string, string[]][] = [
+    ["nothing is wrong", calm, []],
+    ["fifty seconds are too short", `dddddd${calm}`, []],
+    ["a minute is an incident", "..ddddddd", ["down 2-"]],
+    ["it ends when it was seen last", `ddddddd${calm}`, ["down 0-6"]],
+    ["it goes on until two minutes were calm", `ddddddd${".".repeat(11)}`, ["down 0-"]],
+    ["a platform that comes and goes has one", `dd..dd..dd..dd${calm}`, ["down 0-13"]],
+    ["two with two calm minutes between them", `ggggggg${calm}ggggggg${calm}`, ["degraded 0-6", "degraded 19-25"]],
+    ["it is told as the worst that it was", `ggggdggg${calm}`, ["down 0-7"]],
+  ];
+  for (const [title, course, expected] of TABLE) {
+    test(title, () => assert.deepEqual(incidentsOf(course), expected));
+  }
+
+  test("that no gateway ran gives way to what is known", () => {
+    const known = { state: "down" as const, cause: "stopped" as const, beganMs: 0, lastMs: 60_000, isOpen: true };
+    const step = nextStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
+    assert.deepEqual(step, { kind: "track", ...known, cause: "database" });
+  });
+});

@@ -1,0 +1,174 @@
+/** Incidents on a real database, seen by several gateways. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { systemClock } from "../../base/clock.ts";
+import type { Outage } from "../../base/dependency.ts";
+import { Away } from "../../base/dependency.ts";
+import { newIds, type Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { manualClock, turn } from "../../base/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import type { PlatformVerdict } from "../verdict.ts";
+import { type Incidents, openIncidents, SEE_EVERY_MS } from "./store.ts";
+import { keepIncidents } from "./watch.ts";
+
+const START = Date.UTC(2026, 10, 15);
+const at = (slot: number): number => START + slot * SEE_EVERY_MS;
+/** To a tenth. */
+const slotOf = (moment: Date): number => Math.round((10 * (moment.getTime() - START)) / SEE_EVERY_MS) / 10;
+const serving: PlatformVerdict = { state: "serving", causes: [] };
+const down: PlatformVerdict = { state: "down", causes: [{ code: "unreachable", part: "plane", since: START }] };
+const missing: PlatformVerdict = {
+  state: "degraded",
+  causes: [{ code: "no_capacity", models: ["a"], of: 2, since: null }],
+};
+
+describe("incidents", () => {
+  let db: TestDatabase;
+  let incidents: Incidents;
+  before(async () => {
+    db = await openTestDatabase();
+    incidents = openIncidents({ pool: db.pool, newId: newIds(systemClock, systemRandom()), isThere: () => true });
+  });
+  afterEach(async () => {
+    await db.pool.query("truncate status_incident, status_update, status_view");
+    await db.pool.query("update status_turn set judged_at = null");
+  });
+  after(() => db.close());
+
+  const told = async (): Promise<unknown[]> => {
+    const found = await incidents.list({ from: new Date(0), limit: 100 });
+    return found.map(({ model, state, cause, beganAt, endedAt }) => [
+      model,
+      state,
+      cause,
+      slotOf(beganAt),
+      endedAt && slotOf(endedAt),
+    ]);
+  };
+  /** All gateways say in these slots what they see. */
+  async function see(slots: [number, number], ...verdicts: PlatformVerdict[]): Promise<void> {
+    for (let slot = slots[0]; slot < slots[1]; slot++) {
+      await Promise.all(verdicts.map((verdict, i) => incidents.see(`gateway ${i}`, verdict, at(slot) + i)));
+    }
+  }
+
+  test("three gateways record an outage once, from its beginning to its end", async () => {
+    await see([0, 6], down, down, down);
+    assert.deepEqual(await told(), [], "not yet a minute");
+    await see([6, 10], down, down, down);
+    assert.deepEqual(await told(), [[null, "down", "plane", 0, null]]);
+    await see([10, 24], serving, serving, serving);
+    const [first, ...others] = (await told()) as [string, string, string, number, number][];
+    assert.deepEqual([first?.[3], others], [0, []]);
+    assert.ok(
+      first !== undefined && first[4] >= 9 && first[4] <= 10,
+      "one of them is the first to see that it is over",
+    );
+  });
+
+  test("a model that is missing has its own incident, which an outage of the platform does not end", async () => {
+    await see([0, 8], missing);
+    await see([8, 40], down);
+    await see([40, 42], missing);
+    assert.deepEqual(await told(), [
+      [null, "down", "plane", 0, null],
+      ["a", "down", "no_capacity", 0, null],
+    ]);
+    await see([42, 60], serving);
+    assert.deepEqual(
+      (await told()).map((one) => (one as unknown[])[4]),
+      [39, 41],
+    );
+  });
+
+  test("a gateway that lives no more says nothing", async () => {
+    await see([0, 1], down, serving);
+    for (let slot = 1; slot < 10; slot++) await incidents.see("gateway 1", serving, at(slot));
+    await see([10, 20], serving);
+    assert.deepEqual(await told(), []);
+  });
+
+  test("the time in which no gateway ran is an incident", async () => {
+    await see([0, 2], serving);
+    await see([30, 45], serving);
+    assert.deepEqual(await told(), [[null, "down", "stopped", 1, 30]]);
+  });
+
+  test("every gateway was without the database: one incident, with its cause, whoever says it first", async () => {
+    await see([0, 2], serving, serving);
+    await incidents.see("gateway 2", serving, at(20));
+    await incidents.recordAbsence({ fromMs: at(3), toMs: at(20), cause: "database" });
+    await incidents.recordAbsence({ fromMs: at(2), toMs: at(21), cause: "database" });
+    await see([21, 40], serving, serving);
+    assert.deepEqual(await told(), [[null, "down", "database", 1, 21]]);
+  });
+
+  test("one gateway was without the database while the others went on: degraded", async () => {
+    await see([0, 20], serving);
+    await incidents.recordAbsence({ fromMs: at(5), toMs: at(18), cause: "database" });
+    await see([20, 40], serving);
+    assert.deepEqual(await told(), [[null, "degraded", "database", 5, 18]]);
+  });
+
+  test("what operators say stays with the incident, the newest first, and goes when it is old", async () => {
+    await see([0, 8], down);
+    const [{ id } = { id: "" as Uuid }] = await incidents.list({ from: new Date(0), limit: 1 });
+    assert.equal(await incidents.post(id, "We are on it.", at(8)), true);
+    assert.equal(await incidents.post(id, "Nodes are coming back.", at(9)), true);
+    assert.deepEqual(
+      (await incidents.find(id))?.updates.map(({ text }) => text),
+      ["Nodes are coming back.", "We are on it."],
+    );
+    await see([8, 24], serving);
+    await incidents.forget(at(24) + 101 * 86_400_000);
+    assert.equal(await incidents.find(id), undefined);
+  });
+
+  test("a gateway remembers since when the database was away and says so when it is back", async () => {
+    const clock = manualClock(START);
+    let outages: Outage[] = [];
+    let isAway = false;
+    const seen: string[] = [];
+    const recorded = Promise.withResolvers<void>();
+    const stop = keepIncidents({
+      incidents: {
+        ...incidents,
+        see: async () => void seen.push("seen"),
+        async recordAbsence(absence) {
+          await incidents.recordAbsence(absence);
+          recorded.resolve();
+        },
+      },
+      gateway: "g",
+      verdicts: {
+        async read() {
+          if (isAway) throw new Away("database", "test");
+          return { ...serving, capacity: [], served: new Set(["a"]) };
+        },
+      },
+      outages: { now: () => outages },
+      clock,
+      log: createLog("silent"),
+    });
+    const forward = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += SEE_EVERY_MS) {
+        clock.advance(SEE_EVERY_MS);
+        await turn();
+      }
+    };
+    await forward(20_000);
+    assert.equal(seen.length, 2);
+    isAway = true;
+    outages = [{ part: "database", since: clock.now() + 4_000, isNeeded: true }];
+    await forward(90_000);
+    assert.equal(seen.length, 2);
+    isAway = false;
+    outages = [];
+    await forward(10_000);
+    await recorded.promise;
+    await stop();
+    assert.deepEqual(await told(), [[null, "down", "database", 2.4, null]]);
+  });
+});

@@ -1,0 +1,232 @@
+/**
+ * Incidents in the database. Every gateway says what it sees; one of them judges it, whoever comes first in each slot of time. What a
+ * gateway could not say while the database was away it says afterwards.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { NewId, Uuid } from "../../base/ids.ts";
+import { INCIDENT_CAUSES, INCIDENT_STATES, type IncidentCause } from "../../base/states.ts";
+import { DAY_MS } from "../../base/time.ts";
+import { inTransaction } from "../../db/pool.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
+import type { PlatformVerdict } from "../verdict.ts";
+import { CALM_MS, nextStep, OPEN_AFTER_MS, type Tracked, type Trouble, troublesOf, worse } from "./rules.ts";
+
+/** The migration with the tables. */
+export const INCIDENTS_SCHEMA = 49;
+/** How often a gateway says what it sees. */
+export const SEE_EVERY_MS = 10_000;
+const VIEW_MS_MAX = 3 * SEE_EVERY_MS;
+const KEPT_MS = 100 * DAY_MS;
+
+const Seen = row({
+  id: column.uuid,
+  model: z.string().nullable(),
+  state: z.enum(INCIDENT_STATES),
+  cause: z.enum(INCIDENT_CAUSES),
+  beganAt: column.moment,
+  lastAt: column.moment,
+  openedAt: column.moment.nullable(),
+  endedAt: column.moment.nullable(),
+});
+type Seen = z.infer<typeof Seen>;
+const COLUMNS = `id, model, state, cause, began_at as "beganAt", last_at as "lastAt", opened_at as "openedAt", ended_at as "endedAt"`;
+
+const Update = row({ incidentId: column.uuid, at: column.moment, text: z.string() });
+const Turn = row({ judgedAt: column.moment.nullable() });
+const View = row({ verdict: column.json });
+const Id = row({ id: column.uuid });
+
+export interface Incident extends Pick<Seen, "id" | "model" | "state" | "cause" | "beganAt" | "endedAt"> {
+  /** The newest first. */
+  updates: { at: Date; text: string }[];
+}
+
+/** A time in which a gateway could not reach the database. */
+interface Absence {
+  fromMs: number;
+  toMs: number;
+  cause: IncidentCause;
+}
+
+export interface Incidents {
+  /** What this gateway sees now. Judges what all of them see, where nobody has in this slot of time. */
+  see(gateway: string, verdict: PlatformVerdict, nowMs: number): Promise<void>;
+  /** Where other gateways went on meanwhile, the platform was degraded and not down. */
+  recordAbsence(absence: Absence): Promise<void>;
+  /** Those that had not ended by `from`, the newest first. None before the database has them. */
+  list(span: { from: Date; limit: number }): Promise<Incident[]>;
+  find(id: Uuid): Promise<Incident | undefined>;
+  /** Whether there is such an incident. */
+  post(id: Uuid, text: string, nowMs: number): Promise<boolean>;
+  forget(nowMs: number): Promise<void>;
+}
+
+interface Options {
+  pool: pg.Pool;
+  newId: NewId;
+  isThere: () => boolean;
+}
+
+export function openIncidents({ pool, newId, isThere }: Options): Incidents {
+  const read = async (where: string, values: unknown[]): Promise<Incident[]> => {
+    const found = await queryRows(pool, Seen, `select ${COLUMNS} from status_incident where ${where}`, values);
+    const updates = await queryRows(
+      pool,
+      Update,
+      `select incident_id as "incidentId", at, text from status_update where incident_id = any ($1::uuid[]) order by id desc`,
+      [found.map(({ id }) => id)],
+    );
+    return found.map(({ lastAt: _, openedAt: __, ...incident }) => ({
+      ...incident,
+      updates: updates.filter(({ incidentId }) => incidentId === incident.id).map(({ at, text }) => ({ at, text })),
+    }));
+  };
+  return {
+    async see(gateway, verdict, nowMs) {
+      await pool.query(
+        `insert into status_view (gateway, at, verdict) values ($1, $2, $3)
+         on conflict (gateway) do update set at = excluded.at, verdict = excluded.verdict`,
+        [gateway, new Date(nowMs), JSON.stringify(verdict)],
+      );
+      await inTransaction(pool, (client) => judge(client, newId, nowMs));
+    },
+    recordAbsence: (absence) => inTransaction(pool, (client) => recordAbsence(client, newId, absence)),
+    async list({ from, limit }) {
+      if (!isThere()) return [];
+      const recent = "opened_at is not null and (ended_at is null or ended_at > $1)";
+      return read(`${recent} order by began_at desc, id desc limit $2`, [from, limit]);
+    },
+    find: async (id) => (isThere() ? (await read("id = $1 and opened_at is not null", [id]))[0] : undefined),
+    async post(id, text, nowMs) {
+      const posted = await queryRow(
+        pool,
+        Id,
+        `insert into status_update (id, incident_id, at, text)
+         select $1, id, $3, $4 from status_incident where id = $2 and opened_at is not null returning id`,
+        [newId(), id, new Date(nowMs), text],
+      );
+      return posted !== undefined;
+    },
+    async forget(nowMs) {
+      const before = new Date(nowMs - KEPT_MS);
+      await pool.query("delete from status_incident where ended_at < $1", [before]);
+      await pool.query("delete from status_view where at < $1", [new Date(nowMs - DAY_MS)]);
+    },
+  };
+}
+
+/** Whoever is late in a slot of time leaves it: it was judged. */
+async function judge(client: pg.PoolClient, newId: NewId, nowMs: number): Promise<void> {
+  const { judgedAt } = await lockTurn(client);
+  const sinceMs = judgedAt?.getTime() ?? nowMs;
+  if (judgedAt !== null && nowMs - sinceMs < SEE_EVERY_MS * 0.8) return;
+  await client.query("update status_turn set judged_at = $1", [new Date(nowMs)]);
+  // Nobody judged for a while: no gateway ran, or none could reach the database.
+  if (nowMs - sinceMs >= OPEN_AFTER_MS) {
+    const known = await touched(client, sinceMs, nowMs);
+    await span(client, newId, { known, seen: { state: "down", cause: "stopped", sinceMs } }, nowMs);
+  }
+  const views = await queryRows(client, View, "select verdict from status_view where at > $1 and at <= $2", [
+    new Date(nowMs - VIEW_MS_MAX),
+    new Date(nowMs + VIEW_MS_MAX),
+  ]);
+  const { platform, models } = troublesOf(
+    views.map(({ verdict }) => verdict as unknown as PlatformVerdict),
+    nowMs,
+  );
+  const going = await queryRows(client, Seen, `select ${COLUMNS} from status_incident where ended_at is null`);
+  await step(client, newId, { model: null, known: going.find(({ model }) => model === null), seen: platform }, nowMs);
+  if (models === undefined) return;
+  const all = new Set([...models.keys(), ...going.flatMap(({ model }) => model ?? [])]);
+  for (const model of all) {
+    const known = going.find((one) => one.model === model);
+    await step(client, newId, { model, known, seen: models.get(model) }, nowMs);
+  }
+}
+
+const lockTurn = (client: pg.PoolClient) =>
+  queryOne(client, Turn, `select judged_at as "judgedAt" from status_turn for update`);
+
+interface Moment {
+  model: string | null;
+  known: Seen | undefined;
+  seen: Trouble | undefined;
+}
+
+async function step(client: pg.PoolClient, newId: NewId, { model, known, seen }: Moment, nowMs: number): Promise<void> {
+  const next = nextStep(known && trackedOf(known), seen, nowMs);
+  switch (next.kind) {
+    case "none":
+      return;
+    case "forget":
+      return void (await client.query("delete from status_incident where id = $1", [known?.id]));
+    case "end":
+      await client.query("update status_incident set ended_at = $2 where id = $1", [known?.id, new Date(next.atMs)]);
+      return;
+    case "track":
+      await client.query(
+        `insert into status_incident (id, model, state, cause, began_at, last_at, opened_at)
+         values ($1, $2, $3, $4, $5, $6, case when $7 then $8::timestamptz end)
+         on conflict (id) do update set state = excluded.state, cause = excluded.cause, began_at = excluded.began_at,
+                                        last_at = excluded.last_at,
+                                        opened_at = coalesce(status_incident.opened_at, excluded.opened_at)`,
+        [
+          known?.id ?? newId(),
+          model,
+          next.state,
+          next.cause,
+          new Date(next.beganMs),
+          new Date(next.lastMs),
+          next.isOpen,
+          new Date(nowMs),
+        ],
+      );
+  }
+}
+
+const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): Tracked => ({
+  state,
+  cause,
+  beganMs: beganAt.getTime(),
+  lastMs: lastAt.getTime(),
+  isOpen: openedAt !== null,
+});
+
+async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs, cause }: Absence): Promise<void> {
+  const { judgedAt } = await lockTurn(client);
+  const known = await touched(client, fromMs, toMs);
+  // A gap in which nobody judged, or others that went on.
+  const isGap =
+    known?.cause === "stopped" &&
+    known.beganAt.getTime() - fromMs < OPEN_AFTER_MS &&
+    toMs - known.lastAt.getTime() < OPEN_AFTER_MS;
+  const others = !isGap && judgedAt !== null && judgedAt.getTime() - fromMs >= OPEN_AFTER_MS;
+  await span(client, newId, { known, seen: { state: others ? "degraded" : "down", cause, sinceMs: fromMs } }, toMs);
+}
+
+/** An incident of the whole platform that was going on at that time, or had just ended. */
+const touched = (client: pg.PoolClient, fromMs: number, toMs: number): Promise<Seen | undefined> =>
+  queryRow(
+    client,
+    Seen,
+    `select ${COLUMNS} from status_incident
+      where model is null and began_at <= $2 and (ended_at is null or ended_at >= $1) order by began_at desc limit 1`,
+    [new Date(fromMs - CALM_MS), new Date(toMs)],
+  );
+
+interface Span {
+  known: Seen | undefined;
+  seen: Trouble;
+}
+
+/** Records a time that is over. */
+async function span(client: pg.PoolClient, newId: NewId, { known, seen }: Span, toMs: number): Promise<void> {
+  if (known === undefined || known.endedAt === null) return step(client, newId, { model: null, known, seen }, toMs);
+  const { state, cause } = worse(known, seen);
+  await client.query(
+    `update status_incident set state = $2, cause = $3, began_at = least(began_at, $4), last_at = greatest(last_at, $5),
+                                ended_at = greatest(ended_at, $5) where id = $1`,
+    [known.id, state, cause, new Date(seen.sinceMs), new Date(toMs)],
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * Keeps incidents recorded: says every ten seconds what this gateway sees. While the database is away the gateway remembers since when,
+ * and says so once it is back.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Outage } from "../../base/dependency.ts";
+import type { Log } from "../../base/log.ts";
+import { isAway } from "../../db/errors.ts";
+import type { Verdicts } from "../platform-verdict.ts";
+import type { PlatformVerdict } from "../verdict.ts";
+import { OPEN_AFTER_MS } from "./rules.ts";
+import { type Incidents, SEE_EVERY_MS } from "./store.ts";
+
+const FORGET_EVERY_MS = 6 * 60 * 60 * 1000;
+
+interface Watched {
+  incidents: Pick<Incidents, "see" | "recordAbsence" | "forget">;
+  /** Unlike every other gateway of the deployment. */
+  gateway: string;
+  verdicts: Pick<Verdicts, "read">;
+  outages: { now(): Outage[] };
+  clock: Clock;
+  log: Log;
+}
+
+const SERVING: PlatformVerdict = { state: "serving", causes: [] };
+
+export function keepIncidents({ incidents, gateway, verdicts, outages, clock, log }: Watched): () => Promise<void> {
+  let awayMs: number | undefined;
+  let running: Promise<void> | undefined;
+  const see = async (): Promise<void> => {
+    const nowMs = clock.now();
+    const { state, causes, served } = await verdicts.read(nowMs);
+    // A platform that never served anything has no incident: it is being set up.
+    const isNew = served.size === 0 && causes.every(({ code }) => code === "no_capacity");
+    if (awayMs !== undefined && nowMs - awayMs >= OPEN_AFTER_MS) {
+      await incidents.recordAbsence({ fromMs: awayMs, toMs: nowMs, cause: "database" });
+    }
+    awayMs = undefined;
+    await incidents.see(gateway, isNew ? SERVING : { state, causes }, nowMs);
+  };
+  const tick = (): void => {
+    const away = outages.now().find(({ part }) => part === "database");
+    if (away !== undefined) awayMs = Math.min(awayMs ?? away.since, away.since);
+    const nowMs = clock.now();
+    running ??= see()
+      .catch((error) => {
+        if (isAway(error)) awayMs ??= nowMs;
+        log[isAway(error) ? "debug" : "warn"]({ err: error }, "recording incidents failed");
+      })
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  const stops = [
+    clock.every(SEE_EVERY_MS, tick),
+    clock.every(FORGET_EVERY_MS, () => {
+      incidents
+        .forget(clock.now())
+        .catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "deleting old incidents failed"));
+    }),
+  ];
+  return async () => {
+    for (const stop of stops) stop();
+    await running;
+  };
+}

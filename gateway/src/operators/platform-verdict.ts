@@ -1,0 +1,62 @@
+/** The verdict of this gateway on the platform now: for operators, for the status page and for incidents. */
+import type { Outage } from "../base/dependency.ts";
+import { DAY_MS } from "../base/time.ts";
+import type { Availability, Incident } from "../history/availability.ts";
+import { judgePlatform, type PlatformVerdict } from "./verdict.ts";
+
+/** A model that nobody served for so long is not missed. */
+const SERVED_MS = 30 * DAY_MS;
+/** For so long, what was served lately is not asked again: it changes by the hour. */
+const SERVED_KEPT_MS = 60_000;
+const INCIDENTS_MAX = 200;
+
+interface Sources {
+  availability: Pick<Availability, "sums" | "incidents">;
+  /** Of every model that is offered. */
+  capacity: () => { model: string; nodes: number }[];
+  outages: { now(): Outage[] };
+}
+
+export interface VerdictNow extends PlatformVerdict {
+  capacity: { model: string; nodes: number }[];
+  /** Models that a node served lately. */
+  served: ReadonlySet<string>;
+}
+
+export interface Verdicts {
+  read(nowMs: number): Promise<VerdictNow>;
+  /** By what was read last: for when the database is away. */
+  remembered(): VerdictNow;
+}
+
+export function openVerdicts({ availability, capacity, outages }: Sources): Verdicts {
+  let open: Incident[] = [];
+  let served: { readMs: number; models: ReadonlySet<string> } | undefined;
+  const readServed = async (nowMs: number): Promise<void> => {
+    if (served !== undefined && Math.abs(nowMs - served.readMs) < SERVED_KEPT_MS) return;
+    const [from, to] = [new Date(nowMs - SERVED_MS), new Date(nowMs)];
+    const sums = await availability.sums({ slotMs: SERVED_MS, from, to });
+    served = { readMs: nowMs, models: new Set(sums.filter(({ up }) => up > 0).map(({ model }) => model)) };
+  };
+  const remembered = (): VerdictNow => {
+    const models = capacity();
+    const seen = {
+      outages: outages.now(),
+      capacity: models,
+      served: served?.models ?? new Set<string>(),
+      incidents: open.filter(({ model }) => models.some((one) => one.model === model)),
+    };
+    return { ...judgePlatform(seen), capacity: models, served: seen.served };
+  };
+  return {
+    async read(nowMs) {
+      const [, incidents] = await Promise.all([
+        readServed(nowMs),
+        availability.incidents({ from: new Date(nowMs), limit: INCIDENTS_MAX }),
+      ]);
+      open = incidents.filter(({ endedAt }) => endedAt === null);
+      return remembered();
+    },
+    remembered,
+  };
+}

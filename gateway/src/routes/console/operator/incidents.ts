@@ -1,0 +1,53 @@
+/** Incidents of the platform, and what operators tell everybody about them. */
+import type { operatorIncidentRoutes } from "@tollgate/api/console/operator-incidents.ts";
+import { parseId, publicId } from "../../../base/ids.ts";
+import { DAY_MS, seconds } from "../../../base/time.ts";
+import type { Handlers } from "../../../http/routes.ts";
+import type { Incident } from "../../../operators/incidents/store.ts";
+import type { OperatorParts } from "../../../operators/parts.ts";
+import type { SiteParts } from "../../parts.ts";
+
+const INCIDENTS_SPAN_MS = 90 * DAY_MS;
+export const INCIDENTS_MAX = 50;
+
+export function operatorIncidentHandlers(
+  parts: Pick<OperatorParts, "audit" | "incidents"> & Pick<SiteParts, "now" | "status">,
+): Handlers<typeof operatorIncidentRoutes> {
+  const { audit, incidents, now, status } = parts;
+  return {
+    async listIncidents() {
+      const at = now();
+      const found = await incidents.list({ from: new Date(at - INCIDENTS_SPAN_MS), limit: INCIDENTS_MAX });
+      return {
+        object: "incidents",
+        as_of: Math.floor(at / 1000),
+        is_public: status.isPublic,
+        data: found.map(incidentObject),
+      };
+    },
+
+    async postIncidentUpdate({ who, params, body, refuse }) {
+      const id = parseId("inc", params.id);
+      if (id === undefined || (await incidents.find(id)) === undefined) throw refuse("not_found");
+      const { text } = body();
+      const act = { operator: who.email, action: "incident.update", subject: params.id, details: { text } };
+      const incident = await audit.record(act, async () => {
+        await incidents.post(id, text, now());
+        return incidents.find(id);
+      });
+      if (incident === undefined) throw refuse("not_found");
+      return incidentObject(incident);
+    },
+  };
+}
+
+const incidentObject = ({ id, model, state, cause, beganAt, endedAt, updates }: Incident) => ({
+  id: publicId("inc", id),
+  object: "incident" as const,
+  model,
+  state,
+  cause,
+  from: seconds(beganAt),
+  to: endedAt && seconds(endedAt),
+  updates: updates.map(({ at, text }) => ({ at: seconds(at), text })),
+});
