@@ -117,9 +117,13 @@ test("sends pending email in the periodic maintenance", async (t) => {
   const stage = await openStage({ as: "in-process", env });
   t.after(() => stage.close());
   await stage.query(
-    `with somebody as (insert into identity (id, email, name) values (gen_random_uuid(), 'ada@example.test', 'Ada') returning id)
-     insert into letter (id, identity_id, subject, text, next_at, created_at)
-     select gen_random_uuid(), id, 'Low credit', 'Buy some.', now(), now() from somebody`,
+    `with somebody as (insert into identity (id, email, name) values (gen_random_uuid(), 'ada@example.test', 'Ada') returning id),
+     opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'Ada') returning id),
+     event as (insert into notification (id, account_id, kind, about, data, listed, created_at)
+               select gen_random_uuid(), id, 'email', '1', '{"subject": "Low credit", "text": "Buy some."}', false, now()
+                 from opened returning id, account_id)
+     insert into notification_delivery (notification_id, account_id, channel, identity_id, next_at, created_at)
+     select event.id, account_id, 'email', somebody.id, now(), now() from event, somebody`,
   );
   stage.clock.advance(UPKEEP_MS);
   const { to, text } = await unlessHung("the email comes", mailbox.next());

@@ -144,15 +144,18 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
   test("filters of requests are in the address, survive a reload and apply to the export", async () => {
     await page.goto("/console/requests");
-    await page.getByLabel("Outcome").selectOption("no_capacity");
+    const filter = page.getByRole("combobox", { name: "Filter" });
+    await filter.fill("outcome:no_capacity");
+    await page.keyboard.press("Enter");
     await page.getByText("No matching requests").waitFor();
-    await untilSearch("?outcome=no_capacity");
+    await untilSearch("?q=outcome%3Ano_capacity");
     await page.reload();
     await page.getByText("No matching requests").waitFor();
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    await page.getByLabel("Model").selectOption("tiny-3b");
-    await untilSearch("?model=tiny-3b");
+    await filter.fill("model:tiny-3b");
+    await page.keyboard.press("Enter");
+    await untilSearch("?q=model%3Atiny-3b");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Export CSV" }).click(),

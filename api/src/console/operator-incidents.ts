@@ -42,7 +42,9 @@ export const answers = { Incident, Incidents };
 export const requests = {
   PostIncidentUpdateRequest: {
     fields: NewUpdate,
-    words: { text: "What everybody is told. Plain text; it cannot be changed or removed afterwards." },
+    words: {
+      text: "The text that the status page shows to everybody. Plain text; it cannot be changed or removed afterwards.",
+    },
   },
 };
 

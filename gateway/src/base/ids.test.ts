@@ -21,6 +21,14 @@ describe("IDs", () => {
     assert.match(made[0] as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
+  test("of one millisecond sort in the order in which they were made", () => {
+    for (let round = 0; round < 20; round++) {
+      const ids = newIds({ ...systemClock, now: () => 1_700_000_000_000 }, systemRandom());
+      const made = Array.from({ length: 2_000 }, ids);
+      assert.deepEqual([...made].sort(), made);
+    }
+  });
+
   test("are written as a prefix and 26 Crockford characters, and read back", () => {
     for (let i = 0; i < 200; i++) {
       const id = newId();

@@ -28,13 +28,19 @@ export type Uuid = string & { readonly __uuid: true };
 
 export type NewId = () => Uuid;
 
+/** IDs of one millisecond sort in the order in which they were made: the 12 bits behind the time are a counter that begins anywhere. */
 export function newIds(clock: Clock, random: Random): NewId {
   const bytes = new Uint8Array(16);
   const view = Buffer.from(bytes.buffer);
+  let lastMs = -1;
+  let count = 0;
   return () => {
     random.fill(bytes);
-    view.writeUIntBE(clock.now(), 0, 6);
-    view[6] = 0x70 | (view.readUInt8(6) & 0x0f);
+    const nowMs = clock.now();
+    count = nowMs === lastMs ? count + 1 : view.readUInt16BE(6) & 0x7ff;
+    lastMs = nowMs;
+    view.writeUIntBE(nowMs, 0, 6);
+    view.writeUInt16BE(0x7000 | (count & 0xfff), 6);
     view[8] = 0x80 | (view.readUInt8(8) & 0x3f);
     return hexToUuid(view.toString("hex"));
   };

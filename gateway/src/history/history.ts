@@ -55,7 +55,7 @@ interface Page {
 }
 
 interface SearchedPage {
-  rows: RequestRecord[];
+  records: RequestRecord[];
   /** The last record that was looked at, where the search ended before the page was full. */
   reached: Uuid | undefined;
 }
@@ -70,7 +70,7 @@ interface LargestPage {
 /** The migration with the index of requests by cost. */
 const BY_COST_SINCE = 46;
 /** How many records a page is searched in, where no rollup tells where to look. */
-export const SEARCHED_MAX = 100_000;
+const SEARCHED_MAX = 100_000;
 
 export interface History {
   /** Whether lists by cost are read in their order, whatever their size. */
@@ -252,9 +252,9 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
     async search(accountId, page, recordsMax = SEARCHED_MAX) {
       const values = spanOf(accountId, { ...page, limit: recordsMax });
       const reach = await queryRow(pool, Reached, reachText(page, binderOf(values)), values);
-      if (reach === undefined) return { rows: await list(accountId, page), reached: undefined };
-      const rows = await list(accountId, { ...page, until: reach.id });
-      return { rows, reached: rows.length < page.limit ? reach.id : undefined };
+      if (reach === undefined) return { records: await list(accountId, page), reached: undefined };
+      const records = await list(accountId, { ...page, until: reach.id });
+      return { records, reached: records.length < page.limit ? reach.id : undefined };
     },
     async largest(accountId, { by, after, limit, ...filter }) {
       const values = [

@@ -38,7 +38,7 @@ export interface Counts {
   to: Date;
   bucketMs: number;
   /** Undefined: there are more records to read than were allowed. */
-  rows: OutcomeCount[] | undefined;
+  counts: OutcomeCount[] | undefined;
 }
 
 export async function countsOverTime(
@@ -48,14 +48,18 @@ export async function countsOverTime(
 ): Promise<Counts> {
   const to = new Date(Math.min(filter.to?.getTime() ?? nowMs, nowMs));
   const from = filter.from ?? (await firstHour(pool, accountId)) ?? new Date(to.getTime() - DAY_MS);
-  if (from >= to) return { from, to: from, bucketMs: MINUTE_MS, rows: [] };
+  if (from >= to) return { from, to: from, bucketMs: MINUTE_MS, counts: [] };
   const fits = (ms: number): boolean => to.getTime() - from.getTime() <= ms * BUCKETS_MAX;
   const bucketMs = BUCKETS_MS.find(fits) ?? (BUCKETS_MS.at(-1) as number);
   const span = { from, to };
   const isOpen = filter.to === undefined || filter.to.getTime() >= nowMs;
   const isRolledUp = filter.label === undefined && !isSearched(filter);
   if (isRolledUp && bucketMs >= HOUR_MS) {
-    return { ...span, bucketMs, rows: await ofRollups(pool, accountId, { ...filter, ...span }, { bucketMs, isOpen }) };
+    return {
+      ...span,
+      bucketMs,
+      counts: await ofRollups(pool, accountId, { ...filter, ...span }, { bucketMs, isOpen }),
+    };
   }
   const { label } = filter;
   const toRead =
@@ -63,11 +67,11 @@ export async function countsOverTime(
       ? (await totalOf(pool, accountId, { filter: span, nowMs })).requests
       : await labelledRequests(pool, accountId, { label, ...span });
   if (toRead <= recordsMax) {
-    return { ...span, bucketMs, rows: await ofRecords(pool, accountId, { ...filter, ...span }, bucketMs) };
+    return { ...span, bucketMs, counts: await ofRecords(pool, accountId, { ...filter, ...span }, bucketMs) };
   }
-  if (!isRolledUp) return { ...span, bucketMs, rows: undefined };
+  if (!isRolledUp) return { ...span, bucketMs, counts: undefined };
   const ofHour = { bucketMs: HOUR_MS, isOpen };
-  return { ...span, bucketMs: HOUR_MS, rows: await ofRollups(pool, accountId, { ...filter, ...span }, ofHour) };
+  return { ...span, bucketMs: HOUR_MS, counts: await ofRollups(pool, accountId, { ...filter, ...span }, ofHour) };
 }
 
 const firstHour = async (pool: pg.Pool, accountId: Uuid): Promise<Date | null> =>

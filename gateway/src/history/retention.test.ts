@@ -475,7 +475,7 @@ describe("lists at the edge", () => {
     const page = async (more: object): Promise<string[]> =>
       (await history.list(builder, { limit: 5, ...more })).map(({ id }) => id);
     assert.deepEqual(await page({ oldestFirst: true }), kept.slice(0, 5));
-    for (const filter of [{ model: "tiny-3b" }, { keyIds: [key] }, { outcome: "ok" as const }]) {
+    for (const filter of [{ model: "tiny-3b" }, { keyIds: [key] }, { outcomes: ["ok" as const] }]) {
       const all: string[] = [];
       for (let before: string | undefined; ; before = all.at(-1)) {
         const found = await page({ ...filter, before, oldestFirst: true });

@@ -25,19 +25,22 @@ interface RequestsSearch extends RequestsView {
 const FIELDS = ["q", "from", "to", "request"] as const;
 /** Addresses had a field for each of these; bookmarks still do. */
 const FORMER = ["model", "key", "outcome", "label"] as const;
+type Former = (typeof FORMER)[number];
 const SORTS = ["oldest", "cost", "tokens", "duration"] as const;
 
 export function readRequestsSearch(search: Record<string, unknown>): RequestsSearch {
-  const found: RequestsSearch = {};
+  const found: RequestsSearch & { [former in Former]?: undefined } = {};
   for (const field of FIELDS) {
     const value = textOf(search[field]);
     if (value !== undefined) found[field] = value;
   }
-  const former = FORMER.flatMap((field) => {
+  for (const field of FORMER) {
     const value = textOf(search[field]);
-    return value === undefined ? [] : [termText(field, value)];
-  });
-  if (former.length > 0) found.q = [...(found.q === undefined ? [] : [found.q]), ...former].join(" ");
+    if (value === undefined) continue;
+    // The router keeps fields that nobody names, and would add this one again at each change.
+    found[field] = undefined;
+    found.q = found.q === undefined ? termText(field, value) : `${found.q} ${termText(field, value)}`;
+  }
   const sort = SORTS.find((one) => one === search.sort);
   const range = isRange(search.range) ? REQUEST_RANGES.find((one) => one === search.range) : undefined;
   return { ...found, ...(sort !== undefined && { sort }), ...(range !== undefined && { range }) };
@@ -52,7 +55,8 @@ export function viewOf({ request: _open, ...view }: RequestsSearch): RequestsVie
 }
 
 /** Whether anything is left out; the order leaves out nothing. */
-export const isFiltered = ({ sort: _sort, ...filters }: RequestsView): boolean => Object.keys(filters).length > 0;
+export const isFiltered = ({ sort: _sort, ...filters }: RequestsView): boolean =>
+  Object.values(filters).some((value) => value !== undefined);
 
 const FIVE_MINUTES = 300_000;
 const SHORT: Partial<Record<RequestRange, number>> = { "1h": 3_600_000, "6h": 6 * 3_600_000 };

@@ -54,7 +54,7 @@ test("before anything is dropped, everything is kept", async () => {
 
 test("after two months were dropped", async () => {
   const statement = await listed("statement");
-  const totals = (await get("requests/totals")).body;
+  const { as_of: _, ...totals } = (await get("requests/totals")).body;
   const usage = await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`);
   const days = Math.floor((systemClock.now() - monthsAgo(1).getTime()) / DAY_MS);
   const done = await openRetention({
@@ -77,7 +77,8 @@ test("after two months were dropped", async () => {
     assert.equal(body.next_cursor, null);
   }
   assert.deepEqual(await listed("statement"), statement);
-  assert.deepEqual((await get("requests/totals")).body, totals);
+  const { as_of: __, ...totalsAfter } = (await get("requests/totals")).body;
+  assert.deepEqual(totalsAfter, totals);
   assert.deepEqual(await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`), usage);
 
   // A page of the books that begins in a month with records ends in one without.

@@ -103,7 +103,7 @@ describe("a hundred thousand rows", () => {
     assert.equal(answer.statusCode, 200);
     return { answer, response, pages };
   }
-  const isHistory = (sql: unknown): boolean => /from request where/.test(String(sql));
+  const isHistory = (sql: unknown): boolean => /from request\s+where/.test(String(sql));
   const heldBack = (response: ServerResponse) => eventually("it is held back", () => response.writableNeedDrain);
 
   test("a reader that stops holds the reading of pages back, and then gets every row once", async (t) => {

@@ -57,7 +57,7 @@ export function requestHandlers(
           if (!isSearched(filter)) return await history.list(account.id, asked);
           const found = await history.search(account.id, asked);
           reached = found.reached;
-          return found.rows;
+          return found.records;
         };
         const found = await withKept(
           page({
@@ -101,13 +101,13 @@ export function requestHandlers(
     async getRequestHistogram({ account, query, refuse }) {
       const filter = await filterOf(account.id, query, refuse);
       const counts = await history.counts(account.id, filter, { nowMs: now(), recordsMax: READ_MAX });
-      if (counts.rows === undefined) throw tooMany("counted with these filters");
+      if (counts.counts === undefined) throw tooMany("counted with these filters");
       return {
         object: "request_histogram",
         from: seconds(counts.from),
         to: seconds(counts.to),
         bucket_s: counts.bucketMs / 1000,
-        data: counts.rows.map(({ at, outcome, requests }) => ({ at: seconds(at), outcome, requests })),
+        data: counts.counts.map(({ at, outcome, requests }) => ({ at: seconds(at), outcome, requests })),
       };
     },
 
