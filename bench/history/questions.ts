@@ -132,13 +132,13 @@ function searched(builder: Uuid): Question[] {
     ...Object.entries(filters).map(([name, filter]) => ({
       name: `history: ${name}`,
       ask: async (pool: pg.Pool) =>
-        (await openHistory({ pool }).search(builder, { ...filter, limit: PAGE })).rows.length,
+        (await openHistory({ pool }).search(builder, { ...filter, limit: PAGE })).records.length,
     })),
     ...Object.entries(spans).map(([name, filter]) => ({
       name: `over time: ${name}`,
       ask: async (pool: pg.Pool) => {
         const counts = await openHistory({ pool }).counts(builder, filter, { nowMs: Date.now(), recordsMax: 200_000 });
-        return counts.rows?.length ?? -1;
+        return counts.counts?.length ?? -1;
       },
     })),
   ];
