@@ -53,7 +53,7 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
     checks = opened;
   };
   return {
-    draws: (nodeId) => checks?.draws(nodeId) ?? false,
+    draws: (nodeId, model) => checks?.draws(nodeId, model) ?? false,
     check: (answer) => checks?.check(answer),
     get counts() {
       return checks?.counts ?? NOTHING;
@@ -81,7 +81,7 @@ const checkMoney = ({ ledgerPool }: Store, watch: Watch): CheckMoney => {
   };
 };
 
-const NONE = { answers: 0, checked: 0 };
+const NONE = { answers: {}, checked: 0 };
 
 export const checksIn =
   ({ pool, schema }: Pick<Store, "pool" | "schema">): ChecksOf =>

@@ -57,7 +57,7 @@ describe("two gateways", () => {
       gatewayId: String(stops.length),
       onClose: (stop: Stop) => void stops.push(stop),
     };
-    const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: 0, checked: 0 }) };
+    const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: {}, checked: 0 }) };
     const dispatch = openDispatch(context, config, floor);
     const { roster, dispatcher } = dispatch;
     // Probes end before they begin; they have tests of their own.

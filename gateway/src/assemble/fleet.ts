@@ -43,7 +43,7 @@ interface Needs {
 }
 
 /** How many answers of a node are written down, and how many were checked. */
-export type ChecksOf = (nodeId: Uuid) => Promise<{ answers: number; checked: number }>;
+export type ChecksOf = (nodeId: Uuid) => Promise<{ answers: Record<string, number>; checked: number }>;
 
 type Enforce = (nodeId: string | undefined) => Promise<void>;
 

@@ -20,8 +20,9 @@ export interface NodeLicence {
   answersOwed?: number;
   /** How many of its slots it is trusted with. Absent: all. */
   slotsMax?: number;
-  /** Answers that it gave, as far as they are written down, and those of them that were checked. */
-  answers?: number;
+  /** Answers that it gave with each model, as far as they are written down. */
+  answers?: Record<string, number>;
+  /** How many of its answers were checked. */
   checked?: number;
 }
 

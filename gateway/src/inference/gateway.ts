@@ -60,7 +60,7 @@ export interface DrawnAnswer {
 /** Answers are checked after the request is over, from memory and at once or not at all. */
 export interface AnswerChecks {
   /** A node begins to answer: whether this answer will be checked. */
-  draws(nodeId: string): boolean;
+  draws(nodeId: string, model: string): boolean;
   check(answer: DrawnAnswer): void;
 }
 

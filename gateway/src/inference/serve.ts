@@ -141,7 +141,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     stop: ask.sampling.stop,
     stream,
     // The only cost of checks to a request that is not drawn: one random number.
-    draws: key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId) : undefined,
+    draws: key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId, model.id) : undefined,
   });
   const header = {
     model: model.id,

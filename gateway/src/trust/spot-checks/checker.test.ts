@@ -136,7 +136,7 @@ describe("spot checks", () => {
     });
   };
   beforeEach(async () => {
-    await db.pool.query("truncate spot_check, spot_check_test, spot_check_node");
+    await db.pool.query("truncate spot_check, spot_check_test, spot_check_node, spot_check_model");
     odd.clear();
     [clock, barred, withheld, paid, asked, lies] = [manualClock(), [], [], [], [], new Map()];
     nodes = await Promise.all([openNode(), openNode(), openNode(), openNode()]);
@@ -190,22 +190,30 @@ describe("spot checks", () => {
 
   test("sample a node more often when other statistics make it suspect", async () => {
     const [node] = nodes as [RosterNode];
-    node.licence = { ...node.licence, answers: 100_000 };
-    const drawn = (): number => Array.from({ length: 2_000 }, () => checks.draws(node.id)).filter(Boolean).length;
+    node.licence = { ...node.licence, answers: { [MODEL]: 100_000 } };
+    const drawn = (): number => Array.from({ length: 2_000 }, () => checks.draws(node.id, MODEL)).filter(Boolean).length;
     assert.ok(drawn() < 60);
     odd.add(node.id);
     assert.ok(drawn() > 300);
   });
 
+  test("sample the answers of a model as often as a newcomer's, whatever record the node has with another model", async () => {
+    const [node] = nodes as [RosterNode];
+    node.licence = { ...node.licence, answers: { "its-own-model": 100_000 } };
+    for (let i = 0; i < 2_000; i++) checks.draws(node.id, "its-own-model");
+    const drawn = Array.from({ length: 190 }, () => checks.draws(node.id, MODEL)).filter(Boolean).length;
+    assert.ok(drawn > 15, `${drawn} of 190`);
+  });
+
   test("store no text, count answers and pay verifiers 70 % of the price", async () => {
     const [node] = nodes as [RosterNode];
-    for (let i = 0; i < 40; i++) checks.draws(node.id);
+    for (let i = 0; i < 40; i++) checks.draws(node.id, MODEL);
     await check(node, HONEST);
     const { rows } = await db.pool.query("select to_jsonb(c)::text as c from spot_check c");
     assert.equal(rows.length, 1);
     assert.doesNotMatch(rows[0].c, /plain words|say something/);
-    assert.deepEqual(await checksOf(db.pool, node.licence.nodeId), { answers: 40, checked: 1 });
-    assert.deepEqual(await checksOf(db.pool, newId()), { answers: 0, checked: 0 });
+    assert.deepEqual(await checksOf(db.pool, node.licence.nodeId), { answers: { [MODEL]: 40 }, checked: 1 });
+    assert.deepEqual(await checksOf(db.pool, newId()), { answers: {}, checked: 0 });
     assert.deepEqual(
       paid.map(([, amount]) => amount),
       [((5n + 17n) * 10n * 7n) / 10n],

@@ -89,7 +89,7 @@ export interface SpotChecks extends AnswerChecks {
   stop(): Promise<void>;
 }
 
-/** What this gateway knows of a node it gives requests. */
+/** What this gateway knows of a node that it gives requests for a model. */
 interface Watched {
   /** Answers since the last check that was written down. */
   answers: number;
@@ -107,7 +107,8 @@ export async function openSpotChecks(options: SpotCheckOptions): Promise<SpotChe
 class Checker implements SpotChecks {
   readonly #options: SpotCheckOptions;
   readonly #calibration: Calibration;
-  readonly #watched = new Map<string, Watched>();
+  /** By node and model: a good record with one model says nothing about another. */
+  readonly #watched = new Map<string, Map<string, Watched>>();
   /** By host account: of its last words that could be told right from wrong, which were wrong. */
   readonly #verifiers = new Map<string, boolean[]>();
   readonly #running = new Set<Promise<void>>();
@@ -119,11 +120,11 @@ class Checker implements SpotChecks {
     this.#calibration = calibration;
   }
 
-  draws(nodeId: string): boolean {
+  draws(nodeId: string, model: string): boolean {
     const now = this.#options.clock.monotonic();
-    const watched = this.#watch(nodeId, now);
+    const watched = this.#watch(nodeId, model, now);
     watched.answers += 1;
-    const answers = watched.answers + (this.#options.roster.find(nodeId)?.licence.answers ?? 0);
+    const answers = watched.answers + (this.#options.roster.find(nodeId)?.licence.answers?.[model] ?? 0);
     const suspected = watched.suspected || this.#options.isOdd(nodeId);
     const drawn = isDrawn({ ...watched, suspected, answers }, { now, roll: this.#roll() });
     if (drawn) this.counts.drawn += 1;
@@ -283,7 +284,7 @@ class Checker implements SpotChecks {
   async #record(run: Run, said: Said, decided: Decided): Promise<void> {
     const { store, clock } = this.#options;
     const { node, subject } = run;
-    const watched = this.#watch(node.id, clock.monotonic());
+    const watched = this.#watch(node.id, subject.model.id, clock.monotonic());
     const answers = watched.answers;
     watched.answers = 0;
     watched.dueAt = nextDue(clock.monotonic(), this.#roll());
@@ -375,11 +376,16 @@ class Checker implements SpotChecks {
     return errors < VERIFIER_ERRORS_MAX || this.#options.references.has(hostAccountId);
   }
 
-  #watch(nodeId: string, now: number): Watched {
-    const known = this.#watched.get(nodeId);
+  #watch(nodeId: string, model: string, now: number): Watched {
+    let models = this.#watched.get(nodeId);
+    if (models === undefined) {
+      models = new Map();
+      this.#watched.set(nodeId, models);
+    }
+    const known = models.get(model);
     if (known !== undefined) return known;
     const watched = { answers: 0, suspected: false, dueAt: nextDue(now, this.#roll()) };
-    this.#watched.set(nodeId, watched);
+    models.set(model, watched);
     return watched;
   }
 

@@ -5,13 +5,13 @@ import type { Uuid } from "../../base/ids.ts";
 import type { Pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
 import { inTransaction } from "../../db/pool.ts";
-import { column, queryRow, queryRows, row } from "../../db/rows.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { Bench, Reading } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import { NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
 
-/** The migration that brings the tables. */
-export const SPOT_CHECKS_SCHEMA = 41;
+/** The migration that brings the last of the tables. */
+export const SPOT_CHECKS_SCHEMA = 51;
 
 interface CheckRecord {
   id: Uuid;
@@ -29,7 +29,7 @@ interface CheckRecord {
   tokens: number;
   cost: Pico;
   at: Date;
-  /** Answers of the node since its last check. */
+  /** Answers of the node with this model since its last check. */
   answers: number;
 }
 
@@ -65,14 +65,17 @@ const Test = row({
   confirmed: z.number(),
   watch: z.number(),
 });
-const NodeChecks = row({ answers: column.count, checked: column.count });
-const NO_CHECKS = { answers: 0, checked: 0 };
+const NodeChecks = row({ answers: z.record(z.string(), z.number()), checked: column.count });
 
-/** How many answers of a node are written down, and how many of them were checked. */
-export async function checksOf(pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> {
-  const text = "select answers::float8, checked::float8 from spot_check_node where node_id = $1";
-  return (await queryRow(pool, NodeChecks, text, [nodeId])) ?? NO_CHECKS;
-}
+/** How many answers of a node are written down, by model, and how many were checked. */
+export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> =>
+  queryOne(
+    pool,
+    NodeChecks,
+    `select coalesce((select jsonb_object_agg(model, answers) from spot_check_model where node_id = $1), '{}') as answers,
+            coalesce((select checked from spot_check_node where node_id = $1), 0)::float8 as checked`,
+    [nodeId],
+  );
 
 const Kin = row({ id: column.uuid });
 const Bad = row({ at: column.moment, score: z.number().nullable(), method: z.string() });
@@ -109,9 +112,12 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
       inTransaction(pool, async (client) => {
         await insert(client, check);
         await client.query(
-          `insert into spot_check_node (node_id, answers, checked) values ($1, $2, 1)
-           on conflict (node_id) do update set answers = spot_check_node.answers + $2, checked = spot_check_node.checked + 1`,
-          [check.nodeId, check.answers],
+          `with counted as (
+             insert into spot_check_model (node_id, model, answers) values ($1, $2, $3)
+             on conflict (node_id, model) do update set answers = spot_check_model.answers + $3)
+           insert into spot_check_node (node_id, checked) values ($1, 1)
+           on conflict (node_id) do update set checked = spot_check_node.checked + 1`,
+          [check.nodeId, check.model, check.answers],
         );
         return noted === undefined ? NEW_TEST : step(client, check, noted);
       }),
