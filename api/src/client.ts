@@ -30,6 +30,7 @@ import type * as performance from "./console/performance.ts";
 import type * as playground from "./console/playground.ts";
 import type * as refusals from "./console/refusals.ts";
 import type * as requests from "./console/requests.ts";
+import type * as scripts from "./console/scripts.ts";
 import type * as signIn from "./console/sign-in.ts";
 import type * as team from "./console/team.ts";
 import type * as nodes from "./nodes/answers.ts";
@@ -68,6 +69,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof requests.requestRoutes &
   typeof performance.performanceRoutes &
   typeof signIn.signInRoutes &
+  typeof scripts.scriptRoutes &
   typeof team.teamRoutes &
   Pick<typeof publicRoutes, "listRates">;
 
@@ -99,6 +101,7 @@ type Answers = typeof accounts.answers &
   typeof requests.answers &
   typeof performance.answers &
   typeof signIn.answers &
+  typeof scripts.answers &
   typeof team.answers & {
     NodeTry: typeof nodes.NodeTry;
     NodeCredentials: typeof nodes.NodeCredentials;

@@ -53,6 +53,7 @@ describe("what everybody is refused for", () => {
 describe("what they are answered", () => {
   for (const [name, call] of Object.entries({
     "signing up, in and out": signIn.callSignIn,
+    "sessions for scripts": signIn.callScripts,
     "the second factor": signIn.callTwoFactor,
     "mailed links": signIn.callMailedLinks,
     "OpenID providers": signIn.callProviders,

@@ -95,7 +95,9 @@ const nameOf = ({ id }: Operation, { status, type = "" }: { status: number; type
 function declaredBy(operation: Operation): string[] {
   const { id, answer, guard, faults = [] } = operation;
   const ofGuard = new Set<string>(
-    GUARDS[guard].faults.flatMap(({ code }) => code ?? []).concat("cross_site_blocked", "role_required"),
+    GUARDS[guard].faults
+      .flatMap(({ code }) => code ?? [])
+      .concat("cross_site_blocked", "role_required", "session_read_only", "browser_required"),
   );
   // A guard's code that is the route's own too has another reason here.
   const refusals = faultsOf(operation).filter(
