@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { freePort } from "@tollgate/stage/process.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
 import { checkVisuals } from "./visual/checks.ts";
@@ -48,15 +49,15 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
     const env = { ...process.env, XDG_CONFIG_HOME: configDir, NO_COLOR: "1" };
     const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const ended = Promise.all([once(child, "exit"), text(child.stdout)]);
-    const told = async () => {
-      let said = "";
-      for await (const chunk of child.stderr.setEncoding("utf8")) {
-        said += chunk;
-        const [, address, code] = /Open (\S+)\nand confirm the code (\S+)/.exec(said) ?? [];
-        if (address !== undefined && code !== undefined) return { address, code };
-      }
-      return assert.fail(`the command did not show where to confirm: ${said}`);
-    };
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (more: string) => {
+      said += more;
+    });
+    const told = () =>
+      eventually("the command shows where to confirm", () => {
+        const [, address = "", code = ""] = /Open (\S+)\nand confirm the code (\S+)/.exec(said) ?? [];
+        return code !== "" && { address, code };
+      });
     const result = async () => {
       const [[code], out] = await ended;
       return { code, out };
