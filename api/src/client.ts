@@ -8,6 +8,7 @@ import type * as credits from "./console/credits.ts";
 import type * as earnings from "./console/earnings.ts";
 import type * as health from "./console/health.ts";
 import type * as host from "./console/host.ts";
+import type * as invoices from "./console/invoices.ts";
 import type * as keys from "./console/keys.ts";
 import type * as live from "./console/live.ts";
 import type * as models from "./console/models.ts";
@@ -46,6 +47,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof health.healthRoutes &
   typeof notifications.notificationRoutes &
   typeof host.hostRoutes &
+  typeof invoices.invoiceRoutes &
   typeof keys.keyRoutes &
   typeof live.liveRoutes &
   typeof models.modelRoutes &

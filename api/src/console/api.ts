@@ -7,6 +7,7 @@ import * as credits from "./credits.ts";
 import * as earnings from "./earnings.ts";
 import * as health from "./health.ts";
 import * as host from "./host.ts";
+import * as invoices from "./invoices.ts";
 import * as keys from "./keys.ts";
 import * as live from "./live.ts";
 import * as models from "./models.ts";
@@ -132,6 +133,7 @@ export const consoleApi: Api = {
     { tag: "Requests", routes: performance.performanceRoutes },
     { tag: "Money", routes: money.moneyRoutes },
     { tag: "Money", routes: credits.statementRoutes },
+    { tag: "Money", routes: invoices.invoiceRoutes },
     { tag: "Money", routes: money.creditRoutes },
     { tag: "Money", routes: credits.paymentRoutes },
     { tag: "Models", routes: models.modelRoutes },

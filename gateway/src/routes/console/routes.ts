@@ -4,6 +4,7 @@ import { paymentRoutes, statementRoutes } from "@tollgate/api/console/credits.ts
 import { earningRoutes } from "@tollgate/api/console/earnings.ts";
 import { healthRoutes } from "@tollgate/api/console/health.ts";
 import { hostRoutes } from "@tollgate/api/console/host.ts";
+import { invoiceRoutes } from "@tollgate/api/console/invoices.ts";
 import { keyRoutes } from "@tollgate/api/console/keys.ts";
 import { liveRoutes } from "@tollgate/api/console/live.ts";
 import { modelRoutes } from "@tollgate/api/console/models.ts";
@@ -38,6 +39,7 @@ import { creditHandlers, noCredits } from "./credits.ts";
 import { earningHandlers } from "./earnings.ts";
 import { healthHandlers } from "./health.ts";
 import { hostHandlers } from "./host.ts";
+import { invoiceHandlers } from "./invoices.ts";
 import { keyHandlers } from "./keys.ts";
 import { liveHandlers } from "./live-numbers.ts";
 import { modelHandlers } from "./models.ts";
@@ -88,6 +90,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, performanceRoutes, performanceHandlers(parts));
   serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
   serveRoutes(app, options, statementRoutes, statementHandlers(parts));
+  serveRoutes(app, options, invoiceRoutes, invoiceHandlers(parts));
   if (payments === undefined) noCredits(app);
   else {
     serveRoutes(app, options, creditRoutes, creditHandlers({ payments, publicUrl }));

@@ -68,6 +68,7 @@ describe("what they are answered", () => {
     performance: builders.callPerformance,
     usage: builders.callUsage,
     statement: builders.callStatement,
+    "invoices and host statements": builders.callInvoices,
     payments: builders.callPayments,
     money: builders.callMoney,
     models: builders.callModels,

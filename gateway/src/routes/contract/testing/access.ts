@@ -79,6 +79,9 @@ const ROWS: Record<string, Row> = {
   getPaymentReceipt: { thing: "payment" },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
+  // They say which month.
+  getInvoice: { status: 400 },
+  getHostStatement: { status: 400 },
   // There is no model of that name.
   readModel: { status: 404 },
   readModelPerformance: { status: 404 },
