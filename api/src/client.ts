@@ -8,6 +8,7 @@ import type * as credits from "./console/credits.ts";
 import type * as earnings from "./console/earnings.ts";
 import type * as health from "./console/health.ts";
 import type * as host from "./console/host.ts";
+import type * as invoices from "./console/invoices.ts";
 import type * as keys from "./console/keys.ts";
 import type * as live from "./console/live.ts";
 import type * as models from "./console/models.ts";
@@ -30,6 +31,7 @@ import type * as performance from "./console/performance.ts";
 import type * as playground from "./console/playground.ts";
 import type * as refusals from "./console/refusals.ts";
 import type * as requests from "./console/requests.ts";
+import type * as scripts from "./console/scripts.ts";
 import type * as signIn from "./console/sign-in.ts";
 import type * as team from "./console/team.ts";
 import type * as nodes from "./nodes/answers.ts";
@@ -45,6 +47,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof health.healthRoutes &
   typeof notifications.notificationRoutes &
   typeof host.hostRoutes &
+  typeof invoices.invoiceRoutes &
   typeof keys.keyRoutes &
   typeof live.liveRoutes &
   typeof models.modelRoutes &
@@ -68,6 +71,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof requests.requestRoutes &
   typeof performance.performanceRoutes &
   typeof signIn.signInRoutes &
+  typeof scripts.scriptRoutes &
   typeof team.teamRoutes &
   Pick<typeof publicRoutes, "listRates">;
 
@@ -99,6 +103,7 @@ type Answers = typeof accounts.answers &
   typeof requests.answers &
   typeof performance.answers &
   typeof signIn.answers &
+  typeof scripts.answers &
   typeof team.answers & {
     NodeTry: typeof nodes.NodeTry;
     NodeCredentials: typeof nodes.NodeCredentials;

@@ -104,6 +104,21 @@ export const faults = {
     retry: "never",
     text: "This request came from another site. Send it from the console's own pages.",
   },
+  session_read_only: {
+    status: 403,
+    retry: "never",
+    text: "This session can only read. Log in with tollgate login --write for a session that can change things.",
+  },
+  browser_required: {
+    status: 403,
+    retry: "never",
+    text: "A session for scripts cannot do this. Sign in to the console in a browser.",
+  },
+  operator_excluded: {
+    status: 403,
+    retry: "never",
+    text: "Operators cannot have sessions for scripts. Use tollgate admin on the gateway's machine.",
+  },
   email_not_verified: {
     status: 403,
     retry: "never",

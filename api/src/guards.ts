@@ -68,7 +68,13 @@ export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Acc
   const { at, guard } = route;
   const access: Access = ACTING.includes(guard) ? forRole(GUARDS[guard], needOf(route)) : GUARDS[guard];
   if (BEARERS.includes(guard) || at.startsWith("GET ")) return access;
-  return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults] };
+  return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
+}
+
+/** What a session for scripts is told: it never changes how its person signs in, and the others only where it may write. */
+function forScripts(route: { at: string; guard: Guard; needs?: Need }): Refusal[] {
+  if (route.guard === "signedIn") return codes("browser_required");
+  return ACTING.includes(route.guard) && needOf(route) !== "read" ? codes("session_read_only") : [];
 }
 
 function forRole(access: Access, need: Need): Access {

@@ -44,6 +44,7 @@ interface Answer extends Shown {
   /** Objects refuse unknown fields, so that a test notices one that nobody declared; the document leaves them open. */
   json?: z.ZodType;
   csv?: { description: string; example: string };
+  pdf?: { description: string };
   events?: Events;
   /** Beside x-request-id and those of the guard. */
   headers?: readonly string[];

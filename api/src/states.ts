@@ -6,6 +6,10 @@
 export const ACCOUNT_KINDS = ["builder", "host"] as const;
 export type AccountKind = (typeof ACCOUNT_KINDS)[number];
 
+/** What a session for scripts may do. */
+export const SCRIPT_ACCESS = ["read", "write"] as const;
+export type ScriptAccess = (typeof SCRIPT_ACCESS)[number];
+
 /** What moves between a builder's account and the outside. A set-off moves between two accounts; only payouts make them. */
 const BUILDER_TRANSFER_KINDS = ["grant", "purchase", "refund", "dispute", "payout", "setoff"] as const;
 /** What moves between a host's account and the platform's reserve: a share taken back or released, and the pay for a spot check. */

@@ -21,7 +21,7 @@ export type Explain = (
 ) => { message: string; next: string | undefined; code?: string | undefined } | undefined;
 
 /** A token that was typed in the wrong place is not repeated. */
-const SECRET = /\b(t(?:ht|sk)_live)_\w+/g;
+const SECRET = /\b(t(?:ht|sk)_live|tgs)_[\w-]+/g;
 const UNKNOWN = "run the command again with TOLLGATE_TRACE=1 to see the stack trace";
 
 export function failureOf(

@@ -4,7 +4,7 @@ import { ACCOUNTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
 import { NEEDS, ROLES, roleNeeded } from "../roles.ts";
 import { routes } from "../route.ts";
-import { ACCOUNT_KINDS } from "../states.ts";
+import { ACCOUNT_KINDS, SCRIPT_ACCESS } from "../states.ts";
 import { AccountKind, Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { Name } from "./sign-in-fields.ts";
 
@@ -50,7 +50,11 @@ const Session = z.strictObject({
   id: Id("ses"),
   current: z.boolean().describe("Whether this is the session that made the request."),
   address: z.string().nullable(),
-  user_agent: z.string().nullable(),
+  user_agent: z.string().nullable().describe("The browser, or what the script calls itself."),
+  script_access: z
+    .enum(SCRIPT_ACCESS)
+    .nullable()
+    .describe("What a session for scripts (`tollgate login`) may do. null: a browser's session."),
   created_at: Time,
   expires_at: Time,
 });
@@ -89,6 +93,7 @@ const sampleSession = {
   current: true,
   address: "203.0.113.7",
   user_agent: "Mozilla/5.0",
+  script_access: null,
   created_at: SAMPLE_TIME,
   expires_at: SAMPLE_TIME + 604_800,
 };

@@ -7,6 +7,7 @@ import * as credits from "./credits.ts";
 import * as earnings from "./earnings.ts";
 import * as health from "./health.ts";
 import * as host from "./host.ts";
+import * as invoices from "./invoices.ts";
 import * as keys from "./keys.ts";
 import * as live from "./live.ts";
 import * as models from "./models.ts";
@@ -29,13 +30,14 @@ import * as performance from "./performance.ts";
 import * as playground from "./playground.ts";
 import * as refusals from "./refusals.ts";
 import * as requests from "./requests.ts";
+import * as scripts from "./scripts.ts";
 import * as signIn from "./sign-in.ts";
 import * as status from "./status.ts";
 import * as team from "./team.ts";
 
 const INTRODUCTION = [
   "The API behind the web console. A person signs in and acts for the accounts that they own or were invited to: a builder account calls models, a host account serves them. Their role in the account decides what they may do. Operators run the platform.",
-  "A request that changes something is refused unless `Sec-Fetch-Site` shows that it comes from the console's own pages. Where that header is missing, `Origin` must be the console's own. A program sends `Origin`.",
+  "A request that changes something is refused unless `Sec-Fetch-Site` shows that it comes from the console's own pages. Where that header is missing, `Origin` must be the console's own. A program sends `Origin`, or a session for scripts (`Authorization: Bearer tgs_…`), which no browser sends by itself.",
   "Request bodies are JSON in UTF-8, uncompressed, at most 10 MiB, or at most 64 KiB where no session is needed. In a request body, `null` means that the field is absent, unless the field's description gives `null` a meaning. Unlisted fields are ignored. Responses may gain fields; ignore the ones you do not know. Responses must not be cached.",
   "Amounts are in microdollars, as a decimal string with six digits after the point: `9830.400000` is a little under one cent. Times are Unix seconds. Lists are paginated: if `next_cursor` is not null, send it as `cursor` to get the next page.",
   "All errors have the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`. An unknown path is a 404 of type `not_found_error`, a wrong method is a 405 with `allow`; neither has a code.",
@@ -73,6 +75,7 @@ export const consoleApi: Api = {
   },
   requests: {
     ...signIn.requests,
+    ...scripts.requests,
     ...accounts.requests,
     ...team.requests,
     ...keys.requests,
@@ -88,6 +91,7 @@ export const consoleApi: Api = {
   },
   answers: {
     ...signIn.answers,
+    ...scripts.answers,
     ...accounts.answers,
     ...team.answers,
     ...keys.answers,
@@ -120,6 +124,7 @@ export const consoleApi: Api = {
   },
   tables: [
     { tag: "Sign-in", routes: signIn.signInRoutes },
+    { tag: "Sign-in", routes: scripts.scriptRoutes },
     { tag: "Accounts", routes: accounts.accountRoutes },
     { tag: "Team", routes: team.teamRoutes },
     { tag: "Keys", routes: keys.keyRoutes },
@@ -128,6 +133,7 @@ export const consoleApi: Api = {
     { tag: "Requests", routes: performance.performanceRoutes },
     { tag: "Money", routes: money.moneyRoutes },
     { tag: "Money", routes: credits.statementRoutes },
+    { tag: "Money", routes: invoices.invoiceRoutes },
     { tag: "Money", routes: money.creditRoutes },
     { tag: "Money", routes: credits.paymentRoutes },
     { tag: "Models", routes: models.modelRoutes },

@@ -102,7 +102,11 @@ const open = routes({
     at: `POST ${AUTH}/sign-out`,
     summary: "Sign out",
     guard: "anyone",
-    answer: { description: "Also succeeds if nobody was signed in.", json: answers.SignedOut, headers: ["set-cookie"] },
+    answer: {
+      description: "Also succeeds if nobody was signed in. Ends the session of the cookie, or of a script's token.",
+      json: answers.SignedOut,
+      headers: ["set-cookie"],
+    },
   },
   getSession: {
     at: `GET ${AUTH}/get-session`,

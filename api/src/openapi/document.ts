@@ -136,12 +136,13 @@ function parametersOf(route: Route): (Parameter | Ref)[] {
 }
 
 function answerOf(route: Route, names: Names): Response {
-  const { description, json, csv, events, headers = [] } = route.answer;
+  const { description, json, csv, pdf, events, headers = [] } = route.answer;
   const content: Record<string, Media> = {
     ...(json !== undefined && { "application/json": withExamples(refTo(names, json), route.answer) }),
     ...(csv !== undefined && {
       "text/csv": withExamples({ type: "string", description: csv.description }, csv),
     }),
+    ...(pdf !== undefined && { "application/pdf": { schema: { type: "string", description: pdf.description } } }),
     ...(events !== undefined && { "text/event-stream": eventMedia(events, names) }),
   };
   const sent = ["x-request-id", ...(accessOf(route).headers ?? []), ...headers];

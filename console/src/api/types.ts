@@ -11,6 +11,7 @@ export type { AccountKind, NodeState, TeamAction } from "@tollgate/api/states.ts
 export type Account = Schema<"Account">;
 export type Me = Schema<"Me">;
 export type Session = Schema<"Session">;
+export type ScriptLogin = Schema<"ScriptLogin">;
 export type TeamMember = Schema<"TeamMember">;
 export type TeamEvent = Schema<"TeamEvent">;
 export type Invitation = Schema<"Invitation">;

@@ -75,4 +75,17 @@ const join = createRoute({
   component: lazyRouteComponent(() => import("../pages/join/join-page.tsx"), "JoinPage"),
 });
 
-export const authRoutes = [signIn, code, signUp, forgot, reset, verify, join] as const;
+/** Who is not signed in does that first, and comes back. */
+const authorize = createRoute({
+  getParentRoute: () => authRoute,
+  path: "/authorize",
+  validateSearch: ({ code: given }: Record<string, unknown>): { code?: string } =>
+    typeof given === "string" && given !== "" ? { code: given } : {},
+  beforeLoad: async ({ location }) => {
+    const me = await queryClient.ensureQueryData(meQuery);
+    if (me === null) throw redirect({ to: "/sign-in", search: { next: `${location.pathname}${location.searchStr}` } });
+  },
+  component: lazyRouteComponent(() => import("../pages/authorize/authorize-page.tsx"), "AuthorizePage"),
+});
+
+export const authRoutes = [signIn, code, signUp, forgot, reset, verify, join, authorize] as const;

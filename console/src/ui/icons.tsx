@@ -41,6 +41,7 @@ export const Brain = icon(lucide("brain"));
 export const ChartColumn = icon(lucide("chart-column"));
 export const ChartNoAxesCombined = icon(lucide("chart-no-axes-combined"));
 export const Check = icon(lucide("check"));
+export const ChevronDown = icon(lucide("chevron-down"));
 export const ChevronRight = icon(lucide("chevron-right"));
 export const ChevronsUpDown = icon(lucide("chevrons-up-down"));
 export const CircleAlert = icon(lucide("circle-alert"));

@@ -26,6 +26,8 @@ export const RULES = {
   /** By who invites; strangers get these letters, so an address gets few, whoever sends them. */
   invitations: { attempts: 20, windowS: 60 * 60 },
   invitationsToEmail: { attempts: 5, windowS: 24 * 60 * 60 },
+  /** Codes of logins for scripts, which are typed or opened from a terminal. */
+  scriptCodes: { attempts: 30, windowS: 15 * 60 },
   invitationLinks: { attempts: 20, windowS: 15 * 60 },
   teamChanges: { attempts: 60, windowS: 60 * 60 },
   /** A code of the second factor is good for three steps of 30 s; it is taken once. */

@@ -25,6 +25,7 @@ import { type OpenId, openOpenId } from "./openid.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
 import { openResigning } from "./resigning.ts";
+import { openScripts, type Scripts } from "./scripts.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { signedValue } from "./signed-cookie.ts";
@@ -58,6 +59,7 @@ export interface Identities {
   twoFactor: TwoFactor;
   openId: OpenId;
   sessions: Sessions;
+  scripts: Scripts;
   /** What this platform offers: letters may be off. */
   offers: { resetByMail: boolean; verifiesEmails: boolean };
   /** Loads what was left for later, and asks once for a session that there is not: whoever comes next does not wait for it. */
@@ -97,6 +99,8 @@ export interface IdentitiesOptions {
    * on the machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
    */
   loadedLate?: boolean;
+  /** Whether the schema knows of sessions for scripts. */
+  hasScripts?: () => boolean;
 }
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
@@ -114,6 +118,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     providers = [],
     loadedLate = false,
     databaseAheadMs = () => 0,
+    hasScripts = () => true,
   } = options;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
@@ -156,6 +161,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       return found === null ? undefined : signedInOf(found);
     });
   };
+  const scripts = openScripts({ pool, newId, attempts, hasScripts });
   const memberships = shareUntilSent<Membership[]>();
 
   return {
@@ -189,7 +195,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     passwords,
     twoFactor: openTwoFactor({ ask, attempts, kept }),
     openId: openOpenId({ ask, attempts, providers, log }),
-    sessions: openSessions({ pool }),
+    sessions: openSessions({ pool, hasScripts }),
+    scripts,
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
       const { authCookies } = await (await loaded()).$context;
@@ -202,6 +209,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     },
     async sweep() {
       await sweepExpired(pool);
+      await scripts.sweep();
       await invitations.sweep();
       await team.sweep();
       await attempts.sweep();

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
+import { SCRIPT_ACCESS } from "../base/states.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 /** A new session beyond these ends the oldest. The database sees to it (gateway/sql/functions/identity_sessions_are_bounded.sql). */
@@ -11,6 +12,8 @@ const OpenSession = row({
   id: column.uuid,
   address: z.string().nullable(),
   userAgent: z.string().nullable(),
+  /** Null: a browser's. */
+  scriptAccess: z.enum(SCRIPT_ACCESS).nullable(),
   createdAt: column.moment,
   expiresAt: column.moment,
 });
@@ -25,14 +28,20 @@ export interface Sessions {
   endOthers(identityId: Uuid, keep: Uuid): Promise<number>;
 }
 
-export function openSessions({ pool }: { pool: pg.Pool }): Sessions {
+interface SessionsOptions {
+  pool: pg.Pool;
+  /** Whether the schema knows of sessions for scripts. */
+  hasScripts: () => boolean;
+}
+
+export function openSessions({ pool, hasScripts }: SessionsOptions): Sessions {
   return {
     of: (identityId) =>
       queryRows(
         pool,
         OpenSession,
         `select id, ip_address as address, user_agent as "userAgent", created_at as "createdAt",
-                expires_at as "expiresAt"
+                expires_at as "expiresAt", ${hasScripts() ? "script_access" : "null"} as "scriptAccess"
            from identity_session where identity_id = $1 and expires_at > now() order by created_at desc, id desc`,
         [identityId],
       ),

@@ -4,6 +4,7 @@ import { type Identities, openIdentities } from "../accounts/identities.ts";
 import type { OidcProvider } from "../accounts/oidc.ts";
 import type { AccountParts } from "../accounts/parts.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
+import { SCRIPTS_SCHEMA } from "../accounts/scripts.ts";
 import type { Replaceable } from "../base/replaceable.ts";
 import type { Context } from "./context.ts";
 import type { Ports } from "./ports.ts";
@@ -33,7 +34,7 @@ export interface AccountSettings {
 export async function openAccountParts(
   context: Context,
   settings: AccountSettings,
-  { store: { pool, clock: databaseClock }, mail }: Pick<Ports, "store" | "mail">,
+  { store: { pool, clock: databaseClock, schema }, mail }: Pick<Ports, "store" | "mail">,
 ): Promise<AccountParts> {
   const { newId, log, onClose } = context;
   const { sessionSecret: secret, oidcProviders: providers, loadsSignInLate: loadedLate } = settings;
@@ -53,6 +54,7 @@ export async function openAccountParts(
     providers,
     loadedLate,
     passwordHash: settings.passwordHash,
+    hasScripts: () => schema.number >= SCRIPTS_SCHEMA,
   });
   onClose(() => identities.idle());
   if (settings.upkeep) keepSweeping(context, identities, secret);

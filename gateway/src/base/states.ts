@@ -41,6 +41,8 @@ export {
   REQUEST_OUTCOMES,
   RESERVE_TRANSFER_KINDS,
   type RequestOutcome,
+  SCRIPT_ACCESS,
+  type ScriptAccess,
   TEAM_ACTIONS,
   type TeamAction,
   TOP_UP_FAILURES,

@@ -12,8 +12,8 @@ import { TOLLGATE } from "./tollgate.ts";
 
 const PEPPER = "x".repeat(64);
 const DEAD = "postgres://user:secret@127.0.0.1:1/tollgate";
-/** Neither a database nor the settings nor files; and one whose answer is what is wrong (doctor/doctor.test.ts). */
-const NOTHING = ["completion", "admin plane new-key", "doctor"];
+/** Neither a database nor the settings nor their files (session/session.test.ts); and one whose answer is what is wrong (doctor/doctor.test.ts). */
+const NOTHING = ["completion", "admin plane new-key", "doctor", "login", "logout", "api"];
 const NO_DATABASE = [...NOTHING, "receipt verify", "admin plane init"];
 
 let folder: string;

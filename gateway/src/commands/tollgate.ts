@@ -9,6 +9,9 @@ import { doctor } from "./doctor/doctor.ts";
 import { migrateOnly } from "./migrate.ts";
 import { receiptVerify } from "./receipt.ts";
 import { serve } from "./serve.ts";
+import { api } from "./session/api.ts";
+import { login } from "./session/login.ts";
+import { logout } from "./session/logout.ts";
 
 export const TOLLGATE: CommandTable = {
   program: "tollgate",
@@ -20,6 +23,9 @@ export const TOLLGATE: CommandTable = {
     serve,
     migrate: migrateOnly,
     doctor,
+    login,
+    logout,
+    api,
     ...adminCommands,
     "receipt verify": receiptVerify,
     completion: completion("tollgate", () => TOLLGATE),

@@ -9,7 +9,9 @@ import { mayDo, type Need, roleNeeded } from "@tollgate/api/roles.ts";
 import type { AccountKind, Membership } from "../accounts/accounts.ts";
 import { chooseActing } from "../accounts/acting.ts";
 import type { Identities, SignedIn } from "../accounts/identities.ts";
+import { scriptToken } from "../accounts/scripts.ts";
 import { parseId, type Uuid } from "../base/ids.ts";
+import type { ScriptAccess } from "../base/states.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
 import type { Secrets } from "../keys/keys.ts";
 import type { OpenCall } from "./call.ts";
@@ -17,6 +19,8 @@ import { isCrossSite } from "./cross-site.ts";
 
 interface Person {
   who: SignedIn;
+  /** Where a script asks: what its session may do. */
+  script?: ScriptAccess;
   /** Who answers for the memory that a large body takes. */
   payer: string;
 }
@@ -54,23 +58,32 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     const arrival = { method: request.method ?? "", site: site?.toString(), origin, host, scheme };
     if (isCrossSite(arrival, publicUrl)) throw fault("cross_site_blocked");
   };
-  const signedIn = async (call: OpenCall): Promise<Person> => {
+  const person = async (call: OpenCall): Promise<Person> => {
+    const token = scriptToken(call.authorization);
+    if (token !== undefined) return await byScript(token);
     fromOurPages(call);
     const { cookie } = call.request.headers;
     const who = cookie === undefined ? undefined : await identities.session(new Headers({ cookie }));
     if (who === undefined) throw fault("not_authenticated");
     return { who, payer: who.identityId };
   };
+  // No browser sends such a token by itself, so it is no other site's either.
+  const byScript = async (token: string): Promise<Person> => {
+    const session = await identities.scripts.session(token);
+    if (session === undefined) throw fault("not_authenticated");
+    return { who: session.who, payer: session.who.identityId, script: session.access };
+  };
   const acting =
     (kind: AccountKind | undefined, otherKind: (accounts: Membership[]) => Fault) =>
     async (call: OpenCall, need: Need = "read"): Promise<Acting> => {
-      const person = await signedIn(call);
-      const { identityId, operator } = person.who;
+      const found = await person(call);
+      const { identityId, operator } = found.who;
       const accounts = await identities.accountsOf(identityId);
       const choice = chooseActing({ accounts, kind, named: namedAccount(call), operator });
       if (choice.kind === "acts") {
+        if (found.script === "read" && need !== "read") throw fault("session_read_only");
         requireRole(choice.account, need);
-        return { ...person, account: choice.account };
+        return { ...found, account: choice.account };
       }
       if (choice.why === "other_kind") throw otherKind(accounts);
       if (choice.why === "unknown_account") throw notYours();
@@ -79,21 +92,28 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     };
   return {
     async anyone(call) {
-      fromOurPages(call);
+      if (scriptToken(call.authorization) === undefined) fromOurPages(call);
       return {};
     },
-    signedIn,
+    async signedIn(call) {
+      const found = await person(call);
+      // What is left to them concerns how a person signs in, and which accounts they have.
+      if (found.script !== undefined && !isReading(call)) throw fault("browser_required");
+      return found;
+    },
     builder: acting("builder", () => fault("member_only")),
     buyer: acting("builder", (accounts) => (accounts.length === 0 ? fault("member_only") : fault("not_a_builder"))),
     host: acting("host", () => fault("host_only")),
     account: acting(undefined, () => fault("no_account")),
     async operator(call) {
-      const person = await signedIn(call);
-      if (!person.who.operator) throw fault("operator_only");
-      return person;
+      const found = await person(call);
+      if (!found.who.operator) throw fault("operator_only");
+      return found;
     },
   };
 }
+
+const isReading = ({ request }: OpenCall): boolean => request.method === "GET" || request.method === "HEAD";
 
 /** Refuses whoever's role in the account does not allow it. */
 export function requireRole({ role }: Membership, need: Need): void {

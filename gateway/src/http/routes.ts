@@ -56,7 +56,7 @@ export type Untimed<T> = T extends { as_of: number } ? Omit<T, "as_of"> & { as_o
 
 type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
   ? Untimed<JsonOf<R>>
-  : R extends { answer: { csv: unknown } }
+  : R extends { answer: { csv: unknown } | { pdf: unknown } }
     ? TextFile
     : R extends { answer: { events: unknown } }
       ? // Given the socket, it writes until it or the client ends it.
@@ -150,9 +150,10 @@ function refuserOf({ faults = [] }: Route) {
 function send({ answer: declared }: Route, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   reply.code(declared.status ?? 200);
   // A file and a page's events write their heads themselves.
-  if (declared.csv !== undefined || declared.events !== undefined) request.call.reply.passHeaders();
-  if (declared.csv !== undefined) {
-    return takeOver(request, reply, (call) => writeFile(call, reply.raw, answer as TextFile));
+  const file = declared.csv !== undefined ? "text/csv; charset=utf-8" : declared.pdf && "application/pdf";
+  if (file !== undefined || declared.events !== undefined) request.call.reply.passHeaders();
+  if (file !== undefined) {
+    return takeOver(request, reply, (call) => writeFile(call, reply.raw, file, answer as TextFile));
   }
   if (declared.events !== undefined) {
     const open = answer as (response: ServerResponse) => void;
@@ -163,9 +164,14 @@ function send({ answer: declared }: Route, answer: unknown, request: FastifyRequ
 }
 
 /** A slow reader holds the reading back, and one that leaves ends it. */
-async function writeFile({ gone }: OpenCall, response: ServerResponse, { name, text }: TextFile): Promise<void> {
+async function writeFile(
+  { gone }: OpenCall,
+  response: ServerResponse,
+  type: string,
+  { name, text }: TextFile,
+): Promise<void> {
   response.writeHead(200, {
-    "content-type": "text/csv; charset=utf-8",
+    "content-type": type,
     "content-disposition": `attachment; filename="${name}"`,
   });
   if (response.req.method === "HEAD") {

@@ -3,12 +3,15 @@ import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type HostMoney, openHostMoney } from "./host-money.ts";
 import type { Ledger } from "./ledger.ts";
+import { type Moves, openMoves } from "./moves.ts";
 import { openReserve, type Reserve } from "./reserve.ts";
 import { openStatement, type Statement } from "./statement.ts";
 
 export interface LedgerParts {
   ledger: Ledger;
   statement: Statement;
+  /** What moved an account's balance in a span of time. */
+  moves: (accountId: Uuid, span: { from: Date; to: Date }) => Promise<Moves>;
   /** What a host is owed, and how much of it may be paid out. */
   hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
   /** Withheld shares, and what they pay for. */
@@ -25,6 +28,7 @@ interface LedgerPartsOptions {
 export const openLedgerParts = ({ pool, ledger, payoutHoldDays: holdDays }: LedgerPartsOptions): LedgerParts => ({
   ledger,
   statement: openStatement({ pool }),
+  moves: openMoves({ pool }),
   hostMoney: openHostMoney({ pool, holdDays }),
   reserve: openReserve({ pool }),
 });

@@ -3,24 +3,10 @@ import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { configDirectory, loginFile } from "./login-file.ts";
+import { loginFile } from "./login-file.ts";
 import { temporaryDirectory } from "./testing/command-harness.ts";
 
 const LOGIN = { gateway: "http://g", token: "tht_live_a_b" };
-
-test("the login file has a location for each platform", () => {
-  const home = "/home/ada";
-  const places: [Parameters<typeof configDirectory>[0], string][] = [
-    [{ platform: "linux", home, env: {} }, "/home/ada/.config/tollgate"],
-    [{ platform: "linux", home, env: { XDG_CONFIG_HOME: "/conf" } }, "/conf/tollgate"],
-    [{ platform: "linux", home, env: { XDG_CONFIG_HOME: "conf" } }, "/home/ada/.config/tollgate"],
-    [{ platform: "linux", home, env: { XDG_CONFIG_HOME: "" } }, "/home/ada/.config/tollgate"],
-    [{ platform: "darwin", home, env: {} }, "/home/ada/Library/Application Support/tollgate"],
-    [{ platform: "win32", home: "C:\\Users\\ada", env: { APPDATA: "C:\\Roaming" } }, "C:\\Roaming\\tollgate"],
-    [{ platform: "win32", home: "C:\\Users\\ada", env: {} }, "C:\\Users\\ada\\AppData\\Roaming\\tollgate"],
-  ];
-  for (const [place, directory] of places) assert.equal(configDirectory(place), directory);
-});
 
 test("writing the login file makes its permissions strict and leaves no temporary file", async (t) => {
   const directory = join(await temporaryDirectory(t), "tollgate");

@@ -2,9 +2,10 @@
  * What this machine remembers between commands: the gateway, the host token, its node, and how it serves. One file, for
  * its owner alone, in the user's configuration directory.
  */
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join, posix, win32 } from "node:path";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { CommandError } from "@tollgate/terminal/errors.ts";
+import { ifThere, readKept, removeKept, writeKept } from "@tollgate/terminal/kept-file.ts";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import { ENGINES, type EngineSettings, type Remembered } from "./flags.ts";
@@ -47,65 +48,25 @@ export interface LoginFile {
   isExposed(): Promise<boolean>;
 }
 
-interface ConfigPlace {
-  platform: NodeJS.Platform;
-  home: string;
-  env: { XDG_CONFIG_HOME?: string | undefined; APPDATA?: string | undefined };
-}
-
-export function configDirectory({ platform, home, env }: ConfigPlace): string {
-  const path = platform === "win32" ? win32 : posix;
-  const named = env.XDG_CONFIG_HOME;
-  // The XDG rules: a path that is not absolute is to be ignored.
-  if (named !== undefined && path.isAbsolute(named)) return path.join(named, "tollgate");
-  if (platform === "darwin") return path.join(home, "Library", "Application Support", "tollgate");
-  if (platform === "win32") return path.join(env.APPDATA ?? path.join(home, "AppData", "Roaming"), "tollgate");
-  return path.join(home, ".config", "tollgate");
-}
-
 export function loginFile(directory: string): LoginFile {
   const path = join(directory, FILE);
   return {
     path,
     async read() {
-      const text = await ifThere(readFile(path, "utf8"));
+      const text = await readKept(path);
       if (text === undefined) return undefined;
       const result = Login.safeParse(parseJson(text));
       if (result.success) return result.data;
       // The file's text is never quoted: it may hold the token.
       throw new CommandError(`${path} is damaged`, { next: "run tollgate-host login to write the file again" });
     },
-    async write(login) {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-      await chmod(directory, 0o700);
-      const draft = `${path}.${process.pid}.new`;
-      try {
-        await writeFile(draft, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-        await rename(draft, path);
-      } catch (error) {
-        await rm(draft, { force: true });
-        throw error;
-      }
-    },
-    async remove() {
-      const there = (await ifThere(stat(path))) !== undefined;
-      await rm(path, { force: true });
-      return there;
-    },
+    write: (login) => writeKept(path, `${JSON.stringify(login, null, 2)}\n`),
+    remove: () => removeKept(path),
     async isExposed() {
       const found = await ifThere(stat(path));
       return found !== undefined && process.platform !== "win32" && (found.mode & OTHERS) !== 0;
     },
   };
-}
-
-async function ifThere<T>(promise: Promise<T>): Promise<T | undefined> {
-  try {
-    return await promise;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 export function rememberedOf(login: Login): Remembered {

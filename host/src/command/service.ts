@@ -4,8 +4,8 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Flag, Given } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { configDirectory } from "@tollgate/terminal/kept-file.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { configDirectory } from "./login-file.ts";
 
 const UNIT_NAME = "tollgate-host.service";
 /** A service that is stopped may finish what runs first. */

@@ -10,6 +10,7 @@ import { Card } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
 import { ChevronRight, ReceiptText } from "../../ui/icons.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
+import { MonthMenu } from "../../ui/month-menu.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { Empty } from "../../ui/states.tsx";
@@ -26,7 +27,14 @@ export function StatementCard() {
       title="Statement"
       flush
       aside={
-        <SaveButton save={() => saveFile("statement.csv", "GET /console/api/statement.csv")}>Export CSV</SaveButton>
+        <div className="flex flex-wrap gap-2">
+          <MonthMenu
+            save={(month) => saveFile(`invoice-${month}.pdf`, "GET /console/api/invoice.pdf", { query: { month } })}
+          >
+            Invoice
+          </MonthMenu>
+          <SaveButton save={() => saveFile("statement.csv", "GET /console/api/statement.csv")}>Export CSV</SaveButton>
+        </div>
       }
     >
       <PagedTable

@@ -50,13 +50,22 @@ export function SessionsCard() {
 
 function SessionRow({ session }: { session: Session }) {
   const end = useEndSession();
-  const name = browserName(session.user_agent);
+  const { script_access: access } = session;
+  const name = access === null ? browserName(session.user_agent) : (session.user_agent ?? "A script");
   return (
     <li className="flex items-center justify-between gap-3 border-b border-line px-4 py-2.5 last:border-b-0 sm:px-5">
       <span className="min-w-0">
-        <span className="block truncate font-medium">{name}</span>
+        <span className="flex items-center gap-2">
+          <span className="truncate font-medium">{name}</span>
+          {access !== null && <Badge tone="accent">{access === "read" ? "script, read-only" : "script"}</Badge>}
+        </span>
         <span className="text-xs text-ink-soft">
           {session.address ?? "unknown address"} · since <Time at={session.created_at} as="full" />
+          {access !== null && (
+            <>
+              , until <Time at={session.expires_at} as="full" />
+            </>
+          )}
         </span>
       </span>
       {session.current ? (

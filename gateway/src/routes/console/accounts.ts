@@ -75,12 +75,13 @@ export function accountObject({ id, kind, name, suspended, role }: Membership) {
 
 const sessionName = (id: Uuid): string => `ses_${suffixOf(id)}`;
 
-function sessionObject({ id, address, userAgent, createdAt, expiresAt }: OpenSession, who: SignedIn) {
+function sessionObject({ id, address, userAgent, scriptAccess, createdAt, expiresAt }: OpenSession, who: SignedIn) {
   return {
     id: sessionName(id),
     current: id === who.sessionId,
     address,
     user_agent: userAgent,
+    script_access: scriptAccess,
     created_at: seconds(createdAt),
     expires_at: seconds(expiresAt),
   };

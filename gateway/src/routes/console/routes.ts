@@ -4,6 +4,7 @@ import { paymentRoutes, statementRoutes } from "@tollgate/api/console/credits.ts
 import { earningRoutes } from "@tollgate/api/console/earnings.ts";
 import { healthRoutes } from "@tollgate/api/console/health.ts";
 import { hostRoutes } from "@tollgate/api/console/host.ts";
+import { invoiceRoutes } from "@tollgate/api/console/invoices.ts";
 import { keyRoutes } from "@tollgate/api/console/keys.ts";
 import { liveRoutes } from "@tollgate/api/console/live.ts";
 import { modelRoutes } from "@tollgate/api/console/models.ts";
@@ -26,6 +27,7 @@ import { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { refusalRoutes } from "@tollgate/api/console/refusals.ts";
 import { requestRoutes } from "@tollgate/api/console/requests.ts";
+import { scriptRoutes } from "@tollgate/api/console/scripts.ts";
 import { signInRoutes } from "@tollgate/api/console/sign-in.ts";
 import { teamRoutes } from "@tollgate/api/console/team.ts";
 import type { FastifyInstance } from "fastify";
@@ -37,6 +39,7 @@ import { creditHandlers, noCredits } from "./credits.ts";
 import { earningHandlers } from "./earnings.ts";
 import { healthHandlers } from "./health.ts";
 import { hostHandlers } from "./host.ts";
+import { invoiceHandlers } from "./invoices.ts";
 import { keyHandlers } from "./keys.ts";
 import { liveHandlers } from "./live-numbers.ts";
 import { modelHandlers } from "./models.ts";
@@ -60,6 +63,7 @@ import { performanceHandlers } from "./performance.ts";
 import { playgroundHandlers } from "./playground.ts";
 import { refusalHandlers } from "./refusals.ts";
 import { requestHandlers } from "./requests.ts";
+import { scriptHandlers } from "./scripts.ts";
 import { signInHandlers } from "./sign-in.ts";
 import { statementHandlers } from "./statement.ts";
 import { teamHandlers } from "./team.ts";
@@ -76,6 +80,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
     done();
   });
   serveRoutes(app, options, signInRoutes, signInHandlers(parts));
+  serveRoutes(app, options, scriptRoutes, scriptHandlers(parts));
   serveRoutes(app, options, accountRoutes, accountHandlers(parts));
   serveRoutes(app, options, teamRoutes, teamHandlers(parts));
   serveRoutes(app, options, keyRoutes, keyHandlers(parts));
@@ -85,6 +90,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, performanceRoutes, performanceHandlers(parts));
   serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
   serveRoutes(app, options, statementRoutes, statementHandlers(parts));
+  serveRoutes(app, options, invoiceRoutes, invoiceHandlers(parts));
   if (payments === undefined) noCredits(app);
   else {
     serveRoutes(app, options, creditRoutes, creditHandlers({ payments, publicUrl }));

@@ -7,6 +7,7 @@ import type { Caller } from "../../accounts/ask.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
+import { scriptToken } from "../../accounts/scripts.ts";
 import type { Owner } from "../../accounts/two-factor.ts";
 import { Fault } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
@@ -38,6 +39,11 @@ export function signInHandlers({ identities }: Pick<AccountParts, "identities">)
       return keep(asked, await signIn.enterCode(asked.body().code, callerOf(asked)));
     },
     async signOut(asked) {
+      const token = scriptToken(asked.call.authorization);
+      if (token !== undefined) {
+        await identities.scripts.end(token);
+        return { status: "signed_out" as const };
+      }
       return keep(asked, { status: "signed_out" as const, ...(await signIn.leave(callerOf(asked))) });
     },
     async getSession(asked) {

@@ -53,6 +53,7 @@ describe("what everybody is refused for", () => {
 describe("what they are answered", () => {
   for (const [name, call] of Object.entries({
     "signing up, in and out": signIn.callSignIn,
+    "sessions for scripts": signIn.callScripts,
     "the second factor": signIn.callTwoFactor,
     "mailed links": signIn.callMailedLinks,
     "OpenID providers": signIn.callProviders,
@@ -67,6 +68,7 @@ describe("what they are answered", () => {
     performance: builders.callPerformance,
     usage: builders.callUsage,
     statement: builders.callStatement,
+    "invoices and host statements": builders.callInvoices,
     payments: builders.callPayments,
     money: builders.callMoney,
     models: builders.callModels,

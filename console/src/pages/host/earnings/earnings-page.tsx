@@ -10,6 +10,7 @@ import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { HandCoins } from "../../../ui/icons.tsx";
 import { Money } from "../../../ui/money.tsx";
+import { MonthMenu } from "../../../ui/month-menu.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
 import { Empty, Loaded } from "../../../ui/states.tsx";
@@ -45,6 +46,11 @@ export function EarningsPage() {
                 void navigate({ search: target.value === "" ? {} : { node: target.value }, replace: true })
               }
             />
+            <MonthMenu
+              save={(month) => saveFile(`statement-${month}.pdf`, "GET /console/api/earnings.pdf", { query: { month } })}
+            >
+              Statement
+            </MonthMenu>
             <SaveButton save={() => saveFile("earnings.csv", "GET /console/api/earnings.csv", { query: filter })}>
               Export CSV
             </SaveButton>

@@ -31,6 +31,7 @@ interface Row {
 /** Refused by its fields, so nothing happens. */
 const NOTHING: Row = { body: {}, status: 400 };
 const SUSPENDED: Row["except"] = { "suspended builder": "account_suspended", "suspended host": "account_suspended" };
+const NO_OPERATORS: Row["except"] = { operator: "operator_excluded" };
 
 let names = 0;
 
@@ -55,6 +56,10 @@ const ROWS: Record<string, Row> = {
   // Members work with the keys that they created; the owner created these.
   changeKey: { except: { member: "role_required" } },
   rotateKey: { except: { member: "role_required" } },
+  beginScriptLogin: NOTHING,
+  // No login waits.
+  readScriptLogin: { status: 404, except: NO_OPERATORS },
+  answerScriptLogin: { status: 404, except: NO_OPERATORS },
   openAccount: { except: SUSPENDED },
   renameAccount: { except: { member: "role_required", billing: "role_required", viewer: "role_required" } },
   readInvitation: NOTHING,
@@ -74,6 +79,9 @@ const ROWS: Record<string, Row> = {
   getPaymentReceipt: { thing: "payment" },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
+  // They say which month.
+  getInvoice: { status: 400 },
+  getHostStatement: { status: 400 },
   // There is no model of that name.
   readModel: { status: 404 },
   readModelPerformance: { status: 404 },

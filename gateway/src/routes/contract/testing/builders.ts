@@ -261,6 +261,17 @@ export async function callUsage({ people, make }: Fixture, { ask }: Coverage): P
   await ask(browser, 400, "getUsage", { query: "by=day&from=2025-01-01&to=2026-03-01" });
 }
 
+export async function callInvoices({ people }: Fixture, { ask }: Coverage): Promise<void> {
+  const thisMonth = `month=${new Date().toISOString().slice(0, 7)}`;
+  for (const [who, id] of [
+    ["builder", "getInvoice"],
+    ["host", "getHostStatement"],
+  ] as const) {
+    await ask(people[who].browser, 200, id, { query: thisMonth });
+    for (const query of ["month=2026-13", "month=2099-01", ""]) await ask(people[who].browser, 400, id, { query });
+  }
+}
+
 export async function callStatement({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   await make("request");

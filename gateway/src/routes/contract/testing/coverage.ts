@@ -95,7 +95,9 @@ const nameOf = ({ id }: Operation, { status, type = "" }: { status: number; type
 function declaredBy(operation: Operation): string[] {
   const { id, answer, guard, faults = [] } = operation;
   const ofGuard = new Set<string>(
-    GUARDS[guard].faults.flatMap(({ code }) => code ?? []).concat("cross_site_blocked", "role_required"),
+    GUARDS[guard].faults
+      .flatMap(({ code }) => code ?? [])
+      .concat("cross_site_blocked", "role_required", "session_read_only", "browser_required"),
   );
   // A guard's code that is the route's own too has another reason here.
   const refusals = faultsOf(operation).filter(
@@ -110,12 +112,13 @@ function declaredBy(operation: Operation): string[] {
 
 function checkSuccess({ id, answer: declared }: Operation, { status, headers, text, body }: Answer): void {
   assert.equal(status, declared.status ?? 200, `${id}: ${text}`);
-  const { json, csv, events } = declared;
-  const type = json ? "application/json" : csv ? "text/csv" : events ? "text/event-stream" : undefined;
+  const { json, csv, pdf, events } = declared;
+  const file = csv ? "text/csv" : pdf && "application/pdf";
+  const type = json ? "application/json" : (file ?? (events ? "text/event-stream" : undefined));
   assert.equal(headers["content-type"]?.toString().split(";")[0], type, id);
   // As it arrives: what the handler returned was checked before it became text.
   json?.parse(body);
-  if (csv !== undefined) assert.match(String(headers["content-disposition"]), /^attachment; filename="/);
+  if (file !== undefined) assert.match(String(headers["content-disposition"]), /^attachment; filename="/);
   if (status !== 302) return;
   assert.equal(text, "");
   assert.ok(headers.location);

@@ -35,6 +35,25 @@ export async function callSignIn({ platform }: Fixture, { ask }: Coverage): Prom
   await change(200, PASSWORD);
 }
 
+export async function callScripts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = await signedIn(platform);
+  const script = new Browser(platform);
+  const begin = () => ask(script, 201, "beginScriptLogin", { body: { name: "a script" } });
+  const { token, code } = (await begin()).body;
+  await ask(script, 200, "getScriptLoginState", { body: { token } });
+  await ask(browser, 200, "readScriptLogin", { id: code });
+  const confirm = { id: code, body: { confirm: true } };
+  for (const id of ["readScriptLogin", "answerScriptLogin"]) {
+    await ask(people.operator.browser, 403, id, confirm);
+    await ask(browser, 404, id, { ...confirm, id: "none" });
+  }
+  await ask(browser, 200, "answerScriptLogin", confirm);
+  for (let i = 0; i < 9; i++) await begin();
+  await ask(script, 429, "beginScriptLogin", { body: { name: "a script" } });
+  for (let i = 0; i < 30; i++) await browser.send("GET", "/console/api/script-logins/none");
+  for (const id of ["readScriptLogin", "answerScriptLogin"]) await ask(browser, 429, id, confirm);
+}
+
 export async function callTwoFactor({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, email } = await signedIn(platform);
   const body = { password: PASSWORD };

@@ -1,0 +1,22 @@
+/** A script's login that waits for this person. */
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { call } from "../api/client.ts";
+import { queryClient } from "./query-client.ts";
+import { sessionsQuery } from "./security.ts";
+
+export const scriptLoginQuery = (code: string) =>
+  queryOptions({
+    queryKey: ["script-login", code],
+    staleTime: Number.POSITIVE_INFINITY,
+    // Every question about a code counts against whoever asks.
+    refetchInterval: false,
+    refetchOnWindowFocus: false,
+    queryFn: () => call("GET /console/api/script-logins/{code}", { path: { code } }),
+  });
+
+export const useAnswerLogin = (code: string) =>
+  useMutation({
+    mutationFn: (confirm: boolean) =>
+      call("POST /console/api/script-logins/{code}", { path: { code }, body: { confirm } }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+  });

@@ -1,0 +1,104 @@
+/** Confirming the code of `tollgate login`: who asks for a session, and what it may do. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { sentenceOf } from "../../api/fault.ts";
+import type { ScriptLogin } from "../../api/types.ts";
+import { scriptLoginQuery, useAnswerLogin } from "../../data/script-login.ts";
+import { useMe } from "../../data/session.ts";
+import { AuthCard } from "../../layout/auth-layout.tsx";
+import { Button, buttonClasses } from "../../ui/button.tsx";
+import { Fact, Facts } from "../../ui/drawer.tsx";
+import { TextField } from "../../ui/field.tsx";
+import { Form, Problem, textOf } from "../../ui/form.tsx";
+import { Loading } from "../../ui/states.tsx";
+
+export function AuthorizePage() {
+  const { code } = useSearch({ from: "/auth/authorize" });
+  return code === undefined ? <EnterCode /> : <Asked key={code} code={code} />;
+}
+
+/** For whoever opened the page by hand. */
+function EnterCode() {
+  const navigate = useNavigate();
+  return (
+    <AuthCard title="Log in a script" about="Enter the code that tollgate login shows.">
+      <Form onSubmit={(fields) => void navigate({ to: "/authorize", search: { code: textOf(fields, "code") } })}>
+        <TextField name="code" label="Code" autoComplete="off" maxLength={16} required autoFocus />
+        <Button look="primary" type="submit">
+          Continue
+        </Button>
+      </Form>
+    </AuthCard>
+  );
+}
+
+function Asked({ code }: { code: string }) {
+  const login = useQuery(scriptLoginQuery(code));
+  const answer = useAnswerLogin(code);
+  if (answer.data !== undefined) return <Answered status={answer.data.status} />;
+  if (login.data !== undefined) return <Offer login={login.data} answer={answer} />;
+  if (login.error === null) return <Loading />;
+  return (
+    <AuthCard title="This code does not work">
+      <div className="flex flex-col gap-5">
+        <Problem>{sentenceOf(login.error)}</Problem>
+        <ToConsole />
+      </div>
+    </AuthCard>
+  );
+}
+
+const ACCESS = {
+  read: "Read everything that you can read",
+  write: "Read everything that you can read, and change what your roles allow",
+};
+
+function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeof useAnswerLogin> }) {
+  const { identity } = useMe();
+  return (
+    <AuthCard title="Log in a script?" about="Confirm only if you just ran tollgate login and it shows this code.">
+      <div className="flex flex-col gap-5">
+        <p className="text-center font-mono text-2xl font-semibold tracking-widest">{login.code}</p>
+        <Facts>
+          <Fact name="Asked by">
+            {login.name}
+            <span className="block text-ink-soft">from {login.address ?? "an unknown address"}</span>
+          </Fact>
+          <Fact name="It may">{ACCESS[login.access]}</Fact>
+          <Fact name="Lasts">30 days, or until you end it under Settings</Fact>
+          <Fact name="Signed in as">{identity.email}</Fact>
+        </Facts>
+        <div role="alert" className="empty:hidden">
+          {answer.error !== null && <Problem>{sentenceOf(answer.error)}</Problem>}
+        </div>
+        <div className="flex flex-wrap gap-2">
+          <Button look="primary" busy={answer.isPending} onClick={() => answer.mutate(true)}>
+            Confirm
+          </Button>
+          <Button disabled={answer.isPending} onClick={() => answer.mutate(false)}>
+            Refuse
+          </Button>
+        </div>
+      </div>
+    </AuthCard>
+  );
+}
+
+const Answered = ({ status }: { status: "confirmed" | "refused" }) =>
+  status === "confirmed" ? (
+    <AuthCard title="The script is logged in" about="Go back to your terminal. You can close this page.">
+      <Link to="/settings" className={buttonClasses("plain")}>
+        See your sessions
+      </Link>
+    </AuthCard>
+  ) : (
+    <AuthCard title="The login was refused" about="The script has no access.">
+      <ToConsole />
+    </AuthCard>
+  );
+
+const ToConsole = () => (
+  <Link to="/" className={buttonClasses("plain")}>
+    Go to the console
+  </Link>
+);

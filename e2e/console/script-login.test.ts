@@ -1,0 +1,114 @@
+/** `tollgate login` as its user meets it: the command in a terminal, the code in a browser, and the session in both. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { freePort } from "@tollgate/stage/process.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type { Page } from "playwright-core";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
+import { checkVisuals } from "./visual/checks.ts";
+
+const COMMAND = join(import.meta.dirname, "../../gateway/bin/tollgate.mjs");
+const WHO = { email: "grace@example.com", password: "a long enough password" };
+
+describe("tollgate login", NEEDS_CHROMIUM, () => {
+  let dataDir: string;
+  let configDir: string;
+  let platform: Platform;
+  let browser: BrowserSession;
+  let page: Page;
+  before(async () => {
+    buildConsole();
+    dataDir = await newDataDir();
+    configDir = await mkdtemp(join(tmpdir(), "tollgate-config-"));
+    platform = await startPlatform(dataDir, ["--no-node", "--port", String(await freePort())]);
+    browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
+    page = browser.page;
+    const signedUp = await page.request.post("/console/api/auth/sign-up/email", {
+      data: { ...WHO, name: "Grace" },
+      headers: { "sec-fetch-site": "same-origin" },
+    });
+    assert.equal(signedUp.status(), 200, await signedUp.text());
+    await browser.context.clearCookies();
+  });
+  after(async () => {
+    await browser?.close();
+    await platform?.stop();
+    await removeDataDir(dataDir);
+    await rm(configDir, { recursive: true, force: true });
+  });
+
+  /** The command, and what it prints beside its answer: the address to open comes first. */
+  function tollgate(...args: string[]) {
+    const env = { ...process.env, XDG_CONFIG_HOME: configDir, NO_COLOR: "1" };
+    const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const ended = Promise.all([once(child, "exit"), text(child.stdout)]);
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (more: string) => {
+      said += more;
+    });
+    const told = () =>
+      eventually("the command shows where to confirm", () => {
+        const [, address = "", code = ""] = /Open (\S+)\nand confirm the code (\S+)/.exec(said) ?? [];
+        return code !== "" && { address, code };
+      });
+    const result = async () => {
+      const [[code], out] = await ended;
+      return { code, out };
+    };
+    return { told, result };
+  }
+
+  test("who is not signed in does that first, and comes back to the code", async () => {
+    const login = tollgate("login", "--gateway", platform.ready.gateway_url);
+    const { address, code } = await login.told();
+    await page.goto(address);
+    await page.getByLabel("Email").fill(WHO.email);
+    await page.getByLabel("Password", { exact: true }).fill(WHO.password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("heading", { name: "Log in a script?" }).waitFor();
+    await page.getByText(code, { exact: true }).waitFor();
+    await page.getByText(/^tollgate on /).waitFor();
+    await checkVisuals(browser, "a script's login");
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("heading", { name: "The script is logged in" }).waitFor();
+    await checkVisuals(browser, "a script that is logged in");
+    const { code: exit, out } = await login.result();
+    assert.equal(exit, 0);
+    assert.match(out, /^logged in to http:\S+ as grace@example\.com; it can only read, until /);
+    const me = await tollgate("api", "GET", "me", "--json").result();
+    assert.equal(JSON.parse(me.out).identity.email, WHO.email);
+  });
+
+  test("the session is in the settings, and ending it there ends it for the command", async () => {
+    await page.goto("/console/settings");
+    await page.getByText("script, read-only").waitFor();
+    await checkVisuals(browser, "the settings with a script's session");
+    await page.getByRole("button", { name: /^Sign out tollgate on / }).click();
+    await page.getByText("script, read-only").waitFor({ state: "detached" });
+    assert.equal((await tollgate("api", "GET", "me").result()).code, 1);
+  });
+
+  test("a refused login ends the command, and a code that nobody waits for is said to be none", async () => {
+    const login = tollgate("login", "--gateway", platform.ready.gateway_url, "--write");
+    const { code } = await login.told();
+    await page.goto("/console/authorize");
+    await page.getByLabel("Code").fill(code.toLowerCase());
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("and change what your roles allow").waitFor();
+    await page.getByRole("button", { name: "Refuse" }).click();
+    await page.getByRole("heading", { name: "The login was refused" }).waitFor();
+    assert.equal((await login.result()).code, 1);
+    await page.goto(`/console/authorize?code=${code}`);
+    await page.getByRole("heading", { name: "This code does not work" }).waitFor();
+    // Chromium reports the status itself.
+    assert.match(browser.complaints().join("\n"), /^error: [^\n]* 404 \(Not Found\)$/);
+    await checkVisuals(browser, "a code that does not work");
+  });
+});

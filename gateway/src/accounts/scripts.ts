@@ -1,0 +1,184 @@
+/**
+ * Sessions for scripts. A script has a token from the start; once a person confirms its code, the token's hash is a session of
+ * theirs. It is never an operator's, and ends after 30 days.
+ */
+import { hash, randomBytes, randomInt } from "node:crypto";
+import type pg from "pg";
+import { z } from "zod";
+import { Away } from "../base/dependency.ts";
+import type { NewId, Uuid } from "../base/ids.ts";
+import { SCRIPT_ACCESS, type ScriptAccess } from "../base/states.ts";
+import { column, queryOne, queryRow, row } from "../db/rows.ts";
+import { type Attempts, networkOf } from "./attempts.ts";
+import type { SignedIn } from "./signed-in.ts";
+
+/** The migration that made the tables. */
+export const SCRIPTS_SCHEMA = 50;
+const LOGIN_MINUTES = 10;
+const SESSION_DAYS = 30;
+
+const TOKEN = /^tgs_[0-9A-Za-z_-]{43}$/;
+const TOKEN_BYTES = 32;
+/** Consonants that nobody confuses, and that make no words. 20^8 codes. */
+const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
+const CODE_LETTERS = 8;
+
+const Access = z.enum(SCRIPT_ACCESS);
+const Started = row({ expiresAt: column.moment });
+const Waiting = row({
+  name: z.string(),
+  access: Access,
+  address: z.string().nullable(),
+  expiresAt: column.moment,
+});
+export type WaitingLogin = z.infer<typeof Waiting>;
+const State = row({ sessionEnds: column.moment.nullable(), refused: z.boolean().nullable() });
+const Found = row({
+  identityId: column.uuid,
+  sessionId: column.uuid,
+  email: z.string(),
+  name: z.string(),
+  emailVerified: z.boolean(),
+  twoFactor: z.boolean(),
+  access: Access,
+});
+
+type LoginState = { status: "confirmed"; expiresAt: Date } | { status: "pending" | "refused" | "expired" };
+
+export interface Scripts {
+  begin(login: {
+    name: string;
+    access: ScriptAccess;
+    address: string;
+  }): Promise<{ token: string; code: string; expiresAt: Date }>;
+  /** How far the login of that token is. */
+  state(token: string): Promise<LoginState>;
+  /** The login that waits for this code. */
+  find(code: string, identityId: Uuid): Promise<WaitingLogin | undefined>;
+  /** Whether a login waited for the code. Each is answered once. */
+  answer(code: string, identityId: Uuid, confirm: boolean): Promise<boolean>;
+  /** Whose session the token is, and what it may do. */
+  session(token: string): Promise<{ who: SignedIn; access: ScriptAccess } | undefined>;
+  end(token: string): Promise<void>;
+  sweep(): Promise<void>;
+}
+
+interface ScriptsOptions {
+  pool: pg.Pool;
+  newId: NewId;
+  attempts: Attempts;
+  /** Whether the schema knows of them. */
+  hasScripts: () => boolean;
+}
+
+export function openScripts({ pool, newId, attempts, hasScripts }: ScriptsOptions): Scripts {
+  const requireSchema = (): void => {
+    if (!hasScripts()) throw new Away("database", `it has no migration ${SCRIPTS_SCHEMA} yet`);
+  };
+  return {
+    async begin({ name, access, address }) {
+      requireSchema();
+      await attempts.take("address", networkOf(address));
+      const token = `tgs_${randomBytes(TOKEN_BYTES).toString("base64url")}`;
+      const code = newCode();
+      const { expiresAt } = await queryOne(
+        pool,
+        Started,
+        `insert into script_login (token_hash, code, name, access, ip_address, expires_at)
+         values ($1, $2, $3, $4, $5, now() + make_interval(mins => $6)) returning expires_at as "expiresAt"`,
+        [hashOf(token), code, name, access, address, LOGIN_MINUTES],
+      );
+      return { token, code, expiresAt };
+    },
+
+    async state(token) {
+      requireSchema();
+      const { sessionEnds, refused } = await queryOne(
+        pool,
+        State,
+        `select (select expires_at from identity_session where token = $1 and expires_at > now()) as "sessionEnds",
+                (select refused_at is not null from script_login where token_hash = $2 and expires_at > now()) as refused`,
+        [storedToken(token), hashOf(token)],
+      );
+      if (sessionEnds !== null) return { status: "confirmed", expiresAt: sessionEnds };
+      if (refused === null) return { status: "expired" };
+      return { status: refused ? "refused" : "pending" };
+    },
+
+    async find(code, identityId) {
+      requireSchema();
+      await attempts.take("scriptCodes", identityId);
+      return await queryRow(
+        pool,
+        Waiting,
+        `select name, access, ip_address as address, expires_at as "expiresAt" from script_login
+          where code = $1 and refused_at is null and expires_at > now()`,
+        [plainCode(code)],
+      );
+    },
+
+    async answer(code, identityId, confirm) {
+      requireSchema();
+      await attempts.take("scriptCodes", identityId);
+      const { rowCount } = confirm
+        ? await pool.query(
+            `with login as (
+               delete from script_login where code = $1 and refused_at is null and expires_at > now()
+                 returning token_hash, name, access, ip_address)
+             insert into identity_session (id, identity_id, token, ip_address, user_agent, expires_at, script_access)
+             select $2, $3, $4 || token_hash, ip_address, name, now() + make_interval(days => $5), access from login`,
+            [plainCode(code), newId(), identityId, PREFIX, SESSION_DAYS],
+          )
+        : await pool.query(
+            "update script_login set refused_at = now() where code = $1 and refused_at is null and expires_at > now()",
+            [plainCode(code)],
+          );
+      return rowCount === 1;
+    },
+
+    async session(token) {
+      if (!hasScripts()) return undefined;
+      const found = await queryRow(
+        pool,
+        Found,
+        `select i.id as "identityId", s.id as "sessionId", i.email, i.name, i.email_verified as "emailVerified",
+                i.two_factor_enabled as "twoFactor", s.script_access as access
+           from identity_session s join identity i on i.id = s.identity_id
+          where s.token = $1 and s.expires_at > now() and s.script_access is not null and not i.operator`,
+        [storedToken(token)],
+      );
+      if (found === undefined) return undefined;
+      const { access, ...who } = found;
+      return { who: { ...who, operator: false }, access };
+    },
+
+    async end(token) {
+      await pool.query("delete from identity_session where token = $1", [storedToken(token)]);
+    },
+
+    async sweep() {
+      if (hasScripts()) await pool.query("delete from script_login where expires_at <= now()");
+    },
+  };
+}
+
+/** The token of an Authorization header, where it is one of a script's. */
+export function scriptToken(authorization: string | undefined): string | undefined {
+  const token = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+  return token !== undefined && TOKEN.test(token) ? token : undefined;
+}
+
+/** `BCDF-GHJK`, as the script shows it. */
+export const shownCode = (code: string): string => `${plainCode(code).slice(0, 4)}-${plainCode(code).slice(4)}`;
+
+/** Typed in any case, with or without the hyphen. */
+const plainCode = (code: string): string => code.toUpperCase().replaceAll(/[\s-]/g, "");
+
+const newCode = (): string => Array.from({ length: CODE_LETTERS }, () => LETTERS[randomInt(LETTERS.length)]).join("");
+
+/** 256 random bits need no slow hash. */
+const hashOf = (token: string): string => hash("sha256", token, "hex");
+
+/** In the column where a browser's session has its token as it is: nothing that a cookie carries looks like this. */
+const PREFIX = "script:";
+const storedToken = (token: string): string => PREFIX + hashOf(token);

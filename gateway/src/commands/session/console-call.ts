@@ -1,0 +1,75 @@
+/** One call to the console API of a gateway, with the session that this machine keeps or without one. */
+import { CommandError } from "@tollgate/terminal/errors.ts";
+import { systemFailure } from "@tollgate/terminal/failure.ts";
+import { z } from "zod";
+
+const ANSWER_AFTER_MS = 30_000;
+
+const Envelope = z.object({ error: z.object({ message: z.string(), code: z.string().nullish() }) });
+
+interface ConsoleCall {
+  gateway: string;
+  method: string;
+  /** From the gateway's address: `/console/api/me`. */
+  path: string;
+  token?: string | undefined;
+  /** JSON, as text. */
+  body?: string | undefined;
+  headers?: Record<string, string>;
+}
+
+/** The answer, once its head is there and is no refusal. */
+export async function callConsole(call: ConsoleCall): Promise<Response> {
+  const { gateway, method, path, token, body, headers } = call;
+  const giveUp = new AbortController();
+  const timer = setTimeout(() => giveUp.abort(new Error("no answer in time")), ANSWER_AFTER_MS);
+  try {
+    const response = await fetch(new URL(path, gateway), {
+      method,
+      redirect: "error",
+      signal: giveUp.signal,
+      headers: {
+        // The console API is closed to other sites, and asks where a change comes from.
+        origin: gateway,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+    });
+    if (response.ok) return response;
+    throw await refusalOf(response, gateway);
+  } catch (cause) {
+    if (cause instanceof CommandError) throw cause;
+    const { message, cause: inner } = cause as Error & { cause?: Error };
+    const reason = systemFailure(cause)?.message ?? inner?.message ?? message;
+    throw new CommandError(`cannot reach the gateway at ${gateway}: ${reason}`, {
+      next: "check the address (--gateway URL) and that the gateway runs",
+      cause,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What to do about a refusal, by its code. */
+const NEXT: Record<string, string> = {
+  not_authenticated: "run tollgate login; the session has ended",
+  session_read_only: "run tollgate login --write",
+  browser_required: "use the console in a browser",
+};
+const LOOK_IT_UP = "check the path and what it takes, in the API reference under /docs of the gateway";
+
+async function refusalOf(response: Response, gateway: string): Promise<CommandError> {
+  const envelope = Envelope.safeParse(await response.json().catch(() => undefined));
+  if (!envelope.success) {
+    return new CommandError(`${gateway} answered ${response.status}, and not as a Tollgate gateway does`, {
+      next: "check the address (--gateway URL)",
+    });
+  }
+  const { message, code } = envelope.data.error;
+  const named = code == null ? String(response.status) : `${response.status} ${code}`;
+  return new CommandError(`${message.replaceAll(/\s+/g, " ").replace(/\.$/, "")} (${named})`, {
+    next: NEXT[code ?? ""] ?? LOOK_IT_UP,
+  });
+}

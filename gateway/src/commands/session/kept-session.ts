@@ -1,0 +1,43 @@
+/** The session that this machine keeps: whose gateway, which token, what it may do. One file, for its owner alone. */
+import { homedir, platform } from "node:os";
+import { join } from "node:path";
+import type { Surroundings } from "@tollgate/terminal/command.ts";
+import { CommandError } from "@tollgate/terminal/errors.ts";
+import { configDirectory, readKept, removeKept, writeKept } from "@tollgate/terminal/kept-file.ts";
+import { z } from "zod";
+
+const Kept = z.object({
+  gateway: z.string(),
+  token: z.string(),
+  access: z.enum(["read", "write"]),
+  expires_at: z.number(),
+});
+export type KeptSession = z.infer<typeof Kept>;
+
+const NEXT = "run tollgate login";
+
+export const sessionPath = ({ env }: Pick<Surroundings, "env">): string =>
+  join(configDirectory({ platform: platform(), home: homedir(), env }), "session.json");
+
+export async function keptSession(context: Pick<Surroundings, "env">): Promise<KeptSession> {
+  const path = sessionPath(context);
+  const text = await readKept(path);
+  if (text === undefined) throw new CommandError("this machine has no session", { next: NEXT });
+  const result = Kept.safeParse(parsed(text));
+  if (result.success) return result.data;
+  // The file's text is never quoted: it may hold the token.
+  throw new CommandError(`${path} is damaged`, { next: `${NEXT} to write the file again` });
+}
+
+export const keepSession = (context: Pick<Surroundings, "env">, session: KeptSession): Promise<void> =>
+  writeKept(sessionPath(context), `${JSON.stringify(session, null, 2)}\n`);
+
+export const forgetSession = (context: Pick<Surroundings, "env">): Promise<boolean> => removeKept(sessionPath(context));
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

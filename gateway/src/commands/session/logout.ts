@@ -1,0 +1,19 @@
+/** `tollgate logout`: ends the session of this machine, at the gateway too. */
+import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { callConsole } from "./console-call.ts";
+import { forgetSession, keptSession } from "./kept-session.ts";
+
+export const logout: Command = {
+  help: "end the session for scripts of this machine",
+  flags: JSON_FLAG,
+  example: "",
+  run,
+};
+
+async function run({ json }: Given, context: Surroundings): Promise<number> {
+  const { gateway, token } = await keptSession(context);
+  await callConsole({ gateway, method: "POST", path: "/console/api/auth/sign-out", token });
+  await forgetSession(context);
+  context.terminal.print(json ? JSON.stringify({ gateway, ended: true }) : `logged out of ${gateway}`);
+  return 0;
+}

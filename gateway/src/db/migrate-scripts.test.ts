@@ -1,0 +1,28 @@
+/** Sessions from before there were sessions for scripts stay a browser's, and nothing else of them changes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { migrate } from "./migrate.ts";
+import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { openTestDatabase } from "./testing.ts";
+
+test("from 0049 with sessions: each stays a browser's session", async (t) => {
+  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0049") });
+  t.after(close);
+  await pool.query(
+    `with person as (insert into identity (id, email, name) values (gen_random_uuid(), 'a@example.test', 'A') returning id)
+     insert into identity_session (id, identity_id, token, ip_address, user_agent, expires_at)
+     select gen_random_uuid(), id, 'token ' || n, '203.0.113.7', 'Firefox', '2030-01-01' from person, generate_series(1, 3) n`,
+  );
+  const all = "select * from identity_session order by token";
+  const { rows: before } = await pool.query(all);
+
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+
+  const { rows } = await pool.query(all);
+  assert.deepEqual(
+    rows,
+    before.map((session) => ({ ...session, script_access: null })),
+  );
+  assert.deepEqual((await pool.query("select from script_login")).rowCount, 0);
+});

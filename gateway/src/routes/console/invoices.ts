@@ -1,0 +1,179 @@
+/** A month of an account as a PDF file: a builder's invoice, a host's statement. */
+import type { invoiceRoutes } from "@tollgate/api/console/invoices.ts";
+import type { Membership } from "../../accounts/accounts.ts";
+import { publicId } from "../../base/ids.ts";
+import { PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
+import { type PdfColumn, type PdfTable, pdfOf } from "../../base/pdf.ts";
+import { invalidRequest } from "../../faults.ts";
+import type { Handlers, TextFile } from "../../http/routes.ts";
+import type { Moves } from "../../ledger/moves.ts";
+import type { LedgerParts } from "../../ledger/parts.ts";
+import type { SiteParts } from "../parts.ts";
+
+type InvoiceParts = Pick<LedgerParts, "moves"> & Pick<SiteParts, "now" | "publicUrl">;
+
+interface Kind {
+  /** The document's, and its file's. */
+  title: string;
+  name: string;
+  /** Of the table by model, and of its amounts. */
+  models: string;
+  amounts: string;
+  /** How an amount by model is shown: a builder pays what leaves the balance. */
+  shown: (amount: Pico) => Pico;
+  transfers: string;
+  notes: string[];
+}
+
+const INVOICE: Kind = {
+  title: "Invoice",
+  name: "invoice",
+  models: "Usage by model",
+  amounts: "Charged",
+  shown: (amount) => pico(-amount),
+  transfers: "Purchases and other transfers",
+  notes: [
+    "Usage is paid from credit that was bought before. The receipt of a card payment is with the payment on the Credits page.",
+  ],
+};
+const STATEMENT: Kind = {
+  title: "Host statement",
+  name: "statement",
+  models: "Earnings by model",
+  amounts: "Earned",
+  shown: (amount) => amount,
+  transfers: "Payouts and other transfers",
+  notes: ["A withheld share is a transfer of its own, and so is its release."],
+};
+
+export function invoiceHandlers({ moves, now, publicUrl }: InvoiceParts): Handlers<typeof invoiceRoutes> {
+  const fileOf = async (kind: Kind, account: Membership, month: string): Promise<TextFile> => {
+    const from = new Date(`${month}-01T00:00:00Z`);
+    if (from.getTime() > now()) throw invalidRequest("month", "month must not be in the future");
+    const to = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1, 1));
+    const found = await moves(account.id, { from, to });
+    const text = documentOf(kind, {
+      account,
+      month,
+      found,
+      isOver: to.getTime() <= now(),
+      madeAt: new Date(now()),
+      publicUrl,
+    });
+    return { name: `${kind.name}-${month}.pdf`, text: once(text) };
+  };
+  return {
+    getInvoice: ({ account, query }) => fileOf(INVOICE, account, query.month),
+    getHostStatement: ({ account, query }) => fileOf(STATEMENT, account, query.month),
+  };
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
+interface Month {
+  account: Membership;
+  month: string;
+  found: Moves;
+  isOver: boolean;
+  madeAt: Date;
+  publicUrl: string | undefined;
+}
+
+function documentOf(kind: Kind, { account, month, found, isOver, madeAt, publicUrl }: Month): string {
+  const id = publicId("acc", account.id);
+  const status = isOver ? [] : ([["Status", "Provisional: the month is not over"]] as [string, string][]);
+  return pdfOf({
+    title: `${kind.title} ${month}`,
+    facts: [
+      ["Number", `${month}-${id.slice(-8)}`],
+      ...status,
+      ["Account", account.name],
+      ["Account ID", id],
+      ...(publicUrl === undefined ? [] : ([["Platform", publicUrl]] as [string, string][])),
+      ["Period", `${month}, whole days in UTC`],
+      ["Made at", `${madeAt.toISOString().slice(0, 16).replace("T", " ")} UTC`],
+    ],
+    tables: [balances(kind, found), byModel(kind, found), transfers(kind, found)],
+    notes: ["Amounts are in US dollars, rounded to the nearest millionth.", ...kind.notes],
+  });
+}
+
+const amount = (title: string): PdfColumn => ({ title, width: 1.4, right: true });
+
+function balances(kind: Kind, { before, after, models, transfers: moved }: Moves): PdfTable {
+  const sum = (rows: { amount: Pico }[]): Pico => pico(rows.reduce((so, one) => so + one.amount, 0n));
+  return {
+    title: "Balance",
+    columns: [{ title: "", width: 4 }, amount("Amount")],
+    rows: [
+      ["Balance before", dollarText(before)],
+      [kind.transfers, dollarText(sum(moved))],
+      [kind.models, dollarText(sum(models))],
+    ],
+    total: ["Balance after", dollarText(after)],
+    empty: "",
+  };
+}
+
+function byModel(kind: Kind, { models }: Moves): PdfTable {
+  const sum = (of: (row: Moves["models"][0]) => number): string =>
+    countText(models.reduce((so, row) => so + of(row), 0));
+  const number = (title: string): PdfColumn => ({ title, width: 1.1, right: true });
+  return {
+    title: kind.models,
+    columns: [
+      { title: "Model", width: 2 },
+      number("Requests"),
+      number("Tokens in"),
+      number("Tokens out"),
+      amount(kind.amounts),
+    ],
+    rows: models.map((row) => [
+      row.model,
+      countText(row.requests),
+      countText(row.promptTokens),
+      countText(row.completionTokens),
+      dollarText(kind.shown(row.amount)),
+    ]),
+    total: [
+      "Total",
+      sum(({ requests }) => requests),
+      sum(({ promptTokens }) => promptTokens),
+      sum(({ completionTokens }) => completionTokens),
+      dollarText(kind.shown(pico(models.reduce((so, row) => so + row.amount, 0n)))),
+    ],
+    empty: "No requests in this month.",
+  };
+}
+
+const transfers = (kind: Kind, { transfers: rows }: Moves): PdfTable => ({
+  title: kind.transfers,
+  columns: [
+    { title: "Time (UTC)", width: 1.3 },
+    { title: "Type", width: 0.8 },
+    { title: "ID", width: 2.1 },
+    { title: "Reason", width: 1.8 },
+    amount("Amount"),
+  ],
+  rows: rows.map((row) => [
+    row.at.toISOString().slice(0, 16).replace("T", " "),
+    row.kind,
+    publicId("pay", row.id),
+    row.reason,
+    dollarText(row.amount),
+  ]),
+  empty: "None in this month.",
+});
+
+const countText = (count: number): string => count.toLocaleString("en-US");
+
+/** `-$1,234.567890`: the same number of decimals everywhere, so that columns can be read. */
+function dollarText(of: Pico): string {
+  const size = of < 0n ? -of : of;
+  const micro = (size + PICO_PER_MICRO / 2n) / PICO_PER_MICRO;
+  const [whole, part] = [micro / 1_000_000n, micro % 1_000_000n];
+  const sign = of < 0n && micro > 0n ? "-" : "";
+  return `${sign}$${whole.toLocaleString("en-US")}.${String(part).padStart(6, "0")}`;
+}

@@ -1,0 +1,53 @@
+/** Sessions for scripts: how a script begins a login, and how a person answers it. */
+import type { scriptRoutes } from "@tollgate/api/console/scripts.ts";
+import type { SignedIn } from "../../accounts/identities.ts";
+import type { AccountParts } from "../../accounts/parts.ts";
+import { shownCode } from "../../accounts/scripts.ts";
+import { seconds } from "../../base/time.ts";
+import type { Handlers } from "../../http/routes.ts";
+import { refusing } from "./sign-in.ts";
+
+const POLL_S = 1;
+
+export function scriptHandlers({
+  identities: { scripts },
+}: Pick<AccountParts, "identities">): Handlers<typeof scriptRoutes> {
+  return refusing<Handlers<typeof scriptRoutes>>({
+    async beginScriptLogin({ call, body }) {
+      const { token, code, expiresAt } = await scripts.begin({ ...body(), address: call.address() });
+      const shown = shownCode(code);
+      return {
+        token,
+        code: shown,
+        confirm_path: `/console/authorize?code=${shown}`,
+        expires_at: seconds(expiresAt),
+        poll_s: POLL_S,
+      };
+    },
+
+    async getScriptLoginState({ body }) {
+      const state = await scripts.state(body().token);
+      return {
+        status: state.status,
+        expires_at: state.status === "confirmed" ? seconds(state.expiresAt) : null,
+      };
+    },
+
+    async readScriptLogin({ who, params, refuse }) {
+      if (isOperator(who)) throw refuse("operator_excluded");
+      const waiting = await scripts.find(params.code, who.identityId);
+      if (waiting === undefined) throw refuse("not_found");
+      const { name, access, address, expiresAt } = waiting;
+      return { code: shownCode(params.code), name, access, address, expires_at: seconds(expiresAt) };
+    },
+
+    async answerScriptLogin({ who, params, body, refuse }) {
+      const { confirm } = body();
+      if (isOperator(who)) throw refuse("operator_excluded");
+      if (!(await scripts.answer(params.code, who.identityId, confirm))) throw refuse("not_found");
+      return { status: confirm ? "confirmed" : "refused" };
+    },
+  });
+}
+
+const isOperator = ({ operator }: SignedIn): boolean => operator;

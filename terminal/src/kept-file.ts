@@ -1,0 +1,53 @@
+/** Files that commands keep between runs, for their owner alone, in the user's configuration directory. */
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, posix, win32 } from "node:path";
+
+interface ConfigPlace {
+  platform: NodeJS.Platform;
+  home: string;
+  env: { XDG_CONFIG_HOME?: string | undefined; APPDATA?: string | undefined };
+}
+
+export function configDirectory({ platform, home, env }: ConfigPlace): string {
+  const path = platform === "win32" ? win32 : posix;
+  const named = env.XDG_CONFIG_HOME;
+  // The XDG rules: a path that is not absolute is to be ignored.
+  if (named !== undefined && path.isAbsolute(named)) return path.join(named, "tollgate");
+  if (platform === "darwin") return path.join(home, "Library", "Application Support", "tollgate");
+  if (platform === "win32") return path.join(env.APPDATA ?? path.join(home, "AppData", "Roaming"), "tollgate");
+  return path.join(home, ".config", "tollgate");
+}
+
+/** Undefined where there is none. */
+export const readKept = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"));
+
+/** Replaces the file whole, and makes it and its directory readable for nobody else. */
+export async function writeKept(path: string, text: string): Promise<void> {
+  const directory = dirname(path);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+  const draft = `${path}.${process.pid}.new`;
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: "wx" });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Whether there was one. */
+export async function removeKept(path: string): Promise<boolean> {
+  const there = (await ifThere(stat(path))) !== undefined;
+  await rm(path, { force: true });
+  return there;
+}
+
+export async function ifThere<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
