@@ -11,7 +11,7 @@ test("from 0049 with checked nodes: each model that was checked keeps the node's
   t.after(close);
   await pool.query(
     `with host as (insert into account (id, kind, name) values (gen_random_uuid(), 'host', 'a host') returning id),
-          made as (insert into node (id, account_id, name, public_key) select gen_random_uuid(), id, 'a node', 'UA' from host returning id),
+          made as (insert into node (id, account_id, name, state) select gen_random_uuid(), id, 'a node', 'ready' from host returning id),
           counted as (insert into spot_check_node (node_id, answers, checked) select id, 5000, 70 from made)
      insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
      select id, model, now(), '{0}', 0, 0 from made, unnest(array['a', 'b']) model`,

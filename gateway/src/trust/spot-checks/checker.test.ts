@@ -191,7 +191,8 @@ describe("spot checks", () => {
   test("sample a node more often when other statistics make it suspect", async () => {
     const [node] = nodes as [RosterNode];
     node.licence = { ...node.licence, answers: { [MODEL]: 100_000 } };
-    const drawn = (): number => Array.from({ length: 2_000 }, () => checks.draws(node.id, MODEL)).filter(Boolean).length;
+    const drawn = (): number =>
+      Array.from({ length: 2_000 }, () => checks.draws(node.id, MODEL)).filter(Boolean).length;
     assert.ok(drawn() < 60);
     odd.add(node.id);
     assert.ok(drawn() > 300);
