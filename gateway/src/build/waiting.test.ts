@@ -1,12 +1,13 @@
 /** What a gateway waits for at its start, and what ends the start. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { ListenError } from "../base/listen-error.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, turn } from "../base/testing.ts";
 import { TakesNoWrites } from "../db/client.ts";
 import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
-import { type Missing, StoppedWhileWaiting, untilThere } from "./waiting.ts";
+import { type Missing, StoppedWhileWaiting, untilStarted, untilThere } from "./waiting.ts";
 
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code });
 
@@ -51,13 +52,16 @@ describe("a start", () => {
     new MigrationError("Migration 0001 failed", { cause: coded("42501") }),
     new TypeError("a bug"),
     coded("ENOENT", "no such file: sslrootcert"),
+    new ListenError({ host: "192.0.2.1", port: 1 }, { host: "HOST", port: "PORT" }, coded("EADDRNOTAVAIL")),
   ]) {
     test(`ends with what a wait cannot mend: ${error.message}`, async () => {
       const { clock, log, tell } = open();
-      await assert.rejects(
-        untilThere({ clock, log }, tell, () => Promise.reject(error)),
-        error,
-      );
+      for (const wait of [untilThere, untilStarted]) {
+        await assert.rejects(
+          wait({ clock, log }, tell, () => Promise.reject(error)),
+          error,
+        );
+      }
     });
   }
 

@@ -5,6 +5,8 @@
  * are not those of its deployment: an operator may change these. A database that goes away after that, before the gateway serves, is waited for
  * again from the beginning.
  */
+
+import { ListenError } from "../base/listen-error.ts";
 import type { SharedName } from "../db/deployment/rules.ts";
 import { factsOf, SettingsDiffer } from "../db/deployment/watch.ts";
 import { isAway, isConnectionLoss, isShortage, isStorageTrouble } from "../db/errors.ts";
@@ -52,7 +54,8 @@ async function whileItMayPass<T>(
 ): Promise<T> {
   return await retrying(context, tell, start, {
     tellOf(error) {
-      if (!isWorthIt(error)) return undefined;
+      // A listener's error has a socket's code too, but the database is not to blame.
+      if (error instanceof ListenError || !isWorthIt(error)) return undefined;
       const { message, code = "" } = error as Error & { code?: string };
       const reason = message || code;
       return { name: "database", reason, fields: { reason, code } };
