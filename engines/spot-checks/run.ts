@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "@tollgate/stage/process.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
-import { newIds, publicId, type Uuid } from "../../gateway/src/base/ids.ts";
+import { newIds, publicId } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { seeded } from "../../gateway/src/base/testing.ts";
 import type { Dispatcher, DispatchResult } from "../../gateway/src/dispatch/dispatcher.ts";
@@ -200,7 +200,6 @@ async function openChecks(): Promise<SpotChecks> {
 function memoryStore(): CheckStore {
   return {
     calibration: async () => [],
-    kinOf: async (accountId: Uuid) => [accountId],
     badScores: async () => [],
     async record({ nodeId, verdict, method, at }, noted) {
       const what = `${method} ${verdict}`;

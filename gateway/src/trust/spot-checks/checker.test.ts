@@ -83,18 +83,18 @@ describe("spot checks", () => {
 
   const openNode = async (): Promise<RosterNode> => {
     const [host, node, owner] = [newId(), newId(), newId()];
-    await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'a host')", [
-      owner,
-      `${owner}@example.com`,
-    ]);
     await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
-    await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [owner, host]);
     await db.pool.query("insert into node (id, account_id, name, agent) values ($1, $2, $3, 'test')", [
       node,
       host,
       node,
     ]);
-    const opened = newRosterNode(publicId("node", node), { nodeId: node, hostAccountId: host, models: [MODEL] });
+    const opened = newRosterNode(publicId("node", node), {
+      nodeId: node,
+      hostAccountId: host,
+      models: [MODEL],
+      owners: [owner],
+    });
     return Object.assign(opened, { models: new Set([MODEL]), slots: 4, scores: { [MODEL]: "text" as const } });
   };
 
@@ -292,10 +292,7 @@ describe("spot checks", () => {
 
   test("choose no verifier of the same owner, and drop the check without another one", async () => {
     const [node, kin] = nodes as [RosterNode, RosterNode];
-    await db.pool.query(
-      "update account_owner set identity_id = (select identity_id from account_owner where account_id = $1) where account_id = $2",
-      [node.licence.hostAccountId, kin.licence.hostAccountId],
-    );
+    kin.licence = { ...kin.licence, owners: [newId(), ...(node.licence.owners as string[])] };
     nodes = [node, kin];
     await check(node, HONEST);
     assert.deepEqual([asked, checks.counts.dropped], [[], 1]);

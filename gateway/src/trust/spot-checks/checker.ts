@@ -154,11 +154,10 @@ class Checker implements SpotChecks {
   }
 
   async #check(node: RosterNode, subject: Subject): Promise<void> {
-    const { store, clock, newId } = this.#options;
+    const { clock, newId } = this.#options;
     const kind =
       subject.model.kind === "embedding" ? "vectors" : classOf({ ...subject, outputTokens: subject.completionTokens });
-    const kin = await store.kinOf(node.licence.hostAccountId);
-    const verifier = this.#pick(subject.model.id, new Set(kin));
+    const verifier = this.#pick(subject.model.id, [node]);
     if (verifier === undefined) return this.#drop();
     const over = new AbortController();
     const stopTimer = clock.after(CHECK_MS_MAX, () => over.abort());
@@ -171,7 +170,7 @@ class Checker implements SpotChecks {
         signal: over.signal,
         embed: (texts) => this.#embed(run, texts),
       };
-      const run: Run = { id: newId(), node, subject, kind, kin, verifier, jobs, tokens: 0, cost: 0n };
+      const run: Run = { id: newId(), node, subject, kind, verifier, jobs, tokens: 0, cost: 0n };
       await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
     } finally {
       stopTimer();
@@ -197,9 +196,7 @@ class Checker implements SpotChecks {
 
   /** Another identity's node scores the same answer. */
   async #third(run: Run): Promise<Opinion | null> {
-    const { store } = this.#options;
-    const kin = new Set([...run.kin, ...(await store.kinOf(run.verifier.licence.hostAccountId))]);
-    const third = this.#pick(run.subject.model.id, kin, { referencesFirst: true });
+    const third = this.#pick(run.subject.model.id, [run.node, run.verifier], { referencesFirst: true });
     if (third === undefined) return null;
     run.third = third;
     const said = await this.#ask(run, third, run.subject);
@@ -208,9 +205,9 @@ class Checker implements SpotChecks {
 
   /** An honest answer to the same request, scored by the first verifier: is the request odd, or the answer? */
   async #control(run: Run, { method }: Said): Promise<Opinion | null> {
-    const { subject, verifier, jobs } = run;
+    const { node, subject, verifier, jobs } = run;
     if (method !== "text" && method !== "next") return null;
-    const by = run.third ?? this.#pick(subject.model.id, new Set([...run.kin, verifier.licence.hostAccountId]));
+    const by = run.third ?? this.#pick(subject.model.id, [node, verifier]);
     const own = by && (await answerAgain(jobs, by, subject));
     if (by === undefined || own === undefined) return null;
     await this.#pay(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
@@ -247,7 +244,7 @@ class Checker implements SpotChecks {
   async #embed(run: Run, texts: string[]): Promise<Float32Array[] | undefined> {
     const { gateway, newId } = this.#options;
     for (const model of gateway.catalogue().active.values()) {
-      const node = model.kind === "embedding" ? this.#pick(model.id, new Set(run.kin)) : undefined;
+      const node = model.kind === "embedding" ? this.#pick(model.id, [run.node]) : undefined;
       if (node === undefined) continue;
       const job = { id: newId(), nodeId: node.id, model, messages: [], texts, outputTokensMax: 0 };
       const result = await runPrivately(gateway, job, run.jobs.signal);
@@ -343,8 +340,8 @@ class Checker implements SpotChecks {
     await money.withhold(nodeId, since);
   }
 
-  /** A free node in good standing of none of these accounts; of those that score better, one at random. */
-  #pick(model: string, kin: ReadonlySet<string>, { referencesFirst = false } = {}): RosterNode | undefined {
+  /** A free node in good standing that shares no owner with these nodes; of those that score better, one at random. */
+  #pick(model: string, others: readonly RosterNode[], { referencesFirst = false } = {}): RosterNode | undefined {
     const { roster, references } = this.#options;
     const able = roster
       .nodes()
@@ -353,7 +350,7 @@ class Checker implements SpotChecks {
           node.models.has(model) &&
           !node.draining &&
           node.outstanding < node.slots &&
-          !kin.has(node.licence.hostAccountId) &&
+          !others.some((other) => haveOneOwner(node, other)) &&
           isInGoodStanding(node) &&
           this.#isHeeded(node.licence.hostAccountId),
       );
@@ -406,7 +403,6 @@ interface Run {
   subject: Subject;
   kind: string;
   /** Accounts of the node's host. */
-  kin: readonly Uuid[];
   verifier: RosterNode;
   third?: RosterNode;
   jobs: CheckJobs;
@@ -418,6 +414,10 @@ interface Run {
 type Decided = Partial<Pick<CheckVerdict, "factors">> & { verdict: string; badness: number | undefined };
 
 const benchOf = ({ subject, kind }: Run, { method }: Said): Bench => ({ model: subject.model.id, method, class: kind });
+
+/** A host account may have several owners, and an owner several accounts. */
+const haveOneOwner = ({ licence: one }: RosterNode, { licence: other }: RosterNode): boolean =>
+  one.hostAccountId === other.hostAccountId || (one.owners?.some((owner) => other.owners?.includes(owner)) ?? false);
 
 const isInGoodStanding = ({ licence }: RosterNode): boolean => (licence.answersOwed ?? 0) === 0;
 

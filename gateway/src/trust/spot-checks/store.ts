@@ -38,8 +38,6 @@ export interface CheckStore {
   calibration(since: Date): Promise<(Bench & Reading)[]>;
   /** Writes the check down. `noted`: what it adds to the node's test, whose new state comes back. */
   record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
-  /** Accounts of whoever owns this one. */
-  kinOf(accountId: Uuid): Promise<Uuid[]>;
   /** The bad scores of a node since then, for its quarantine. */
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
 }
@@ -77,7 +75,6 @@ export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof No
     [nodeId],
   );
 
-const Kin = row({ id: column.uuid });
 const Bad = row({ at: column.moment, score: z.number().nullable(), method: z.string() });
 
 /** Of all models, methods and classes. */
@@ -121,12 +118,6 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         );
         return noted === undefined ? NEW_TEST : step(client, check, noted);
       }),
-    async kinOf(accountId) {
-      const text = `select $1::uuid as id union
-        select theirs.account_id from account_owner mine
-          join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = $1`;
-      return (await queryRows(pool, Kin, text, [accountId])).map(({ id }) => id);
-    },
     badScores: (nodeId, model, since) =>
       queryRows(
         pool,
