@@ -67,7 +67,7 @@ export function auditRequests(facts: Facts): void {
       continue;
     }
     auditTold(facts, sight, record.outcome);
-    auditBlame(facts, record.outcome, of);
+    auditBlame(facts, record, of);
     const served = of.filter(({ nodeId }) => record.node !== null && uuidOfNode(nodeId) === record.node);
     const host = served[0] === undefined ? null : stage.hostOf(served[0].nodeId);
     const promptTokens = promptTokensOf(sight.ask, tokens);
@@ -124,8 +124,16 @@ function auditJobs(world: World, sight: Sight, jobs: JobFacts[]): void {
   }
 }
 
+interface Outcome {
+  outcome: string;
+  node: Uuid | null;
+}
+
 /** What nodes did not do is never told of them. A node that the plane loses again and again is believed three times. */
-function auditBlame({ stage, calmPlane }: Facts, outcome: string, jobs: JobFacts[]): void {
+function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, jobs: JobFacts[]): void {
+  // The platform quarantined the node and cut it off while the offer was on its way to it.
+  const isCut = stage.records.some(({ id, quarantine }) => id === node && quarantine?.by === "platform");
+  if (jobs.length === 0 && isCut) return;
   if (outcome !== "upstream_failed" && !(outcome === "upstream_stall" && calmPlane)) return;
   const isTooLong = ({ offeredMs, endedMs }: JobFacts): boolean => (endedMs ?? 0) - offeredMs >= JOB_MS_MAX;
   const isBlamed = jobs.some((job) => job.isAtFault || isTooLong(job) || !stage.isHonest(job.nodeId));
